@@ -11,7 +11,6 @@ import gradtape as tf
 from gradtape._src import derivatives
 
 MODULES = [f"{derivatives.__name__}.{module.name}" for module in pkgutil.iter_modules(derivatives.__path__)]
-MODULES += [f"gradtape._src.autodiff.{name}" for name in ("check", "gradient_hooks", "forward")]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -241,7 +241,14 @@ def _rule(grad_fn: Callable[..., Any], results: int, arguments: list[bool], vari
 
 @public
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Replace the gradient of `f` by the identity: a straight-through estimator. Result and argument have one shape."""
+    """Replace the gradient of `f` by the identity: a straight-through estimator. Result and argument have one shape.
+
+    >>> x = tf.Variable(1.7)
+    >>> with tf.GradientTape() as tape:
+    ...     y = tf.grad_pass_through(tf.floor)(x)
+    >>> float(y), float(tape.gradient(y, x))
+    (1.0, 1.0)
+    """
 
     @custom_gradient
     def pass_through(*args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
@@ -280,6 +287,12 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `f` so that its intermediate values are computed again in the backward pass and not kept (checkpointing).
 
     Trades time for memory: Chen et al., "Training Deep Nets with Sublinear Memory Cost" (2016), section 3.
+
+    >>> x = tf.Variable(2.0)
+    >>> with tf.GradientTape() as tape:
+    ...     y = tf.recompute_grad(lambda v: v * v * v)(x)
+    >>> float(tape.gradient(y, x))
+    12.0
     """
 
     def checkpointed(*args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:

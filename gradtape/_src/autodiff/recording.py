@@ -202,8 +202,8 @@ class Recording:
         ...     loss = tf.reduce_sum(tf.exp(hidden))
         >>> tape.get_tensor_by_name("hidden") is hidden
         True
-        >>> tape.gradient(loss, "hidden").numpy().round(2).tolist()
-        [2.72, 54.6]
+        >>> tape.gradient(loss, "hidden").numpy().round(2)
+        array([ 2.72, 54.6 ], dtype=float32)
         """
         return named.find(self, name, index)
 

@@ -55,7 +55,7 @@ class GradientTape(Recording):
     >>> with tf.GradientTape() as tape:
     ...     tape.watch(x)
     ...     y = x * x
-    >>> tape.gradient(y, x).numpy()
+    >>> float(tape.gradient(y, x))
     6.0
     """
 

@@ -375,6 +375,9 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
     """Return `branch_fns[branch_index]()`; of `default` (or the last function) for an index out of range.
 
     `branch_fns` is a list of functions, a dict from int to function, or a list of such pairs.
+
+    >>> float(tf.switch_case(tf.constant(1), [lambda: tf.constant(10.0), lambda: tf.constant(20.0)]))
+    20.0
     """
     if not is_tensor(branch_index):
         raise TypeError(f"'branch_index' must be a Tensor, got {type(branch_index)}: tf.constant({branch_index!r}) is one.")
@@ -419,6 +422,10 @@ def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, stric
 
     If none holds: of `default`, and without one an InvalidArgumentError. With `exclusive` it is an error in a function if
     more than one holds; in eager code the first one counts. There a list of one result gives the result, unless `strict`.
+
+    >>> x = tf.constant(2.0)
+    >>> float(tf.case([(x < 1.0, lambda: x), (x < 3.0, lambda: 10.0 * x)], default=lambda: 0.0 * x))
+    20.0
     """
     pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, Mapping) else list(pred_fn_pairs)
     for pair in pairs:

@@ -78,7 +78,7 @@ class CriticalSection:
     A function that executes a section is in it from the beginning of each call to its end.
 
     >>> section, v = tf.CriticalSection(), tf.Variable(1.0)
-    >>> section.execute(lambda: v.assign(v * 2.0)).numpy()
+    >>> float(section.execute(lambda: v.assign(v * 2.0)))
     2.0
     """
 

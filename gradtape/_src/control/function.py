@@ -452,7 +452,7 @@ def function(
     >>> @tf.function
     ... def square(x):
     ...     return x * x
-    >>> square(tf.constant(3.0)).numpy()
+    >>> float(square(tf.constant(3.0)))
     9.0
     """
 

@@ -346,7 +346,7 @@ def jax_function(func: Callable[..., Any]) -> Callable[..., Any]:
     """Lift a function of JAX arrays onto the tape: it takes and gives tensors, and `jax.vjp` is its gradient.
 
     >>> import jax.numpy as jnp
-    >>> tf.jax_function(jnp.sin)(tf.constant(0.0)).numpy()
+    >>> float(tf.jax_function(jnp.sin)(tf.constant(0.0)))
     0.0
     """
 

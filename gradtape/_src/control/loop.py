@@ -146,7 +146,8 @@ def while_loop(
     `shape_invariants` (a TensorShape for each) do not have None; the gradient is exact for any number of trips, and with
     `back_prop=False` there is none. `parallel_iterations` and `swap_memory` are accepted and not needed.
 
-    >>> tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2.0), (0, 1.0))[1]
+    >>> i, x = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2.0), (0, 1.0))
+    >>> float(x)
     8.0
     """
     if not callable(cond):

@@ -116,7 +116,7 @@ def map_fn(
     `fn` is traced once and runs as one loop. If it looks at values, or rows are sparse or ragged, it runs row by row in eager
     code. In a function there is no gradient with `back_prop=False`.
 
-    >>> tf.map_fn(lambda x: x * x, tf.constant([1.0, 2.0]))
+    >>> tf.map_fn(lambda x: x * x, tf.constant([1.0, 2.0])).numpy().tolist()
     [1.0, 4.0]
     """
     if not callable(fn):
@@ -255,7 +255,7 @@ def scan(
 
     The first state is `initializer`, or the first row (and then also the first result).
 
-    >>> tf.scan(lambda total, x: total + x, tf.constant([1.0, 2.0, 3.0]))
+    >>> tf.scan(lambda total, x: total + x, tf.constant([1.0, 2.0, 3.0])).numpy().tolist()
     [1.0, 3.0, 6.0]
     """
     results = _accumulate(fn, elems, initializer, "scan", reverse, True)
@@ -272,7 +272,11 @@ def foldl(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return the last result of `state = fn(state, row)` over the rows of `elems`, first to last."""
+    """Return the last result of `state = fn(state, row)` over the rows of `elems`, first to last.
+
+    >>> float(tf.foldl(lambda total, x: total + x, tf.constant([1.0, 2.0, 3.0])))
+    6.0
+    """
     results = _accumulate(fn, elems, initializer, "foldl", False, False)
     return results if back_prop else stopped(results)
 
@@ -287,6 +291,10 @@ def foldr(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return the last result of `state = fn(state, row)` over the rows of `elems`, last to first."""
+    """Return the last result of `state = fn(state, row)` over the rows of `elems`, last to first.
+
+    >>> float(tf.foldr(lambda total, x: x - total, tf.constant([1.0, 2.0, 3.0])))
+    2.0
+    """
     results = _accumulate(fn, elems, initializer, "foldr", True, False)
     return results if back_prop else stopped(results)

@@ -33,7 +33,7 @@ def vectorized_map(fn: Any, elems: Any, fallback_to_while_loop: bool = True, war
     needs values for its shapes runs row by row; a ValueError without `fallback_to_while_loop`. IndexedSlices that `fn` returns
     become dense, sparse tensors one with an axis more.
 
-    >>> tf.vectorized_map(lambda x: x * x, tf.constant([1.0, 2.0]))
+    >>> tf.vectorized_map(lambda x: x * x, tf.constant([1.0, 2.0])).numpy().tolist()
     [1.0, 4.0]
     """
     call = Call(fn, elems)

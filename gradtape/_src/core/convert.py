@@ -134,7 +134,11 @@ def holds_tensor(values: Iterable[Any]) -> bool:
 
 @public
 def is_tensor(x: object) -> bool:
-    """Return whether `x` is a Tensor, Variable or IndexedSlices."""
+    """Return whether `x` is a Tensor, Variable or IndexedSlices.
+
+    >>> tf.is_tensor(tf.constant(1.0)), tf.is_tensor(1.0)
+    (True, False)
+    """
     return isinstance(x, (Tensor, Stored, IndexedSlices))
 
 
@@ -261,6 +265,9 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
     """Convert `value` (number, list, array, variable, tensor) to a Tensor of `dtype`, or of the dtype that it suggests.
 
     A tensor of another dtype is a ValueError; a list that is not rectangular too.
+
+    >>> tf.convert_to_tensor([1, 2], tf.float32)
+    <tf.Tensor: shape=(2,), dtype=float32, numpy=array([1., 2.], dtype=float32)>
     """
     return tensor(value, dtype, dtype_hint)
 
@@ -270,6 +277,11 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     """Create a constant Tensor: `value` copied, in `dtype` if given (else NumPy's own, float32 and int32 for Python numbers).
 
     `shape` reshapes the values; a single value fills it. TypeError if the values do not fit the shape.
+
+    >>> tf.constant([1.0, 2.0])
+    <tf.Tensor: shape=(2,), dtype=float32, numpy=array([1., 2.], dtype=float32)>
+    >>> tf.constant(0, shape=[2, 2]).numpy().tolist()
+    [[0, 0], [0, 0]]
     """
     if isinstance(value, (Tensor, Stored)):
         constants.refuse_tensors(value)

@@ -12,7 +12,11 @@ from gradtape._src.core.errors import public
 
 
 class DType:
-    """The type of a tensor's elements. Compares equal to its name and to the NumPy dtype that it stands for."""
+    """The type of a tensor's elements. Compares equal to its name and to the NumPy dtype that it stands for.
+
+    >>> tf.float32.size, tf.float32.is_floating, tf.int8.max
+    (4, True, 127)
+    """
 
     __slots__ = ("enum", "inexact", "name", "numpy")
     name: str
@@ -253,6 +257,9 @@ _ambiguous = frozenset((builtins.int, builtins.complex, str))  # to TensorFlow, 
 def as_dtype(type_value: Any) -> DType:
     """Convert `type_value` to a `DType`: from a DType, a name, NumPy's dtype, type, scalar or array, a Python type or
     TensorFlow's number.
+
+    >>> tf.as_dtype("float32")
+    tf.float32
     """
     if isinstance(type_value, DType):
         return type_value

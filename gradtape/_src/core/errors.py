@@ -85,7 +85,14 @@ class UnknownError(OpError):
 
 
 class InvalidArgumentError(OpError):
-    """An argument whose value, shape or dtype the operation cannot take."""
+    """An argument whose value, shape or dtype the operation cannot take.
+
+    >>> try:
+    ...     tf.gather([1.0, 2.0], 5)
+    ... except tf.errors.InvalidArgumentError as error:
+    ...     print(type(error).__name__)
+    InvalidArgumentError
+    """
 
     code = INVALID_ARGUMENT
 

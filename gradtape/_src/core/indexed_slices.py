@@ -18,6 +18,11 @@ class IndexedSlices:
     """`values[i]` is row `indices[i]` of a tensor of shape `dense_shape`; a row that is named twice is the sum.
 
     `tf.convert_to_tensor(slices)` gives the dense tensor.
+
+    >>> values, indices = tf.constant([[1.0], [2.0]]), tf.constant([0, 2])
+    >>> slices = tf.IndexedSlices(values, indices, dense_shape=tf.constant([3, 1]))
+    >>> tf.convert_to_tensor(slices).numpy().tolist()
+    [[1.0], [0.0], [2.0]]
     """
 
     __slots__ = ("_dense_shape", "_indices", "_values")

@@ -214,20 +214,32 @@ def _namespace(expand_composites: bool) -> str:
 
 @public
 def is_nested(seq: Any) -> bool:
-    """Return whether `seq` is a container (list, tuple, dict, namedtuple, dataclass) rather than a leaf."""
+    """Return whether `seq` is a container (list, tuple, dict, namedtuple, dataclass) rather than a leaf.
+
+    >>> tf.nest.is_nested([1]), tf.nest.is_nested(1)
+    (True, False)
+    """
     _, spec = flatten_with_spec(seq)
     return not spec.is_leaf()
 
 
 @public
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
-    """Return the leaves of `structure` in order, as a list; a leaf gives a list of itself."""
+    """Return the leaves of `structure` in order, as a list; a leaf gives a list of itself.
+
+    >>> tf.nest.flatten({"a": 1, "b": [2, 3]})
+    [1, 2, 3]
+    """
     return flatten_with_spec(structure, _namespace(expand_composites))[0]
 
 
 @public
 def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
-    """Pack `flat_sequence` into the structure of `structure`; ValueError if the counts differ."""
+    """Pack `flat_sequence` into the structure of `structure`; ValueError if the counts differ.
+
+    >>> tf.nest.pack_sequence_as({"a": 0, "b": [0, 0]}, [1, 2, 3])
+    {'a': 1, 'b': [2, 3]}
+    """
     if not is_nested(flat_sequence):
         raise TypeError(
             f"Attempted to pack value:\n  {flat_sequence}\ninto a structure, but found incompatible type "
@@ -256,7 +268,11 @@ def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expa
 
 @public
 def map_structure(func: Callable[..., Any], *structure: Any, check_types: bool = True, expand_composites: bool = False) -> Any:
-    """Apply `func` to corresponding leaves of the structures; the results have the structure of the first."""
+    """Apply `func` to corresponding leaves of the structures; the results have the structure of the first.
+
+    >>> tf.nest.map_structure(lambda x: 2 * x, {"a": 1, "b": [2, 3]})
+    {'a': 2, 'b': [4, 6]}
+    """
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func}")
     if not structure:

@@ -68,6 +68,11 @@ class name_scope:
     """Open a context that puts `name/` before the names of variables made in it; return the whole prefix.
 
     A name that ends in "/" is taken as it is, whichever scopes are open.
+
+    >>> with tf.name_scope("layer"):
+    ...     v = tf.Variable(1.0, name="weight")
+    >>> v.name
+    'layer/weight:0'
     """
 
     @public
@@ -112,6 +117,11 @@ def device(device_name: str | None) -> AbstractContextManager[None]:
     name that is none is a ValueError.
 
     None and "" stand for any device.
+
+    >>> with tf.device("/CPU:0"):
+    ...     x = tf.ones([2])
+    >>> x.device[-5:]
+    'CPU:0'
     """
     if device_name in (None, ""):
         return contextlib.nullcontext()
@@ -143,13 +153,21 @@ def init_scope() -> Iterator[None]:
     """Open a context that lifts its ops out of functions under trace, into eager code or their graph.
 
     There it waits for no control dependencies.
+
+    >>> with tf.init_scope():
+    ...     print(tf.executing_eagerly())
+    True
     """
     with tracing.outside(graph=True), control_dependencies(None):
         yield
 
 
 def executing_eagerly() -> bool:
-    """Return whether ops give values at once: True outside of functions and graphs."""
+    """Return whether ops give values at once: True outside of functions and graphs.
+
+    >>> tf.executing_eagerly()
+    True
+    """
     return engine.local.trace.scope is None
 
 
@@ -164,7 +182,11 @@ def inside_function() -> bool:
 
 @public
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
-    """Return the value of a tensor as a NumPy array; None in a function where it is unknown. Anything else is given back."""
+    """Return the value of a tensor as a NumPy array; None in a function where it is unknown. Anything else is given back.
+
+    >>> tf.get_static_value(tf.constant([1, 2]))
+    array([1, 2], dtype=int32)
+    """
     if not isinstance(tensor, (Tensor, Stored)):
         return tensor
     if not isinstance(tensor, Tensor):  # a variable's value may change

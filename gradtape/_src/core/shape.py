@@ -47,6 +47,12 @@ class TensorShape:
     """The shape of a tensor: a sequence of extents, `None` for an unknown one; `TensorShape(None)` has unknown rank.
 
     Behaves as a sequence of ints and compares equal to lists and tuples.
+
+    >>> shape = tf.TensorShape([None, 3])
+    >>> shape.rank, shape.is_compatible_with([5, 3])
+    (2, True)
+    >>> shape + [2]
+    TensorShape([None, 3, 2])
     """
 
     __slots__ = ("_dims",)

@@ -67,7 +67,11 @@ def _fits(wanted: Any, given: Any) -> bool:
 
 
 class TensorSpec(TypeSpec):
-    """The spec of a tensor: `shape`, with `None` where any extent will do, `dtype`, and perhaps a `name`."""
+    """The spec of a tensor: `shape`, with `None` where any extent will do, `dtype`, and perhaps a `name`.
+
+    >>> tf.TensorSpec([None, 3], tf.float32).is_compatible_with(tf.zeros([5, 3]))
+    True
+    """
 
     __slots__ = ("_dtype", "_name", "_shape")
 

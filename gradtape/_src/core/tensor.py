@@ -74,6 +74,12 @@ class Tensor(Operators):
 
     Arithmetic and indexing operators are NumPy's, with TensorFlow's rules for dtypes: two tensors must have the same
     dtype; a Python number or NumPy array takes the tensor's.
+
+    >>> x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.shape, x.dtype
+    (TensorShape([2, 2]), tf.float32)
+    >>> (x[:, 1] * 2.0).numpy()
+    array([4., 8.], dtype=float32)
     """
 
     __slots__ = ("__dict__", "__weakref__", "node")

@@ -106,6 +106,12 @@ class Variable(Stored, metaclass=creators.Created):
 
     `initial_value` is a tensor, array, number, or a function that makes one; it is evaluated at once. `trainable`
     variables are watched by a GradientTape when they are read. An assignment does not change what was read before.
+
+    >>> v = tf.Variable([1.0, 2.0])
+    >>> v.assign_add([1.0, 1.0]).numpy()
+    array([2., 3.], dtype=float32)
+    >>> (v * 2.0).numpy()
+    array([4., 6.], dtype=float32)
     """
 
     _made_by_creators = True

@@ -76,7 +76,11 @@ def _encode_base64(input: np.ndarray, *, pad: bool) -> np.ndarray:
 
 @public
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
-    """Return strings in base64 as it stands in web addresses, with `-` and `_`; filled up with `=` only if `pad`."""
+    """Return strings in base64 as it stands in web addresses, with `-` and `_`; filled up with `=` only if `pad`.
+
+    >>> tf.io.encode_base64("tape").numpy()
+    b'dGFwZQ'
+    """
     return _encode_base64(strings(input), pad=bool(pad))
 
 
@@ -98,7 +102,11 @@ def _decode_base64(input: np.ndarray) -> np.ndarray:
 
 @public
 def decode_base64(input: Any, name: str | None = None) -> Tensor:
-    """Decode strings in web-safe base64; `=` at their ends may be there. InvalidArgumentError for other signs."""
+    """Decode strings in web-safe base64; `=` at their ends may be there. InvalidArgumentError for other signs.
+
+    >>> tf.io.decode_base64(tf.io.encode_base64("tape")).numpy()
+    b'tape'
+    """
     return _decode_base64(strings(input))
 
 

@@ -174,13 +174,21 @@ def _parse_tensor(serialized: np.ndarray, *, out_type: Any) -> np.ndarray:
 
 @public
 def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:
-    """Return the tensor that a scalar string of `serialize_tensor` holds. InvalidArgumentError if it is not of `out_type`."""
+    """Return the tensor that a scalar string of `serialize_tensor` holds. InvalidArgumentError if it is not of `out_type`.
+
+    >>> tf.io.parse_tensor(tf.io.serialize_tensor([1, 2]), tf.int32).numpy()
+    array([1, 2], dtype=int32)
+    """
     return _parse_tensor(strings(serialized), out_type=dtypes.as_dtype(out_type))
 
 
 @public
 def make_ndarray(tensor: Any) -> np.ndarray:
-    """Return the array that a `TensorProto` holds. TypeError for a message of a dtype that is not there."""
+    """Return the array that a `TensorProto` holds. TypeError for a message of a dtype that is not there.
+
+    >>> tf.make_ndarray(tf.make_tensor_proto([1, 2]))
+    array([1, 2], dtype=int32)
+    """
     try:
         return decoded(tensor)
     except ValueError as error:

@@ -94,7 +94,11 @@ def _block_shape(block_shape):
 
 @public
 def space_to_batch(input, block_shape, paddings, name=None) -> Tensor:
-    """Move blocks of the axes behind the first (padded by `paddings`) into the batch, for dilated convolutions."""
+    """Move blocks of the axes behind the first (padded by `paddings`) into the batch, for dilated convolutions.
+
+    >>> tf.space_to_batch(tf.reshape(tf.range(4), [1, 2, 2, 1]), [2, 2], [[0, 0], [0, 0]]).shape
+    TensorShape([4, 1, 1, 1])
+    """
     return _space_to_batch(tensor(input), block_shape=_block_shape(block_shape), paddings=pairs_of(paddings, "paddings"))
 
 
@@ -103,7 +107,11 @@ space_to_batch_nd = space_to_batch
 
 @public
 def batch_to_space(input, block_shape, crops, name=None) -> Tensor:
-    """Invert `space_to_batch`: move blocks in the batch back, then cut `crops` away."""
+    """Invert `space_to_batch`: move blocks in the batch back, then cut `crops` away.
+
+    >>> tf.batch_to_space(tf.reshape(tf.range(4), [4, 1, 1, 1]), [2, 2], [[0, 0], [0, 0]]).numpy().ravel()
+    array([0, 1, 2, 3], dtype=int32)
+    """
     pairs = pairs_of(crops, "crops")
     blocks = static_list(block_shape, "block_shape")
     if np.ndim(block_shape) == 0:
@@ -176,13 +184,21 @@ def _(op, dy):
 
 @public
 def space_to_depth(input, block_size, data_format="NHWC", name=None) -> Tensor:
-    """Move blocks of `block_size` × `block_size` pixels into the channels. `data_format`: NHWC or NCHW."""
+    """Move blocks of `block_size` × `block_size` pixels into the channels. `data_format`: NHWC or NCHW.
+
+    >>> tf.nn.space_to_depth(tf.reshape(tf.range(4), [1, 2, 2, 1]), 2).numpy().tolist()
+    [[[[0, 1, 2, 3]]]]
+    """
     return _space_to_depth(tensor(input), block_size=static(block_size, "block_size"), data_format=data_format)
 
 
 @public
 def depth_to_space(input, block_size, data_format="NHWC", name=None) -> Tensor:
-    """Move channels into blocks of `block_size` × `block_size` pixels: the inverse of `space_to_depth`."""
+    """Move channels into blocks of `block_size` × `block_size` pixels: the inverse of `space_to_depth`.
+
+    >>> tf.nn.depth_to_space(tf.reshape(tf.range(4), [1, 1, 1, 4]), 2).numpy().tolist()
+    [[[[0], [1]], [[2], [3]]]]
+    """
     return _depth_to_space(tensor(input), block_size=static(block_size, "block_size"), data_format=data_format)
 
 

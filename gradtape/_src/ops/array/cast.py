@@ -73,6 +73,9 @@ def cast(x, dtype, name=None):
 
     Floats lose their fraction when they become integers, complex numbers their imaginary part when they become real.
     IndexedSlices stay slices, a SparseTensor sparse. A gradient goes through if both types are floating or complex.
+
+    >>> tf.cast([1.7, -1.7], tf.int32).numpy()
+    array([ 1, -1], dtype=int32)
     """
     dtype = dtypes.as_dtype(dtype)
     if isinstance(x, IndexedSlices):
@@ -121,5 +124,8 @@ def bitcast(input, type, name=None) -> Tensor:
 
     Smaller elements get a last axis of their own; larger ones take the last axis, which must have the elements for one
     (else an InvalidArgumentError).
+
+    >>> hex(tf.bitcast(1.0, tf.uint32).numpy())
+    '0x3f800000'
     """
     return _bitcast(tensor(input), type=dtypes.as_dtype(type))

@@ -42,7 +42,11 @@ def _like(input, value, dtype):
 
 @public
 def zeros_like(input, dtype=None, name=None, layout=None):
-    """Return zeros in the shape of `input`, and in its dtype unless another is given."""
+    """Return zeros in the shape of `input`, and in its dtype unless another is given.
+
+    >>> tf.zeros_like([5.0, 6.0]).numpy()
+    array([0., 0.], dtype=float32)
+    """
     return _like(input, 0, dtype)
 
 
@@ -54,7 +58,11 @@ def zeros_of(node):
 
 @public
 def ones_like(input, dtype=None, name=None, layout=None):
-    """Return ones in the shape of `input`, and in its dtype unless another is given. There is no one of strings."""
+    """Return ones in the shape of `input`, and in its dtype unless another is given. There is no one of strings.
+
+    >>> tf.ones_like([5.0, 6.0]).numpy()
+    array([1., 1.], dtype=float32)
+    """
     x = tensor(input)
     require(x.node.aval if dtype is None else aval((), dtypes.as_dtype(dtype).numpy), (*NUMERIC, "bool"))
     return _like(x, 1, dtype)
@@ -78,7 +86,11 @@ def _(op, dy):
 
 @public
 def fill(dims, value, name=None, layout=None) -> Tensor:
-    """Return a tensor of shape `dims`, each element the scalar `value`."""
+    """Return a tensor of shape `dims`, each element the scalar `value`.
+
+    >>> tf.fill([2, 2], 7.0).numpy().tolist()
+    [[7.0, 7.0], [7.0, 7.0]]
+    """
     return _fill(_number(tensor(value)), dims=extents(dims, "dims"))
 
 
@@ -104,7 +116,11 @@ def _extent(value, what):
 
 @public
 def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None) -> Tensor:
-    """Return the identity matrix of `num_rows` rows (and `num_columns` columns), repeated over `batch_shape`."""
+    """Return the identity matrix of `num_rows` rows (and `num_columns` columns), repeated over `batch_shape`.
+
+    >>> tf.eye(2).numpy().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
     rows = _extent(num_rows, "num_rows")
     columns = rows if num_columns is None else _extent(num_columns, "num_columns")
     extents((rows, columns), "the shape of eye")
@@ -153,6 +169,11 @@ def range_(start, limit=None, delta=1, dtype=None, name="range") -> Tensor:
 
     int32, int64 or floating: `dtype`, or the widest of the arguments' types. Values of tensors are taken, as they say
     how many numbers there are. InvalidArgumentError if `limit` lies on the wrong side of `start`.
+
+    >>> tf.range(5).numpy()
+    array([0, 1, 2, 3, 4], dtype=int32)
+    >>> tf.range(1.0, 2.0, 0.25).numpy()
+    array([1.  , 1.25, 1.5 , 1.75], dtype=float32)
     """
     if limit is None:
         start, limit = 0, start
@@ -194,6 +215,9 @@ def linspace(start, stop, num, name=None, axis=0) -> Tensor:
 
     `start` and `stop` may be tensors, which are broadcast. Integers give float64, those of 8 and 16
     bits float32. InvalidArgumentError if `num` < 0.
+
+    >>> tf.linspace(0.0, 1.0, 5).numpy()
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
     first = tensor(start)
     last = tensor(stop, first.dtype)
@@ -270,6 +294,9 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
     """Return a vector of `depth` for each class number in `indices`: `on_value` (1) at that place, `off_value` (0) elsewhere.
 
     The vectors lie along `axis` (the last). A number outside of [0, depth) gives `off_value` everywhere.
+
+    >>> tf.one_hot([1, 0], depth=3).numpy().tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
     """
     dtype = None if dtype is None else dtypes.as_dtype(dtype)
     on, off = [None if value is None else tensor(value, hint=dtype) for value in (on_value, off_value)]
@@ -298,7 +325,11 @@ not_differentiable(_sequence_mask, because="a mask is piecewise constant")
 
 @public
 def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None) -> Tensor:
-    """Return a row of `maxlen` (the greatest length) for each of `lengths`: true (1) for as many places, then false (0)."""
+    """Return a row of `maxlen` (the greatest length) for each of `lengths`: true (1) for as many places, then false (0).
+
+    >>> tf.sequence_mask([1, 3], maxlen=3).numpy().tolist()
+    [[True, False, False], [True, True, True]]
+    """
     lengths = tensor(lengths)
     if maxlen is None:
         longest = math.ceil(to_numpy(lengths.node).max(initial=0))
@@ -321,6 +352,10 @@ def meshgrid(*args, **kwargs):
     """Return the coordinates on a grid: for vectors x, y, … a list of tensors, each with an axis for every vector.
 
     `indexing="xy"` (Cartesian) lets the first two axes change places, `indexing="ij"` (matrix) does not.
+
+    >>> xs, ys = tf.meshgrid([1, 2], [3, 4, 5])
+    >>> xs.shape, ys.numpy().tolist()
+    (TensorShape([3, 2]), [[3, 3], [4, 4], [5, 5]])
     """
     indexing = kwargs.pop("indexing", "xy")
     kwargs.pop("name", None)
@@ -378,7 +413,11 @@ not_differentiable(_unravel_index, because="its inputs and results are integers:
 
 @public
 def unravel_index(indices, dims, name=None):
-    """Return the coordinates, in an array of shape `dims`, of the elements with the numbers `indices`: shape [rank, …]."""
+    """Return the coordinates, in an array of shape `dims`, of the elements with the numbers `indices`: shape [rank, …].
+
+    >>> tf.unravel_index([5], [2, 3]).numpy().tolist()
+    [[1], [2]]
+    """
     indices, dims = index_operands(indices, dims)
     extents = static_vector(dims, "dims")
     if 0 in extents:

@@ -136,6 +136,11 @@ def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name
 
     The shape is `params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:]`; the first `batch_dims`
     axes of both go together. The gradient to `params` is `IndexedSlices` for axis 0. An index out of range is an error.
+
+    >>> tf.gather([10.0, 20.0, 30.0], [2, 0]).numpy()
+    array([30., 10.], dtype=float32)
+    >>> tf.gather([[1, 2], [3, 4]], [1, 0], axis=1).numpy().tolist()
+    [[2, 1], [4, 3]]
     """
     node, indices = node_of(params), node_of(indices)
     shape, rank = node.aval.shape, node.aval.ndim

@@ -344,7 +344,11 @@ attach(Variable, __getitem__=getitem_of_variable)
 
 @public
 def slice_(input_, begin, size, name=None) -> Tensor:
-    """Return the part of `input_` that starts at `begin` and has the extents `size` (-1: to the end of the axis)."""
+    """Return the part of `input_` that starts at `begin` and has the extents `size` (-1: to the end of the axis).
+
+    >>> tf.slice([[1, 2, 3], [4, 5, 6]], [0, 1], [2, 2]).numpy().tolist()
+    [[2, 3], [5, 6]]
+    """
     x = tensor(input_)
     shape = x.node.aval.shape
     size = static_list(size, "size")
@@ -412,6 +416,9 @@ def strided_slice(
 
     Bit i of a mask says of entry i: `begin_mask`, `end_mask`: there is no such bound; `ellipsis_mask`: it is `...`;
     `new_axis_mask`: it is a new axis; `shrink_axis_mask`: it is the index `begin[i]`.
+
+    >>> tf.strided_slice([0, 1, 2, 3, 4], [0], [5], [2]).numpy()
+    array([0, 2, 4], dtype=int32)
     """
     begin, end = static_vector(begin, "begin"), static_vector(end, "end")
     strides = (1,) * len(begin) if strides is None else static_vector(strides, "strides")

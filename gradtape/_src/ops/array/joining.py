@@ -72,7 +72,11 @@ def _pieces(dy, sizes, axis):
 
 @public
 def concat(values, axis, name="concat") -> Tensor:
-    """Return the tensors `values` one behind the other along `axis`. They agree in dtype and in all other extents."""
+    """Return the tensors `values` one behind the other along `axis`. They agree in dtype and in all other extents.
+
+    >>> tf.concat([[[1, 2]], [[3, 4]]], axis=0).numpy().tolist()
+    [[1, 2], [3, 4]]
+    """
     axis = _one_axis(axis)
     if not isinstance(values, (list, tuple)):
         return identity(values)
@@ -155,7 +159,13 @@ def split_sizes(sizes, extent):
 
 @public
 def split(value, num_or_size_splits, axis=0, num=None, name="split"):
-    """Return `value` cut along `axis`, a list: into so many equal parts, or parts of the sizes listed (-1: what is left)."""
+    """Return `value` cut along `axis`, a list: into so many equal parts, or parts of the sizes listed (-1: what is left).
+
+    >>> [part.numpy().tolist() for part in tf.split([1, 2, 3, 4], 2)]
+    [[1, 2], [3, 4]]
+    >>> [part.numpy().tolist() for part in tf.split([1, 2, 3, 4], [1, 3])]
+    [[1], [2, 3, 4]]
+    """
     x, axis = tensor(value), _one_axis(axis)
     if isinstance(num_or_size_splits, (int, np.integer)) and not isinstance(num_or_size_splits, bool):
         return list(_split(x, num_split=int(num_or_size_splits), axis=axis))
@@ -218,7 +228,11 @@ def _check_stack_axis(axis, rank):
 
 @public
 def stack(values, axis=0, name="stack") -> Tensor:
-    """Return the tensors `values`, of one shape and dtype, side by side along a new axis."""
+    """Return the tensors `values`, of one shape and dtype, side by side along a new axis.
+
+    >>> tf.stack([[1, 2], [3, 4]], axis=1).numpy().tolist()
+    [[1, 3], [2, 4]]
+    """
     axis = _one_axis(axis)
     if not isinstance(values, (list, tuple)):
         whole = tensor(values)
@@ -258,7 +272,11 @@ def _(op, *dy):
 
 @public
 def unstack(value, num=None, axis=0, name="unstack"):
-    """Return the slices of `value` along `axis`, which they are without, as a list. `num`, if given, must be their number."""
+    """Return the slices of `value` along `axis`, which they are without, as a list. `num`, if given, must be their number.
+
+    >>> [row.numpy().tolist() for row in tf.unstack([[1, 2], [3, 4]])]
+    [[1, 2], [3, 4]]
+    """
     x, axis = tensor(value), _one_axis(axis)
     _check_stack_axis(axis, x.ndim)
     axis %= x.ndim

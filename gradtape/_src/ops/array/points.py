@@ -147,6 +147,9 @@ def gather_nd(params, indices, batch_dims=0, name=None, bad_indices_policy="") -
     """Return the elements, or slices, of `params` at the points `indices`.
 
     The shape is `indices.shape[:-1] + params.shape[batch_dims + indices.shape[-1]:]`.
+
+    >>> tf.gather_nd([[1, 2], [3, 4]], [[0, 0], [1, 1]]).numpy()
+    array([1, 4], dtype=int32)
     """
     nodes = node_of(params), node_of(indices)
     if np.ndim(batch_dims):
@@ -233,7 +236,11 @@ def _scattered(indices, updates, shape, batch_dims=0, ignore=False):
 
 @public
 def scatter_nd(indices, updates, shape, bad_indices_policy="", name=None) -> Tensor:
-    """Return a tensor of `shape`, 0 but for `updates` at the points `indices`; those at the same point are added."""
+    """Return a tensor of `shape`, 0 but for `updates` at the points `indices`; those at the same point are added.
+
+    >>> tf.scatter_nd([[0], [2]], [5.0, 6.0], [4]).numpy()
+    array([5., 0., 6., 0.], dtype=float32)
+    """
     attrs = (extents(static_vector(shape, "shape")), 0, _policy(bad_indices_policy))
     return _checked(_scatter_nd.op, (node_of(indices), node_of(updates)), attrs)
 
@@ -333,29 +340,49 @@ def _tensor_scatter_nd(function, tensor_, indices, updates, bad_indices_policy="
 
 @public
 def tensor_scatter_nd_update(tensor, indices, updates, name=None) -> Tensor:
-    """Return `tensor` with `updates` in place of its elements at the points `indices`; of several at one point one stays."""
+    """Return `tensor` with `updates` in place of its elements at the points `indices`; of several at one point one stays.
+
+    >>> tf.tensor_scatter_nd_update([1, 2, 3], [[1]], [9]).numpy()
+    array([1, 9, 3], dtype=int32)
+    """
     return _tensor_scatter_nd(_scatter_update, tensor, indices, updates)
 
 
 @public
 def tensor_scatter_nd_add(tensor, indices, updates, bad_indices_policy="", name=None) -> Tensor:
-    """Return `tensor` with `updates` added at the points `indices`."""
+    """Return `tensor` with `updates` added at the points `indices`.
+
+    >>> tf.tensor_scatter_nd_add([1, 2, 3], [[1]], [9]).numpy()
+    array([ 1, 11,  3], dtype=int32)
+    """
     return _tensor_scatter_nd(_scatter_add, tensor, indices, updates, bad_indices_policy)
 
 
 @public
 def tensor_scatter_nd_sub(tensor, indices, updates, bad_indices_policy="", name=None) -> Tensor:
-    """Return `tensor` with `updates` subtracted at the points `indices`."""
+    """Return `tensor` with `updates` subtracted at the points `indices`.
+
+    >>> tf.tensor_scatter_nd_sub([1, 2, 3], [[1]], [9]).numpy()
+    array([ 1, -7,  3], dtype=int32)
+    """
     return _tensor_scatter_nd(_scatter_sub, tensor, indices, updates, bad_indices_policy)
 
 
 @public
 def tensor_scatter_nd_min(tensor, indices, updates, bad_indices_policy="", name=None) -> Tensor:
-    """Return `tensor` with the least of it and `updates` at the points `indices`."""
+    """Return `tensor` with the least of it and `updates` at the points `indices`.
+
+    >>> tf.tensor_scatter_nd_min([1, 2, 3], [[1]], [-9]).numpy()
+    array([ 1, -9,  3], dtype=int32)
+    """
     return _tensor_scatter_nd(_scatter_min, tensor, indices, updates, bad_indices_policy)
 
 
 @public
 def tensor_scatter_nd_max(tensor, indices, updates, bad_indices_policy="", name=None) -> Tensor:
-    """Return `tensor` with the greatest of it and `updates` at the points `indices`."""
+    """Return `tensor` with the greatest of it and `updates` at the points `indices`.
+
+    >>> tf.tensor_scatter_nd_max([1, 2, 3], [[1]], [9]).numpy()
+    array([1, 9, 3], dtype=int32)
+    """
     return _tensor_scatter_nd(_scatter_max, tensor, indices, updates, bad_indices_policy)

@@ -48,7 +48,11 @@ def _(op, dy):
 
 @public
 def tile(input, multiples, name=None) -> Tensor:
-    """Return `input` as often as `multiples` says along each axis."""
+    """Return `input` as often as `multiples` says along each axis.
+
+    >>> tf.tile([1, 2], [2]).numpy()
+    array([1, 2, 1, 2], dtype=int32)
+    """
     return _tile(tensor(input), multiples=static_vector(multiples, "multiples"))
 
 
@@ -57,6 +61,9 @@ def repeat(input, repeats, axis=None, name=None) -> Tensor:
     """Repeat each entry of `input` along `axis` `repeats` times: one number, or one for each entry.
 
     Without `axis` the elements of the flattened input are repeated.
+
+    >>> tf.repeat([1, 2], [2, 1]).numpy()
+    array([1, 1, 2], dtype=int32)
     """
     x = tensor(input)
     if axis is None:
@@ -207,6 +214,11 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None) -> Tens
 
     They are `constant_values`; or with mode "REFLECT" the tensor mirrored at its first and last entry, with "SYMMETRIC"
     mirrored so that these are repeated.
+
+    >>> tf.pad([1, 2], [[1, 2]]).numpy()
+    array([0, 1, 2, 0, 0], dtype=int32)
+    >>> tf.pad([1, 2, 3], [[2, 0]], mode="REFLECT").numpy()
+    array([3, 2, 1, 2, 3], dtype=int32)
     """
     x, pairs = _as_tensor(tensor), pairs_of(paddings, "paddings")
     mode = mode.upper()
@@ -248,7 +260,11 @@ def _(op, dy):
 
 @public
 def reverse(tensor, axis, name=None) -> Tensor:
-    """Return `tensor` with the order of its entries along each of the axes `axis` (a list) reversed."""
+    """Return `tensor` with the order of its entries along each of the axes `axis` (a list) reversed.
+
+    >>> tf.reverse([1, 2, 3], axis=[0]).numpy()
+    array([3, 2, 1], dtype=int32)
+    """
     if axis is not None and (isinstance(axis, (int, np.integer)) or np.ndim(axis) != 1):
         raise invalid(f"'dims' must be 1-dimension, not {np.ndim(axis)}: give a list of axes. [Op:ReverseV2]")
     return _reverse(_as_tensor(tensor), axis=static_list(axis, "axis"))
@@ -299,7 +315,11 @@ def _(op, dy):
 
 @public
 def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None) -> Tensor:
-    """Return `input` with the first `seq_lengths[b]` entries along `seq_axis` reversed, for each b along `batch_axis` (0)."""
+    """Return `input` with the first `seq_lengths[b]` entries along `seq_axis` reversed, for each b along `batch_axis` (0).
+
+    >>> tf.reverse_sequence([[1, 2, 3], [4, 5, 6]], [2, 3], seq_axis=1).numpy().tolist()
+    [[2, 1, 3], [6, 5, 4]]
+    """
     if seq_axis is None:
         raise TypeError("reverse_sequence needs seq_axis, received None: give the axis along which sequences run.")
     x, lengths = node_of(input), node_of(seq_lengths)
@@ -351,7 +371,11 @@ def _(op, dy):
 
 @public
 def roll(input, shift, axis, name=None) -> Tensor:
-    """Return `input` moved by `shift` along `axis` (a number each, or lists); what leaves at the end comes in at the front."""
+    """Return `input` moved by `shift` along `axis` (a number each, or lists); what leaves at the end comes in at the front.
+
+    >>> tf.roll([1, 2, 3, 4], shift=1, axis=0).numpy()
+    array([4, 1, 2, 3], dtype=int32)
+    """
     input, shift, axes = tensor(input), tensor(shift), static_list(axis, "axis")
     require(shift.node.aval, ("int32", "int64"), "Tshift")
     if shift.node.aval.size != len(axes):

@@ -72,6 +72,11 @@ def where(condition, x=None, y=None, name=None) -> Tensor:
 
     `where(condition)` gives the coordinates of the true (non-zero) elements: int64, shape [count, rank]. Gradients go
     to the side that was taken, zeros to the other.
+
+    >>> tf.where([True, False], [1.0, 2.0], 0.0).numpy()
+    array([1., 0.], dtype=float32)
+    >>> tf.where([0, 3, 4]).numpy().tolist()
+    [[1], [2]]
     """
     if x is None and y is None:
         condition = tensor(condition)
@@ -95,6 +100,9 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask") -> Tensor:
     """Return the entries of `tensor` for which `mask` is true. The axes of `mask` are those of `tensor` from `axis` on (0).
 
     The shape is `tensor.shape[:axis] + [count] + tensor.shape[axis + mask.ndim:]`.
+
+    >>> tf.boolean_mask([1.0, 2.0, 3.0], [True, False, True]).numpy()
+    array([1., 3.], dtype=float32)
     """
     x, mask = _as_tensor(tensor), _as_tensor(mask)
     axis = 0 if axis is None else static(axis, "axis")
@@ -182,13 +190,23 @@ def _index_type(out_idx):
 
 @public
 def unique(x, out_idx=dtypes.int32, name=None):
-    """Return the values of the vector `x`, each once, in the order in which they come first: `(y, idx)`, `x == y[idx]`."""
+    """Return the values of the vector `x`, each once, in the order in which they come first: `(y, idx)`, `x == y[idx]`.
+
+    >>> values, index = tf.unique([1, 1, 2, 4, 4])
+    >>> values.numpy(), index.numpy()
+    (array([1, 2, 4], dtype=int32), array([0, 0, 1, 2, 2], dtype=int32))
+    """
     return Unique(*ran(_unique, _vector(x, "unique"), attrs=(_index_type(out_idx),)))
 
 
 @public
 def unique_with_counts(x, out_idx=dtypes.int32, name=None):
-    """Return the values like `unique`, with the number of times that each occurs: `(y, idx, count)`."""
+    """Return the values like `unique`, with the number of times that each occurs: `(y, idx, count)`.
+
+    >>> values, index, count = tf.unique_with_counts([1, 1, 2, 4, 4])
+    >>> count.numpy()
+    array([2, 1, 2], dtype=int32)
+    """
     return UniqueWithCounts(*ran(_unique_with_counts, _vector(x, "unique"), attrs=(_index_type(out_idx),)))
 
 
@@ -236,7 +254,11 @@ def _(op, *dy):
 
 @public
 def dynamic_partition(data, partitions, num_partitions, name=None):
-    """Return `data` in `num_partitions` parts: row i, a place in the first `partitions.ndim` axes, goes to `partitions[i]`."""
+    """Return `data` in `num_partitions` parts: row i, a place in the first `partitions.ndim` axes, goes to `partitions[i]`.
+
+    >>> [part.numpy().tolist() for part in tf.dynamic_partition([1.0, 2.0, 3.0], [0, 1, 0], 2)]
+    [[1.0, 3.0], [2.0]]
+    """
     x, partitions = tensor(data), _as_indices(partitions)
     require_indices(partitions.node.aval)
     count = static(num_partitions, "num_partitions")
@@ -290,6 +312,9 @@ def dynamic_stitch(indices, data, name=None) -> Tensor:
     """Return the tensor whose row `indices[i][j]` is `data[i][j]`: what undoes `dynamic_partition`.
 
     Of several rows with one index the last counts, and only it gets a gradient. Rows that no index names are 0.
+
+    >>> tf.dynamic_stitch([[0, 2], [1]], [[1.0, 3.0], [2.0]]).numpy()
+    array([1., 2., 3.], dtype=float32)
     """
     indices, data = [_as_indices(i) for i in indices], [tensor(d) for d in data]
     if len(indices) != len(data) or not data:

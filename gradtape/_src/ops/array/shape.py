@@ -86,7 +86,11 @@ def _(op, dy):
 
 @public
 def identity(input, name=None):
-    """Return a new Tensor of the value of `input`, through which gradients pass. A variable is read."""
+    """Return a new Tensor of the value of `input`, through which gradients pass. A variable is read.
+
+    >>> tf.identity([1.0, 2.0]).numpy()
+    array([1., 2.], dtype=float32)
+    """
     if isinstance(input, IndexedSlices):
         return IndexedSlices(identity(input.values), identity(input.indices), input.dense_shape)
     return _identity(tensor(input))
@@ -104,13 +108,24 @@ def _(op, *dy):
 
 @public
 def identity_n(input, name=None):
-    """Return a list of new Tensors with the values of the list `input`: one op, so that one gradient can be given to all."""
+    """Return a list of new Tensors with the values of the list `input`: one op, so that one gradient can be given to all.
+
+    >>> [x.numpy().tolist() for x in tf.identity_n([[1.0], [2.0, 3.0]])]
+    [[1.0], [2.0, 3.0]]
+    """
     return list(_identity_n(*input))
 
 
 @op("StopGradient", infer=same, cheap=True, strings=lambda input: input)
 def stop_gradient(input):
-    """Return `input`, as a constant: no gradient passes."""
+    """Return `input`, as a constant: no gradient passes.
+
+    >>> x = tf.Variable(3.0)
+    >>> with tf.GradientTape() as tape:
+    ...     y = x * tf.stop_gradient(x)
+    >>> float(tape.gradient(y, x))
+    3.0
+    """
     return input
 
 
@@ -143,13 +158,21 @@ def _broadcast_to(input, *, shape):
 
 @public
 def broadcast_to(input, shape, name=None) -> Tensor:
-    """Return `input` repeated along axes of extent 1, and along new axes in front, to `shape`."""
+    """Return `input` repeated along axes of extent 1, and along new axes in front, to `shape`.
+
+    >>> tf.broadcast_to([1.0, 2.0], [2, 2]).numpy().tolist()
+    [[1.0, 2.0], [1.0, 2.0]]
+    """
     return _broadcast_to(tensor(input), shape=extents(static_vector(shape, "shape")))
 
 
 @public
 def broadcast_static_shape(shape_x, shape_y):
-    """Return the TensorShape that two shapes broadcast to, as far as it is known; ValueError if they do not."""
+    """Return the TensorShape that two shapes broadcast to, as far as it is known; ValueError if they do not.
+
+    >>> tf.broadcast_static_shape(tf.TensorShape([2, 1]), tf.TensorShape([1, 3]))
+    TensorShape([2, 3])
+    """
     first, second = TensorShape(shape_x), TensorShape(shape_y)
     if first.rank is None or second.rank is None:
         return TensorShape(None)
@@ -183,7 +206,11 @@ def index_operands(*values):
 
 @public
 def broadcast_dynamic_shape(shape_x, shape_y):
-    """Return the shape, an integer Tensor, that two shapes (integer vectors) broadcast to."""
+    """Return the shape, an integer Tensor, that two shapes (integer vectors) broadcast to.
+
+    >>> tf.broadcast_dynamic_shape([2, 1], [1, 3]).numpy()
+    array([2, 3], dtype=int32)
+    """
     first, second = index_operands(shape_x, shape_y)
     shape = broadcast_shapes(static_list(first, "shape_x"), static_list(second, "shape_y"))
     return host_constant(np.array(shape, first.dtype.numpy))
@@ -245,7 +272,11 @@ MANY_AXES = 254  # more than a tensor can have
 
 @public
 def reshape(tensor, shape, name=None) -> Tensor:
-    """Return the elements of `tensor`, in row-major order, in another shape; one extent may be -1: what is left."""
+    """Return the elements of `tensor`, in row-major order, in another shape; one extent may be -1: what is left.
+
+    >>> tf.reshape([[1, 2], [3, 4]], [-1]).numpy()
+    array([1, 2, 3, 4], dtype=int32)
+    """
     x = _as_tensor(tensor)
     wanted = static_list(shape, "shape")
     if len(wanted) >= MANY_AXES:
@@ -280,7 +311,11 @@ def _(op, dy):
 
 @public
 def expand_dims(input, axis, name=None) -> Tensor:
-    """Return `input` with a new axis of extent 1 in the place `axis` of the result's shape."""
+    """Return `input` with a new axis of extent 1 in the place `axis` of the result's shape.
+
+    >>> tf.expand_dims([1.0, 2.0], axis=0).shape
+    TensorShape([1, 2])
+    """
     if axis is None:
         raise ValueError("expand_dims needs an axis, received None: give the place of the new axis, 0 for the front.")
     axes = static_list(axis, "axis")
@@ -320,7 +355,11 @@ def _(op, dy):
 
 @public
 def squeeze(input, axis=None, name=None) -> Tensor:
-    """Return `input` without its axes of extent 1, or without those in `axis`, which must have extent 1."""
+    """Return `input` without its axes of extent 1, or without those in `axis`, which must have extent 1.
+
+    >>> tf.squeeze(tf.zeros([1, 3, 1])).shape
+    TensorShape([3])
+    """
     return emit(_squeeze.op, (tensor(input).node,), (() if axis is None else static_list(axis, "axis"),))
 
 
@@ -346,7 +385,11 @@ def _(op, dy):
 
 @public
 def ensure_shape(x, shape, name=None) -> Tensor:
-    """Return `x`, whose shape must be compatible with `shape` (None for an extent that may be anything)."""
+    """Return `x`, whose shape must be compatible with `shape` (None for an extent that may be anything).
+
+    >>> tf.ensure_shape(tf.zeros([2, 3]), [None, 3]).shape
+    TensorShape([2, 3])
+    """
     stated = TensorShape(shape)
     result = _ensure_shape(tensor(x), shape=None if stated.rank is None else tuple(stated.as_list()))
     if engine.current_graph() is not None:
@@ -407,7 +450,13 @@ def _transposed_cotangent(dy, perm):
 
 @public
 def transpose(a, perm=None, conjugate=False, name="transpose") -> Tensor:
-    """Return `a` with its axes in the order `perm` (reversed by default), conjugated if `conjugate` and `a` is complex."""
+    """Return `a` with its axes in the order `perm` (reversed by default), conjugated if `conjugate` and `a` is complex.
+
+    >>> tf.transpose([[1, 2, 3], [4, 5, 6]]).numpy().tolist()
+    [[1, 4], [2, 5], [3, 6]]
+    >>> tf.transpose(tf.zeros([2, 3, 4]), perm=[0, 2, 1]).shape
+    TensorShape([2, 4, 3])
+    """
     x = tensor(a)
     rank = x.ndim
     perm = tuple(range(rank - 1, -1, -1)) if perm is None else static_vector(perm, "perm")
@@ -448,7 +497,11 @@ def _dense_shape(sparse, out_type):
 
 @public
 def shape(input, out_type=None, name=None) -> Tensor:
-    """Return the shape of `input`, an integer vector of type `out_type` (int32); of a sparse tensor its dense shape."""
+    """Return the shape of `input`, an integer vector of type `out_type` (int32); of a sparse tensor its dense shape.
+
+    >>> tf.shape(tf.zeros([2, 3])).numpy()
+    array([2, 3], dtype=int32)
+    """
     if getattr(input, "dense_shape", None) is not None:
         return _dense_shape(input, out_type or dtypes.int32)
     if changing(x := tensor(input)):
@@ -458,7 +511,11 @@ def shape(input, out_type=None, name=None) -> Tensor:
 
 @public
 def shape_n(input, out_type=dtypes.int32, name=None):
-    """Return the shapes of a list of tensors, as a list."""
+    """Return the shapes of a list of tensors, as a list.
+
+    >>> [shape.numpy().tolist() for shape in tf.shape_n([tf.zeros([2]), tf.zeros([3, 4])])]
+    [[2], [3, 4]]
+    """
     return [shape(x, out_type) for x in input]
 
 
@@ -466,6 +523,9 @@ def shape_n(input, out_type=dtypes.int32, name=None):
 def size(input, out_type=None, name=None) -> Tensor:
     """Return the number of elements of `input`, an integer scalar of type `out_type` (int32); of a sparse tensor those of the
     whole.
+
+    >>> int(tf.size(tf.zeros([2, 3])))
+    6
     """
     if getattr(input, "dense_shape", None) is not None:
         return emit(ops["Prod"], (_dense_shape(input, out_type or dtypes.int32).node,), ((0,), False))
@@ -476,7 +536,11 @@ def size(input, out_type=None, name=None) -> Tensor:
 
 @public
 def rank(input, name=None) -> Tensor:
-    """Return the number of axes of `input`, an int32 scalar."""
+    """Return the number of axes of `input`, an int32 scalar.
+
+    >>> int(tf.rank([[1, 2], [3, 4]]))
+    2
+    """
     if getattr(input, "dense_shape", None) is not None:
         return size(input.dense_shape)
     x = tensor(input)
@@ -500,11 +564,19 @@ def filled(shape, value, dtype):
 
 @public
 def zeros(shape, dtype=dtypes.float32, name=None, layout=None) -> Tensor:
-    """Return a Tensor of `shape` filled with 0 (False, an empty string)."""
+    """Return a Tensor of `shape` filled with 0 (False, an empty string).
+
+    >>> tf.zeros([3]).numpy()
+    array([0., 0., 0.], dtype=float32)
+    """
     return filled(extents(shape), 0, dtypes.as_dtype(dtype))
 
 
 @public
 def ones(shape, dtype=dtypes.float32, name=None, layout=None) -> Tensor:
-    """Return a Tensor of `shape` filled with 1 (True)."""
+    """Return a Tensor of `shape` filled with 1 (True).
+
+    >>> tf.ones([2, 2]).numpy().tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
     return filled(extents(shape), 1, dtypes.as_dtype(dtype))

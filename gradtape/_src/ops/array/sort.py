@@ -107,13 +107,20 @@ def sort(values, axis=-1, direction="ASCENDING", name=None) -> Tensor:
     `values`.
 
     The gradient goes to the places that the elements came from; equal elements keep their order.
+
+    >>> tf.sort([3.0, 1.0, 2.0], direction="DESCENDING").numpy()
+    array([3., 2., 1.], dtype=float32)
     """
     return _sorted(values, axis, direction)[0]
 
 
 @public
 def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None) -> Tensor:
-    """Return the indices (int32) that sort `values` along `axis`. Equal elements keep their order, whatever `stable` says."""
+    """Return the indices (int32) that sort `values` along `axis`. Equal elements keep their order, whatever `stable` says.
+
+    >>> tf.argsort([3.0, 1.0, 2.0]).numpy()
+    array([1, 2, 0], dtype=int32)
+    """
     return _sorted(values, axis, direction)[1]
 
 
@@ -160,6 +167,10 @@ def top_k(input, k=1, sorted=True, index_type=dtypes.int32, name=None):
 
     Real dtypes; both have `input`'s shape with last extent k; `index_type` is int16, int32 or int64. Of equal elements
     the first comes first, and gets the gradient. InvalidArgumentError if there are fewer than k elements.
+
+    >>> values, indices = tf.math.top_k([1.0, 5.0, 3.0], k=2)
+    >>> values.numpy(), indices.numpy()
+    (array([5., 3.], dtype=float32), array([1, 2], dtype=int32))
     """
     index_type = _index_type(index_type, "index_type", ("int16", "int32", "int64"))
     return TopKV2(*_top_k(tensor(input), k=settled(k, "k"), sorted=bool(sorted), index_type=index_type))
@@ -200,6 +211,9 @@ def in_top_k(targets, predictions, k, name=None):
 
     `targets` integers [batch], `predictions` float32 [batch, classes]. False where the target is out of range or a
     prediction of the row is not finite.
+
+    >>> tf.math.in_top_k([0, 1], [[0.1, 0.9], [0.2, 0.8]], k=1).numpy()
+    array([False,  True])
     """
     predictions = convert.tensor(predictions, hint=dtypes.float32)
     if predictions.dtype != dtypes.float32:
@@ -255,6 +269,9 @@ def argmax(input, axis=None, output_type=dtypes.int64, name=None) -> Tensor:
     """Return the index of the largest element along `axis` (0 by default), the first of equals; NaN is passed over.
 
     Real dtypes and bool; `output_type` is int16, uint16, int32 or int64. InvalidArgumentError if the axis is empty.
+
+    >>> tf.argmax([[1.0, 5.0, 2.0], [7.0, 0.0, 3.0]], axis=1).numpy()
+    array([1, 0])
     """
     return _arg(_arg_max, input, axis, _index_type(output_type, "output_type", ("int16", "uint16", "int32", "int64")))
 
@@ -264,6 +281,9 @@ def argmin(input, axis=None, output_type=dtypes.int64, name=None) -> Tensor:
     """Return the index of the smallest element along `axis` (0 by default), the first of equals; NaN is passed over.
 
     Real dtypes and bool; `output_type` is int32 or int64. InvalidArgumentError if the axis is empty.
+
+    >>> tf.argmin([[1.0, 5.0, 2.0], [7.0, 0.0, 3.0]], axis=1).numpy()
+    array([0, 1])
     """
     return _arg(_arg_min, input, axis, _index_type(output_type, "output_type", INDEX))
 
@@ -314,6 +334,9 @@ def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, na
 
     "left": before equal elements, "right": behind them. All extents but the last must agree; the result has the shape
     of `values` and type `out_type`, int32 (also for None) or int64.
+
+    >>> tf.searchsorted([1.0, 3.0, 5.0], [2.0, 5.0]).numpy()
+    array([1, 2], dtype=int32)
     """
     if side not in ("left", "right"):
         raise ValueError(f"Argument `side` must be either 'right' or 'left'. Received: `side` = '{side}'.")
@@ -348,7 +371,11 @@ def _permutation_rule(x):
 
 @op("InvertPermutation", infer=_permutation_rule, status=_permutation_fault, checked="x", prefers="int32")
 def invert_permutation(x):
-    """Return the permutation that undoes `x`, a vector (int32 or int64) of the indices 0 to n-1; else InvalidArgumentError."""
+    """Return the permutation that undoes `x`, a vector (int32 or int64) of the indices 0 to n-1; else InvalidArgumentError.
+
+    >>> tf.math.invert_permutation([2, 0, 1]).numpy()
+    array([1, 2, 0], dtype=int32)
+    """
     return at(jnp.zeros_like(x))[x].set(lax.iota(x.dtype, x.size), unique_indices=True, mode="promise_in_bounds")
 
 

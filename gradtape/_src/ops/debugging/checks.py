@@ -42,6 +42,9 @@ def check_numerics(tensor, *, message):
     """Return `tensor`, unless an element is NaN or infinite: an InvalidArgumentError that begins with `message`.
 
     The gradient is checked, too.
+
+    >>> tf.debugging.check_numerics([1.0, 2.0], "loss").numpy()
+    array([1., 2.], dtype=float32)
     """
     return tensor
 
@@ -482,7 +485,11 @@ def assert_proper_iterable(values):
 
 @public
 def is_numeric_tensor(tensor):
-    """Return whether `tensor` is a Tensor of numbers: floating, complex or integer, not bool or string."""
+    """Return whether `tensor` is a Tensor of numbers: floating, complex or integer, not bool or string.
+
+    >>> tf.debugging.is_numeric_tensor(tf.constant(1.0)), tf.debugging.is_numeric_tensor(tf.constant("a"))
+    (True, False)
+    """
     return isinstance(tensor, Tensor) and (tensor.dtype.is_integer or tensor.node.aval.inexact)
 
 

@@ -81,7 +81,11 @@ def hue_turned(image, delta):
 
 @public
 def adjust_brightness(image, delta):
-    """Return `image + delta`, a scalar to be given in the range of a float image, [0, 1]. Integers are saturated."""
+    """Return `image + delta`, a scalar to be given in the range of a float image, [0, 1]. Integers are saturated.
+
+    >>> tf.image.adjust_brightness([[[0.25]]], 0.5).numpy().ravel()
+    array([0.75], dtype=float32)
+    """
     image = tensor(image)
     floats = as_floats(image)
     change = cast(delta, floats.dtype) if is_tensor(delta) else delta
@@ -93,6 +97,9 @@ def adjust_contrast(images, contrast_factor):
     """Return `(x − mean) · contrast_factor + mean`, the mean of each channel of each image. Integers are saturated.
 
     As in TensorFlow the op has no gradient.
+
+    >>> tf.image.adjust_contrast([[[1.0]], [[3.0]]], 2.0).numpy().ravel()
+    array([0., 4.], dtype=float32)
     """
     images = tensor(images)
     return convert_image_dtype(_adjust_contrast(as_floats(images), _factor(contrast_factor)), images.dtype, saturate=True)
@@ -100,7 +107,11 @@ def adjust_contrast(images, contrast_factor):
 
 @public
 def adjust_gamma(image, gamma=1, gain=1):
-    """Return `gain · x ** gamma`, for x in [0, 1]. Integers are saturated. `gamma` must not be negative."""
+    """Return `gain · x ** gamma`, for x in [0, 1]. Integers are saturated. `gamma` must not be negative.
+
+    >>> tf.image.adjust_gamma([[[0.5]]], gamma=2.0).numpy().ravel()
+    array([0.25], dtype=float32)
+    """
     image = tensor(image)
     require(gamma >= 0, "Gamma should be a non-negative real number.", gamma)
     return convert_image_dtype(gain * pow(as_floats(image), gamma), image.dtype, saturate=True)
@@ -123,6 +134,9 @@ def adjust_saturation(image, saturation_factor, name=None):
     """Return the image with the saturation of each pixel multiplied by a scalar, and kept in [0, 1].
 
     As in TensorFlow the op has no gradient.
+
+    >>> tf.image.adjust_saturation(tf.ones([2, 2, 3]), 0.5).shape
+    TensorShape([2, 2, 3])
     """
     image = tensor(image)
     return convert_image_dtype(_adjust_saturation(as_floats(image), _factor(saturation_factor)), image.dtype)
@@ -133,6 +147,9 @@ def per_image_standardization(image) -> Tensor:
     """Return `(x − mean) / deviation` over all pixels and channels of each image, float32.
 
     The deviation is at least 1/√(number of values), so that an image of one colour becomes 0.
+
+    >>> tf.image.per_image_standardization([[[1.0]], [[3.0]]]).numpy().ravel()
+    array([-1.,  1.], dtype=float32)
     """
     image = cast(at_least_3d(image), "float32")
     height, width, channels = image.node.aval.shape[-3:]

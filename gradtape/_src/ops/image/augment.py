@@ -162,7 +162,11 @@ def stateless_random_saturation(image, lower, upper, seed=None):
 
 @public
 def random_crop(value, size, seed=None, name=None):
-    """Return a part of `value` of the extents `size`, one for each axis, from a place that is uniform over all there are."""
+    """Return a part of `value` of the extents `size`, one for each axis, from a place that is uniform over all there are.
+
+    >>> tf.image.random_crop(tf.zeros([4, 4, 3]), [2, 2, 3]).shape
+    TensorShape([2, 2, 3])
+    """
     return _crop(value, size, _stateful(seed))
 
 

@@ -192,6 +192,9 @@ def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", ext
     reaches from 0 to 1 (the centres of its outermost pixels); the ends may be in any order, and what is outside of the image is
     `extrapolation_value`. `box_indices`, int32, name the image of each box. `method` is "bilinear" or "nearest". Gradients flow
     to float images and to boxes.
+
+    >>> tf.image.crop_and_resize(tf.zeros([1, 4, 4, 3]), [[0.0, 0.0, 0.5, 0.5]], [0], [2, 2]).shape
+    TensorShape([1, 2, 2, 3])
     """
     image = tensor(image)
     if tensor(crop_size).ndim != 1:

@@ -50,7 +50,11 @@ def purity(hue):
 
 @op("RGBToHSV", infer=_pixels, saves="images", prefers="float32")
 def rgb_to_hsv(images):
-    """Convert red, green and blue to hue, saturation and value, all in [0, 1]. A floating dtype; the last axis has extent 3."""
+    """Convert red, green and blue to hue, saturation and value, all in [0, 1]. A floating dtype; the last axis has extent 3.
+
+    >>> tf.image.rgb_to_hsv([[[1.0, 0.0, 0.0]]]).numpy().ravel()
+    array([0., 1., 1.], dtype=float32)
+    """
     hue, span, value = hue_range_value(wide(images))
     saturation = jnp.where(value > 0, span / jnp.where(value > 0, value, jnp.ones_like(value)), jnp.zeros_like(value))
     return jnp.stack([hue, saturation, value], -1).astype(images.dtype)
@@ -86,7 +90,11 @@ def _(op, dy):
 
 @op("HSVToRGB", infer=_pixels, prefers="float32")
 def hsv_to_rgb(images):
-    """Convert hue, saturation and value to red, green and blue, all in [0, 1]. As in TensorFlow no gradient flows."""
+    """Convert hue, saturation and value to red, green and blue, all in [0, 1]. As in TensorFlow no gradient flows.
+
+    >>> tf.image.hsv_to_rgb([[[0.0, 1.0, 1.0]]]).numpy().ravel()
+    array([1., 0., 0.], dtype=float32)
+    """
     x = wide(images)
     saturation, value = x[..., 1:2], x[..., 2:3]
     return (((1 - saturation) + saturation * purity(x[..., 0])) * value).astype(images.dtype)
@@ -138,7 +146,11 @@ def yuv_to_rgb(images):
 
 @public
 def rgb_to_grayscale(images, name=None) -> Tensor:
-    """Return the luminance of each pixel, in the dtype of `images`; the last axis has extent 1 after."""
+    """Return the luminance of each pixel, in the dtype of `images`; the last axis has extent 1 after.
+
+    >>> tf.image.rgb_to_grayscale(tf.ones([2, 2, 3])).shape
+    TensorShape([2, 2, 1])
+    """
     images = tensor(images)
     colours = as_floats(images)
     grey = tensordot(colours, tensor(LUMINANCE, colours.dtype), [-1, -1])
@@ -147,7 +159,11 @@ def rgb_to_grayscale(images, name=None) -> Tensor:
 
 @public
 def grayscale_to_rgb(images, name=None):
-    """Convert grey pixels to coloured ones: the last axis, of extent 1, repeated three times."""
+    """Convert grey pixels to coloured ones: the last axis, of extent 1, repeated three times.
+
+    >>> tf.image.grayscale_to_rgb(tf.zeros([2, 2, 1])).shape
+    TensorShape([2, 2, 3])
+    """
     images = tensor(images)
     if images.ndim < 2:
         raise ValueError(f"A grayscale image (shape {images.shape}) must be at least two-dimensional.")
@@ -165,6 +181,9 @@ def convert_image_dtype(image, dtype, saturate=False, name=None):
     """Return `image` in `dtype`, scaled: integers go from 0 to the greatest of their type, floats from 0 to 1.
 
     `saturate` keeps what is out of range at the bounds; else it wraps. AttributeError for other than integers and floats.
+
+    >>> tf.image.convert_image_dtype(tf.constant([[[0, 255]]], tf.uint8), tf.float32).numpy().ravel()
+    array([0., 1.], dtype=float32)
     """
     image, dtype = tensor(image), dtypes.as_dtype(dtype)
     for what, type in (("dtype", dtype), ("image dtype", image.dtype)):

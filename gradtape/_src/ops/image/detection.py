@@ -136,6 +136,9 @@ def non_max_suppression(boxes, scores, max_output_size, iou_threshold=0.5, score
     `boxes` are [boxes, 4], any two opposite corners, `scores` [boxes], both of one dtype, float32 or float16. Left out are
     boxes whose intersection over union with one that is kept is above `iou_threshold`, and those whose score is not
     above `score_threshold`.
+
+    >>> tf.image.non_max_suppression([[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.9]], [0.9, 0.8], max_output_size=2).numpy()
+    array([0], dtype=int32)
     """
     limits = _limits(max_output_size, iou_threshold=iou_threshold, score_threshold=score_threshold)
     return ran(_suppression, *_boxes(_suppression, boxes, scores), attrs=limits)

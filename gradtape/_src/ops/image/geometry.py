@@ -107,19 +107,31 @@ def exchanged(image):
 
 @public
 def flip_left_right(image) -> Tensor:
-    """Return the mirror image: columns in reverse order."""
+    """Return the mirror image: columns in reverse order.
+
+    >>> tf.image.flip_left_right([[[1], [2]]]).numpy().ravel()
+    array([2, 1], dtype=int32)
+    """
     return mirrored(of_rank_3_or_4(at_least_3d(image)), 1)
 
 
 @public
 def flip_up_down(image) -> Tensor:
-    """Return the image upside down: rows in reverse order."""
+    """Return the image upside down: rows in reverse order.
+
+    >>> tf.image.flip_up_down([[[1]], [[2]]]).numpy().ravel()
+    array([2, 1], dtype=int32)
+    """
     return mirrored(of_rank_3_or_4(at_least_3d(image)), 0)
 
 
 @public
 def rot90(image, k=1, name=None):
-    """Return the image turned by `k` quarter turns, counter-clockwise."""
+    """Return the image turned by `k` quarter turns, counter-clockwise.
+
+    >>> tf.image.rot90([[[1], [2]], [[3], [4]]]).numpy().ravel()
+    array([2, 4, 1, 3], dtype=int32)
+    """
     image, k = at_least_3d(image), tensor(k, "int32")
     if k.ndim:
         raise ValueError(f"Shape {k.shape} must have rank 0: k is a number of quarter turns.")
@@ -134,7 +146,11 @@ def rot90(image, k=1, name=None):
 
 @public
 def transpose(image, name=None):
-    """Return the image with rows and columns exchanged."""
+    """Return the image with rows and columns exchanged.
+
+    >>> tf.image.transpose([[[1], [2]], [[3], [4]]]).numpy().ravel()
+    array([1, 3, 2, 4], dtype=int32)
+    """
     return exchanged(of_rank_3_or_4(at_least_3d(image)))
 
 
@@ -147,6 +163,9 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
     """Return the part of `image` whose upper left corner is at the offsets, of the target's height and width.
 
     ValueError if it is not within the image, InvalidArgumentError if an offset is a tensor.
+
+    >>> tf.image.crop_to_bounding_box(tf.zeros([4, 4, 3]), 1, 1, 2, 3).shape
+    TensorShape([2, 3, 3])
     """
     image = tensor(image)
     batch = batched(image)
@@ -163,6 +182,9 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
     """Return an image of the target's height and width, zeros but for `image`, whose upper left corner is at the offsets.
 
     ValueError if `image` does not fit, InvalidArgumentError if an offset is a tensor.
+
+    >>> tf.image.pad_to_bounding_box(tf.zeros([2, 2, 3]), 1, 1, 4, 4).shape
+    TensorShape([4, 4, 3])
     """
     image = tensor(image)
     batch = batched(image)
@@ -181,7 +203,11 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
 
 @public
 def resize_with_crop_or_pad(image, target_height, target_width):
-    """Return `image` cropped in the middle, or padded with zeros on both sides, along each axis to the target's extent."""
+    """Return `image` cropped in the middle, or padded with zeros on both sides, along each axis to the target's extent.
+
+    >>> tf.image.resize_with_crop_or_pad(tf.zeros([2, 5, 3]), 4, 4).shape
+    TensorShape([4, 4, 3])
+    """
     image = tensor(image)
     batch = batched(image)
     target = positive_target(target_height, target_width)
@@ -194,7 +220,11 @@ def resize_with_crop_or_pad(image, target_height, target_width):
 
 @public
 def central_crop(image, central_fraction):
-    """Return the middle of `image`: `central_fraction`, in (0, 1], of its height and of its width."""
+    """Return the middle of `image`: `central_fraction`, in (0, 1], of its height and of its width.
+
+    >>> tf.image.central_crop(tf.ones([4, 4, 3]), 0.5).shape
+    TensorShape([2, 2, 3])
+    """
     image = tensor(image)
     fraction = to_numpy(node_of(central_fraction)).item() if is_tensor(central_fraction) else central_fraction
     require(0.0 < fraction <= 1.0, "central_fraction must be within (0, 1].", fraction)

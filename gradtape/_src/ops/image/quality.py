@@ -32,7 +32,11 @@ def _steps(images):
 
 @public
 def total_variation(images, name=None):
-    """Return the sum of the absolute differences of neighbouring pixels: a number for each image."""
+    """Return the sum of the absolute differences of neighbouring pixels: a number for each image.
+
+    >>> float(tf.image.total_variation([[[1.0]], [[3.0]]]))
+    2.0
+    """
     images = tensor(images)
     if images.ndim not in (3, 4):
         raise ValueError(f"'images' must be either 3 or 4-dimensional. Received shape {images.shape}.")
@@ -46,6 +50,10 @@ def image_gradients(image):
     column.
 
     `image` is [batch, height, width, channels].
+
+    >>> dy, dx = tf.image.image_gradients(tf.reshape(tf.range(4.0), [1, 2, 2, 1]))
+    >>> dy.numpy().ravel(), dx.numpy().ravel()
+    (array([2., 2., 0., 0.], dtype=float32), array([1., 0., 1., 0.], dtype=float32))
     """
     image = tensor(image)
     if image.ndim != 4:
@@ -59,7 +67,11 @@ def image_gradients(image):
 
 @public
 def sobel_edges(image):
-    """Return [batch, height, width, channels, 2]: the Sobel filters for change down and to the right; the border is mirrored."""
+    """Return [batch, height, width, channels, 2]: the Sobel filters for change down and to the right; the border is mirrored.
+
+    >>> tf.image.sobel_edges(tf.zeros([1, 4, 4, 3])).shape
+    TensorShape([1, 4, 4, 3, 2])
+    """
     image = tensor(image)
     padded = pad(image, [[0, 0], [1, 1], [1, 1], [0, 0]], "REFLECT")
     channels = image.node.aval.shape[3]
@@ -97,6 +109,9 @@ def psnr(a, b, max_val, name=None) -> Tensor:
     image.
 
     `max_val` is the greatest value that images of this dtype can have, 1.0 or 255. The result is float32.
+
+    >>> float(tf.image.psnr(tf.zeros([4, 4, 1]), tf.ones([4, 4, 1]), max_val=10.0))
+    20.0
     """
     a, b, greatest = _as_single(max_val, tensor(a), tensor(b))
     error = reduce_mean(squared_difference(a, b), [-3, -2, -1])
@@ -145,6 +160,9 @@ def ssim(
     """Return the structural similarity of two images, in [−1, 1], a number for each; or for each place of the window.
 
     Wang, Bovik, Sheikh and Simoncelli, "Image quality assessment: from error visibility to structural similarity", 2004.
+
+    >>> tf.image.ssim(tf.ones([16, 16, 1]), tf.ones([16, 16, 1]), max_val=1.0).numpy().round(4).item()
+    1.0
     """
     img1, img2 = tensor(img1), tensor(img2)
     _comparable(img1, img2)

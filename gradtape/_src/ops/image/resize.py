@@ -204,6 +204,9 @@ def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=Fal
     The result is float32 for every real dtype; with `method` "nearest" it keeps the dtype of `images`.
     `preserve_aspect_ratio` makes it the largest in the images' own proportions that fits into `size`. `antialias`
     widens the filter where pixels become fewer. Gradients flow through all methods but "area", which has none.
+
+    >>> tf.image.resize(tf.ones([2, 2, 1]), [4, 4]).shape
+    TensorShape([4, 4, 1])
     """
     images = tensor(images)
     if images.ndim not in (3, 4):
@@ -217,7 +220,11 @@ def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=Fal
 
 @public
 def resize_with_pad(image, target_height, target_width, method=ResizeMethod.BILINEAR, antialias=False):
-    """Return `image` resized in its own proportions to fit into the target, and padded with zeros to both sides of it."""
+    """Return `image` resized in its own proportions to fit into the target, and padded with zeros to both sides of it.
+
+    >>> tf.image.resize_with_pad(tf.zeros([2, 5, 3]), 4, 4).shape
+    TensorShape([4, 4, 3])
+    """
     return fitted(image, target_height, target_width, lambda images, size: resize(images, size, method, antialias=antialias))
 
 

@@ -111,6 +111,10 @@ def qr(input, full_matrices=False, name=None):
 
     For [..., m, n] q has min(m, n) columns, or m if `full_matrices`. No gradient (NotImplementedError) for the full
     matrices if m > n + 1, as more than one column of q is then not unique.
+
+    >>> q, r = tf.linalg.qr([[3.0, 1.0], [4.0, 2.0]])
+    >>> tf.matmul(q, r).numpy().round(4).tolist()
+    [[3.0, 1.0], [4.0, 2.0]]
     """
     return Qr(*_qr(tensor(input), full_matrices=bool(full_matrices)))
 
@@ -199,6 +203,10 @@ def svd(tensor, full_matrices=False, compute_uv=True, name=None):
 
     For [..., m, n] `s` has min(m, n) real values and u and v as many columns, or m and n if `full_matrices`. The gradient of
     what depends on u and v is that of a function which does not change with their signs (or phases).
+
+    >>> s, u, v = tf.linalg.svd([[3.0, 0.0], [0.0, 4.0]])
+    >>> s.numpy()
+    array([4., 3.], dtype=float32)
     """
     x = _as_tensor(tensor)
     if compute_uv:
@@ -258,13 +266,21 @@ def eigh(tensor, name=None):
     columns.
 
     Only the lower triangle is read, and gets the gradient. NaN for a matrix with an element that is not finite.
+
+    >>> values, vectors = tf.linalg.eigh([[2.0, 0.0], [0.0, 1.0]])
+    >>> values.numpy()
+    array([1., 2.], dtype=float32)
     """
     return _eigh(_as_tensor(tensor), compute_v=True)
 
 
 @public
 def eigvalsh(tensor, name=None) -> Tensor:
-    """Return the eigenvalues of Hermitian matrices, smallest first, in the dtype of `tensor`. Only the lower triangle is read."""
+    """Return the eigenvalues of Hermitian matrices, smallest first, in the dtype of `tensor`. Only the lower triangle is read.
+
+    >>> tf.linalg.eigvalsh([[2.0, 0.0], [0.0, 1.0]]).numpy()
+    array([1., 2.], dtype=float32)
+    """
     return _eigh(_as_tensor(tensor), compute_v=False)
 
 
@@ -310,13 +326,22 @@ def _(op, de, dv=None):
 
 @public
 def eig(tensor, name=None):
-    """Return `(e, v)` of square matrices: eigenvalues and eigenvectors, as columns of norm 1, complex. Not in a fixed order."""
+    """Return `(e, v)` of square matrices: eigenvalues and eigenvectors, as columns of norm 1, complex. Not in a fixed order.
+
+    >>> values, vectors = tf.eig([[2.0, 0.0], [0.0, 1.0]])
+    >>> sorted(values.numpy().real.tolist())
+    [1.0, 2.0]
+    """
     return _eig(_as_tensor(tensor), compute_v=True)
 
 
 @public
 def eigvals(tensor, name=None):
-    """Return the eigenvalues of square matrices, complex. Not in a fixed order."""
+    """Return the eigenvalues of square matrices, complex. Not in a fixed order.
+
+    >>> sorted(tf.eigvals([[2.0, 0.0], [0.0, 1.0]]).numpy().real.tolist())
+    [1.0, 2.0]
+    """
     return _eig(_as_tensor(tensor), compute_v=False)
 
 
@@ -352,6 +377,10 @@ def lu(input, output_idx_type=dtypes.int32, name=None):
     """Return `(lu, p)`, a named tuple: L (below the diagonal, which is 1) and U of `L U`, the rows `p` of square matrices.
 
     A matrix that has no inverse is an InvalidArgumentError. Through the factors no gradient passes (LookupError).
+
+    >>> lu, permutation = tf.linalg.lu([[1.0, 2.0], [4.0, 4.0]])
+    >>> lu.numpy().tolist(), permutation.numpy().tolist()
+    ([[4.0, 4.0], [0.25, 1.0]], [1, 0])
     """
     return Lu(*_lu(tensor(input), output_idx_type=dtypes.as_dtype(output_idx_type).numpy))
 

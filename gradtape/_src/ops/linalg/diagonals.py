@@ -199,6 +199,9 @@ def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, 
 
     `diagonal` is [..., n] for an int `k`, [..., diagonals, n] for a band. The matrices are square unless `num_rows` or
     `num_cols` says otherwise. InvalidArgumentError if the extents do not fit.
+
+    >>> tf.linalg.diag([1, 2]).numpy().tolist()
+    [[1, 0], [0, 2]]
     """
     x = tensor(diagonal)
     k = _band(k)
@@ -212,6 +215,9 @@ def diag_part(input, name="diag_part", k=0, padding_value=0, align="RIGHT_LEFT")
     `padding_value`.
 
     InvalidArgumentError if a diagonal lies outside of the matrices.
+
+    >>> tf.linalg.diag_part([[1, 2], [3, 4]]).numpy()
+    array([1, 4], dtype=int32)
     """
     x = tensor(input)
     return _diag_part(x, _same_type(padding_value, x), _band(k), _check_align(align))
@@ -252,6 +258,9 @@ def _(op, dy):
 def set_diag(input, diagonal, name="set_diag", k=0, align="RIGHT_LEFT") -> Tensor:
     """Return the matrices `input` with the diagonal or band `k` replaced by `diagonal`, which has the shape that `diag_part`
     gives.
+
+    >>> tf.linalg.set_diag([[1, 2], [3, 4]], [0, 0]).numpy().tolist()
+    [[0, 2], [3, 0]]
     """
     x = tensor(input)
     return _set_diag(x, tensor(diagonal, hint=x.dtype), _band(k), _check_align(align))
@@ -259,7 +268,11 @@ def set_diag(input, diagonal, name="set_diag", k=0, align="RIGHT_LEFT") -> Tenso
 
 @public
 def trace(x, name=None) -> Tensor:
-    """Return the sum of the main diagonal of matrices: [...]."""
+    """Return the sum of the main diagonal of matrices: [...].
+
+    >>> float(tf.linalg.trace([[1.0, 2.0], [3.0, 4.0]]))
+    5.0
+    """
     return reduce_sum(diag_part(x), -1)
 
 
@@ -308,6 +321,9 @@ def _(op, dy):
 def tensor_diag(diagonal, name=None) -> Tensor:
     """Return a tensor of shape `s + s` that is 0 but where the first half of the indices is the second: there it is
     `diagonal`.
+
+    >>> tf.linalg.tensor_diag([1, 2]).numpy().tolist()
+    [[1, 0], [0, 2]]
     """
     x = tensor(diagonal)
     if not x.ndim:
@@ -319,6 +335,9 @@ def tensor_diag(diagonal, name=None) -> Tensor:
 def tensor_diag_part(input, name=None) -> Tensor:
     """Return the elements of a tensor of shape `s + s` where the first half of the indices is the second: a tensor of shape
     `s`.
+
+    >>> tf.linalg.tensor_diag_part([[1, 2], [3, 4]]).numpy()
+    array([1, 4], dtype=int32)
     """
     return _tensor_diag_part(tensor(input))
 
@@ -352,6 +371,9 @@ def _(op, dy):
 def band_part(input, num_lower, num_upper, name=None) -> Tensor:
     """Return matrices that keep `num_lower` diagonals below the main one and `num_upper` above (all, if negative), 0
     elsewhere.
+
+    >>> tf.linalg.band_part([[1, 2], [3, 4]], -1, 0).numpy().tolist()
+    [[1, 0], [3, 4]]
     """
     return _band_part(tensor(input), settled(num_lower, "num_lower"), settled(num_upper, "num_upper"))
 
@@ -365,13 +387,21 @@ def _transposed(a, conjugate):
 
 @public
 def matrix_transpose(a, name="matrix_transpose", conjugate=False) -> Tensor:
-    """Return matrices with rows and columns exchanged, conjugated too if `conjugate`."""
+    """Return matrices with rows and columns exchanged, conjugated too if `conjugate`.
+
+    >>> tf.linalg.matrix_transpose([[1, 2], [3, 4]]).numpy().tolist()
+    [[1, 3], [2, 4]]
+    """
     return _transposed(a, conjugate)
 
 
 @public
 def adjoint(matrix, name=None) -> Tensor:
-    """Return the conjugate transpose of matrices."""
+    """Return the conjugate transpose of matrices.
+
+    >>> tf.linalg.adjoint([[1.0 + 1.0j, 2.0]]).numpy().tolist()
+    [[(1-1j)], [(2-0j)]]
+    """
     return _transposed(matrix, True)
 
 
@@ -390,7 +420,11 @@ def _cross_rule(a, b):
 
 @op("Cross", infer=_cross_rule, saves="a b")
 def cross(a, b):
-    """Return the cross product of the 3-vectors in the last axis of `a` and `b`, which have one shape. Real dtypes."""
+    """Return the cross product of the 3-vectors in the last axis of `a` and `b`, which have one shape. Real dtypes.
+
+    >>> tf.linalg.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]).numpy()
+    array([0., 0., 1.], dtype=float32)
+    """
     return jnp.cross(a, b)
 
 

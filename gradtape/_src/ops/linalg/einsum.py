@@ -204,6 +204,12 @@ def einsum(equation, *inputs, **kwargs) -> Tensor:
     Without `->` the result has the labels that occur once, in alphabetical order. `optimize` and `name` are accepted; the
     order of several products is chosen so that little work is done. Inputs have one numeric dtype. ValueError for an
     equation that makes no sense, InvalidArgumentError for shapes that do not fit it.
+
+    >>> a = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    >>> tf.einsum("ij,jk->ik", a, a).numpy().tolist()
+    [[7.0, 10.0], [15.0, 22.0]]
+    >>> tf.einsum("ii->", a).numpy().item()
+    5.0
     """
     unknown = kwargs.keys() - {"name", "optimize"}
     if unknown:

@@ -227,6 +227,9 @@ def matmul(
     `transpose_*` and `adjoint_*` (also conjugated) turn the matrices around first. The axes in front are batches, which
     broadcast. Numeric dtypes; `output_type` is that of the result and of the sums where it shall not be the operands'.
     `a_is_sparse` and the like are hints that change nothing. InvalidArgumentError if the shapes do not fit.
+
+    >>> tf.matmul([[1.0, 2.0]], [[3.0], [4.0]]).numpy().tolist()
+    [[11.0]]
     """
     if output_type is None:
         x, y = convert.operands(MAT_MUL, (a, b), one_by_one=True)
@@ -263,6 +266,9 @@ def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_spa
     """Return the product of the matrices in the last two axes of `a` and the vectors in the last axis of `b`: [..., m].
 
     `transpose_a` and `adjoint_a` turn the matrices around first; the axes in front are batches, which broadcast.
+
+    >>> tf.linalg.matvec([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).numpy()
+    array([3., 7.], dtype=float32)
     """
     return squeeze(matmul(a, expand_dims(b, -1), transpose_a=transpose_a, adjoint_a=adjoint_a), -1)
 
@@ -272,6 +278,9 @@ def tensordot(a, b, axes, name=None) -> Tensor:
     """Return the sum of products of `a` and `b` over pairs of axes; the other axes of `a` come first, then those of `b`.
 
     `axes` is the number of last axes of `a` and first of `b`, or two lists of axes. ValueError if they cannot be paired.
+
+    >>> float(tf.tensordot([1.0, 2.0], [3.0, 4.0], axes=1))
+    11.0
     """
     x, y = tensor(a), tensor(b)
     first, second = _paired(axes, x, y)

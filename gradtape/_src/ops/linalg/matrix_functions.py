@@ -96,7 +96,11 @@ def _(op, dy):
 @public
 @op("MatrixSquareRoot", unhosted="NumPy has no twin of it", infer=square, saves="y")
 def sqrtm(input):
-    """Return the principal square root of square matrices; NaN where it is not real, for real ones."""
+    """Return the principal square root of square matrices; NaN where it is not real, for real ones.
+
+    >>> tf.linalg.sqrtm([[4.0, 0.0], [0.0, 9.0]]).numpy().round(4).tolist()
+    [[2.0, 0.0], [0.0, 3.0]]
+    """
     if not input.size:
         return input
     root = _each(jax.scipy.linalg.sqrtm, wide(input))
@@ -167,6 +171,9 @@ def matrix_rank(a, tol=None, validate_args=False, name=None):
 
     `tol` broadcasts with the singular values, [..., min(m, n)]. By default it is max(m, n) times the dtype's resolution times
     the largest singular value.
+
+    >>> int(tf.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]))
+    1
     """
     a = tensor(a)
     check_float_matrix(a)

@@ -68,6 +68,11 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None) -> Tensor
     `ord` for vectors is "euclidean" or a number above 0 (`(Σ|x|ᵖ)^(1/p)`; `np.inf`: the largest), for matrices "euclidean"
     (the same as "fro"), 1, 2 (the largest singular value) or `np.inf`. The result has the dtype of `tensor`, the real one
     but for the Euclidean norm of complex tensors. The gradient of the Euclidean norm is NaN at 0, unless it is masked.
+
+    >>> float(tf.norm([3.0, 4.0]))
+    5.0
+    >>> float(tf.norm([3.0, -4.0], ord=1))
+    7.0
     """
     axis, of_matrix = _norm_axes(ord, axis)
     result = _norm(_as_tensor(tensor), ord, axis, of_matrix)
@@ -79,7 +84,12 @@ _as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 
 @public
 def normalize(tensor, ord="euclidean", axis=None, name=None):
-    """Return `(tensor / norm, norm)`, both in the dtype of `tensor`, the norm's axes kept. See `norm` for `ord` and `axis`."""
+    """Return `(tensor / norm, norm)`, both in the dtype of `tensor`, the norm's axes kept. See `norm` for `ord` and `axis`.
+
+    >>> unit, norm = tf.linalg.normalize([3.0, 4.0])
+    >>> unit.numpy().round(4), norm.numpy()
+    (array([0.6, 0.8], dtype=float32), array([5.], dtype=float32))
+    """
     x = _as_tensor(tensor)
     size = norm(x, ord, axis, keepdims=True)
     if x.dtype.is_complex and not size.dtype.is_complex:

@@ -129,6 +129,9 @@ def triangular_solve(matrix, rhs, lower=True, adjoint=False, name=None) -> Tenso
 
     Only the lower triangle of `matrix` is read (the upper one unless `lower`); with `adjoint` Aᴴ stands in A's place. A zero
     on the diagonal gives inf or NaN.
+
+    >>> tf.linalg.triangular_solve([[2.0, 0.0], [1.0, 1.0]], [[4.0], [3.0]]).numpy().tolist()
+    [[2.0], [1.0]]
     """
     return _triangular_solve(matrix, rhs, bool(lower), bool(adjoint))
 
@@ -139,6 +142,9 @@ def cholesky(input):
     """Return the lower triangular L with `L Lᴴ = input`, for Hermitian positive definite matrices; NaN for others.
 
     Only the lower triangle is read; the gradient is symmetrised.
+
+    >>> tf.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]]).numpy().tolist()
+    [[2.0, 0.0], [1.0, 2.0]]
     """
     if 0 in input.shape:
         return input
@@ -155,7 +161,11 @@ def _(op, dy):  # dA = ½ L⁻ᴴ (P + Pᴴ) L⁻¹, where P is the lower triang
 
 @public
 def cholesky_solve(chol, rhs, name=None) -> Tensor:
-    """Return X of `A X = rhs`, where `chol` is the Cholesky factor of A, [..., m, m], and `rhs` is [..., m, k]."""
+    """Return X of `A X = rhs`, where `chol` is the Cholesky factor of A, [..., m, m], and `rhs` is [..., m, k].
+
+    >>> tf.linalg.cholesky_solve(tf.linalg.cholesky([[4.0, 0.0], [0.0, 9.0]]), [[8.0], [9.0]]).numpy().tolist()
+    [[2.0], [1.0]]
+    """
     return triangular_solve(chol, triangular_solve(chol, rhs), adjoint=True)
 
 
@@ -181,7 +191,11 @@ def _(op, dy):  # dA = −A⁻ᴴ dy A⁻ᴴ
 
 @public
 def inv(input, adjoint=False, name=None) -> Tensor:
-    """Return the inverse of square matrices, or its conjugate transpose. Where there is none: InvalidArgumentError."""
+    """Return the inverse of square matrices, or its conjugate transpose. Where there is none: InvalidArgumentError.
+
+    >>> tf.linalg.inv([[2.0, 0.0], [0.0, 4.0]]).numpy().tolist()
+    [[0.5, 0.0], [0.0, 0.25]]
+    """
     return _inverse(tensor(input), bool(adjoint))
 
 
@@ -229,6 +243,9 @@ def solve(matrix, rhs, adjoint=False, name=None) -> Tensor:
     """Return X of `A X = rhs` for square matrices A, [..., m, m], and right-hand sides [..., m, k] with the same batch.
 
     With `adjoint` Aᴴ stands in A's place. A matrix that has no inverse is an InvalidArgumentError.
+
+    >>> tf.linalg.solve([[2.0, 0.0], [0.0, 4.0]], [[2.0], [8.0]]).numpy().tolist()
+    [[1.0], [2.0]]
     """
     return _solve(matrix, rhs, bool(adjoint))
 
@@ -245,7 +262,11 @@ def _det_rule(input):
 @public
 @op("MatrixDeterminant", infer=_det_rule, saves="input")
 def det(input):
-    """Return the determinants of square matrices: [...]. The gradient is exact for singular ones too."""
+    """Return the determinants of square matrices: [...]. The gradient is exact for singular ones too.
+
+    >>> float(tf.linalg.det([[2.0, 0.0], [0.0, 3.0]]))
+    6.0
+    """
     if not input.shape[-1]:
         return jnp.ones(input.shape[:-2], dtype=input.dtype)
     return jnp.linalg.det(wide(input)).astype(input.dtype)
@@ -325,13 +346,21 @@ def slogdet(input, name=None):
     """Return `(sign, log|det|)` of square matrices, a named tuple, without overflow. 0 and -inf for singular ones.
 
     For complex matrices the sign has modulus 1, and both are complex.
+
+    >>> sign, log = tf.linalg.slogdet([[0.0, 1.0], [1.0, 0.0]])
+    >>> float(sign), float(log)
+    (-1.0, 0.0)
     """
     return LogMatrixDeterminant(*_slogdet(tensor(input)))
 
 
 @public
 def logdet(matrix, name=None) -> Tensor:
-    """Return the logarithm of the determinant of Hermitian positive definite matrices, real; NaN for others."""
+    """Return the logarithm of the determinant of Hermitian positive definite matrices, real; NaN for others.
+
+    >>> float(tf.linalg.logdet([[1.0, 0.0], [0.0, 1.0]]))
+    0.0
+    """
     return 2.0 * reduce_sum(log(real(diag_part(cholesky(matrix)))), -1)
 
 
@@ -389,6 +418,9 @@ def pinv(a, rcond=None, validate_args=False, name=None) -> Tensor:
 
     Singular values up to `rcond` times the largest count as 0; `rcond` (a scalar or [...]) is by default 10·max(m, n) times
     the dtype's resolution. The gradient holds where the rank does not change.
+
+    >>> tf.linalg.pinv([[2.0, 0.0], [0.0, 0.0]]).numpy().round(4).tolist()
+    [[0.5, 0.0], [0.0, 0.0]]
     """
     a = tensor(a)
     check_float_matrix(a)
@@ -462,5 +494,8 @@ def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None) -> Tensor:
     If m < n and nothing is regularised: the smallest X with `A X = rhs`. `fast` solves the normal equations by Cholesky's
     method, which needs full rank (else NaN) and loses accuracy where A is badly conditioned. Otherwise X is `pinv(A) rhs`,
     without regularisation.
+
+    >>> tf.linalg.lstsq([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [[1.0], [3.0], [5.0]]).numpy().round(4).tolist()
+    [[1.0], [2.0]]
     """
     return _least_squares(matrix, rhs, l2_regularizer=float(l2_regularizer), fast=bool(fast))

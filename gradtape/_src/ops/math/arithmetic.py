@@ -66,6 +66,9 @@ def add(x, y, name=None):
     """Return `x + y`, element-wise, with broadcasting. Any numeric dtype.
 
     `y` takes the dtype of `x` if it is no tensor; what cannot is an InvalidArgumentError, which is a TypeError, too.
+
+    >>> tf.add([1.0, 2.0], [3.0, 4.0]).numpy()
+    array([4., 6.], dtype=float32)
     """
     return emit(sum_of_two.op, convert.operands(sum_of_two.op, (x, y), one_by_one=True))
 
@@ -75,7 +78,11 @@ add = twins.of(add, "public", sum_of_two.op, ())
 
 @op("Sub", infer=only(NUMERIC, broadcast), broadcasting=True)
 def subtract(x, y):
-    """Return `x - y`, element-wise, with broadcasting. Any numeric dtype."""
+    """Return `x - y`, element-wise, with broadcasting. Any numeric dtype.
+
+    >>> tf.subtract([1.0, 2.0], [3.0, 5.0]).numpy()
+    array([-2., -3.], dtype=float32)
+    """
     return x - y
 
 
@@ -86,7 +93,11 @@ def _(op, dy):
 
 @op("Neg", infer=only(FLOATING + SIGNED + COMPLEX, same))
 def negative(x):
-    """Return `-x`, element-wise. Float, complex or signed integer."""
+    """Return `-x`, element-wise. Float, complex or signed integer.
+
+    >>> tf.negative([1.0, -2.0]).numpy()
+    array([-1.,  2.], dtype=float32)
+    """
     return -x
 
 
@@ -118,7 +129,11 @@ def _(op, dy):
 
 @public
 def add_n(inputs, name=None):
-    """Return the sum of a list of tensors of one shape and dtype. IndexedSlices count as dense tensors."""
+    """Return the sum of a list of tensors of one shape and dtype. IndexedSlices count as dense tensors.
+
+    >>> tf.add_n([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).numpy()
+    array([ 9., 12.], dtype=float32)
+    """
     inputs = list(inputs)
     if not inputs:
         raise ValueError("Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape.")
@@ -164,7 +179,11 @@ def _(op, dy):
 
 @op("Mul", infer=only(NUMERIC, broadcast), broadcasting=True, saves="x y")
 def multiply(x, y):
-    """Return `x · y`, element-wise, with broadcasting. Any numeric dtype."""
+    """Return `x · y`, element-wise, with broadcasting. Any numeric dtype.
+
+    >>> tf.multiply([1.0, 2.0], [3.0, 4.0]).numpy()
+    array([3., 8.], dtype=float32)
+    """
     return x * y
 
 
@@ -238,13 +257,20 @@ def truediv(x, y, name=None) -> Tensor:
     """Return `x / y`, element-wise, with broadcasting. Integers give float64, those of 8 and 16 bits float32.
 
     `y` takes the dtype of `x` if it is no tensor and can; two dtypes are a TypeError.
+
+    >>> tf.truediv([1, 3], [2, 2]).numpy()
+    array([0.5, 1.5])
     """
     return realdiv(*_quotient_operands(x, y, "__truediv__"))
 
 
 @public
 def divide(x, y, name=None) -> Tensor:
-    """Return `x / y`, element-wise, with broadcasting, as Python has it. Integers give floats."""
+    """Return `x / y`, element-wise, with broadcasting, as Python has it. Integers give floats.
+
+    >>> tf.divide([1.0, 3.0], 2.0).numpy()
+    array([0.5, 1.5], dtype=float32)
+    """
     return truediv(_beside(y, x), y)
 
 
@@ -324,7 +350,11 @@ _nonzero: dict[str, Any] = {"status": _zero_divisor, "checked": "y", "when": _in
 
 @op("FloorDiv", infer=only(REAL, broadcast), broadcasting=True, **_nonzero)
 def floordiv(x, y):
-    """Return `⌊x / y⌋`, element-wise, with broadcasting. Real dtypes; an integer divisor of 0 is an InvalidArgumentError."""
+    """Return `⌊x / y⌋`, element-wise, with broadcasting. Real dtypes; an integer divisor of 0 is an InvalidArgumentError.
+
+    >>> tf.math.floordiv([7, -7], 2).numpy()
+    array([ 3, -4], dtype=int32)
+    """
     return jnp.floor(x / y) if jnp.issubdtype(x.dtype, jnp.floating) else jnp.floor_divide(x, y)
 
 
@@ -368,7 +398,11 @@ def truncatemod(x, y):
 
 @op("Square", infer=only(NUMERIC, same), saves="x")
 def square(x):
-    """Return `x²`, element-wise. Any numeric dtype."""
+    """Return `x²`, element-wise. Any numeric dtype.
+
+    >>> tf.square([2.0, -3.0]).numpy()
+    array([4., 9.], dtype=float32)
+    """
     return x * x
 
 
@@ -379,7 +413,11 @@ def _(op, dy):
 
 @op("Sqrt", infer=only(INEXACT, same), saves="y")
 def sqrt(x):
-    """Return √x, element-wise. Float or complex. A gradient of 0 stays 0, even at x = 0."""
+    """Return √x, element-wise. Float or complex. A gradient of 0 stays 0, even at x = 0.
+
+    >>> tf.sqrt([4.0, 9.0]).numpy()
+    array([2., 3.], dtype=float32)
+    """
     return jnp.sqrt(x)
 
 
@@ -404,7 +442,11 @@ def _(op, upstream):
 
 @op("Rsqrt", infer=only(INEXACT, same), saves="y")
 def rsqrt(x):
-    """Return 1/√x, element-wise. Float or complex. A gradient of 0 stays 0, even at x = 0."""
+    """Return 1/√x, element-wise. Float or complex. A gradient of 0 stays 0, even at x = 0.
+
+    >>> tf.math.rsqrt([4.0, 0.25]).numpy()
+    array([0.5, 2. ], dtype=float32)
+    """
     return lax.rsqrt(x)
 
 
@@ -453,7 +495,11 @@ def _(op, dy):
 
 @public
 def abs(x, name=None):
-    """Return the absolute value of `x`, element-wise. Float, signed integer, or complex, whose absolute value is real."""
+    """Return the absolute value of `x`, element-wise. Float, signed integer, or complex, whose absolute value is real.
+
+    >>> tf.abs([-2.0, 3.0]).numpy()
+    array([2., 3.], dtype=float32)
+    """
     x = tensor(x)
     return _complex_abs(x) if x.dtype.is_complex else _abs(x)
 
@@ -463,6 +509,9 @@ def sign(x):
     """Return -1, 0 or 1 as `x` is negative, 0 or positive, element-wise; NaN for NaN; `x / |x|` for complex `x`.
 
     The gradient is 0 for real dtypes.
+
+    >>> tf.sign([-2.0, 0.0, 5.0]).numpy()
+    array([-1.,  0.,  1.], dtype=float32)
     """
     return jnp.sign(x)
 
@@ -482,6 +531,9 @@ def maximum(x, y):
     """Return the larger of `x` and `y`, element-wise, with broadcasting; NaN if one is NaN. Real dtypes.
 
     Where both are equal the gradient goes to `x`.
+
+    >>> tf.maximum([1.0, -2.0], 0.0).numpy()
+    array([1., 0.], dtype=float32)
     """
     return jnp.maximum(x, y)
 
@@ -496,6 +548,9 @@ def minimum(x, y):
     """Return the smaller of `x` and `y`, element-wise, with broadcasting; NaN if one is NaN. Real dtypes.
 
     Where both are equal the gradient goes to `x`.
+
+    >>> tf.minimum([1.0, -2.0], 0.0).numpy()
+    array([ 0., -2.], dtype=float32)
     """
     return jnp.minimum(x, y)
 
@@ -525,7 +580,11 @@ def _(op, dy):
 
 @public
 def polyval(coeffs, x, name=None):
-    """Return the polynomial of `x` with the coefficients `coeffs`, a list of numbers and tensors, the highest first."""
+    """Return the polynomial of `x` with the coefficients `coeffs`, a list of numbers and tensors, the highest first.
+
+    >>> float(tf.math.polyval([2.0, 0.0, 1.0], 3.0))
+    19.0
+    """
     if not isinstance(coeffs, list):
         raise ValueError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")
     x = tensor(x)

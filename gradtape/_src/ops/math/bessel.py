@@ -153,7 +153,11 @@ def _slope(x, y, rest):
 
 @op("BesselJ0", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
 def bessel_j0(x):
-    """Return the Bessel function of the first kind J₀(x), element-wise. Float."""
+    """Return the Bessel function of the first kind J₀(x), element-wise. Float.
+
+    >>> tf.math.special.bessel_j0([0.0, 1.0]).numpy().round(4)
+    array([1.    , 0.7652], dtype=float32)
+    """
     return _in_float64(lambda x: _oscillating(jnp.abs(x), 0)[0], x)
 
 
@@ -164,7 +168,11 @@ def _(op, dy):
 
 @op("BesselJ1", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
 def bessel_j1(x):
-    """Return the Bessel function of the first kind J₁(x), element-wise. Float."""
+    """Return the Bessel function of the first kind J₁(x), element-wise. Float.
+
+    >>> tf.math.special.bessel_j1([0.0, 1.0]).numpy().round(4)
+    array([0.    , 0.4401], dtype=float32)
+    """
     return _in_float64(lambda x: jnp.sign(x) * _oscillating(jnp.abs(x), 1)[0], x)
 
 
@@ -186,7 +194,11 @@ def _second_kind(order, x):
 
 @op("BesselY0", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
 def bessel_y0(x):
-    """Return the Bessel function of the second kind Y₀(x), element-wise: -∞ for x ≤ 0. Float."""
+    """Return the Bessel function of the second kind Y₀(x), element-wise: -∞ for x ≤ 0. Float.
+
+    >>> tf.math.special.bessel_y0([1.0]).numpy().round(4)
+    array([0.0883], dtype=float32)
+    """
     return _in_float64(lambda x: _second_kind(0, x), x)
 
 
@@ -197,7 +209,11 @@ def _(op, dy):
 
 @op("BesselY1", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
 def bessel_y1(x):
-    """Return the Bessel function of the second kind Y₁(x), element-wise: -∞ for x ≤ 0. Float."""
+    """Return the Bessel function of the second kind Y₁(x), element-wise: -∞ for x ≤ 0. Float.
+
+    >>> tf.math.special.bessel_y1([1.0]).numpy().round(4)
+    array([-0.7812], dtype=float32)
+    """
     return _in_float64(lambda x: _second_kind(1, x), x)
 
 
@@ -213,7 +229,11 @@ def _(op, dy):
 
 @op("BesselI0", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
 def bessel_i0(x):
-    """Return the modified Bessel function of the first kind I₀(x), element-wise. Float."""
+    """Return the modified Bessel function of the first kind I₀(x), element-wise. Float.
+
+    >>> tf.math.bessel_i0([0.0, 1.0]).numpy().round(4)
+    array([1.    , 1.2661], dtype=float32)
+    """
     return _i(x)[0]
 
 
@@ -224,7 +244,11 @@ def _(op, dy):
 
 @op("BesselI0e", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
 def bessel_i0e(x):
-    """Return exp(−|x|) I₀(x), element-wise. Float."""
+    """Return exp(−|x|) I₀(x), element-wise. Float.
+
+    >>> tf.math.bessel_i0e([0.0, 1.0]).numpy().round(4)
+    array([1.    , 0.4658], dtype=float32)
+    """
     return lax.bessel_i0e(x)
 
 
@@ -236,7 +260,11 @@ def _(op, dy):
 
 @op("BesselI1", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
 def bessel_i1(x):
-    """Return the modified Bessel function of the first kind I₁(x), element-wise. Float."""
+    """Return the modified Bessel function of the first kind I₁(x), element-wise. Float.
+
+    >>> tf.math.bessel_i1([0.0, 1.0]).numpy().round(4)
+    array([0.    , 0.5652], dtype=float32)
+    """
     return _i(x)[1]
 
 
@@ -248,7 +276,11 @@ def _(op, dy):
 
 @op("BesselI1e", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
 def bessel_i1e(x):
-    """Return exp(−|x|) I₁(x), element-wise. Float."""
+    """Return exp(−|x|) I₁(x), element-wise. Float.
+
+    >>> tf.math.bessel_i1e([0.0, 1.0]).numpy().round(4)
+    array([0.    , 0.2079], dtype=float32)
+    """
     return lax.bessel_i1e(x)
 
 
@@ -264,7 +296,11 @@ def _(op, dy):
 
 @op("BesselK0", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
 def bessel_k0(x):
-    """Return the modified Bessel function of the second kind K₀(x), element-wise: ∞ for x ≤ 0. Float."""
+    """Return the modified Bessel function of the second kind K₀(x), element-wise: ∞ for x ≤ 0. Float.
+
+    >>> tf.math.special.bessel_k0([1.0]).numpy().round(4)
+    array([0.421], dtype=float32)
+    """
     return _in_float64(_decaying(0, scaled=False), x)
 
 
@@ -275,7 +311,11 @@ def _(op, dy):
 
 @op("BesselK0e", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
 def bessel_k0e(x):
-    """Return eˣ K₀(x), element-wise: ∞ for x ≤ 0. Float."""
+    """Return eˣ K₀(x), element-wise: ∞ for x ≤ 0. Float.
+
+    >>> tf.math.special.bessel_k0e([1.0]).numpy().round(4)
+    array([1.1445], dtype=float32)
+    """
     return _in_float64(_decaying(0, scaled=True), x)
 
 
@@ -286,7 +326,11 @@ def _(op, dy):
 
 @op("BesselK1", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
 def bessel_k1(x):
-    """Return the modified Bessel function of the second kind K₁(x), element-wise: ∞ for x ≤ 0. Float."""
+    """Return the modified Bessel function of the second kind K₁(x), element-wise: ∞ for x ≤ 0. Float.
+
+    >>> tf.math.special.bessel_k1([1.0]).numpy().round(4)
+    array([0.6019], dtype=float32)
+    """
     return _in_float64(_decaying(1, scaled=False), x)
 
 
@@ -298,7 +342,11 @@ def _(op, dy):
 
 @op("BesselK1e", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
 def bessel_k1e(x):
-    """Return eˣ K₁(x), element-wise: ∞ for x ≤ 0. Float."""
+    """Return eˣ K₁(x), element-wise: ∞ for x ≤ 0. Float.
+
+    >>> tf.math.special.bessel_k1e([1.0]).numpy().round(4)
+    array([1.6362], dtype=float32)
+    """
     return _in_float64(_decaying(1, scaled=True), x)
 
 

@@ -30,6 +30,9 @@ def clip_by_value(t, clip_value_min, clip_value_max, name=None) -> Tensor:
 
     The bounds broadcast to the shape of `t`; a ValueError if they would make it larger. IndexedSlices stay slices. At a
     bound the gradient goes to `t`, beyond it to the bound.
+
+    >>> tf.clip_by_value([-2.0, 0.5, 3.0], -1.0, 1.0).numpy()
+    array([-1. ,  0.5,  1. ], dtype=float32)
     """
     values = _values(t)
     clipped = maximum(minimum(values, clip_value_max), clip_value_min)
@@ -45,6 +48,9 @@ def clip_by_norm(t, clip_norm, axes=None, name=None):
     """Return `t · clip_norm / norm` where the L2 norm over `axes` (all) is above `clip_norm`, else `t`. Float.
 
     `clip_norm` is a scalar, and counts as 0 if negative. IndexedSlices stay slices.
+
+    >>> tf.clip_by_norm([3.0, 4.0], 2.5).numpy()
+    array([1.5, 2. ], dtype=float32)
     """
     values = _values(t)
     clip_norm = max(clip_norm, 0) if isinstance(clip_norm, (int, float)) else cast(maximum(clip_norm, 0), values.dtype)
@@ -65,7 +71,11 @@ def _listed(t_list):
 
 @public
 def global_norm(t_list, name=None):
-    """Return the L2 norm of all elements of a list of tensors and IndexedSlices, a scalar; `None` counts as nothing."""
+    """Return the L2 norm of all elements of a list of tensors and IndexedSlices, a scalar; `None` counts as nothing.
+
+    >>> float(tf.linalg.global_norm([tf.constant([3.0]), tf.constant([4.0])]))
+    5.0
+    """
     halves = [l2_loss(values) for values in _listed(t_list) if values is not None]
     return sqrt(2.0 * add_n(halves)) if halves else tensor(0.0)
 
@@ -76,6 +86,10 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
 
     `use_norm` is that norm, if it is known. If it is infinite or NaN every element becomes NaN. `None`s stay;
     IndexedSlices stay slices.
+
+    >>> clipped, norm = tf.clip_by_global_norm([tf.constant([3.0]), tf.constant([4.0])], 2.5)
+    >>> [g.numpy().tolist() for g in clipped], float(norm)
+    ([[1.5], [2.0]], 5.0)
     """
     values = _listed(t_list)
     norm = global_norm(t_list) if use_norm is None else tensor(use_norm)
@@ -89,6 +103,9 @@ def saturate_cast(value, dtype, name=None):
     """Return `cast`, but values that `dtype` cannot hold become the nearest that it can. Complex: each part by itself.
 
     TypeError for bool and string, which have no limits.
+
+    >>> tf.saturate_cast([300.0, -5.0], tf.uint8).numpy()
+    array([255,   0], dtype=uint8)
     """
 
     def saturated(x, to):

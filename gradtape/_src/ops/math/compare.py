@@ -41,13 +41,21 @@ EQUAL, NOT_EQUAL = _equal.op, _not_equal.op
 
 @public
 def equal(x, y, name=None) -> Tensor:
-    """Return `x == y`, element-wise, with broadcasting. Any dtype."""
+    """Return `x == y`, element-wise, with broadcasting. Any dtype.
+
+    >>> tf.equal([1, 2], [1, 3]).numpy()
+    array([ True, False])
+    """
     return _equal(x, y)
 
 
 @public
 def not_equal(x, y, name=None) -> Tensor:
-    """Return `x != y`, element-wise, with broadcasting. Any dtype."""
+    """Return `x != y`, element-wise, with broadcasting. Any dtype.
+
+    >>> tf.not_equal([1, 2], [1, 3]).numpy()
+    array([False,  True])
+    """
     return _not_equal(x, y)
 
 
@@ -63,25 +71,41 @@ def not_equal_or_true(x, y):
 
 @op("Less", infer=only(REAL, compare), broadcasting=True)
 def less(x, y):
-    """Return `x < y`, element-wise, with broadcasting. Real dtypes."""
+    """Return `x < y`, element-wise, with broadcasting. Real dtypes.
+
+    >>> tf.less([1.0, 2.0], 2.0).numpy()
+    array([ True, False])
+    """
     return x < y
 
 
 @op("LessEqual", infer=only(REAL, compare), broadcasting=True)
 def less_equal(x, y):
-    """Return `x <= y`, element-wise, with broadcasting. Real dtypes."""
+    """Return `x <= y`, element-wise, with broadcasting. Real dtypes.
+
+    >>> tf.less_equal([1.0, 2.0, 3.0], 2.0).numpy()
+    array([ True,  True, False])
+    """
     return x <= y
 
 
 @op("Greater", infer=only(REAL, compare), broadcasting=True)
 def greater(x, y):
-    """Return `x > y`, element-wise, with broadcasting. Real dtypes."""
+    """Return `x > y`, element-wise, with broadcasting. Real dtypes.
+
+    >>> tf.greater([1.0, 2.0], 1.0).numpy()
+    array([False,  True])
+    """
     return x > y
 
 
 @op("GreaterEqual", infer=only(REAL, compare), broadcasting=True)
 def greater_equal(x, y):
-    """Return `x >= y`, element-wise, with broadcasting. Real dtypes."""
+    """Return `x >= y`, element-wise, with broadcasting. Real dtypes.
+
+    >>> tf.greater_equal([1.0, 2.0], 2.0).numpy()
+    array([False,  True])
+    """
     return x >= y
 
 
@@ -96,19 +120,31 @@ not_differentiable(
 
 @op("IsNan", infer=only(FLOATING, predicate))
 def is_nan(x):
-    """Return whether each element is NaN. Float."""
+    """Return whether each element is NaN. Float.
+
+    >>> tf.math.is_nan([1.0, float("inf"), float("nan")]).numpy()
+    array([False, False,  True])
+    """
     return jnp.isnan(x)
 
 
 @op("IsInf", infer=only(FLOATING, predicate))
 def is_inf(x):
-    """Return whether each element is infinite. Float."""
+    """Return whether each element is infinite. Float.
+
+    >>> tf.math.is_inf([1.0, float("inf"), float("nan")]).numpy()
+    array([False,  True, False])
+    """
     return jnp.isinf(x)
 
 
 @op("IsFinite", infer=only(FLOATING, predicate))
 def is_finite(x):
-    """Return whether each element is neither infinite nor NaN. Float."""
+    """Return whether each element is neither infinite nor NaN. Float.
+
+    >>> tf.math.is_finite([1.0, float("inf"), float("nan")]).numpy()
+    array([ True, False, False])
+    """
     return jnp.isfinite(x)
 
 
@@ -136,25 +172,41 @@ def _truth(type, rule):
 
 @op("LogicalAnd", infer=_truth("LogicalAnd", broadcast), broadcasting=True)
 def logical_and(x, y):
-    """Return `x and y`, element-wise, with broadcasting. bool."""
+    """Return `x and y`, element-wise, with broadcasting. bool.
+
+    >>> tf.logical_and([True, True], [True, False]).numpy()
+    array([ True, False])
+    """
     return x & y
 
 
 @op("LogicalOr", infer=_truth("LogicalOr", broadcast), broadcasting=True)
 def logical_or(x, y):
-    """Return `x or y`, element-wise, with broadcasting. bool."""
+    """Return `x or y`, element-wise, with broadcasting. bool.
+
+    >>> tf.logical_or([False, True], [False, False]).numpy()
+    array([False,  True])
+    """
     return x | y
 
 
 @op("LogicalNot", infer=_truth("LogicalNot", same))
 def logical_not(x):
-    """Return `not x`, element-wise. bool."""
+    """Return `not x`, element-wise. bool.
+
+    >>> tf.logical_not([True, False]).numpy()
+    array([False,  True])
+    """
     return ~x
 
 
 @public
 def logical_xor(x, y, name="LogicalXor") -> Tensor:
-    """Return whether one of `x` and `y` holds and not the other, element-wise, with broadcasting. bool."""
+    """Return whether one of `x` and `y` holds and not the other, element-wise, with broadcasting. bool.
+
+    >>> tf.math.logical_xor([True, True], [True, False]).numpy()
+    array([False,  True])
+    """
     return logical_and(logical_or(x, y), logical_not(logical_and(x, y)))
 
 
@@ -164,25 +216,41 @@ def logical_xor(x, y, name="LogicalXor") -> Tensor:
 
 @op("BitwiseAnd", infer=only(INTEGER, broadcast), broadcasting=True)
 def bitwise_and(x, y):
-    """Return the bits that are set in both `x` and `y`, element-wise, with broadcasting. Integer dtypes."""
+    """Return the bits that are set in both `x` and `y`, element-wise, with broadcasting. Integer dtypes.
+
+    >>> tf.bitwise.bitwise_and([6, 5], [3, 4]).numpy()
+    array([2, 4], dtype=int32)
+    """
     return x & y
 
 
 @op("BitwiseOr", infer=only(INTEGER, broadcast), broadcasting=True)
 def bitwise_or(x, y):
-    """Return the bits that are set in `x` or in `y`, element-wise, with broadcasting. Integer dtypes."""
+    """Return the bits that are set in `x` or in `y`, element-wise, with broadcasting. Integer dtypes.
+
+    >>> tf.bitwise.bitwise_or([6, 5], [3, 4]).numpy()
+    array([7, 5], dtype=int32)
+    """
     return x | y
 
 
 @op("BitwiseXor", infer=only(INTEGER, broadcast), broadcasting=True)
 def bitwise_xor(x, y):
-    """Return the bits that are set in one of `x` and `y` only, element-wise, with broadcasting. Integer dtypes."""
+    """Return the bits that are set in one of `x` and `y` only, element-wise, with broadcasting. Integer dtypes.
+
+    >>> tf.bitwise.bitwise_xor([6, 5], [3, 4]).numpy()
+    array([5, 1], dtype=int32)
+    """
     return x ^ y
 
 
 @op("Invert", infer=only(INTEGER, same))
 def invert(x):
-    """Flip every bit, element-wise. Integer dtypes."""
+    """Flip every bit, element-wise. Integer dtypes.
+
+    >>> tf.bitwise.invert([0, 5]).numpy()
+    array([-1, -6], dtype=int32)
+    """
     return ~x
 
 
@@ -193,13 +261,21 @@ def _distance(x, y):
 
 @op("LeftShift", infer=only(INTEGER, broadcast), broadcasting=True)
 def left_shift(x, y):
-    """Return the bits of `x` moved up by `y` places (kept to what the type has), element-wise, with broadcasting. Integers."""
+    """Return the bits of `x` moved up by `y` places (kept to what the type has), element-wise, with broadcasting. Integers.
+
+    >>> tf.bitwise.left_shift([1, 3], [2, 1]).numpy()
+    array([4, 6], dtype=int32)
+    """
     return jnp.left_shift(x, _distance(x, y))
 
 
 @op("RightShift", infer=only(INTEGER, broadcast), broadcasting=True)
 def right_shift(x, y):
-    """Return the bits of `x` moved down by `y` places, the sign kept, element-wise, with broadcasting. Integers."""
+    """Return the bits of `x` moved down by `y` places, the sign kept, element-wise, with broadcasting. Integers.
+
+    >>> tf.bitwise.right_shift([4, 6], [2, 1]).numpy()
+    array([1, 3], dtype=int32)
+    """
     return jnp.right_shift(x, _distance(x, y))
 
 

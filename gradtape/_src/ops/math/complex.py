@@ -40,6 +40,9 @@ def complex(real, imag, name=None) -> Tensor:
     """Return the complex numbers of real parts `real` and imaginary parts `imag`, with broadcasting.
 
     Both float32 (gives complex64) or both float64 (gives complex128); a TypeError for other dtypes.
+
+    >>> tf.complex([1.0, 2.0], [0.5, -1.0]).numpy()
+    array([1.+0.5j, 2.-1.j ], dtype=complex64)
     """
     real, imag = tensor(real), tensor(imag)
     if real.dtype != imag.dtype or real.dtype.name not in COMPLEX_OF:
@@ -66,7 +69,11 @@ def _(op, dy):
 
 @public
 def real(input, name=None) -> Tensor:
-    """Return the real part of `input`, element-wise; real tensors as they are. TypeError for bool and string."""
+    """Return the real part of `input`, element-wise; real tensors as they are. TypeError for bool and string.
+
+    >>> tf.math.real([1.0 + 2.0j]).numpy()
+    array([1.])
+    """
     x = tensor(input)
     if x.dtype.is_complex:
         return _real(x)
@@ -87,7 +94,11 @@ def _(op, dy):
 
 @public
 def imag(input, name=None) -> Tensor:
-    """Return the imaginary part of `input`, element-wise; zeros for real tensors."""
+    """Return the imaginary part of `input`, element-wise; zeros for real tensors.
+
+    >>> tf.math.imag([1.0 + 2.0j]).numpy()
+    array([2.])
+    """
     x = tensor(input)
     return _imag(x) if x.dtype.is_complex else _zeros(x)
 
@@ -104,7 +115,11 @@ def _(op, dy):
 
 @public
 def conj(x, name=None) -> Tensor:
-    """Return the complex conjugate of `x`; real tensors are given back as they are. TypeError for bool and string."""
+    """Return the complex conjugate of `x`; real tensors are given back as they are. TypeError for bool and string.
+
+    >>> tf.math.conj([1.0 + 2.0j]).numpy()
+    array([1.-2.j])
+    """
     if type(x) is EagerTensor and x.node.aval.dtype.kind in "fiu":
         return x
     return _conjugate(x)
@@ -132,7 +147,11 @@ def _(op, dy):  # with x = r·exp(iφ): dx = dy · i/conj(x)
 
 @public
 def angle(input, name=None) -> Tensor:
-    """Return the argument of complex `input` in (-π, π], element-wise; 0 or π for real tensors."""
+    """Return the argument of complex `input` in (-π, π], element-wise; 0 or π for real tensors.
+
+    >>> tf.math.angle([1.0j, -1.0 + 0.0j]).numpy().round(4)
+    array([1.5708, 3.1416])
+    """
     x = tensor(input)
     if x.dtype.is_complex:
         return _angle(x)

@@ -75,6 +75,9 @@ def bincount(
     each row of a matrix is counted by itself, else all of `arr`. `binary_output` says only whether a number is there, as
     1 or 0. Counts are of type `dtype`, sums of that of the weights, through which no gradient passes. Negative numbers
     are an InvalidArgumentError.
+
+    >>> tf.math.bincount([0, 2, 2, 3]).numpy()
+    array([1, 0, 2, 1], dtype=int32)
     """
     if weights is not None and binary_output:
         raise ValueError("Arguments `binary_output` and `weights` are mutually exclusive. Please specify only one.")
@@ -141,6 +144,9 @@ def histogram_fixed_width(values, value_range, nbins=100, dtype=dtypes.int32, na
 
     Values outside of the range count for the nearest part. int32, int64, float32 or float64; NaN is an
     InvalidArgumentError. The result is a vector of type `dtype`, int32 or int64.
+
+    >>> tf.histogram_fixed_width([-1.0, 0.5, 3.0, 9.0], [0.0, 4.0], nbins=4).numpy()
+    array([2, 0, 0, 2], dtype=int32)
     """
     counts = dtypes.as_dtype(dtype).numpy
     return _histogram(values, value_range, nbins=static(nbins, "nbins"), dtype=counts)
@@ -151,6 +157,9 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=dtypes.int3
     """Return for each of `values` its part among `nbins` equal parts of `value_range`, [lower, upper]; outside: the nearest.
 
     Floating, both of one dtype. The result has the shape of `values` and is int32, whatever `dtype` says, as TensorFlow's.
+
+    >>> tf.histogram_fixed_width_bins([-1.0, 0.5, 3.0, 9.0], [0.0, 4.0], nbins=4).numpy()
+    array([0, 0, 3, 3], dtype=int32)
     """
     values = tensor(values)
     count = static(nbins, "nbins")
@@ -191,6 +200,9 @@ def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=
 
     `labels` and `predictions` are vectors of classes 0 to `num_classes` - 1 (by default those that occur); a class out of
     range is an InvalidArgumentError. The result is of type `dtype`.
+
+    >>> tf.math.confusion_matrix([0, 1, 1], [0, 1, 0]).numpy().tolist()
+    [[1, 0], [1, 1]]
     """
     labels, predictions = _without_last_one(tensor(labels), tensor(predictions))
     if labels.shape != predictions.shape:

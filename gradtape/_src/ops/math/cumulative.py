@@ -107,6 +107,11 @@ def cumsum(x, axis=0, exclusive=False, reverse=False, name=None) -> Tensor:
 
     `[a, a+b, a+b+c]`; with `exclusive` `[0, a, a+b]`; with `reverse` from the end. An axis out of range is an
     InvalidArgumentError.
+
+    >>> tf.cumsum([1.0, 2.0, 3.0]).numpy()
+    array([1., 3., 6.], dtype=float32)
+    >>> tf.cumsum([1.0, 2.0, 3.0], exclusive=True).numpy()
+    array([0., 1., 3.], dtype=float32)
     """
     return _scan(_cumsum, x, axis, exclusive, reverse)
 
@@ -141,6 +146,9 @@ def cumprod(x, axis=0, exclusive=False, reverse=False, name=None) -> Tensor:
 
     `[a, a·b, a·b·c]`; with `exclusive` `[1, a, a·b]`; with `reverse` from the end. The gradients are exact where
     elements are 0. An axis out of range is an InvalidArgumentError.
+
+    >>> tf.math.cumprod([1.0, 2.0, 3.0]).numpy()
+    array([1., 2., 6.], dtype=float32)
     """
     return _scan(_cumprod, x, axis, exclusive, reverse)
 
@@ -187,5 +195,8 @@ def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None) -
     """Return the running `log(Σ exp(x))` along `axis`, without overflow. Floating dtypes; shape and dtype of `x`.
 
     With `exclusive` the first is -inf; with `reverse` from the end. An axis out of range is an InvalidArgumentError.
+
+    >>> tf.math.cumulative_logsumexp([0.0, 0.0, 0.0]).numpy().round(4)
+    array([0.    , 0.6931, 1.0986], dtype=float32)
     """
     return _scan(_cumulative_logsumexp, x, axis, exclusive, reverse)

@@ -23,7 +23,11 @@ _INEXACT = only(FLOATING + COMPLEX, same)
 
 @op("Exp", infer=_INEXACT, saves="y")
 def exp(x):
-    """Return `eˣ`, element-wise. Float or complex."""
+    """Return `eˣ`, element-wise. Float or complex.
+
+    >>> tf.exp([0.0, 1.0]).numpy().round(4)
+    array([1.    , 2.7183], dtype=float32)
+    """
     return jnp.exp(x)
 
 
@@ -34,7 +38,11 @@ def _(op, dy):
 
 @op("Expm1", infer=_INEXACT, saves="x")
 def expm1(x):
-    """Return `eˣ - 1`, element-wise, exact for small `x`. Float or complex."""
+    """Return `eˣ - 1`, element-wise, exact for small `x`. Float or complex.
+
+    >>> tf.math.expm1([0.0, 1.0]).numpy().round(4)
+    array([0.    , 1.7183], dtype=float32)
+    """
     return jnp.expm1(x)
 
 
@@ -45,7 +53,11 @@ def _(op, dy):
 
 @op("Log", infer=_INEXACT, saves="x")
 def log(x):
-    """Return the natural logarithm of `x`, element-wise: NaN below 0. Float or complex."""
+    """Return the natural logarithm of `x`, element-wise: NaN below 0. Float or complex.
+
+    >>> tf.math.log([1.0, 10.0]).numpy().round(4)
+    array([0.    , 2.3026], dtype=float32)
+    """
     return jnp.log(x)
 
 
@@ -56,7 +68,11 @@ def _(op, dy):
 
 @op("Log1p", infer=_INEXACT, saves="x")
 def log1p(x):
-    """Return `log(1 + x)`, element-wise, exact for small `x`. Float or complex."""
+    """Return `log(1 + x)`, element-wise, exact for small `x`. Float or complex.
+
+    >>> tf.math.log1p([0.0, 1.0]).numpy().round(4)
+    array([0.    , 0.6931], dtype=float32)
+    """
     return jnp.log1p(x)
 
 
@@ -138,6 +154,9 @@ def pow(x, y, name=None) -> Tensor:
     """Return `xʸ`, element-wise, with broadcasting. Float, complex or signed integer.
 
     A negative power of integers is an InvalidArgumentError.
+
+    >>> tf.pow([2.0, 3.0], 2.0).numpy()
+    array([4., 9.], dtype=float32)
     """
     exponent = None
     if isinstance(y, (int, float, np.integer, np.floating)) and is_tensor(x):
@@ -157,7 +176,11 @@ _STRUCTURAL = {halves / 2: halves / 2 for halves in range(-32, 33)}
 
 @op("Sin", infer=_INEXACT, saves="x")
 def sin(x):
-    """Return the sine of `x` (radians), element-wise. Float or complex."""
+    """Return the sine of `x` (radians), element-wise. Float or complex.
+
+    >>> tf.sin([0.0, 1.0]).numpy().round(4)
+    array([0.    , 0.8415], dtype=float32)
+    """
     return jnp.sin(x)
 
 
@@ -168,7 +191,11 @@ def _(op, dy):
 
 @op("Cos", infer=_INEXACT, saves="x")
 def cos(x):
-    """Return the cosine of `x` (radians), element-wise. Float or complex."""
+    """Return the cosine of `x` (radians), element-wise. Float or complex.
+
+    >>> tf.cos([0.0, 1.0]).numpy().round(4)
+    array([1.    , 0.5403], dtype=float32)
+    """
     return jnp.cos(x)
 
 
@@ -179,7 +206,11 @@ def _(op, dy):
 
 @op("Tan", infer=_INEXACT, saves="x")
 def tan(x):
-    """Return the tangent of `x` (radians), element-wise. Float or complex."""
+    """Return the tangent of `x` (radians), element-wise. Float or complex.
+
+    >>> tf.tan([0.0, 1.0]).numpy().round(4)
+    array([0.    , 1.5574], dtype=float32)
+    """
     return jnp.tan(x)
 
 
@@ -190,7 +221,11 @@ def _(op, dy):
 
 @op("Asin", infer=_INEXACT, saves="x")
 def asin(x):
-    """Return the inverse sine, in [-π/2, π/2], element-wise: NaN outside of [-1, 1]. Float or complex."""
+    """Return the inverse sine, in [-π/2, π/2], element-wise: NaN outside of [-1, 1]. Float or complex.
+
+    >>> tf.asin([0.0, 1.0]).numpy().round(4)
+    array([0.    , 1.5708], dtype=float32)
+    """
     return jnp.arcsin(x)
 
 
@@ -201,7 +236,11 @@ def _(op, dy):
 
 @op("Acos", infer=_INEXACT, saves="x")
 def acos(x):
-    """Return the inverse cosine, in [0, π], element-wise: NaN outside of [-1, 1]. Float or complex."""
+    """Return the inverse cosine, in [0, π], element-wise: NaN outside of [-1, 1]. Float or complex.
+
+    >>> tf.acos([1.0, -1.0]).numpy().round(4)
+    array([0.    , 3.1416], dtype=float32)
+    """
     return jnp.arccos(x)
 
 
@@ -212,7 +251,11 @@ def _(op, dy):
 
 @op("Atan", infer=_INEXACT, saves="x")
 def atan(x):
-    """Return the inverse tangent, in [-π/2, π/2], element-wise. Float or complex."""
+    """Return the inverse tangent, in [-π/2, π/2], element-wise. Float or complex.
+
+    >>> tf.atan([0.0, 1.0]).numpy().round(4)
+    array([0.    , 0.7854], dtype=float32)
+    """
     return jnp.arctan(x)
 
 
@@ -223,7 +266,11 @@ def _(op, dy):
 
 @op("Atan2", infer=only(FLOATING, broadcast), broadcasting=True, saves="y x")
 def atan2(y, x):
-    """Return the angle in [-π, π] of the point (x, y), element-wise, with broadcasting. Float."""
+    """Return the angle in [-π, π] of the point (x, y), element-wise, with broadcasting. Float.
+
+    >>> tf.atan2([1.0, -1.0], [0.0, 0.0]).numpy().round(4)
+    array([ 1.5708, -1.5708], dtype=float32)
+    """
     return jnp.arctan2(y, x)
 
 
@@ -240,7 +287,11 @@ def _(op, dy):
 
 @op("Sinh", infer=_INEXACT, saves="x")
 def sinh(x):
-    """Return the hyperbolic sine, element-wise. Float or complex."""
+    """Return the hyperbolic sine, element-wise. Float or complex.
+
+    >>> tf.sinh([0.0, 1.0]).numpy().round(4)
+    array([0.    , 1.1752], dtype=float32)
+    """
     return jnp.sinh(x)
 
 
@@ -251,7 +302,11 @@ def _(op, dy):
 
 @op("Cosh", infer=_INEXACT, saves="x")
 def cosh(x):
-    """Return the hyperbolic cosine, element-wise. Float or complex."""
+    """Return the hyperbolic cosine, element-wise. Float or complex.
+
+    >>> tf.cosh([0.0, 1.0]).numpy().round(4)
+    array([1.    , 1.5431], dtype=float32)
+    """
     return jnp.cosh(x)
 
 
@@ -262,7 +317,11 @@ def _(op, dy):
 
 @op("Tanh", infer=_INEXACT, saves="y")
 def tanh(x):
-    """Return the hyperbolic tangent, element-wise. Float or complex."""
+    """Return the hyperbolic tangent, element-wise. Float or complex.
+
+    >>> tf.tanh([0.0, 1.0]).numpy().round(4)
+    array([0.    , 0.7616], dtype=float32)
+    """
     return jnp.tanh(x)
 
 
@@ -274,7 +333,11 @@ def _(op, dy):
 
 @op("Asinh", infer=_INEXACT, saves="x")
 def asinh(x):
-    """Return the inverse hyperbolic sine, element-wise. Float or complex."""
+    """Return the inverse hyperbolic sine, element-wise. Float or complex.
+
+    >>> tf.asinh([0.0, 1.0]).numpy().round(4)
+    array([0.    , 0.8814], dtype=float32)
+    """
     return jnp.arcsinh(x)
 
 
@@ -285,7 +348,11 @@ def _(op, dy):
 
 @op("Acosh", infer=_INEXACT, saves="y")
 def acosh(x):
-    """Return the inverse hyperbolic cosine, element-wise: NaN below 1. Float or complex."""
+    """Return the inverse hyperbolic cosine, element-wise: NaN below 1. Float or complex.
+
+    >>> tf.acosh([1.0, 2.0]).numpy().round(4)
+    array([0.   , 1.317], dtype=float32)
+    """
     return jnp.arccosh(x)
 
 
@@ -296,7 +363,11 @@ def _(op, dy):
 
 @op("Atanh", infer=_INEXACT, saves="x")
 def atanh(x):
-    """Return the inverse hyperbolic tangent, element-wise: NaN outside of [-1, 1]. Float or complex."""
+    """Return the inverse hyperbolic tangent, element-wise: NaN outside of [-1, 1]. Float or complex.
+
+    >>> tf.atanh([0.0, 0.5]).numpy().round(4)
+    array([0.    , 0.5493], dtype=float32)
+    """
     return jnp.arctanh(x)
 
 

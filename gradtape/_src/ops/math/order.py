@@ -23,13 +23,21 @@ def _neighbours(x):
 
 @public
 def is_non_decreasing(x, name=None):
-    """Return whether no element of `x` is less than the one before it, in row-major order; a bool scalar. Real dtypes."""
+    """Return whether no element of `x` is less than the one before it, in row-major order; a bool scalar. Real dtypes.
+
+    >>> bool(tf.math.is_non_decreasing([1.0, 1.0, 2.0]))
+    True
+    """
     return reduce_all(greater_equal(*_neighbours(x)))
 
 
 @public
 def is_strictly_increasing(x, name=None):
-    """Return whether each element of `x` is greater than the one before it, in row-major order; a bool scalar. Real dtypes."""
+    """Return whether each element of `x` is greater than the one before it, in row-major order; a bool scalar. Real dtypes.
+
+    >>> bool(tf.math.is_strictly_increasing([1.0, 1.0, 2.0]))
+    False
+    """
     return reduce_all(greater(*_neighbours(x)))
 
 

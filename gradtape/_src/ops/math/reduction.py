@@ -105,6 +105,12 @@ def _(op, dy):
 def reduce_sum(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return the sum of the elements over `axis`. Any numeric dtype, which the result has; 16-bit floats are summed in
     float32.
+
+    >>> x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    >>> float(tf.reduce_sum(x))
+    10.0
+    >>> tf.reduce_sum(x, axis=1, keepdims=True).numpy().tolist()
+    [[3.0], [7.0]]
     """
     return _reduce(_sum, input_tensor, axis, keepdims)
 
@@ -127,7 +133,11 @@ def _(op, dy):
 
 @public
 def reduce_mean(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
-    """Return the mean of the elements over `axis`. Any numeric dtype; that of integers is rounded towards 0. Of nothing: NaN."""
+    """Return the mean of the elements over `axis`. Any numeric dtype; that of integers is rounded towards 0. Of nothing: NaN.
+
+    >>> tf.reduce_mean([[1.0, 5.0], [7.0, 3.0]], axis=0).numpy()
+    array([4., 4.], dtype=float32)
+    """
     return _reduce(_mean, input_tensor, axis, keepdims)
 
 
@@ -166,7 +176,11 @@ def _others(x, shape, axis):
 
 @public
 def reduce_prod(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
-    """Return the product of the elements over `axis`. Any numeric dtype. The gradients are exact where elements are 0."""
+    """Return the product of the elements over `axis`. Any numeric dtype. The gradients are exact where elements are 0.
+
+    >>> float(tf.reduce_prod([2.0, 3.0, 4.0]))
+    24.0
+    """
     return _reduce(_prod, input_tensor, axis, keepdims)
 
 
@@ -201,6 +215,9 @@ def reduce_max(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return the largest element over `axis`; NaN if one is NaN; of nothing: -inf, or the least integer.
 
     Real dtypes. The gradient is split evenly between elements that are equal to the maximum.
+
+    >>> tf.reduce_max([[1.0, 5.0], [7.0, 3.0]], axis=1).numpy()
+    array([5., 7.], dtype=float32)
     """
     return _reduce(_max, input_tensor, axis, keepdims)
 
@@ -210,6 +227,9 @@ def reduce_min(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return the smallest element over `axis`; NaN if one is NaN; of nothing: inf, or the largest integer.
 
     Real dtypes. The gradient is split evenly between elements that are equal to the minimum.
+
+    >>> tf.reduce_min([[1.0, 5.0], [7.0, 3.0]], axis=1).numpy()
+    array([1., 3.], dtype=float32)
     """
     return _reduce(_min, input_tensor, axis, keepdims)
 
@@ -240,19 +260,31 @@ def _reduce_bool(function, input_tensor, axis, keepdims):
 
 @public
 def reduce_any(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
-    """Return whether any element over `axis` is True. bool."""
+    """Return whether any element over `axis` is True. bool.
+
+    >>> tf.reduce_any([[True, False], [False, False]], axis=1).numpy()
+    array([ True, False])
+    """
     return _reduce_bool(_any, input_tensor, axis, keepdims)
 
 
 @public
 def reduce_all(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
-    """Return whether all elements over `axis` are True. bool."""
+    """Return whether all elements over `axis` are True. bool.
+
+    >>> bool(tf.reduce_all([True, False]))
+    False
+    """
     return _reduce_bool(_all, input_tensor, axis, keepdims)
 
 
 @public
 def count_nonzero(input, axis=None, keepdims=None, dtype=dtypes.int64, name=None) -> Tensor:
-    """Count the elements over `axis` that are not 0 (or are True), in `dtype`. NaN counts."""
+    """Count the elements over `axis` that are not 0 (or are True), in `dtype`. NaN counts.
+
+    >>> int(tf.math.count_nonzero([[0.0, 1.0], [2.0, 0.0]]))
+    2
+    """
     x = tensor(input)
     nonzero = x if x.dtype.is_bool else not_equal(x, zeros((), x.dtype))
     return cast(reduce_sum(cast(nonzero, dtypes.int64), axis, keepdims), dtype)
@@ -260,7 +292,11 @@ def count_nonzero(input, axis=None, keepdims=None, dtype=dtypes.int64, name=None
 
 @public
 def zero_fraction(value, name=None) -> Tensor:
-    """Return the fraction of elements that are 0, a float32 scalar. NaN for an empty tensor."""
+    """Return the fraction of elements that are 0, a float32 scalar. NaN for an empty tensor.
+
+    >>> float(tf.math.zero_fraction([0.0, 1.0, 0.0, 2.0]))
+    0.5
+    """
     x = tensor(value)
     zeros = x.node.aval.size - count_nonzero(x)
     return cast(zeros, dtypes.float32) / float(x.node.aval.size)
@@ -291,7 +327,11 @@ def _(op, dy):  # dx = dy · exp(x) / Σ exp(x), both exponentials less the maxi
 
 @public
 def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
-    """Return `log(Σ exp(x))` over `axis`, without overflow. Floating dtypes. Of nothing, or of -inf only: -inf."""
+    """Return `log(Σ exp(x))` over `axis`, without overflow. Floating dtypes. Of nothing, or of -inf only: -inf.
+
+    >>> float(tf.reduce_logsumexp([1000.0, -1000.0]))
+    1000.0
+    """
     return _reduce(_log_sum_exp, input_tensor, axis, keepdims)
 
 
@@ -316,13 +356,20 @@ def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None) ->
     """Return `√Σ|x|²` over `axis`, in the dtype of the input: complex for complex input, rounded down for integers.
 
     The gradient is NaN where the norm is 0.
+
+    >>> float(tf.math.reduce_euclidean_norm([3.0, 4.0]))
+    5.0
     """
     return _reduce(_euclidean_norm, input_tensor, axis, keepdims)
 
 
 @op("L2Loss", infer=only(FLOATING, lambda t: aval((), t.dtype)), saves="t")
 def l2_loss(t):
-    """Return Σ t² / 2, a scalar. Floating."""
+    """Return Σ t² / 2, a scalar. Floating.
+
+    >>> float(tf.nn.l2_loss([3.0, 4.0]))
+    12.5
+    """
     x = wide(t)
     return (jnp.sum(x * x) / 2).astype(t.dtype)
 
@@ -338,6 +385,9 @@ def reduce_variance(input_tensor, axis=None, keepdims=False, name=None) -> Tenso
     """Return the mean of `|x - mean(x)|²` over `axis`: the variance of the elements, divided by their number (not one less).
 
     Floating dtypes; for complex ones the result is real. Integers are a TypeError.
+
+    >>> float(tf.math.reduce_variance([1.0, 5.0]))
+    4.0
     """
     x = tensor(input_tensor)
     difference = x - reduce_mean(x, axis, keepdims=True)
@@ -352,5 +402,9 @@ def reduce_variance(input_tensor, axis=None, keepdims=False, name=None) -> Tenso
 
 @public
 def reduce_std(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
-    """Return the square root of `reduce_variance`. Floating dtypes; for complex ones the result is real."""
+    """Return the square root of `reduce_variance`. Floating dtypes; for complex ones the result is real.
+
+    >>> float(tf.math.reduce_std([1.0, 3.0]))
+    1.0
+    """
     return sqrt(reduce_variance(input_tensor, axis, keepdims))

@@ -10,13 +10,21 @@ from gradtape._src.ops.shapes import FLOATING, only, same
 
 @op("Floor", infer=only(FLOATING, same))
 def floor(x):
-    """Return the largest whole number not above `x`, element-wise. Float."""
+    """Return the largest whole number not above `x`, element-wise. Float.
+
+    >>> tf.floor([1.7, -1.2]).numpy()
+    array([ 1., -2.], dtype=float32)
+    """
     return jnp.floor(x)
 
 
 @op("Ceil", infer=only(FLOATING, same))
 def ceil(x):
-    """Return the smallest whole number not below `x`, element-wise. Float."""
+    """Return the smallest whole number not below `x`, element-wise. Float.
+
+    >>> tf.math.ceil([1.2, -1.7]).numpy()
+    array([ 2., -1.], dtype=float32)
+    """
     return jnp.ceil(x)
 
 
@@ -27,14 +35,22 @@ def _round(x):
 
 @public
 def round(x, name=None):
-    """Return the nearest whole number, element-wise, the even one of two: 0.5 and 2.5 give 0 and 2. Integers stay."""
+    """Return the nearest whole number, element-wise, the even one of two: 0.5 and 2.5 give 0 and 2. Integers stay.
+
+    >>> tf.round([0.5, 1.5, 2.2]).numpy()
+    array([0., 2., 2.], dtype=float32)
+    """
     x = tensor(x)
     return x if x.dtype.is_integer else _round(x)
 
 
 @op("Rint", infer=only(FLOATING, same))
 def rint(x):
-    """Return the nearest whole number, element-wise, the even one of two. Float."""
+    """Return the nearest whole number, element-wise, the even one of two. Float.
+
+    >>> tf.math.rint([0.5, 1.5, 2.2]).numpy()
+    array([0., 2., 2.], dtype=float32)
+    """
     return jnp.rint(x)
 
 

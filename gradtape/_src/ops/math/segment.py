@@ -163,6 +163,9 @@ def segment_sum(data, segment_ids, name=None) -> Tensor:
 
     `segment_ids` is a sorted vector (int32 or int64) with an id ≥ 0 for each row; else InvalidArgumentError. Any numeric
     dtype; the result has `segment_ids[-1] + 1` rows.
+
+    >>> tf.math.segment_sum([1.0, 2.0, 3.0], [0, 0, 1]).numpy()
+    array([3., 3.], dtype=float32)
     """
     return _by_sorted_ids(_segment_sum, data, segment_ids)
 
@@ -171,25 +174,40 @@ def segment_sum(data, segment_ids, name=None) -> Tensor:
 def segment_mean(data, segment_ids, name=None) -> Tensor:
     """Return the mean of the rows of `data` for each id, 0 if there are none; of integers rounded towards 0. See
     `segment_sum`.
+
+    >>> tf.math.segment_mean([1.0, 2.0, 3.0], [0, 0, 1]).numpy()
+    array([1.5, 3. ], dtype=float32)
     """
     return _by_sorted_ids(_segment_mean, data, segment_ids)
 
 
 @public
 def segment_prod(data, segment_ids, name=None):
-    """Return the product of the rows of `data` for each id, 1 if there are none. Gradients are exact at 0. See `segment_sum`."""
+    """Return the product of the rows of `data` for each id, 1 if there are none. Gradients are exact at 0. See `segment_sum`.
+
+    >>> tf.math.segment_prod([1.0, 2.0, 3.0], [0, 0, 1]).numpy()
+    array([2., 3.], dtype=float32)
+    """
     return _by_sorted_ids(_segment_prod, data, segment_ids)
 
 
 @public
 def segment_max(data, segment_ids, name=None) -> Tensor:
-    """Return the maximum of the rows of `data` for each id, 0 if there are none; ties share the gradient. See `segment_sum`."""
+    """Return the maximum of the rows of `data` for each id, 0 if there are none; ties share the gradient. See `segment_sum`.
+
+    >>> tf.math.segment_max([1.0, 2.0, 3.0], [0, 0, 1]).numpy()
+    array([2., 3.], dtype=float32)
+    """
     return _by_sorted_ids(_segment_max, data, segment_ids)
 
 
 @public
 def segment_min(data, segment_ids, name=None):
-    """Return the minimum of the rows of `data` for each id, 0 if there are none; ties share the gradient. See `segment_sum`."""
+    """Return the minimum of the rows of `data` for each id, 0 if there are none; ties share the gradient. See `segment_sum`.
+
+    >>> tf.math.segment_min([1.0, 2.0, 3.0], [0, 0, 1]).numpy()
+    array([1., 3.], dtype=float32)
+    """
     return _by_sorted_ids(_segment_min, data, segment_ids)
 
 
@@ -265,6 +283,9 @@ def unsorted_segment_sum(data, segment_ids, num_segments, name=None) -> Tensor:
 
     `segment_ids` (int32 or int64) has a shape that data's shape begins with; rows with a negative id are left out, an id
     of `num_segments` or more is an InvalidArgumentError. Any numeric dtype.
+
+    >>> tf.math.unsorted_segment_sum([1.0, 2.0, 3.0], [1, 0, 1], num_segments=2).numpy()
+    array([2., 4.], dtype=float32)
     """
     return _by_ids(_unsorted_sum, data, segment_ids, num_segments)
 
@@ -273,6 +294,9 @@ def unsorted_segment_sum(data, segment_ids, num_segments, name=None) -> Tensor:
 def unsorted_segment_prod(data, segment_ids, num_segments, name=None):
     """Return the product of the rows for each id, 1 where there are none. Gradients are exact at 0. See
     `unsorted_segment_sum`.
+
+    >>> tf.math.unsorted_segment_prod([1.0, 2.0, 3.0], [1, 0, 1], num_segments=2).numpy()
+    array([2., 3.], dtype=float32)
     """
     return _by_ids(_unsorted_prod, data, segment_ids, num_segments)
 
@@ -282,6 +306,9 @@ def unsorted_segment_max(data, segment_ids, num_segments, name=None) -> Tensor:
     """Return the maximum of the rows for each id, the dtype's least value where there are none. Ties share the gradient.
 
     See `unsorted_segment_sum`. Real dtypes.
+
+    >>> tf.math.unsorted_segment_max([1.0, 2.0, 3.0], [1, 0, 1], num_segments=2).numpy()
+    array([2., 3.], dtype=float32)
     """
     return _by_ids(_unsorted_max, data, segment_ids, num_segments)
 
@@ -291,13 +318,20 @@ def unsorted_segment_min(data, segment_ids, num_segments, name=None):
     """Return the minimum of the rows for each id, the dtype's largest value where there are none. Ties share the gradient.
 
     See `unsorted_segment_sum`. Real dtypes.
+
+    >>> tf.math.unsorted_segment_min([1.0, 2.0, 3.0], [1, 0, 1], num_segments=2).numpy()
+    array([2., 1.], dtype=float32)
     """
     return _by_ids(_unsorted_min, data, segment_ids, num_segments)
 
 
 @public
 def unsorted_segment_mean(data, segment_ids, num_segments, name=None) -> Tensor:
-    """Return the mean of the rows for each id, 0 where there are none; of integers in float64. See `unsorted_segment_sum`."""
+    """Return the mean of the rows for each id, 0 where there are none; of integers in float64. See `unsorted_segment_sum`.
+
+    >>> tf.math.unsorted_segment_mean([1.0, 2.0, 3.0], [1, 0, 1], num_segments=2).numpy()
+    array([2., 2.], dtype=float32)
+    """
     total, count = _sum_and_counts(data, segment_ids, num_segments)
     return divide(total, count)
 
@@ -308,6 +342,9 @@ def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
     `unsorted_segment_sum`.
 
     Floating dtypes.
+
+    >>> tf.math.unsorted_segment_sqrt_n([1.0, 2.0, 3.0], [1, 0, 1], num_segments=2).numpy().round(4)
+    array([2.    , 2.8284], dtype=float32)
     """
     data = tensor(data)
     require(data.node.aval, (*FLOATING, "complex64", "complex128"))

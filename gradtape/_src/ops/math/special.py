@@ -35,7 +35,11 @@ def _nonzero(x):
 
 @op("Erf", infer=_FLOAT, saves="x")
 def erf(x):
-    """Return the error function 2/√π · ∫₀ˣ exp(−t²) dt, element-wise. Float."""
+    """Return the error function 2/√π · ∫₀ˣ exp(−t²) dt, element-wise. Float.
+
+    >>> tf.math.erf([0.0, 1.0]).numpy().round(4)
+    array([0.    , 0.8427], dtype=float32)
+    """
     return lax.erf(x)
 
 
@@ -46,7 +50,11 @@ def _(op, dy):
 
 @op("Erfc", infer=_FLOAT, saves="x")
 def erfc(x):
-    """Return `1 - erf(x)`, element-wise, exact for large `x`. Float."""
+    """Return `1 - erf(x)`, element-wise, exact for large `x`. Float.
+
+    >>> tf.math.erfc([0.0, 1.0]).numpy().round(4)
+    array([1.    , 0.1573], dtype=float32)
+    """
     return lax.erfc(x)
 
 
@@ -57,7 +65,11 @@ def _(op, dy):
 
 @op("Erfinv", infer=_FLOAT, saves="y")
 def erfinv(x):
-    """Return the inverse of `erf`, element-wise: ±∞ at ±1, NaN beyond. Float."""
+    """Return the inverse of `erf`, element-wise: ±∞ at ±1, NaN beyond. Float.
+
+    >>> tf.math.erfinv([0.0, 0.5]).numpy().round(4)
+    array([0.    , 0.4769], dtype=float32)
+    """
     return lax.erf_inv(x)
 
 
@@ -68,7 +80,11 @@ def _(op, dy):
 
 @op("Ndtri", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="y")
 def ndtri(x):
-    """Return the quantile of the standard normal distribution at probability `x`, element-wise: NaN outside [0, 1]. Float."""
+    """Return the quantile of the standard normal distribution at probability `x`, element-wise: NaN outside [0, 1]. Float.
+
+    >>> tf.math.ndtri([0.5, 0.975]).numpy().round(4)
+    array([0.  , 1.96], dtype=float32)
+    """
     return kernels.ndtri(wide(x)).astype(x.dtype)
 
 
@@ -79,7 +95,11 @@ def _(op, dy):
 
 @public
 def erfcinv(x, name=None):
-    """Return the inverse of `erfc`, element-wise: ∞ at 0, -∞ at 2, NaN outside of [0, 2]. Float."""
+    """Return the inverse of `erfc`, element-wise: ∞ at 0, -∞ at 2, NaN outside of [0, 2]. Float.
+
+    >>> tf.math.erfcinv([0.5]).numpy().round(4)
+    array([0.4769], dtype=float32)
+    """
     return -ndtri(0.5 * tensor(x)) * math.sqrt(0.5)
 
 
@@ -89,7 +109,11 @@ def erfcinv(x, name=None):
 
 @op("Lgamma", infer=_FLOAT, saves="x")
 def lgamma(x):
-    """Return log |Γ(x)|, element-wise: ∞ at the poles. Float."""
+    """Return log |Γ(x)|, element-wise: ∞ at the poles. Float.
+
+    >>> tf.math.lgamma([1.0, 5.0]).numpy().round(4)
+    array([0.    , 3.1781], dtype=float32)
+    """
     return lax.lgamma(x)
 
 
@@ -100,7 +124,11 @@ def _(op, dy):
 
 @op("Digamma", infer=_FLOAT, saves="x")
 def digamma(x):
-    """Return ψ(x), the derivative of `lgamma`, element-wise: NaN at the poles. Float."""
+    """Return ψ(x), the derivative of `lgamma`, element-wise: NaN at the poles. Float.
+
+    >>> tf.math.digamma([1.0, 2.0]).numpy().round(4)
+    array([-0.5772,  0.4228], dtype=float32)
+    """
     return lax.digamma(x)
 
 
@@ -115,6 +143,9 @@ def polygamma(a, x):
     """Return the `a`-th derivative of ψ at `x`, element-wise, with broadcasting: NaN where `a` is not whole.
 
     float32 or float64. There is a gradient to `x` only.
+
+    >>> tf.math.polygamma([1.0], [1.0]).numpy().round(4)
+    array([1.6449], dtype=float32)
     """
     whole = (a == jnp.floor(a)) & (a >= 0)
     order, x = jnp.broadcast_arrays(jnp.where(whole, a, jnp.zeros((), a.dtype)), x)
@@ -134,6 +165,9 @@ def zeta(x, q):
     """Return Hurwitz's ζ(x, q) = Σₙ (q + n)⁻ˣ, element-wise, with broadcasting: NaN for x < 1.
 
     There is a gradient to `q` only.
+
+    >>> tf.math.zeta([2.0], [1.0]).numpy().round(4)
+    array([1.6449], dtype=float32)
     """
     return lax.zeta(*jnp.broadcast_arrays(x, q))
 
@@ -146,7 +180,11 @@ def _(op, dy):
 
 @op("Igamma", unhosted="NumPy has no twin of it", infer=_FLOATS, broadcasting=True, saves="a x")
 def igamma(a, x):
-    """Return the lower regularized incomplete gamma function γ(a, x) / Γ(a), element-wise, with broadcasting. Float."""
+    """Return the lower regularized incomplete gamma function γ(a, x) / Γ(a), element-wise, with broadcasting. Float.
+
+    >>> tf.math.igamma([1.0], [1.0]).numpy().round(4)
+    array([0.6321], dtype=float32)
+    """
     a, x = jnp.broadcast_arrays(a, x)
     zero, undefined = jnp.zeros((), x.dtype), jnp.array(jnp.nan, x.dtype)
     found = jnp.where(a == 0, undefined, lax.igamma(a, x))
@@ -162,7 +200,11 @@ def _(op, dy):
 
 @op("Igammac", unhosted="NumPy has no twin of it", infer=_FLOATS, broadcasting=True, saves="a x")
 def igammac(a, x):
-    """Return the upper regularized incomplete gamma function Γ(a, x) / Γ(a), element-wise, with broadcasting. Float."""
+    """Return the upper regularized incomplete gamma function Γ(a, x) / Γ(a), element-wise, with broadcasting. Float.
+
+    >>> tf.math.igammac([1.0], [1.0]).numpy().round(4)
+    array([0.3679], dtype=float32)
+    """
     a, x = jnp.broadcast_arrays(a, x)
     found = jnp.where(a == 0, jnp.array(jnp.nan, x.dtype), lax.igammac(a, x))
     return jnp.where((a == jnp.inf) & (x >= 0) & (x < jnp.inf), jnp.ones((), x.dtype), found)
@@ -211,6 +253,9 @@ def betainc(a, b, x):
     """Return the regularized incomplete beta function Iₓ(a, b), element-wise: NaN unless a, b > 0 and x is in [0, 1].
 
     float32 or float64, of one shape, or scalars. There is a gradient to `x` only.
+
+    >>> tf.math.betainc([1.0], [1.0], [0.25]).numpy().round(4)
+    array([0.25], dtype=float32)
     """
     a, b, x = jnp.broadcast_arrays(a, b, x)
     inside = (a > 0) & (b > 0) & (x >= 0) & (x <= 1)
@@ -226,7 +271,11 @@ def _(op, dy):  # dx = dy · xᵃ⁻¹ (1 − x)ᵇ⁻¹ / B(a, b)
 
 @public
 def lbeta(x, name=None):
-    """Return log |B(x)| of the vectors along the last axis: Σ lgamma(xᵢ) - lgamma(Σ xᵢ). Float; -∞ for empty vectors."""
+    """Return log |B(x)| of the vectors along the last axis: Σ lgamma(xᵢ) - lgamma(Σ xᵢ). Float; -∞ for empty vectors.
+
+    >>> float(tf.math.lbeta([1.0, 1.0]))
+    0.0
+    """
     x = tensor(x)
     return reduce_sum(lgamma(x), axis=[-1]) - lgamma(reduce_sum(x, axis=[-1]))
 
@@ -241,7 +290,11 @@ def _zero_where_zero(x, result):
 
 @op("Xlogy", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y")
 def xlogy(x, y):
-    """Return `x · log(y)`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex."""
+    """Return `x · log(y)`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex.
+
+    >>> tf.math.xlogy([0.0, 2.0], [0.0, 10.0]).numpy().round(4)
+    array([0.    , 4.6052], dtype=float32)
+    """
     return _zero_where_zero(x, x * jnp.log(y))
 
 
@@ -253,7 +306,11 @@ def _(op, dy):
 
 @op("Xlog1py", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y")
 def xlog1py(x, y):
-    """Return `x · log(1 + y)`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex."""
+    """Return `x · log(1 + y)`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex.
+
+    >>> tf.math.xlog1py([0.0, 2.0], [-1.0, 1.0]).numpy().round(4)
+    array([0.    , 1.3863], dtype=float32)
+    """
     return _zero_where_zero(x, x * jnp.log1p(y))
 
 
@@ -281,7 +338,11 @@ def _(op, dy):
 
 @op("Sigmoid", infer=only(FLOATING + COMPLEX, same), saves="y")
 def sigmoid(x):
-    """Return 1 / (1 + e⁻ˣ), element-wise. Float or complex."""
+    """Return 1 / (1 + e⁻ˣ), element-wise. Float or complex.
+
+    >>> tf.sigmoid([0.0, 2.0]).numpy().round(4)
+    array([0.5   , 0.8808], dtype=float32)
+    """
     return lax.logistic(x)
 
 
@@ -293,7 +354,11 @@ def _(op, dy):
 
 @op("Softplus", infer=_FLOAT, saves="features")
 def softplus(features):
-    """Return log(1 + eˣ), element-wise: exact for large `features` of either sign. Float."""
+    """Return log(1 + eˣ), element-wise: exact for large `features` of either sign. Float.
+
+    >>> tf.math.softplus([0.0, 10.0]).numpy().round(4)
+    array([ 0.6931, 10.    ], dtype=float32)
+    """
     return jnp.maximum(features, 0) + jnp.log1p(jnp.exp(-jnp.abs(features)))
 
 
@@ -304,7 +369,11 @@ def _(op, dy):
 
 @public
 def log_sigmoid(x, name=None) -> Tensor:
-    """Return log(1 / (1 + e⁻ˣ)), element-wise: exact for large `x` of either sign. Float."""
+    """Return log(1 / (1 + e⁻ˣ)), element-wise: exact for large `x` of either sign. Float.
+
+    >>> tf.math.log_sigmoid([0.0, 2.0]).numpy().round(4)
+    array([-0.6931, -0.1269], dtype=float32)
+    """
     return -softplus(-tensor(x))
 
 
@@ -319,7 +388,11 @@ def _in_float64(kernel, x):
 
 @op("Dawsn", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
 def dawsn(x):
-    """Return Dawson's integral exp(−x²) · ∫₀ˣ exp(t²) dt, element-wise. Float."""
+    """Return Dawson's integral exp(−x²) · ∫₀ˣ exp(t²) dt, element-wise. Float.
+
+    >>> tf.math.special.dawsn([0.0, 1.0]).numpy().round(4)
+    array([0.    , 0.5381], dtype=float32)
+    """
     return _in_float64(kernels.dawsn, x)
 
 
@@ -330,7 +403,11 @@ def _(op, dy):
 
 @op("Expint", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
 def expint(x):
-    """Return the exponential integral Ei(x) for x > 0, element-wise: NaN below 0. Float."""
+    """Return the exponential integral Ei(x) for x > 0, element-wise: NaN below 0. Float.
+
+    >>> tf.math.special.expint([1.0]).numpy().round(4)
+    array([1.8951], dtype=float32)
+    """
     return _in_float64(lambda x: jnp.where(x > 0, kernels.expi(x), jnp.where(x == 0, -jnp.inf, jnp.nan)), x)
 
 
@@ -342,7 +419,11 @@ def _(op, dy):
 
 @op("FresnelCos", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
 def fresnel_cos(x):
-    """Return Fresnel's integral ∫₀ˣ cos(πt²/2) dt, element-wise. Float."""
+    """Return Fresnel's integral ∫₀ˣ cos(πt²/2) dt, element-wise. Float.
+
+    >>> tf.math.special.fresnel_cos([0.0, 1.0]).numpy().round(4)
+    array([0.    , 0.7799], dtype=float32)
+    """
     return _in_float64(lambda x: kernels.fresnel(x)[1], x)
 
 
@@ -353,7 +434,11 @@ def _(op, dy):
 
 @op("FresnelSin", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
 def fresnel_sin(x):
-    """Return Fresnel's integral ∫₀ˣ sin(πt²/2) dt, element-wise. Float."""
+    """Return Fresnel's integral ∫₀ˣ sin(πt²/2) dt, element-wise. Float.
+
+    >>> tf.math.special.fresnel_sin([0.0, 1.0]).numpy().round(4)
+    array([0.    , 0.4383], dtype=float32)
+    """
     return _in_float64(lambda x: kernels.fresnel(x)[0], x)
 
 
@@ -364,7 +449,11 @@ def _(op, dy):
 
 @op("Spence", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
 def spence(x):
-    """Return Spence's integral −∫₁ˣ log(t) / (t − 1) dt, element-wise: NaN below 0. Float."""
+    """Return Spence's integral −∫₁ˣ log(t) / (t − 1) dt, element-wise: NaN below 0. Float.
+
+    >>> tf.math.special.spence([1.0, 0.0]).numpy().round(4)
+    array([0.    , 1.6449], dtype=float32)
+    """
     return _in_float64(kernels.spence, x)
 
 

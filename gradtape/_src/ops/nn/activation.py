@@ -34,7 +34,11 @@ _REAL, _FLOAT = only(REAL, same), only(FLOATING, same)
 
 @op("Relu", infer=_REAL, saves="y")
 def relu(features):
-    """Return max(x, 0), element-wise: a rectified linear unit. NaN stays NaN; the gradient at 0 is 0. Any real dtype."""
+    """Return max(x, 0), element-wise: a rectified linear unit. NaN stays NaN; the gradient at 0 is 0. Any real dtype.
+
+    >>> tf.nn.relu([-1.0, 2.0]).numpy()
+    array([0., 2.], dtype=float32)
+    """
     return jnp.maximum(features, 0)
 
 
@@ -45,7 +49,11 @@ def _relu_grad(gradients, features):
 
 @op("Relu6", infer=_REAL, saves="y")
 def relu6(features):
-    """Return min(max(x, 0), 6), element-wise. The gradient at 0 and at 6 is 0. Any real dtype."""
+    """Return min(max(x, 0), 6), element-wise. The gradient at 0 and at 6 is 0. Any real dtype.
+
+    >>> tf.nn.relu6([-1.0, 2.0, 9.0]).numpy()
+    array([0., 2., 6.], dtype=float32)
+    """
     return jnp.minimum(jnp.maximum(features, 0), 6)
 
 
@@ -103,7 +111,11 @@ def _(op, dz):
 
 @public
 def leaky_relu(features, alpha=0.2, name=None) -> Tensor:
-    """Return x where x > 0, else `alpha`·x, element-wise. The gradient at 0 is `alpha`. Integers are taken as float32."""
+    """Return x where x > 0, else `alpha`·x, element-wise. The gradient at 0 is `alpha`. Integers are taken as float32.
+
+    >>> tf.nn.leaky_relu([-1.0, 2.0]).numpy().round(4)
+    array([-0.2,  2. ], dtype=float32)
+    """
     if is_tensor(alpha) or not isinstance(alpha, (int, float, np.number, np.ndarray)):
         raise TypeError(f"Expected float for argument 'alpha' not {alpha!r}. For a tensor write tf.where(x > 0, x, alpha * x).")
     features = tensor(features)
@@ -114,7 +126,11 @@ def leaky_relu(features, alpha=0.2, name=None) -> Tensor:
 
 @public
 def crelu(features, axis=-1, name=None) -> Tensor:
-    """Return relu(x) and relu(−x), one behind the other along `axis`: twice as many features, nothing of x lost."""
+    """Return relu(x) and relu(−x), one behind the other along `axis`: twice as many features, nothing of x lost.
+
+    >>> tf.nn.crelu([-1.0, 2.0]).numpy()
+    array([0., 2., 1., 0.], dtype=float32)
+    """
     features = tensor(features)
     return relu(concat([features, -features], axis))
 
@@ -128,7 +144,11 @@ SCALE = 1.0507009873554804934193349852946
 
 @op("Elu", infer=_FLOAT, saves="y")
 def elu(features):
-    """Return x where x ≥ 0, else eˣ − 1, element-wise. Float."""
+    """Return x where x ≥ 0, else eˣ − 1, element-wise. Float.
+
+    >>> tf.nn.elu([-1.0, 2.0]).numpy().round(4)
+    array([-0.6321,  2.    ], dtype=float32)
+    """
     return jnp.where(features < 0, jnp.expm1(features), features)
 
 
@@ -139,7 +159,11 @@ def _elu_grad(gradients, outputs):
 
 @op("Selu", infer=_FLOAT, saves="y")
 def selu(features):
-    """Return 1.0507·x where x ≥ 0, else 1.7581·(eˣ − 1), element-wise: the scaled unit of self-normalizing networks. Float."""
+    """Return 1.0507·x where x ≥ 0, else 1.7581·(eˣ − 1), element-wise: the scaled unit of self-normalizing networks. Float.
+
+    >>> tf.nn.selu([-1.0, 2.0]).numpy().round(4)
+    array([-1.1113,  2.1014], dtype=float32)
+    """
     return jnp.where(features < 0, SCALE * ALPHA * jnp.expm1(features), SCALE * features)
 
 
@@ -175,7 +199,11 @@ _exponential(selu, _selu_grad)
 
 @op("Softsign", infer=_FLOAT, saves="features")
 def softsign(features):
-    """Return x / (1 + |x|), element-wise. Float."""
+    """Return x / (1 + |x|), element-wise. Float.
+
+    >>> tf.nn.softsign([1.0, -3.0]).numpy()
+    array([ 0.5 , -0.75], dtype=float32)
+    """
     return features / (1 + jnp.abs(features))
 
 
@@ -207,7 +235,11 @@ def _(op, dy):
 
 @public
 def gelu(features, approximate=False, name=None) -> Tensor:
-    """Return x·Φ(x), element-wise, Φ the normal distribution function; with `approximate`, by way of tanh. Float."""
+    """Return x·Φ(x), element-wise, Φ the normal distribution function; with `approximate`, by way of tanh. Float.
+
+    >>> tf.nn.gelu([-1.0, 2.0]).numpy().round(4)
+    array([-0.1587,  1.9545], dtype=float32)
+    """
     features = tensor(features)
     if not features.dtype.is_floating:
         raise ValueError(
@@ -238,6 +270,9 @@ def silu(features, beta=1.0) -> Tensor:
     """Return x·sigmoid(`beta`·x), element-wise; also called swish. Float or complex.
 
     `beta` is taken in the dtype of `features`; it broadcasts, and has a gradient.
+
+    >>> tf.nn.silu([-1.0, 2.0]).numpy().round(4)
+    array([-0.2689,  1.7616], dtype=float32)
     """
     features = tensor(features)
     require(features.node.aval, FLOATING + COMPLEX)
@@ -311,7 +346,11 @@ def _(op, dz):
 
 @public
 def bias_add(value, bias, data_format=None, name=None) -> Tensor:
-    """Return `value` [batch, …, channels] plus `bias` [channels]. With a `data_format` "NC…" the channels are axis 1."""
+    """Return `value` [batch, …, channels] plus `bias` [channels]. With a `data_format` "NC…" the channels are axis 1.
+
+    >>> tf.nn.bias_add([[1.0, 2.0]], [10.0, 20.0]).numpy().tolist()
+    [[11.0, 22.0]]
+    """
     data_format = data_format or "NHWC"
     first = data_format.startswith("NC")
     if not first and not (data_format.startswith("N") and data_format.endswith("C")):

@@ -28,6 +28,9 @@ def scaled_dot_product_attention(query, key, value, bias=None, mask=None, scale=
     and `mask` (bool: which sources count) broadcast to [batch, heads, targets, sources]; with `is_causal` sources behind
     the target do not count. A target without sources takes the mean of all. Softmax of 16-bit floats is in float32.
     Vaswani et al., "Attention is all you need", 2017.
+
+    >>> tf.nn.scaled_dot_product_attention(tf.ones([1, 2, 1, 4]), tf.ones([1, 3, 1, 4]), tf.ones([1, 3, 1, 4])).shape
+    TensorShape([1, 2, 1, 4])
     """
     query, key, value = tensor(query), tensor(key), tensor(value)
     _check(query, key, value)

@@ -352,6 +352,9 @@ def conv1d(input, filters, stride, padding, data_format="NWC", dilations=None, n
 
     `padding` is "SAME" (the result is as wide as the input, over the stride), "VALID" (none), or a list of pairs. The
     dtype is floating.
+
+    >>> tf.nn.conv1d(tf.reshape(tf.range(4.0), [1, 4, 1]), tf.ones([2, 1, 1]), 1, "VALID").numpy().ravel()
+    array([1., 3., 5.], dtype=float32)
     """
     attributes, axis = _flat_geometry(stride, padding, data_format, dilations)
     image, kernel = expand_dims(tensor(input), axis - 4), expand_dims(tensor(filters), 0)
@@ -371,6 +374,9 @@ def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None,
     With `data_format="NCHW"` the channels stand before the spatial axes. `strides` and `dilations` are one int, one for each
     spatial axis, or four. `padding` is "SAME", "VALID", or four pairs. If the filter has fewer channels than the input,
     both are split into groups. The result has the input's dtype, which is floating or int32.
+
+    >>> tf.nn.conv2d(tf.ones([1, 3, 3, 1]), tf.ones([2, 2, 1, 1]), 1, "VALID").numpy().ravel()
+    array([4., 4., 4., 4.], dtype=float32)
     """
     attributes = geometry(2, strides, padding, data_format, dilations)
     return over_batches(_like(input, filters), 4, lambda x: DENSE[2].forward(x, filters, **attributes))
@@ -378,14 +384,22 @@ def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None,
 
 @public
 def conv3d(input, filters, strides, padding, data_format="NDHWC", dilations=None, name=None) -> Tensor:
-    """Convolve over three axes: `input` [..., depth, height, width, channels]; see `conv2d`."""
+    """Convolve over three axes: `input` [..., depth, height, width, channels]; see `conv2d`.
+
+    >>> tf.nn.conv3d(tf.ones([1, 2, 2, 2, 1]), tf.ones([2, 2, 2, 1, 1]), [1, 1, 1, 1, 1], "VALID").numpy().ravel()
+    array([8.], dtype=float32)
+    """
     attributes = geometry(3, strides, padding, data_format, dilations)
     return over_batches(_like(input, filters), 5, lambda x: DENSE[3].forward(x, filters, **attributes))
 
 
 @public
 def convolution(input, filters, strides=None, padding="VALID", data_format=None, dilations=None, name=None) -> Tensor:
-    """Return `conv1d`, `conv2d` or `conv3d`, by the rank of `filters`. Strides and dilations cannot both be above 1."""
+    """Return `conv1d`, `conv2d` or `conv3d`, by the rank of `filters`. Strides and dilations cannot both be above 1.
+
+    >>> tf.nn.convolution(tf.reshape(tf.range(4.0), [1, 4, 1]), tf.ones([2, 1, 1])).numpy().ravel()
+    array([1., 3., 5.], dtype=float32)
+    """
     filters = tensor(filters)
     rank = filters.ndim - 2
     if rank not in (1, 2, 3):
@@ -436,6 +450,9 @@ def conv1d_transpose(
     """Return the transpose of `conv1d` with respect to its input; see `conv2d_transpose`.
 
     `input` [batch, width, outputs], `filters` [extent, channels, outputs].
+
+    >>> tf.nn.conv1d_transpose(tf.ones([1, 2, 1]), tf.ones([2, 1, 1]), [1, 4, 1], 2).shape
+    TensorShape([1, 4, 1])
     """
     attributes, axis = _flat_geometry(strides, padding, data_format, dilations)
     input, filters = tensor(input), tensor(filters)
@@ -452,6 +469,9 @@ def conv2d_transpose(
 
     `input` [batch, height, width, outputs], `filters` [height, width, channels, outputs], `output_shape` the four
     extents of the result, or its height and width: `conv2d` of something of that shape has the shape of `input`.
+
+    >>> tf.nn.conv2d_transpose(tf.ones([1, 2, 2, 1]), tf.ones([2, 2, 1, 1]), [1, 4, 4, 1], 2).shape
+    TensorShape([1, 4, 4, 1])
     """
     return _transposed(2, input, filters, output_shape, strides, padding, data_format, dilations)
 

@@ -295,5 +295,10 @@ not_differentiable(_unique_labels, because="it gives integers")
 
 @public
 def ctc_unique_labels(labels, name=None):
-    """Return the different labels of each row [batch, labels], padded with 0 (int64), and the place of each label among them."""
+    """Return the different labels of each row [batch, labels], padded with 0 (int64), and the place of each label among them.
+
+    >>> unique, index = tf.nn.ctc_unique_labels([[1, 2, 1]])
+    >>> unique.numpy().tolist()
+    [[1, 2, 0]]
+    """
     return list(_unique_labels(tensor(labels)))

@@ -89,6 +89,10 @@ def collapse_repeated(labels, seq_length, name=None):
     the old.
 
     Only the first `seq_length` labels of a row count; shorter rows are filled up with 0.
+
+    >>> values, lengths = tf.nn.collapse_repeated([[1, 1, 2]], [3])
+    >>> values.numpy().tolist(), lengths.numpy().tolist()
+    ([[1, 2]], [2])
     """
     labels, seq_length = tensor(labels), tensor(seq_length)
     if labels.ndim != 2 or seq_length.shape != labels.shape[:1]:

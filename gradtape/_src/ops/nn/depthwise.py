@@ -88,6 +88,9 @@ def depthwise_conv2d(input, filter, strides, padding, data_format=None, dilation
 
     `input` is [batch, height, width, channels], `filter` [height, width, channels, multiplier]; the result has channels ·
     multiplier channels.
+
+    >>> tf.nn.depthwise_conv2d(tf.ones([1, 3, 3, 2]), tf.ones([2, 2, 2, 1]), [1, 1, 1, 1], "VALID").shape
+    TensorShape([1, 2, 2, 2])
     """
     return DEPTHWISE.forward(input, filter, **geometry(2, strides, padding, data_format, dilations))
 
@@ -117,6 +120,10 @@ def separable_conv2d(
     """Return `depthwise_conv2d`, then a 1×1 convolution that mixes the channels.
 
     `pointwise_filter` is [1, 1, channels · multiplier, outputs].
+
+    >>> depthwise, pointwise = tf.ones([2, 2, 2, 1]), tf.ones([1, 1, 2, 4])
+    >>> tf.nn.separable_conv2d(tf.ones([1, 3, 3, 2]), depthwise, pointwise, [1, 1, 1, 1], "VALID").shape
+    TensorShape([1, 2, 2, 4])
     """
     pointwise_filter = tensor(pointwise_filter)
     shape = pointwise_filter.shape

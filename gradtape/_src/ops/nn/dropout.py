@@ -73,6 +73,10 @@ def dropout(x, rate, noise_shape=None, seed=None, name=None) -> Tensor:
     `noise_shape` broadcasts with `x` (None in it: the extent of `x`): where its extent is 1, elements stay or go
     together. `rate` is a number in [0, 1) or a scalar tensor of the floating dtype of `x`. See `tf.random.set_seed`
     for `seed`.
+
+    >>> x = tf.nn.dropout(tf.ones([100]), rate=0.5)
+    >>> sorted(set(x.numpy().tolist()))
+    [0.0, 2.0]
     """
 
     def uniform(shape, dtype):

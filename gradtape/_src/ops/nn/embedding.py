@@ -50,13 +50,16 @@ def embedding_lookup(params, ids, max_norm=None, name=None):
     `params` may be a list of tables, which are one behind the other: the first have one row more, if they cannot all have
     the same number. Rows longer than `max_norm` are scaled down to it. The gradient to a table is `IndexedSlices`: of the
     rows that were looked up in it. An id without a row is an InvalidArgumentError.
+
+    >>> tf.nn.embedding_lookup(tf.constant([[1.0, 2.0], [3.0, 4.0]]), [1, 0]).numpy().tolist()
+    [[3.0, 4.0], [1.0, 2.0]]
     """
     if params is None:
         raise ValueError("params must be specified")
     if isinstance(params, (list, tuple)) and not is_tensor(params):
         if not params:
             raise ValueError("Length of params is currently 0. Need at least one param.")
-        params = Parts(params)
+        params = Parts([table if is_tensor(table) else tensor(table) for table in params])
     if isinstance(params, Parts) and len(params.tables) == 1:
         (params,) = params.tables
     ids = tensor(ids)

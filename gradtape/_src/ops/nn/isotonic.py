@@ -82,6 +82,10 @@ def isotonic_regression(inputs, decreasing=True, axis=-1):
 
     Neighbours that would not are replaced by their mean. `segments`, int32, numbers the blocks of equal elements. With
     `decreasing=False` elements ascend. int8 and int16 give float32, other integers float64, floats their own dtype.
+
+    >>> values, segments = tf.nn.isotonic_regression([1.0, 3.0, 2.0], decreasing=False)
+    >>> values.numpy()
+    array([1. , 2.5, 2.5], dtype=float32)
     """
     x = tensor(inputs)
     require(x.node.aval, REAL)

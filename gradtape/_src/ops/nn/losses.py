@@ -125,6 +125,9 @@ def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None) -> Ten
 
     `labels` are probabilities that sum to 1 along `axis`, in the shape of `logits` (or one that broadcasts with it). They are
     cast to the dtype of `logits`, which is floating. Gradients flow to both. Logits are unscaled: not the result of softmax.
+
+    >>> tf.nn.softmax_cross_entropy_with_logits([[0.0, 1.0]], [[0.0, 0.0]]).numpy().round(4)
+    array([0.6931], dtype=float32)
     """
     labels, logits = _both(labels, logits, "softmax_cross_entropy_with_logits")
     if logits.ndim == 0:
@@ -151,6 +154,9 @@ def sparse_softmax_cross_entropy_with_logits(labels, logits, name=None) -> Tenso
 
     `logits` [..., classes] is floating and unscaled; `labels` [...] is int32 or int64, each in [0, classes), else an
     InvalidArgumentError. The result has the shape of `labels` and the dtype of `logits`.
+
+    >>> tf.nn.sparse_softmax_cross_entropy_with_logits([1], [[0.0, 0.0]]).numpy().round(4)
+    array([0.6931], dtype=float32)
     """
     labels, logits = _both(labels, logits, "sparse_softmax_cross_entropy_with_logits")
     if logits.ndim == 0:
@@ -232,6 +238,9 @@ def sigmoid_cross_entropy_with_logits(labels=None, logits=None, name=None) -> Te
     """Return −p·log sigmoid(z) − (1 − p)·log(1 − sigmoid(z)), element-wise, for labels p in [0, 1] and unscaled logits z.
 
     Both have the same shape and floating dtype, as has the result; computed so that nothing overflows.
+
+    >>> tf.nn.sigmoid_cross_entropy_with_logits([1.0, 0.0], [0.0, 0.0]).numpy().round(4)
+    array([0.6931, 0.6931], dtype=float32)
     """
     return _sigmoid_cross_entropy(*_alike(labels, logits, "sigmoid_cross_entropy_with_logits"))
 
@@ -241,6 +250,9 @@ def weighted_cross_entropy_with_logits(labels, logits, pos_weight, name=None) ->
     """Return −w·p·log sigmoid(z) − (1 − p)·log(1 − sigmoid(z)), element-wise; `pos_weight` w broadcasts.
 
     w > 1 costs a false negative more, w < 1 a false positive.
+
+    >>> tf.nn.weighted_cross_entropy_with_logits([1.0], [0.0], pos_weight=2.0).numpy().round(4)
+    array([1.3863], dtype=float32)
     """
     labels, logits = _alike(labels, logits, "weighted_cross_entropy_with_logits")
     weight = 1 + (pos_weight - 1) * labels
@@ -252,6 +264,9 @@ def weighted_cross_entropy_with_logits(labels, logits, pos_weight, name=None) ->
 def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
     """Return exp(c) − c·z, element-wise, for targets z and log-rates c = `log_input`: −log of Poisson's probability, but for
     log z!, which `compute_full_loss` adds by Stirling's formula where z > 1.
+
+    >>> tf.nn.log_poisson_loss([1.0], [0.0]).numpy()
+    array([1.], dtype=float32)
     """
     log_input, targets = tensor(log_input), tensor(targets)
     if not targets.shape.is_compatible_with(log_input.shape):
@@ -269,6 +284,9 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
     """Return Σ loss / `global_batch_size`, the number of examples over all replicas (as many as there are losses by default).
 
     `sample_weight` multiplies the losses first, along their first axes. A scalar.
+
+    >>> float(tf.nn.compute_average_loss(tf.constant([1.0, 3.0]), global_batch_size=2))
+    2.0
     """
     loss = tensor(per_example_loss)
     if loss.ndim == 0:

@@ -69,6 +69,10 @@ def moments(x, axes, shift=None, keepdims=False, name=None):
     """Return `(mean, variance)` of `x` over `axes`: Σ x / n and Σ |x − mean|² / n, in the dtype of `x` (floating or complex).
 
     Those of int32 and int64 are whole numbers, rounded to 0. `shift` has no effect. float16 is computed in float32.
+
+    >>> mean, variance = tf.nn.moments(tf.constant([1.0, 3.0]), axes=[0])
+    >>> float(mean), float(variance)
+    (2.0, 1.0)
     """
     x = tensor(x)
     if x.dtype.is_integer:
@@ -107,6 +111,10 @@ def weighted_moments(x, axes, frequency_weights, keepdims=False, name=None):
     """Return `(mean, variance)` of `x` over `axes`, where each element counts `frequency_weights` times (broadcast with `x`).
 
     0 where the weights sum to 0. float16 is computed in float32.
+
+    >>> mean, variance = tf.nn.weighted_moments(tf.constant([1.0, 3.0]), axes=[0], frequency_weights=[3.0, 1.0])
+    >>> float(mean), float(variance)
+    (1.5, 0.75)
     """
     x = tensor(x)
     given = x.dtype
@@ -135,6 +143,9 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
 
     The moments, scale and offset broadcast with `x`; what is computed of them alone is small, and cast to the dtype of
     `x` afterwards. For the moments of the batch itself see `tf.nn.moments`.
+
+    >>> tf.nn.batch_normalization([1.0, 3.0], 2.0, 1.0, 10.0, 2.0, 0.0).numpy()
+    array([ 8., 12.], dtype=float32)
     """
     factor = rsqrt(variance + variance_epsilon)
     if scale is not None:
@@ -155,7 +166,11 @@ def batch_norm_with_global_normalization(
 
 @public
 def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None) -> Tensor:
-    """Return x / √max(Σ |x|², epsilon), the sum over `axis` (all axes for None). Floating or complex."""
+    """Return x / √max(Σ |x|², epsilon), the sum over `axis` (all axes for None). Floating or complex.
+
+    >>> tf.math.l2_normalize([3.0, 4.0]).numpy().round(4)
+    array([0.6, 0.8], dtype=float32)
+    """
     if dim is not None:
         if axis is not None:
             raise ValueError("Cannot specify both 'dim' and 'axis'. Give 'axis'; 'dim' is its older name.")
@@ -408,5 +423,8 @@ def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.
     """Return input / (bias + alpha · Σ input²)^beta, the sum over the channels at most `depth_radius` away.
 
     `input` is [batch, height, width, channels], floating.
+
+    >>> tf.nn.lrn(tf.ones([1, 1, 1, 2]), depth_radius=1, bias=1.0, alpha=1.0, beta=1.0).numpy().ravel().round(4)
+    array([0.3333, 0.3333], dtype=float32)
     """
     return _lrn(input, int(depth_radius), float(bias), float(alpha), float(beta))

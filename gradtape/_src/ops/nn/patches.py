@@ -105,6 +105,9 @@ def extract_patches(images, sizes, strides, rates, padding, name=None):
 
     `sizes` is [1, height, width, 1] of a patch; `strides`, likewise, how far they are apart; `rates` how far apart the
     pixels of a patch are. `padding` is "VALID", or "SAME" for as many patches as there are strides, zeros outside.
+
+    >>> tf.image.extract_patches(tf.zeros([1, 4, 4, 3]), [1, 2, 2, 1], [1, 2, 2, 1], [1, 1, 1, 1], "VALID").shape
+    TensorShape([1, 2, 2, 12])
     """
     sizes, strides, rates = [_listed(value, what) for value, what in ((sizes, "ksizes"), (strides, "strides"), (rates, "rates"))]
     return _image_patches(tensor(images), ksizes=sizes, strides=strides, rates=rates, padding=padding)

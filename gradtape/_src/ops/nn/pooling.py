@@ -417,7 +417,11 @@ def _spatial_rank(input):
 
 @public
 def max_pool(input, ksize, strides, padding, data_format=None, name=None) -> Tensor:
-    """Return `max_pool1d`, `max_pool2d` or `max_pool3d`, by the rank of `input`."""
+    """Return `max_pool1d`, `max_pool2d` or `max_pool3d`, by the rank of `input`.
+
+    >>> tf.nn.max_pool(tf.reshape(tf.range(4.0), [1, 2, 2, 1]), 2, 2, "VALID").numpy().ravel()
+    array([3.], dtype=float32)
+    """
     pools = max_pool1d, max_pool2d, max_pool3d
     rank = _spatial_rank(input)
     if rank == 3 and not isinstance(padding, str):
@@ -427,7 +431,11 @@ def max_pool(input, ksize, strides, padding, data_format=None, name=None) -> Ten
 
 @public
 def max_pool1d(input, ksize, strides, padding, data_format="NWC", name=None) -> Tensor:
-    """Return the maximum over a window moving over one axis: `input` [batch, width, channels]; see `max_pool2d`."""
+    """Return the maximum over a window moving over one axis: `input` [batch, width, channels]; see `max_pool2d`.
+
+    >>> tf.nn.max_pool1d(tf.reshape(tf.range(4.0), [1, 4, 1]), 2, 2, "VALID").numpy().ravel()
+    array([1., 3.], dtype=float32)
+    """
     return _over_one_axis(MAXIMA[2][0], input, ksize, strides, padding, data_format)
 
 
@@ -438,6 +446,10 @@ def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None) ->
     `ksize` and `strides` are one int, two, or four. `padding` is "SAME", "VALID", or four pairs; it never wins. A NaN
     in the window makes the maximum NaN. The gradient goes to the first element, in row-major order, that is the
     maximum. The dtype, floating or an integer one, stays. A window over nothing but channels must divide them.
+
+    >>> image = tf.reshape(tf.range(4.0), [1, 2, 2, 1])
+    >>> tf.nn.max_pool2d(image, 2, 2, "VALID").numpy().ravel()
+    array([3.], dtype=float32)
     """
     geometry = _geometry(2, ksize, strides, padding, data_format)
     if data_format in (None, CHANNELS_LAST[2]) and geometry["ksize"][-1] != 1:
@@ -499,13 +511,21 @@ def max_pool_with_argmax(
 
 @public
 def avg_pool(input, ksize, strides, padding, data_format=None, name=None) -> Tensor:
-    """Return `avg_pool1d`, `avg_pool2d` or `avg_pool3d`, by the rank of `input`."""
+    """Return `avg_pool1d`, `avg_pool2d` or `avg_pool3d`, by the rank of `input`.
+
+    >>> tf.nn.avg_pool(tf.reshape(tf.range(4.0), [1, 2, 2, 1]), 2, 2, "VALID").numpy().ravel()
+    array([1.5], dtype=float32)
+    """
     return (avg_pool1d, avg_pool2d, avg_pool3d)[_spatial_rank(input) - 1](input, ksize, strides, padding, data_format)
 
 
 @public
 def avg_pool1d(input, ksize, strides, padding, data_format="NWC", name=None) -> Tensor:
-    """Return the mean over a window moving over one axis: `input` [batch, width, channels]; see `avg_pool2d`."""
+    """Return the mean over a window moving over one axis: `input` [batch, width, channels]; see `avg_pool2d`.
+
+    >>> tf.nn.avg_pool1d(tf.reshape(tf.range(4.0), [1, 4, 1]), 2, 2, "VALID").numpy().ravel()
+    array([0.5, 2.5], dtype=float32)
+    """
     return _over_one_axis(MEANS[2][0], input, ksize, strides, _named(padding), data_format)
 
 
@@ -515,6 +535,10 @@ def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None) ->
 
     `ksize` and `strides` are one int, two, or four. `padding` is "SAME" or "VALID"; cells of the padding are not
     counted. The dtype, which is floating, stays.
+
+    >>> image = tf.reshape(tf.range(4.0), [1, 2, 2, 1])
+    >>> tf.nn.avg_pool2d(image, 2, 2, "VALID").numpy().ravel()
+    array([1.5], dtype=float32)
     """
     return MEANS[2][0](input, **_geometry(2, ksize, strides, _named(padding), data_format))
 

@@ -60,6 +60,9 @@ def softmax(logits, axis=None, name=None) -> Tensor:
     """Return exp(x) / Σ exp(x) along `axis` (the last one for None): positive numbers that sum to 1.
 
     Shape and dtype of `logits`, which is floating and has at least one axis.
+
+    >>> tf.nn.softmax([0.0, 1.0, 3.0]).numpy().round(4)
+    array([0.042 , 0.1142, 0.8438], dtype=float32)
     """
     logits = tensor(logits)
     return _softmax(logits, class_axis(axis, logits.ndim))
@@ -67,6 +70,10 @@ def softmax(logits, axis=None, name=None) -> Tensor:
 
 @public
 def log_softmax(logits, axis=None, name=None) -> Tensor:
-    """Return x − log Σ exp(x) along `axis` (the last one for None). Shape and dtype of `logits`, which is floating."""
+    """Return x − log Σ exp(x) along `axis` (the last one for None). Shape and dtype of `logits`, which is floating.
+
+    >>> tf.nn.log_softmax([0.0, 0.0]).numpy().round(4)
+    array([-0.6931, -0.6931], dtype=float32)
+    """
     logits = tensor(logits)
     return _log_softmax(logits, class_axis(axis, logits.ndim))

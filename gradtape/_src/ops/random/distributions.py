@@ -100,6 +100,9 @@ def gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None) -
 
     The result's shape is `shape` followed by what `alpha` and `beta` broadcast to. Gradients flow to both. It is at
     least the smallest normal number, so that its logarithm is finite. float16, float32 or float64.
+
+    >>> tf.random.gamma([4], alpha=[1.0, 2.0]).shape
+    TensorShape([4, 2])
     """
     return _draw_gamma(Own(seed, dtypes.as_dtype(dtype).numpy), shape, alpha, beta, dtype, prefix=True)
 
@@ -129,6 +132,9 @@ def poisson(shape, lam, dtype=dtypes.float32, seed=None, name=None) -> Tensor:
     """Draw Poisson distributed numbers of mean `lam`: `shape` samples for each of its elements, in `dtype`.
 
     The result's shape is `shape` followed by that of `lam`. `dtype` is int32, int64, float16, float32 or float64.
+
+    >>> tf.random.poisson([4], lam=[1.0, 2.0]).shape
+    TensorShape([4, 2])
     """
     lam = tensor(lam, hint=dtypes.float32)
     shape = (*static_shape(shape), *lam.shape)
@@ -244,6 +250,9 @@ def categorical(logits, num_samples, dtype=None, seed=None, name=None) -> Tensor
     """Return `num_samples` class numbers for each row of `logits` [batch, classes], log-probabilities up to a constant.
 
     [batch, num_samples], int64 or int32.
+
+    >>> tf.random.categorical([[0.0, -1e9]], num_samples=3).numpy().tolist()
+    [[0, 0, 0]]
     """
     return _draw_classes(Own(seed), logits, num_samples, dtype)
 

@@ -252,31 +252,54 @@ def _draw_integers(source, shape, minval, maxval, dtype):
 
 @public
 def normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None) -> Tensor:
-    """Draw normally distributed numbers. `mean` and `stddev` broadcast with `shape`, and gradients flow to them."""
+    """Draw normally distributed numbers. `mean` and `stddev` broadcast with `shape`, and gradients flow to them.
+
+    >>> tf.random.set_seed(1)
+    >>> tf.random.normal([2, 3]).shape
+    TensorShape([2, 3])
+    """
     return draw_normal(_normal, Own(seed), shape, mean, stddev, dtype)
 
 
 @public
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None) -> Tensor:
-    """Draw normally distributed numbers, again where they are more than two `stddev` from `mean`."""
+    """Draw normally distributed numbers, again where they are more than two `stddev` from `mean`.
+
+    >>> bool(tf.reduce_all(tf.abs(tf.random.truncated_normal([100])) <= 2.0))
+    True
+    """
     return draw_normal(_truncated_normal, Own(seed), shape, mean, stddev, dtype)
 
 
 @public
 def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=None) -> Tensor:
-    """Draw numbers uniform in [minval, maxval), where None stands for 1: floating, or integers, which need a `maxval`."""
+    """Draw numbers uniform in [minval, maxval), where None stands for 1: floating, or integers, which need a `maxval`.
+
+    >>> x = tf.random.uniform([100], minval=-1.0, maxval=1.0)
+    >>> bool(tf.reduce_all((x >= -1.0) & (x < 1.0)))
+    True
+    """
     return draw_uniform(Own(seed), shape, minval, maxval, dtype, FLOATING + INDEX)
 
 
 @public
 def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None, alg="auto_select") -> Tensor:
-    """Draw like `normal`: the same numbers for the same `seed` of two integers."""
+    """Draw like `normal`: the same numbers for the same `seed` of two integers.
+
+    >>> a, b = tf.random.stateless_normal([3], seed=[1, 2]), tf.random.stateless_normal([3], seed=[1, 2])
+    >>> bool(tf.reduce_all(a == b))
+    True
+    """
     return draw_normal(_normal, stateless_state(seed, alg), shape, mean, stddev, dtype)
 
 
 @public
 def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None, alg="auto_select") -> Tensor:
-    """Draw like `truncated_normal`: the same numbers for the same `seed` of two integers."""
+    """Draw like `truncated_normal`: the same numbers for the same `seed` of two integers.
+
+    >>> tf.random.stateless_truncated_normal([2, 3], seed=[1, 2]).shape
+    TensorShape([2, 3])
+    """
     return draw_normal(_truncated_normal, stateless_state(seed, alg), shape, mean, stddev, dtype)
 
 
@@ -285,6 +308,10 @@ def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, 
     """Draw like `uniform`: the same numbers for the same `seed` of two integers.
 
     Integers (also uint32 and uint64) take all values that there are if `minval` and `maxval` are None.
+
+    >>> a, b = (tf.random.stateless_uniform([3], seed=[1, 2]) for _ in range(2))
+    >>> bool(tf.reduce_all(a == b))
+    True
     """
     return draw_uniform(stateless_state(seed, alg), shape, minval, maxval, dtype, FLOATING + BITS)
 
@@ -308,7 +335,11 @@ def _shuffled(source, value):
 
 @public
 def shuffle(value, seed=None, name=None) -> Tensor:
-    """Return `value` with its rows (along the first axis) in random order. Gradients go back to where the rows came from."""
+    """Return `value` with its rows (along the first axis) in random order. Gradients go back to where the rows came from.
+
+    >>> sorted(tf.random.shuffle([1, 2, 3]).numpy().tolist())
+    [1, 2, 3]
+    """
     value = tensor(value)
     size = value.shape[0] if value.ndim else 0
     return _shuffled(Own(seed, value.dtype.numpy, blocks=-(-max(size - 1, 0) // 4)), value)
@@ -327,7 +358,11 @@ def drawn_seed(kind):
 
 @public
 def split(seed, num=2, alg="auto_select"):
-    """Return `num` new seeds made of one, [num, 2] in its dtype; the numbers of one tell nothing of those of another."""
+    """Return `num` new seeds made of one, [num, 2] in its dtype; the numbers of one tell nothing of those of another.
+
+    >>> tf.random.split([1, 2], num=3).shape
+    TensorShape([3, 2])
+    """
     seed = tensor(seed)
     return any_integers(stateless_state(seed, alg), shape=(static(num, "num"), 2), dtype=seed.dtype.numpy)
 

@@ -54,6 +54,10 @@ class Generator(Tracked):
     another. A state that is a Variable is shared, any other is copied. What is drawn advances the state; draws from one
     state are the same on every device and in every thread. Threads that draw at the same time should each have one of
     their own: see `split`.
+
+    >>> g = tf.random.Generator.from_seed(1)
+    >>> g.normal([2, 3]).shape
+    TensorShape([2, 3])
     """
 
     @public

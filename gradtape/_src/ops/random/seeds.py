@@ -178,6 +178,12 @@ def set_seed(seed):
     Ops with a seed of their own go on where those of the same type, seed and dtype stopped; this starts them all again. None:
     ops without a seed of their own give other numbers each time the program runs. A function that was traced before keeps the
     seeds that its ops had then, and starts them again, too.
+
+    >>> tf.random.set_seed(3)
+    >>> a = tf.random.normal([])
+    >>> tf.random.set_seed(3)
+    >>> bool(a == tf.random.normal([]))
+    True
     """
     global _global
     if _drawing.source is not None:

@@ -87,13 +87,20 @@ def fft(input, name=None) -> Tensor:
     """Return the discrete Fourier transform of the last axis of `input`: Σₙ xₙ exp(−2πi·kn/N).
 
     complex64 or complex128, else InvalidArgumentError; what is no tensor becomes complex64.
+
+    >>> tf.signal.fft([1.0, 0.0, 0.0, 0.0]).numpy()
+    array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64)
     """
     return _FORWARD[1](_spectrum(input))
 
 
 @public
 def ifft(input, name=None) -> Tensor:
-    """Return the inverse of `fft`: 1/N · Σₖ xₖ exp(2πi·kn/N) over the last axis. complex64 or complex128."""
+    """Return the inverse of `fft`: 1/N · Σₖ xₖ exp(2πi·kn/N) over the last axis. complex64 or complex128.
+
+    >>> tf.signal.ifft(tf.signal.fft([1.0, 2.0])).numpy()
+    array([1.+0.j, 2.+0.j], dtype=complex64)
+    """
     return _BACKWARD[1](_spectrum(input))
 
 
@@ -285,6 +292,9 @@ def rfft(input_tensor, fft_length=None, name=None) -> Tensor:
 
     `fft_length` is a list of one length n, to which the signals are cut off or filled up with zeros; their own by
     default. float32 gives complex64, float64 complex128; ValueError for other tensors.
+
+    >>> tf.signal.rfft([1.0, 1.0, 1.0, 1.0]).numpy()
+    array([4.+0.j, 0.+0.j, 0.+0.j], dtype=complex64)
     """
     return _real_forward(input_tensor, fft_length, 1)
 
@@ -295,6 +305,9 @@ def irfft(input_tensor, fft_length=None, name=None) -> Tensor:
 
     `fft_length`, a list of one length, is `2 · (bins - 1)` by default; bins beyond `fft_length // 2 + 1` are left out,
     missing ones are 0. complex64 gives float32, complex128 float64; ValueError for other tensors.
+
+    >>> tf.signal.irfft(tf.signal.rfft([1.0, 2.0])).numpy()
+    array([1., 2.], dtype=float32)
     """
     return _real_backward(input_tensor, fft_length, 1)
 
@@ -443,11 +456,19 @@ def _rolled_by_half(x, axes, sign):
 
 @public
 def fftshift(x, axes=None, name=None):
-    """Return `x` rolled by half of its extent along `axes` (all by default), so that the bin of frequency 0 is in the middle."""
+    """Return `x` rolled by half of its extent along `axes` (all by default), so that the bin of frequency 0 is in the middle.
+
+    >>> tf.signal.fftshift([0.0, 1.0, -2.0, -1.0]).numpy()
+    array([-2., -1.,  0.,  1.], dtype=float32)
+    """
     return _rolled_by_half(x, axes, 1)
 
 
 @public
 def ifftshift(x, axes=None, name=None):
-    """Return the inverse of `fftshift`: the middle comes to the front. For odd extents they differ by one place."""
+    """Return the inverse of `fftshift`: the middle comes to the front. For odd extents they differ by one place.
+
+    >>> tf.signal.ifftshift([-2.0, -1.0, 0.0, 1.0]).numpy()
+    array([ 0.,  1., -2., -1.], dtype=float32)
+    """
     return _rolled_by_half(x, axes, -1)

@@ -93,6 +93,9 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
 
     `axis` becomes the two axes [frames, frame_length]. Frames that would reach over the end are left out, or with
     `pad_end` filled up with `pad_value`: there is one for every `frame_step` samples then. Any dtype.
+
+    >>> tf.signal.frame([1, 2, 3, 4], frame_length=2, frame_step=1).numpy().tolist()
+    [[1, 2], [2, 3], [3, 4]]
     """
     x = tensor(signal)
     require_rank(x, 1)
@@ -120,6 +123,9 @@ def overlap_and_add(signal, frame_step, name=None) -> Tensor:
     overlap.
 
     Each frame begins `frame_step` behind the one before, so the result is [..., (frames - 1) · frame_step + frame_length].
+
+    >>> tf.signal.overlap_and_add([[1.0, 1.0], [1.0, 1.0]], frame_step=1).numpy()
+    array([1., 2., 1.], dtype=float32)
     """
     x = tensor(signal)
     require_rank(x, 2)

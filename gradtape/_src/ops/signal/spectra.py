@@ -105,13 +105,20 @@ def dct(input, type=2, n=None, axis=-1, norm=None, name=None) -> Tensor:
 
     `input` is cut off or filled up with zeros to `n` samples. `norm="ortho"` makes it orthonormal (not type 1). float32
     or float64.
+
+    >>> tf.signal.dct([1.0, 1.0]).numpy().round(4)
+    array([4., 0.], dtype=float32)
     """
     return _cosine_transform(input, type, {1: 1, 2: 2, 3: 3, 4: 4}, n, axis, norm)
 
 
 @public
 def idct(input, type=2, n=None, axis=-1, norm=None, name=None) -> Tensor:
-    """Return the inverse of `dct` of the same `type`, but for a factor of 2N (2N - 2 for type 1) if `norm` is None."""
+    """Return the inverse of `dct` of the same `type`, but for a factor of 2N (2N - 2 for type 1) if `norm` is None.
+
+    >>> tf.signal.idct(tf.signal.dct([1.0, 2.0], norm="ortho"), norm="ortho").numpy().round(4)
+    array([1., 2.], dtype=float32)
+    """
     return _cosine_transform(input, type, {1: 1, 2: 3, 3: 2, 4: 4}, n, axis, norm)
 
 
@@ -133,6 +140,9 @@ def stft(signals, frame_length, frame_step, fft_length=None, window_fn=hann_wind
 
     `fft_length` is the smallest power of 2 from `frame_length` on by default. `window_fn(length, dtype=…)` gives the
     window; None for none. `pad_end` keeps frames that reach over the end. See `frame` and `rfft`.
+
+    >>> tf.signal.stft(tf.zeros([100]), frame_length=20, frame_step=10).shape
+    TensorShape([9, 17])
     """
     x = tensor(signals)
     require_rank(x, 1)
@@ -232,6 +242,9 @@ def linear_to_mel_weight_matrix(
 
     Column by column triangles with a peak of 1, evenly spaced from `lower_edge_hertz` to `upper_edge_hertz` on the scale
     1127 · log(1 + f/700). ValueError for bands beyond [0, sample_rate / 2].
+
+    >>> tf.signal.linear_to_mel_weight_matrix(num_mel_bins=4, num_spectrogram_bins=9).shape
+    TensorShape([9, 4])
     """
     dtype = dtypes.as_dtype(dtype)
     if isinstance(sample_rate, Tensor):

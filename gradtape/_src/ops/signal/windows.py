@@ -68,13 +68,20 @@ def hann_window(window_length, periodic=True, dtype=dtypes.float32, name=None):
     """Return the Hann window of `window_length` weights, 1/2 − 1/2 · cos(2πn/N).
 
     `periodic` windows of an even length have the period N = `window_length`; all others are symmetric.
+
+    >>> tf.signal.hann_window(4).numpy()
+    array([0. , 0.5, 1. , 0.5], dtype=float32)
     """
     return _cosine_window(window_length, periodic, dtype, 0.5, 0.5)
 
 
 @public
 def hamming_window(window_length, periodic=True, dtype=dtypes.float32, name=None):
-    """Return the Hamming window of `window_length` weights, 0.54 − 0.46 · cos(2πn/N). `periodic` as of `hann_window`."""
+    """Return the Hamming window of `window_length` weights, 0.54 − 0.46 · cos(2πn/N). `periodic` as of `hann_window`.
+
+    >>> tf.signal.hamming_window(4).numpy().round(4)
+    array([0.08, 0.54, 1.  , 0.54], dtype=float32)
+    """
     return _cosine_window(window_length, periodic, dtype, 0.54, 0.46)
 
 

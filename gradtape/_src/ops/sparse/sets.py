@@ -73,19 +73,31 @@ def intersection(a, b, validate_indices=True):
 
 @public
 def union(a, b, validate_indices=True):
-    """Return the union of the sets `a` and `b`, as a SparseTensor; see `intersection`."""
+    """Return the union of the sets `a` and `b`, as a SparseTensor; see `intersection`.
+
+    >>> tf.sparse.to_dense(tf.sets.union([[1, 2]], [[2, 3]])).numpy().tolist()
+    [[1, 2, 3]]
+    """
     return _combined(operator.or_, a, b)
 
 
 @public
 def difference(a, b, aminusb=True, validate_indices=True):
-    """Return the difference of the sets `a` and `b`, or of `b` and `a` without `aminusb`; see `intersection`."""
+    """Return the difference of the sets `a` and `b`, or of `b` and `a` without `aminusb`; see `intersection`.
+
+    >>> tf.sparse.to_dense(tf.sets.difference([[1, 2]], [[2, 3]])).numpy().tolist()
+    [[1]]
+    """
     return _combined(operator.sub if aminusb else lambda x, y: y - x, a, b)
 
 
 @public
 def size(a, validate_indices=True):
-    """Count the different values of each set of the SparseTensor `a`: an int32 Tensor of the shape before its last axis."""
+    """Count the different values of each set of the SparseTensor `a`: an int32 Tensor of the shape before its last axis.
+
+    >>> tf.sets.size(tf.sets.union([[1, 2]], [[2, 3]])).numpy()
+    array([3], dtype=int32)
+    """
     shape, sets = _sets_of(_operand(required(a)))
     counts = np.zeros(shape, np.int32)
     for place, found in sets.items():

@@ -32,6 +32,10 @@ class SparseTensor:
     `indices` is int64 [count, rank], `values` [count] of any dtype, `dense_shape` a list of `rank` extents; ValueError if
     they do not fit each other. Most functions want the places in row-major order, each once. There are
     `tf.sparse.to_dense`, `from_dense`, `reduce_sum` and `sparse_dense_matmul`, and `*` and `/` by a dense tensor.
+
+    >>> x = tf.SparseTensor(indices=[[0, 1]], values=[5.0], dense_shape=[2, 2])
+    >>> tf.sparse.to_dense(x).numpy().tolist()
+    [[0.0, 5.0], [0.0, 0.0]]
     """
 
     __slots__ = ("_dense_shape", "_indices", "_known_extents", "_values")
@@ -296,6 +300,10 @@ def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
     """Return `sp_input` as a Tensor, with `default_value` (0) where nothing is stored.
 
     InvalidArgumentError for places that are out of bounds and, if `validate_indices`, out of order or there twice.
+
+    >>> x = tf.SparseTensor(indices=[[0, 1]], values=[5.0], dense_shape=[2, 2])
+    >>> tf.sparse.to_dense(x).numpy().tolist()
+    [[0.0, 5.0], [0.0, 0.0]]
     """
     x = required(sp_input)
     nothing = False if x.dtype.name == "bool" else 0
@@ -311,7 +319,11 @@ def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
 
 @public
 def from_dense(tensor, name=None):
-    """Return the elements of `tensor` that are not 0 as a SparseTensor. At least one axis."""
+    """Return the elements of `tensor` that are not 0 as a SparseTensor. At least one axis.
+
+    >>> tf.sparse.from_dense([[0.0, 5.0], [0.0, 0.0]]).indices.numpy().tolist()
+    [[0, 1]]
+    """
     x = _as_tensor(tensor)
     if not x.ndim:
         raise invalid("from_dense takes a tensor with at least one axis, received a scalar. [Op:Where]")
@@ -400,6 +412,9 @@ def sparse_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
     `adjoint_…`.
 
     Values of one place are added up, and places may be in any order. Gradients go to the values and to the dense side.
+
+    >>> tf.sparse.sparse_dense_matmul(tf.sparse.from_dense([[0.0, 5.0]]), [[1.0], [2.0]]).numpy().tolist()
+    [[10.0]]
     """
     if isinstance(b, SparseTensor):
         if isinstance(sp_a, SparseTensor):
@@ -464,6 +479,9 @@ def reduce_sum(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=
     """Return the sum of the elements of `sp_input` over `axis` (all by default), dense. Any numeric dtype.
 
     A SparseTensor as result (`output_is_sparse`) is not implemented.
+
+    >>> tf.sparse.reduce_sum(tf.sparse.from_dense([[0.0, 5.0], [1.0, 2.0]]), axis=1).numpy()
+    array([5., 3.], dtype=float32)
     """
     x = required(sp_input)
     if output_is_sparse:

@@ -99,13 +99,21 @@ def _encoding(encoding, made):
 
 @public
 def lower(input, encoding="", name=None):
-    """Convert each string to lower case: the letters of ASCII, or with `encoding="utf-8"` those of Unicode."""
+    """Convert each string to lower case: the letters of ASCII, or with `encoding="utf-8"` those of Unicode.
+
+    >>> tf.strings.lower(["Ab", "C"]).numpy().tolist()
+    [b'ab', b'c']
+    """
     return emit(_lower.op, (texts(input, _lower),), _encoding(encoding, _lower))
 
 
 @public
 def upper(input, encoding="", name=None):
-    """Convert each string to upper case: the letters of ASCII, or with `encoding="utf-8"` those of Unicode."""
+    """Convert each string to upper case: the letters of ASCII, or with `encoding="utf-8"` those of Unicode.
+
+    >>> tf.strings.upper(["Ab", "c"]).numpy().tolist()
+    [b'AB', b'C']
+    """
     return emit(_upper.op, (texts(input, _upper),), _encoding(encoding, _upper))
 
 
@@ -116,7 +124,11 @@ def _strip(input):
 
 @public
 def strip(input, name=None):
-    """Strip each string of the white space at its ends."""
+    """Strip each string of the white space at its ends.
+
+    >>> tf.strings.strip([" ab "]).numpy().tolist()
+    [b'ab']
+    """
     return emit(_strip.op, (texts(input, _strip),))
 
 
@@ -155,6 +167,9 @@ def substr(input, pos, len, unit="BYTE", name=None):
 
     `pos` and `len`, integers of one shape, are broadcast against the strings. A `pos` outside of a string is an
     InvalidArgumentError.
+
+    >>> tf.strings.substr("gradient", 0, 4).numpy()
+    b'grad'
     """
     indices = convert.operands(_substr.op, (pos, len), one_by_one=True)
     return emit(_substr.op, (texts(input, _substr), *indices), (one_of(unit, UNITS, "unit"),))
@@ -203,7 +218,11 @@ def _regex_full_match(input, pattern):
 
 @public
 def regex_full_match(input, pattern, name=None):
-    """Return whether each string is, as a whole, a match of `pattern`, in RE2's syntax. bool."""
+    """Return whether each string is, as a whole, a match of `pattern`, in RE2's syntax. bool.
+
+    >>> tf.strings.regex_full_match(["a1", "b"], "[a-z][0-9]").numpy()
+    array([ True, False])
+    """
     return emit(_regex_full_match.op, tuple([texts(v, _regex_full_match, i) for i, v in enumerate((input, pattern))]))
 
 
@@ -261,7 +280,11 @@ def _reduce_join(inputs, *, axis, keepdims, separator):
 
 @public
 def reduce_join(inputs, axis=None, keepdims=False, separator="", name=None):
-    """Return the strings along `axis` (all axes; the one named first is joined first), joined."""
+    """Return the strings along `axis` (all axes; the one named first is joined first), joined.
+
+    >>> tf.strings.reduce_join(["a", "b"]).numpy()
+    b'ab'
+    """
     node = texts(inputs, _reduce_join)
     rank = node.aval.ndim
     axes = tuple(range(rank - 1, -1, -1)) if axis is None else static_list(axis, "axis")

@@ -79,7 +79,11 @@ def _bytes_split(input):
 
 @public
 def bytes_split(input, name=None):
-    """Return the bytes of a string, each a string; of several strings a RaggedTensor, in eager code."""
+    """Return the bytes of a string, each a string; of several strings a RaggedTensor, in eager code.
+
+    >>> tf.strings.bytes_split("abc").numpy().tolist()
+    [b'a', b'b', b'c']
+    """
     return _apart(_bytes_split, input, ())
 
 
@@ -272,7 +276,11 @@ def _encode(input, *, encoding, errors, replacement):
 
 @public
 def unicode_encode(input, output_encoding, errors="replace", replacement_char=65533, name=None):
-    """Return the strings that the code points along the last axis of `input`, int32, make up in UTF-8, UTF-16-BE or UTF-32-BE."""
+    """Return the strings that the code points along the last axis of `input`, int32, make up in UTF-8, UTF-16-BE or UTF-32-BE.
+
+    >>> tf.strings.unicode_encode([71, 8364], "UTF-8").numpy().decode()
+    'G€'
+    """
     x = tensor(input)
     require(x.node.aval, ("int32",), "input_values")
     if not x.ndim:
