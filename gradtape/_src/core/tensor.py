@@ -251,7 +251,7 @@ class Tensor(Operators):
                 "Iterating over a symbolic `tf.Tensor` is not allowed, if it is a scalar or a graph's: use tf.unstack, tf.map_fn."
             )
         if not self.node.aval.shape:
-            raise TypeError("Cannot iterate over a scalar tensor")
+            raise TypeError("Cannot iterate over a scalar tensor.")
         return iter([self[i] for i in range(self.node.aval.shape[0])])
 
     @public

@@ -367,7 +367,7 @@ def _ensured(x, shape):
     expected = TensorShape(shape)
     if not x.tensor_shape.is_compatible_with(expected):
         raise invalid(
-            f"Shape of tensor {plain(x.shape)} is not compatible with expected shape {plain(expected.as_list())}. The "
+            f"Shape of tensor input {plain(x.shape)} is not compatible with expected shape {plain(expected.as_list())}. The "
             f"extents must agree wherever the expected shape has one."
         )
     return x

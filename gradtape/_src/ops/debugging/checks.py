@@ -19,7 +19,7 @@ from gradtape._src.core.op import data
 from gradtape._src.core.scopes import control_dependencies
 from gradtape._src.core.tensor import Stored, Tensor, to_numpy
 from gradtape._src.ops.array import shape as array
-from gradtape._src.ops.debugging.printing import element_text, strings_of
+from gradtape._src.ops.debugging.printing import strings_of
 from gradtape._src.ops.grouping import no_op
 from gradtape._src.ops.math import compare
 from gradtape._src.ops.math.arithmetic import abs as absolute
@@ -117,12 +117,16 @@ def _prefix(message):
     return f"{message}.  " if message else ""
 
 
-def _row(array, summarize):
-    """Return the first `summarize` entries of an array (3 for None, all for -1), in one row."""
+def _entries(array, summarize):
+    """Return the texts of the first `summarize` entries of an array (3 for None, all for -1)."""
     flat = array.ravel()
     shown = flat[: _count(summarize, flat.size)]
-    texts = [repr(v) if isinstance(v, bytes) else element_text(v) for v in shown]
-    return ", ".join(texts + ["..."] * (len(shown) < flat.size))
+    return [str(v) for v in shown] + ["..."] * (len(shown) < flat.size)
+
+
+def _row(array, summarize):
+    """Return the first entries of an array in one row."""
+    return ", ".join(_entries(array, summarize))
 
 
 def _count(summarize, size):
@@ -137,15 +141,19 @@ def _described(x):
 @data
 @dataclass(frozen=True)
 class Summary:
-    """The text of a failed `Assert`: a row for each value; `rows` has those of strings, and None for tensors."""
+    """The text of a failed `Assert`: a row for each value; `rows` has those of strings, and None for tensors.
+
+    `condition` is how the condition was written where it was no tensor.
+    """
 
     rows: tuple
     summarize: int | None
+    condition: str | None = None
 
     def __call__(self, holds, *arrays):
         remaining = iter(arrays)
         rows = [_row(next(remaining), self.summarize) if row is None else row for row in self.rows]
-        shown = f"tf.Tensor({holds}, shape={holds.shape}, dtype=bool)"
+        shown = self.condition or f"tf.Tensor({holds}, shape={holds.shape}, dtype=bool)"
         return f"Expected '{shown}' to be true. Summarized data: " + "\n".join(rows)
 
 
@@ -160,7 +168,7 @@ class Comparison:
 
     def __call__(self, holds, xs, ys):
         lines = [self.message, self.headline] if self.message else [self.headline]
-        if xs.shape == ys.shape:
+        if xs.shape == ys.shape and xs.shape:
             where = np.argwhere(~holds)
             where = where[: _count(self.summarize, len(where))]
             lines += [f"Indices of first {len(where)} different values:", str(where)]
@@ -182,7 +190,7 @@ class Elements:
     summarize: int | None
 
     def __call__(self, holds, *arrays):
-        rows = [f"{n} ({_described(a)}) = {_row(a, self.summarize)}" for n, a in zip(self.names, arrays, strict=True)]
+        rows = [f"{n} ({_described(a)}) = \n{_entries(a, self.summarize)}" for n, a in zip(self.names, arrays, strict=True)]
         return self.headline + "\n".join(rows)
 
 
@@ -203,12 +211,13 @@ def Assert(condition, data, summarize=None, name=None):
 
     `summarize` is how many entries of each are shown: 3 for None, all for -1.
     """
+    written = None if is_tensor(condition) else str(condition)
     condition = tensor(condition if is_tensor(condition) or np.ndim(condition) else bool(condition), dtypes.bool)
 
     items = [np.array(item.encode(), object) if isinstance(item, str) else tensor(item) for item in data]
     items = [item if (known := strings_of(item)) is None else known for item in items]
     rows = tuple([None if isinstance(item, Tensor) else _row(item, summarize) for item in items])
-    return _demand(condition, [item for item in items if isinstance(item, Tensor)], Summary(rows, summarize))
+    return _demand(condition, [item for item in items if isinstance(item, Tensor)], Summary(rows, summarize, written))
 
 
 def _compare(function, symbol, x, y, message, summarize):
@@ -221,7 +230,7 @@ def _compare(function, symbol, x, y, message, summarize):
 
 def _compare_with_zero(function, symbol, x, message, summarize):
     x = tensor(x)
-    headline = f"{_prefix(message)}Condition x {symbol} 0 did not hold element-wise"
+    headline = f"{_prefix(message)}\nCondition x {symbol} 0 did not hold element-wise"
     return _demand(function(x, 0), (x,), Elements(f"{headline}:\n", "x", summarize))
 
 
@@ -324,7 +333,7 @@ def _check_rank(x, allowed, wanted, message):
     yet.
     """
     x = tensor(x)
-    headline = f"{_prefix(message)}Tensor must have rank {wanted}.  Received "
+    headline = f"{_prefix(message)}Tensor  must have rank {wanted}.  Received "
     if _rank_is_open(x):
         rank = array.rank(x)
         return _demand(reduce_any(compare.equal(rank, list(allowed))), (rank,), Rank(headline))
