@@ -141,4 +141,5 @@ def test_a_module_runs_as_under_python(folder):
 def test_the_version_is_gradtapes(capsys):
     with pytest.raises(SystemExit, match="0"):
         cli.main(["--version"])
-    assert capsys.readouterr().out.startswith(f"gradtape {gradtape.__version__} ")
+    [line] = capsys.readouterr().out.splitlines()
+    assert line.startswith(f"gradtape {gradtape.__version__} ")

@@ -52,6 +52,13 @@ def installed(wheel: Path, folder: Path) -> Path:
     return python
 
 
+def left_behind(python: Path, folder: Path) -> list[str]:
+    """Uninstall gradtape, and return the files of it that are there still."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python, "uninstall", "-qq", "--yes"]
+    subprocess.run([*pip, "gradtape"], check=True)
+    return [str(path) for path in folder.rglob("*gradtape*")]
+
+
 def main(dist: Path) -> None:
     """Print what each way gives; exit code 1 where one is not what it should be."""
     [sdist] = dist.resolve().glob("*.tar.gz")
@@ -72,6 +79,7 @@ def main(dist: Path) -> None:
                 faults.append(f"{wheel.name} has {len(compiled)} extension, and its name says otherwise")
             faults += [f"{wheel.name} records in {which}, not in {records}"] * (which != records)
             faults += [f"{where} was imported in its place"] * (not where.startswith(str(folder.resolve())))
+            faults += [f"{path} stays after pip uninstall" for path in left_behind(python, folder / "environment")]
     results = [[np.frombuffer(bytes.fromhex(text), np.float32) for text in of] for of in given.values()]
     faults += ["the results differ"] * (not all(map(np.array_equal, *results)))
     if faults:

@@ -21,7 +21,7 @@ from gradtape._src.core.native import twins
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line `arguments`, by default those of the process."""
     parser = argparse.ArgumentParser(prog="gradtape", description="Automatic differentiation of TensorFlow programs.")
-    versions = f"gradtape {__version__} (it runs programs written for TensorFlow {VERSION}), recording in {twins.which()}"
+    versions = f"gradtape {__version__} (for programs of TensorFlow {VERSION}), recording in {twins.which()}"
     parser.add_argument("--version", action="version", version=versions)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
