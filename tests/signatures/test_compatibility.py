@@ -35,6 +35,12 @@ def test_a_name_without_a_reason_is_found(monkeypatch):
     assert "math.sin" in compatibility.stale()
 
 
+def test_names_of_tensorflow_1_are_where_the_reason_says():
+    for sentence, module in (("write tf.compat.v1 in", "compat.v1"), ("it is in tf.math", "math")):
+        names = [name for name, reason in REASONS.items() if sentence in reason]
+        assert names and all(compatibility.exists(f"{module}.{name}") for name in names)
+
+
 @pytest.mark.parametrize(
     "name, message",
     [
@@ -47,6 +53,8 @@ def test_a_name_without_a_reason_is_found(monkeypatch):
             "linalg.experimental.conjugate_gradient",
             r"gradtape has no tf\.linalg\.experimental\.conj\w+\. Out of scope: an operator",
         ),
+        ("Session", r"gradtape has no tf\.Session\. It is TensorFlow 1's: write tf\.compat\.v1 in the place of tf\."),
+        ("log", r"gradtape has no tf\.log\. Since TensorFlow 2 it is in tf\.math\."),
         ("math.zzz", r"gradtape has no tf\.math\.zzz\.$"),
     ],
 )

@@ -20,6 +20,23 @@ _TABLE = [
         "It ended with TensorFlow 1: its parts are names of tf and Keras, or packages of their own.",
         "contrib",
     ),
+    (
+        "It is TensorFlow 1's: write tf.compat.v1 in the place of tf.",
+        """
+        ConfigProto GPUOptions GraphKeys InteractiveSession RunOptions Session add_to_collection assign assign_add assign_sub
+        disable_eager_execution div enable_eager_execution get_collection get_default_graph get_default_session get_variable
+        get_variable_scope global_variables global_variables_initializer glorot_uniform_initializer initialize_all_variables
+        local_variables local_variables_initializer logging matrix_inverse placeholder placeholder_with_default random_normal
+        random_uniform reset_default_graph set_random_seed sparse_placeholder to_double to_float to_int32 to_int64
+        train.AdamOptimizer train.GradientDescentOptimizer train.MomentumOptimizer train.RMSPropOptimizer train.Saver
+        train.get_global_step trainable_variables truncated_normal variable_scope variables_initializer
+        """,
+    ),
+    (
+        "Since TensorFlow 2 it is in tf.math.",
+        "angle ceil conj count_nonzero digamma erf erfc imag is_finite is_inf is_nan lgamma log log1p real rint rsqrt",
+    ),
+    ("It ended with TensorFlow 1: Keras has layers: tf.keras.layers.", "layers"),
     ("It ended with TensorFlow 1: tf.keras.datasets.mnist.load_data() has the digits.", "examples"),
     ("It ended with TensorFlow 2.15: tf.keras trains and evaluates models.", "estimator"),
     (
