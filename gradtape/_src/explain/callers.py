@@ -26,8 +26,8 @@ def at_the_call(broken: Break, asked: Line) -> Break:
     code = broken.line[0]
     if broken.code not in PLACED or code is None or code.co_flags & inspect.CO_GENERATOR:  # which runs later than it is called
         return broken
-    around = _scope(asked)
-    if around is None or _scope(broken.line) is around:
+    around, called = _scope(asked), _called(broken.line)
+    if around is None or called is None or (_scope(broken.line) is around and called == code.co_name):
         return broken
     own = list(_statements(around))
     at = text.number(asked) or 0
@@ -36,7 +36,7 @@ def at_the_call(broken: Break, asked: Line) -> Break:
     place = pause if broken.code == "recording_paused" else tape
     if tape is None or place is None:
         return broken
-    found = _callers(own, tape, place, broken, at, code.co_name)
+    found = _callers(own, tape, place, broken, at, called)
     if len(found) != 1 or asked[0] is None:
         name = code.co_qualname.rpartition("<locals>.")[2]
         return Break(broken.code, broken.line, broken.op, broken.step, **broken.detail, function=name)
@@ -54,14 +54,27 @@ def _callers(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Break, at: 
     else:
         there = [n for n in own if (tape.end_lineno or 0) < n.lineno <= at]
         wanted = set()
-    there = [n for n in there if isinstance(n, SIMPLE) and any(True for _ in _calls(n))]
-    by_name = [n for n in there if called in {_callee(call) for call in _calls(n)}]
+    there = [n for n in there if isinstance(n, SIMPLE)]
+    by_name = [n for n in there if called in _mentioned(n)]
     if by_name:
         return by_name
+    there = [n for n in there if any(True for _ in _calls(n))]
     known = _names(tape, ast.Store)
     if wanted:
         return [n for n in there if _set_by(n) & wanted]
     return [n for n in there if _names(n, ast.Load) & known and not _opens_gradient(n)][:1]
+
+
+def _called(line: Line) -> str | None:
+    """Return the name by which the function of a line is called; None where an object was made, which is not to be moved."""
+    assert line[0] is not None
+    name = line[0].co_name
+    if name in ("__init__", "build"):
+        return None
+    made = text.statement(line)
+    if name == "<lambda>" and isinstance(made, ast.Assign) and isinstance(made.value, ast.Lambda):
+        return text.target(line)
+    return name
 
 
 def _scope(line: Line) -> ast.AST | None:
@@ -121,6 +134,12 @@ def _opens_gradient(node: ast.stmt) -> bool:
 def _names(node: ast.AST, context: type) -> set[str]:
     """Return the names that a statement reads or sets."""
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, context)}
+
+
+def _mentioned(node: ast.AST) -> set[str]:
+    """Return the names and attributes that a statement reads."""
+    read = [n for n in ast.walk(node) if isinstance(n, (ast.Name, ast.Attribute)) and isinstance(n.ctx, ast.Load)]
+    return {n.id if isinstance(n, ast.Name) else n.attr for n in read}
 
 
 def _set_by(node: ast.stmt) -> set[str]:

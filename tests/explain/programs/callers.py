@@ -97,3 +97,40 @@ def outputs_collected_before():
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(tf.add_n(outputs))
     return tape.gradient(loss, scale.w), tf.autodiff.explain(loss, scale.w)
+
+
+def a_lambda_called_after():
+    w = tf.Variable([1.0, 2.0])
+    loss_of = lambda a: tf.reduce_mean(a * a)  # noqa: E731
+    with tf.GradientTape() as tape:
+        outputs = w * 2.0
+    loss = loss_of(outputs)  # <- outside_tape
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_property_read_before():
+    class Positive:
+        def __init__(self):
+            self.raw = tf.Variable([1.0])
+
+        @property
+        def scale(self):
+            return tf.nn.softplus(self.raw)
+
+    positive = Positive()
+    scale = positive.scale  # <- outside_tape
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(scale * 2.0)
+    return tape.gradient(loss, positive.raw), tf.autodiff.explain(loss, positive.raw)
+
+
+def computed_when_the_object_was_made():
+    class Positive:
+        def __init__(self):
+            self.raw = tf.Variable([1.0])
+            self.scale = tf.nn.softplus(self.raw)  # <- outside_tape
+
+    positive = Positive()
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(positive.scale * 2.0)
+    return tape.gradient(loss, positive.raw), tf.autodiff.explain(loss, positive.raw)
