@@ -132,7 +132,7 @@ ROWS = (
             (
                 lambda: tf.ensure_shape(X, [3]),
                 Invalid,
-                r"Shape of tensor \[2,3\] is not compatible with .* shape \[3\]",
+                r"Shape of tensor input \[2,3\] is not compatible with expected shape \[3\]",
             ),
             (lambda: tf.ensure_shape(X, [None, 4]), Invalid, r"is not compatible with expected shape \[\?,4\]"),
         ),
