@@ -61,8 +61,12 @@ def test_control_of_a_tape_that_is_not_recording(use):
                 pass
 
 
-def test_stop_recording_before_the_context():
+def test_stop_recording_outside_of_the_context():
     with pytest.raises(RuntimeError, match="not recording"), tf.GradientTape().stop_recording():
+        pass
+    with tf.GradientTape() as tape:
+        pass
+    with pytest.raises(ValueError, match=r"^Tape is not recording"), tape.stop_recording():
         pass
 
 

@@ -409,8 +409,9 @@ class _Paused:
 
     def __init__(self, tape: Recording) -> None:
         if not tape._recording:
-            kind = ValueError if tape._entered else RuntimeError  # as in TensorFlow
-            raise kind("Trying to stop recording a tape which is not recording. Call stop_recording() inside its context.")
+            if tape._entered:  # the two of TensorFlow
+                raise ValueError("Tape is not recording. Call stop_recording() inside its context.")
+            raise RuntimeError("Trying to stop recording a tape which is not recording. Call it inside its context.")
         self._tape = tape
 
     def __enter__(self) -> None:
