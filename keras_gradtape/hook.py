@@ -41,6 +41,7 @@ IMPORTING = {
 # What is done to a module once it is loaded.
 COMPLETIONS = {
     "keras.src.backend.common.dtypes": "keep_64_bits",
+    "keras.src.callbacks.backup_and_restore": "back_up_together",
     "keras.src.callbacks.callback_list": "dispatch_in_order",
     "keras.src.callbacks.tensorboard": "let_profile",
     "keras.src.utils.backend_utils": "extend_dynamic_backend",
@@ -160,6 +161,48 @@ def import_gradtape(tree: ast.Module) -> ast.Module:
                 if name.name.partition(".")[0] == "tensorflow":
                     name.name = NAME + name.name.removeprefix("tensorflow")
     return tree
+
+
+def back_up_together(module) -> None:
+    """Have several processes back up one checkpoint; alone, Keras's two files serve.
+
+    A checkpoint has the weights, the optimizer's state, that of random layers and the epoch in one file, so that none is older
+    than the others. Each process has its parts of variables that lie in parts.
+    """
+    from gradtape._src.core import hooks
+
+    kind = module.BackupAndRestore
+    save, load, end = kind._save_model, kind._load_model, kind.on_train_end
+
+    def backup(self):
+        tf: Any = sys.modules["gradtape"]
+        self._epoch = tf.Variable(self._current_epoch, dtype="int64")
+        return tf.train.Checkpoint(model=self.model, optimizer=self.model.optimizer, epoch=self._epoch)
+
+    def _save_model(self):
+        if hooks.clients.together is None:
+            return save(self)
+        return backup(self).write(os.path.join(self.backup_dir, "latest"))
+
+    def _load_model(self):
+        if hooks.clients.together is None or not self.model.built:
+            return load(self)
+        path = os.path.join(self.backup_dir, "latest")
+        if not os.path.exists(f"{path}.safetensors"):
+            return None
+        self.model.optimizer.build(self.model.trainable_variables)
+        backup(self).read(path).assert_consumed()
+        self.model._initial_epoch = self._current_epoch = int(self._epoch)
+        return None
+
+    def on_train_end(self, logs=None):
+        if hooks.clients.together is None:
+            end(self, logs)
+        else:
+            hooks.clients.together("the end of a backup", lambda: None)  # all have seen the last one before it goes
+            hooks.clients.once(os.path.join(self.backup_dir, "latest.safetensors"), lambda: end(self, logs))
+
+    kind._save_model, kind._load_model, kind.on_train_end = _save_model, _load_model, on_train_end
 
 
 def dispatch_in_order(module) -> None:

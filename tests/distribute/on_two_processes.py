@@ -1,8 +1,8 @@
 """A program that several processes run together: it trains, and in one of these ways process 1 does not go on.
 
 `train`: to the end, with Keras too. `fit FOLDER`: with a checkpoint after each epoch, from which it goes on; `parts FOLDER`: the
-same by orbax, beside the training. `save FOLDER`: it tells what each process wrote. `die`, `raise`, `leave`, `stop`: after the
-fourth step. `uneven`: it has fewer batches.
+same by orbax, beside the training. `backup FOLDER EPOCH`: with Keras's callback, and process 1 ends at that epoch. `save FOLDER`:
+it tells what each process wrote. `die`, `raise`, `leave`, `stop`: after the fourth step. `uneven`: it has fewer batches.
 """
 
 import json
@@ -82,6 +82,18 @@ if way == "save":
     print(json.dumps(written), flush=True)
     sys.exit()
 
+if way == "backup":
+    keras.utils.set_random_seed(1)
+    with strategy.scope():
+        layers = [keras.layers.Dense(16, "relu"), keras.layers.Dropout(0.3), keras.layers.Dense(1)]
+        model = keras.Sequential([keras.layers.Input((8,)), *layers])
+        model.compile("adam", "mse")
+    last = int(sys.argv[3])
+    ends = keras.callbacks.LambdaCallback(on_epoch_begin=lambda epoch, logs: epoch == last and me == 1 and os._exit(1))
+    history = model.fit(X, Y, epochs=5, verbose=0, callbacks=[keras.callbacks.BackupAndRestore(sys.argv[2]), ends])
+    print(json.dumps([history.epoch, history.history["loss"], os.path.exists(sys.argv[2])]), flush=True)
+    sys.exit()
+
 if way in ("fit", "parts"):
     keras.utils.set_random_seed(1)
     with strategy.scope():
@@ -98,7 +110,7 @@ if way in ("fit", "parts"):
         manager.save(options=tf.train.CheckpointOptions(enable_async=way == "parts"))
 
     saves = keras.callbacks.LambdaCallback(on_epoch_end=save)
-    epochs = 1000 if len(sys.argv) == 3 else int(sys.argv[3])
+    epochs = int(sys.argv[3]) if len(sys.argv) > 3 else 1000 if way == "fit" else 150
     model.fit(X, Y, batch_size=32, initial_epoch=int(epoch), epochs=epochs, verbose=0, callbacks=[saves])
     print(json.dumps([w.ravel().tolist() for w in model.get_weights()]), flush=True)
     sys.exit()

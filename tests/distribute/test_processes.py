@@ -142,6 +142,22 @@ def test_what_processes_wrote_in_parts_another_number_of_them_reads(tmp_path):
         np.testing.assert_allclose(ours, theirs, 1e-3, 1e-4)
 
 
+@pytest.mark.long
+def test_backup_and_restore_goes_on_with_the_same_numbers(tmp_path):
+    """Dropout and the optimizer's state are those of a run that was not interrupted."""
+    _, lines = launched("backup", tmp_path / "whole", 9)
+    epochs, wanted, left = json.loads(lines[0][-1])
+    assert epochs == [0, 1, 2, 3, 4] and not left
+    status, _ = launched("backup", tmp_path / "again", 2)
+    assert status != 0
+    status, lines = launched("backup", tmp_path / "again", 9)
+    assert status == 0
+    for each in lines:
+        epochs, losses, left = json.loads(each[-1])
+        assert epochs == [2, 3, 4] and not left
+        np.testing.assert_allclose(losses, wanted[2:], 1e-6)
+
+
 def fitting(count, folder, way):
     command = [sys.executable, "-m", "gradtape", "launch", "-n", str(count), str(PROGRAM), way, str(folder)]
     return subprocess.Popen(command, env={**os.environ, "JAX_PLATFORMS": "cpu"}, stdout=subprocess.PIPE, text=True)
