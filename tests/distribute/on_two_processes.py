@@ -150,7 +150,8 @@ if way == "train":
             x, y = (X, Y) if whole else (X[me:64:count], Y[me:64:count])
             history = model.fit(x, y, batch_size=32 if whole else 32 // count, epochs=2, verbose=0, shuffle=whole)
             result[name] = [*history.history["loss"], float(model.evaluate(x, y, verbose=0))]
-    split, said = next(iter(batches))[0], []
+    divided = strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices((X, Y)).batch(32))
+    split, said = next(iter(divided))[0], []
 
     def read():
         try:
@@ -161,5 +162,8 @@ if way == "train":
     reader = threading.Thread(target=read, name="a reader")
     reader.start()
     reader.join()
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.constant(w.numpy()))
+    result["why"] = [str(tf.autodiff.explain(loss, w)), tf.autodiff.explain(loss, w).to_dict().get("process")]
     result["in a thread"] = said[0] if jax.process_count() > 1 else ""
 print(json.dumps(result), flush=True)

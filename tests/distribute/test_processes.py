@@ -48,9 +48,12 @@ def test_processes_train_as_one_does(count):
     assert status == 0, lines
     wanted, results = alone(), [json.loads(each[-1]) for each in lines]
     del wanted["drawn"], wanted["in a thread"]
+    assert wanted.pop("why")[1] is None
     for number, result in enumerate(results):
         assert f"thread 'a reader' of process {number} asked for it" in result["in a thread"]
         assert result["drawn"] == results[0]["drawn"]
+        assert result["why"][0].startswith(f"process {number} of {count}: {PROGRAM}:")
+        assert result["why"][1] == f"process {number} of {count}"
         for name, value in wanted.items():
             np.testing.assert_allclose(result[name], value, 1e-4, 1e-5, err_msg=name)
 
@@ -102,8 +105,8 @@ LOST = {
 
 @pytest.mark.parametrize("way", [pytest.param(way, marks=() if way == "die" else pytest.mark.long) for way in LOST])
 def test_a_process_that_is_gone_is_an_error_on_the_others(way):
-    status, (lines, _) = launched(way)
-    assert status != 0
+    status, (lines, others) = launched(way)
+    assert status != 0 and (way != "raise" or "This is process 1 of 2." in others)
     told = next(line for line in lines if "UnavailableError" in line)
     assert LOST[way] in told and "This is process 0" in told
     assert any("losses.append(float(train(batch)))" in line for line in lines)  # the user's line

@@ -167,6 +167,9 @@ class Clients:
     By `distribute/group` once it has joined them; called by `train` and by Keras's hook.
     """
 
+    process: Callable[[], str] = _no_text
+    """Return "process 1 of 4", and nothing for a process alone. By `distribute/group`; called by `explain`."""
+
     keras_least_squares: Callable[[Any], Any] | None = None
     """Return an optimizer of Keras's. By Keras's backend when it is loaded; called by `LevenbergMarquardt.for_keras`."""
 

@@ -108,11 +108,13 @@ def _begin(watch: Watch) -> None:
     global _watch
     _watch = watch
     hooks.clients.together, hooks.clients.once = _together, _once
+    hooks.clients.process = lambda: f"process {watch.number} of {watch.count}"
     show = sys.excepthook
 
     def told(kind: Any, error: BaseException, traceback: Any) -> None:
         watch.raised(error)
         watch.left.add(watch.number)
+        error.add_note(f"This is process {watch.number} of {watch.count}.")
         show(kind, error, traceback)
 
     sys.excepthook = told

@@ -81,8 +81,7 @@ def _latest(source: Any) -> Diagnosis:
 
 
 def _in_one_line(diagnosis: Diagnosis) -> str:
-    where = "" if diagnosis.line is None else f"{place(diagnosis.file, diagnosis.line)}: "
-    return f"{where}{diagnosis.code}: {diagnosis.cause} Mend: {diagnosis.mend}"
+    return f"{diagnosis.where}{diagnosis.code}: {diagnosis.cause} Mend: {diagnosis.mend}"
 
 
 def _error(diagnosis: Diagnosis, frame: FrameType | None) -> ValueError:

@@ -24,6 +24,7 @@ class Diagnosis:
     - `op`: the type of the op that broke it, or None.
     - `cause`, `mend`: a sentence each, in the user's own names where they can be read from the source.
     - `also`: other breaks on the same path, in order from the source.
+    - `process`: "process 1 of 4" if several train together (`docs/distribution.md`), else empty.
 
     `str()` is for people, `to_dict()` for programs.
     """
@@ -35,10 +36,10 @@ class Diagnosis:
     cause: str = ""
     mend: str = ""
     also: tuple[Diagnosis, ...] = ()
+    process: str = ""
 
     def __str__(self) -> str:
-        where = "" if self.line is None else f"{place(self.file, self.line)}: "
-        lines = [f"{where}{self.code}: {self.cause}"]
+        lines = [f"{self.where}{self.code}: {self.cause}"]
         if self.mend:
             lines.append(f"  mend: {self.mend}")
         lines += [f"  also: {line}" for other in self.also for line in str(other).splitlines()]
@@ -50,15 +51,15 @@ class Diagnosis:
 
     def _repr_html_(self) -> str:
         """Return the same for a notebook."""
-        where = f"<b>{html.escape(place(self.file, self.line))}</b> " if self.line else ""
+        where = f"<b>{html.escape(self.where[:-2])}</b> " if self.where else ""
         said = f"{where}<code>{self.code}</code> {_marked(self.cause)}"
         also = "".join([f"<li>{other._repr_html_()}</li>" for other in self.also])
         mend = f"<br><b>Fix</b>: {_marked(self.mend)}" if self.mend else ""
         return said + mend + (f"<ul>{also}</ul>" if also else "")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as a dict of strings, ints, None, and for `also` a list of such dicts."""
-        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        """Return the fields as a dict of strings, ints, None, and dicts for `also`; `process` is there if it is not empty."""
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "process" or self.process}
         return fields | {"also": [other.to_dict() for other in self.also]}
 
     @property
@@ -70,6 +71,12 @@ class Diagnosis:
     def at_fault(self) -> bool:
         """Return whether something broke a connection that the program makes."""
         return self.code not in HARMLESS
+
+    @property
+    def where(self) -> str:
+        """Return the process and the line, as the start of a sentence; empty where neither is known."""
+        places = [self.process, "" if self.line is None else place(self.file, self.line)]
+        return "".join([f"{part}: " for part in places if part])
 
     @property
     def place(self) -> tuple[Any, ...]:

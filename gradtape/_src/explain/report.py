@@ -92,9 +92,7 @@ class Report:
         return f"{calls}; {_count(len(self._found), 'source')} lacked something"
 
     def ran(self, results: Any) -> None:
-        """Look into a call of a function with a tape: its first calls, and the first that gives NaN or infinity. Its first
-        calls are looked into, and the first that gives NaN or infinity.
-        """
+        """Look into a call of a function with a tape: its first calls, and the first that gives NaN or infinity."""
         run = transcript.runs()[-1]
         looked = self._looked.get(run.transcript.serial, 0)
         bad = not all(finite(to_numpy(t.node)) for t in nest.flatten(results) if isinstance(t, Tensor))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from gradtape._src.core import hooks
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.breaks import Break
 from gradtape._src.explain.diagnosis import Diagnosis
@@ -43,13 +45,13 @@ class Words:
         if broken.detail.get("decides"):
             cause += f"; what follows only decides which branch runs, or how often a loop does, on the way to {self.target}"
             mend = f"compute {self.target} from the value of {self.source} too, for example with a soft weight, tf.sigmoid(…)"
-        return Diagnosis(
-            broken.code, text.file(broken.line), text.number(broken.line), broken.op, _sentence(cause), _sentence(mend), also
-        )
+        file, line = text.file(broken.line), text.number(broken.line)
+        process = hooks.clients.process()
+        return Diagnosis(broken.code, file, line, broken.op, _sentence(cause), _sentence(mend), also, process)
 
     def diagnoses(self, breaks: Sequence[Break]) -> Diagnosis:
         """Return the Diagnosis of the first of several breaks on one way, with the others under `also`."""
-        return self.diagnosis(breaks[0], tuple([self.diagnosis(b) for b in breaks[1:]]))
+        return self.diagnosis(breaks[0], tuple([replace(self.diagnosis(b), process="") for b in breaks[1:]]))
 
 
 def _sentence(words: str) -> str:
