@@ -231,6 +231,35 @@ def check_loops_with_a_tape():
         assert [shards(x) for x, _ in batches] == [[(2, 8)] * 4, [(2, 8)] * 4, [(1, 8)] * 4]
 
 
+def check_loops_written_for_replicas():
+    """The rows of the page's table."""
+    strategy = tf.distribute.MirroredStrategy()
+    assert len(strategy.extended.worker_devices) == 4 and strategy.num_replicas_in_sync == 1
+    asked = []
+
+    def rows(context):
+        asked.append((context.num_input_pipelines, context.num_replicas_in_sync, context.get_per_replica_batch_size(64)))
+        return tf.data.Dataset.range(64).batch(64)
+
+    (batch,) = strategy.distribute_datasets_from_function(rows)
+    assert asked == [(1, 1, 64)] and devices(batch) == [0, 1, 2, 3]
+    with strategy.scope():
+        calls = tf.Variable(0.0, synchronization=tf.VariableSynchronization.ON_READ, aggregation=tf.VariableAggregation.SUM)
+
+    def step(x):
+        calls.assign_add(1.0)
+        context = tf.distribute.get_replica_context()
+        assert int(context.replica_id_in_sync_group) == 0
+        losses = tf.cast(x, tf.float32)
+        return context.all_reduce("SUM", tf.reduce_mean(losses)), tf.nn.compute_average_loss(losses)
+
+    summed, average = strategy.run(step, args=(batch,))
+    assert calls.numpy() == 1 and summed.numpy() == average.numpy() == strategy.reduce("SUM", average, axis=None).numpy() == 31.5
+    assert strategy.gather(batch, axis=0).numpy().tolist() == list(range(64))
+    assert [float(x) for x in strategy.experimental_local_results(summed)] == [31.5]
+    assert not hasattr(summed, "values")
+
+
 def check_a_function_that_goes_through_a_distributed_dataset():
     strategy = tf.distribute.MirroredStrategy(["CPU:1", "CPU:3"])
     with strategy.scope():

@@ -200,6 +200,30 @@ def test_a_group_that_is_killed_ten_times_ends_as_one_that_is_not(tmp_path, way)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# The page
+
+
+def scripts():
+    """The first example of each of the page's first three sections, a script of its own."""
+    page = (Path(__file__).parents[2] / "docs" / "distribution.md").read_text("utf-8")
+    return [section.split("```python\n")[1].split("```")[0] for section in page.split("\n## ")[1:4]]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number, processes", [(0, 1), (1, 4), (2, 1), (2, 2)])
+def test_the_scripts_that_the_page_starts_with(tmp_path, number, processes):
+    script = scripts()[number]
+    assert len(script.splitlines()) <= 40
+    (tmp_path / "train.py").write_text(script)
+    way = ["launch", "-n", str(processes)] if processes > 1 else ["run"]
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    command = [sys.executable, "-m", "gradtape", *way, str(tmp_path / "train.py")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert [line[-4:] for line in done.stdout.splitlines() if line.endswith("True")] == ["True"] * processes
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Meeting
 
 
