@@ -1,8 +1,9 @@
 """A program that several processes run together: it trains, and in one of these ways process 1 does not go on.
 
-`train`: to the end, with Keras too. `fit FOLDER`: with a checkpoint after each epoch, from which it goes on; `parts FOLDER`: the
-same by orbax, beside the training. `backup FOLDER EPOCH`: with Keras's callback, and process 1 ends at that epoch. `save FOLDER`:
-it tells what each process wrote. `die`, `raise`, `leave`, `stop`: after the fourth step. `uneven`: it has fewer batches.
+`train`: to the end, with Keras too. `hundred`: 100 steps of Adam, laid out in three ways. `fit FOLDER`: with a checkpoint after each
+epoch, from which it goes on; `parts FOLDER`: the same by orbax, beside the training. `backup FOLDER EPOCH`: with Keras's callback, and
+process 1 ends at that epoch. `save FOLDER`: it tells what each process wrote. `die`, `raise`, `leave`, `interrupt`, `stop`: after the
+fourth step. `uneven`: it has fewer batches. `seeds`: it has set another seed.
 """
 
 import json
@@ -48,6 +49,8 @@ def end(steps):
         raise ValueError("bad data")
     if way == "leave":
         sys.exit()
+    if way == "interrupt":
+        os.kill(os.getpid(), signal.SIGINT)
     if way == "stop":
         os.kill(os.getpid(), signal.SIGSTOP)
 
@@ -92,6 +95,34 @@ if way == "backup":
     ends = keras.callbacks.LambdaCallback(on_epoch_begin=lambda epoch, logs: epoch == last and me == 1 and os._exit(1))
     history = model.fit(X, Y, epochs=5, verbose=0, callbacks=[keras.callbacks.BackupAndRestore(sys.argv[2]), ends])
     print(json.dumps([history.epoch, history.history["loss"], os.path.exists(sys.argv[2])]), flush=True)
+    sys.exit()
+
+if way == "seeds":
+    tf.random.set_seed(me)
+
+    @tf.function
+    def disturb():
+        w.assign_add(tf.random.normal([8, 1]))
+
+    strategy.run(disturb)
+
+if way == "hundred":
+    results = {}
+    devices = keras.distribution.list_devices()
+    mesh = keras.distribution.DeviceMesh((1, len(devices)), ["batch", "model"], devices)
+    layouts = keras.distribution.LayoutMap(mesh)
+    layouts[".*kernel"] = ("model", None)
+    sharded = tf.distribute.FullyShardedStrategy(min_bytes=64)
+    ways = {"data": strategy, "fully sharded": sharded, "model": keras.distribution.ModelParallel(layout_map=layouts)}
+    for name, distribution in ways.items():
+        keras.utils.set_random_seed(1)
+        with distribution.scope():
+            layers = [keras.layers.Dense(16, "tanh"), keras.layers.Dense(16, "tanh"), keras.layers.Dense(1)]
+            model = keras.Sequential([keras.layers.Input((8,)), *layers])
+            model.compile(keras.optimizers.Adam(0.01), "mse")
+            history = model.fit(X[:64], Y[:64], batch_size=16, epochs=25, verbose=0, shuffle=False)
+        results[name] = history.history["loss"] + model.predict(X[:64], verbose=0).ravel().tolist()
+    print(json.dumps(results), flush=True)
     sys.exit()
 
 if way in ("fit", "parts"):

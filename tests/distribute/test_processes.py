@@ -98,6 +98,7 @@ def test_mpirun():
 LOST = {
     "die": "Process 1 of 2 has ended without a word",
     "raise": "Process 1 of 2 raised ValueError: bad data",
+    "interrupt": "Process 1 of 2 raised KeyboardInterrupt",
     "leave": "Process 1 of 2 has left, and this one waits for it",
     "stop": "Process 1 of 2 gave no sign of life for 10 s",
 }
@@ -112,11 +113,26 @@ def test_a_process_that_is_gone_is_an_error_on_the_others(way):
     assert any("losses.append(float(train(batch)))" in line for line in lines)  # the user's line
 
 
-def test_uneven_data_is_an_error_on_all():
-    status, lines = launched("uneven")
+@pytest.mark.parametrize("way", ["uneven", pytest.param("seeds", marks=pytest.mark.long)])
+def test_what_is_not_the_same_in_all_is_an_error_on_all(way):
+    """Fewer batches in one process, or other seeds."""
+    status, lines = launched(way)
     assert status != 0
     for each in lines:
         assert any("InvalidArgumentError: The processes are not in step" in line for line in each), each
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("count", [2, 4])
+def test_a_hundred_steps(count):
+    """Data parallel, fully sharded and model parallel: the losses and predictions of one process, to 1e-5."""
+    whole = subprocess.run([sys.executable, PROGRAM, "hundred"], capture_output=True, text=True, timeout=240, check=True)
+    wanted = json.loads(whole.stdout.splitlines()[-1])
+    status, lines = launched("hundred", count=count)
+    assert status == 0, lines
+    for each in lines:
+        for name, values in json.loads(each[-1]).items():
+            np.testing.assert_allclose(values, wanted[name], 1e-5, 1e-5, err_msg=name)
 
 
 def test_process_0_writes_and_the_others_wait(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 from gradtape._src.core import hooks
+
+SAMPLE = 4096  # elements of an array in a checksum
 
 
 def brought_together(arguments: Sequence[Any], error: Exception) -> list[Any]:
@@ -33,6 +36,20 @@ def brought_together(arguments: Sequence[Any], error: Exception) -> list[Any]:
 def elsewhere(arguments: Sequence[Any]) -> bool:
     """Return whether parts of these arrays lie on other processes."""
     return any(isinstance(a, jax.Array) and not a.is_fully_addressable for a in arguments)
+
+
+def checksum(arguments: Sequence[Any]) -> int:
+    """Return a checksum of the integers among arrays that each process has for itself: seeds, counts, indices.
+
+    They have to be the same in all processes, as XLA takes them for copies of one array. Floats are not compared: their last bits
+    may depend on the kind of machine. Of a large array some elements are taken.
+    """
+    found = 0
+    for array in arguments:
+        if array.dtype.kind in "iub" and not (isinstance(array, jax.Array) and not array.is_fully_addressable):
+            elements = np.asarray(array).reshape(-1)
+            found = zlib.crc32(elements[:: elements.size // SAMPLE + 1].tobytes(), found)
+    return found
 
 
 def in_parts(arrays: Sequence[Any]) -> bool:

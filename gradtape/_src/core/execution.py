@@ -190,7 +190,8 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
         if large:
             memory.check(program.derived.get("needed", 0))
         if hooks.clients.together is not None and devices.elsewhere(arguments):
-            return cast(tuple[Any, ...], hooks.clients.together(program.described, _waiting, compiled, arguments))
+            what = f"{program.described}, for integers with the checksum {devices.checksum(arguments):08x}"
+            return cast(tuple[Any, ...], hooks.clients.together(what, _waiting, compiled, arguments))
         if program.endless:
             return runtime.call(_waiting, (compiled, arguments))
         values = compiled(*arguments)
