@@ -1,9 +1,9 @@
 """A program that several processes run together: it trains, and in one of these ways process 1 does not go on.
 
-`train`: to the end, with Keras too. `hundred`: 100 steps of Adam, laid out in three ways. `fit FOLDER`: with a checkpoint after each
-epoch, from which it goes on; `parts FOLDER`: the same by orbax, beside the training. `backup FOLDER EPOCH`: with Keras's callback, and
-process 1 ends at that epoch. `save FOLDER`: it tells what each process wrote. `die`, `raise`, `leave`, `interrupt`, `stop`: after the
-fourth step. `uneven`: it has fewer batches. `seeds`: it has set another seed.
+`train`: to the end, with Keras too. `hundred`: 100 steps of Adam, laid out in three ways. `fit FOLDER`: with a checkpoint after
+each epoch, from which it goes on; `parts FOLDER`: the same by orbax, beside the training. `backup FOLDER EPOCH`: with Keras's
+callback, and process 1 ends at that epoch. `save FOLDER`: it tells what each process wrote. `die`, `raise`, `leave`, `interrupt`,
+`stop`: after the fourth step. `uneven`: it has fewer batches. `seeds`: it has set another seed.
 """
 
 import json

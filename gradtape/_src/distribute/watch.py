@@ -167,7 +167,8 @@ class Watch:
             if other is not None:
                 self._differ = (
                     f"The processes are not in step. Process 0 of {self.count} is about to run {known[0]}; process {other}: "
-                    f"{known[other]}. Give each the same program, the same seeds and indices, and the same number of batches of the same shapes."
+                    f"{known[other]}. Give each the same program, the same seeds and indices, and the same number of batches "
+                    "of the same shapes."
                 )
             self._agreed = step
             self._changed.notify_all()
