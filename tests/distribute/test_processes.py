@@ -1,6 +1,7 @@
 """Several processes that train together: the numbers of one, and an error on each when one of them is gone."""
 
 import gc
+import importlib.util
 import json
 import os
 import shutil
@@ -93,6 +94,53 @@ def test_mpirun():
     wanted = alone()
     for result in results:
         np.testing.assert_allclose(result["losses"], wanted["losses"], 1e-4, 1e-5)
+
+
+BY_RAY = """
+import json, os, socket, sys
+import ray
+
+
+@ray.remote(num_cpus=1, max_calls=1)
+def train(addresses, index):
+    os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}})
+    import numpy as np
+    import gradtape as tf
+
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    x = np.arange(24, dtype="f").reshape(8, 3)
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.layers.Input((3,)), tf.keras.layers.Dense(1, kernel_initializer="ones")])
+        model.compile(tf.keras.optimizers.SGD(1e-4), "mse")
+    return model.fit(x, x[:, :1], batch_size=4, epochs=3, shuffle=False, verbose=0).history["loss"]
+
+
+ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+print(json.dumps(ray.get([train.remote(sys.argv[1:], index) for index in range(2)])))
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install ray")
+def test_ray(tmp_path):
+    """The recipe of `docs/distribution.md`."""
+    (tmp_path / "by_ray.py").write_text(BY_RAY)
+    addresses = [f"127.0.0.1:{free_port()}" for _ in range(2)]
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    command = [sys.executable, tmp_path / "by_ray.py", *addresses]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    first, second = json.loads(done.stdout.splitlines()[-1])
+    x, w, b, losses = np.arange(24.0).reshape(8, 3), np.ones(3), 0.0, []
+    for _ in range(3):
+        errors = []
+        for rows in (x[:4], x[4:]):
+            error = rows @ w + b - rows[:, 0]
+            errors.append((error**2).mean())
+            w, b = w - 1e-4 * 2 * error @ rows / 4, b - 1e-4 * 2 * error.mean()
+        losses.append(np.mean(errors))
+    assert first == second
+    np.testing.assert_allclose(first, losses, 1e-4)
 
 
 LOST = {
