@@ -59,27 +59,33 @@ def test_processes_train_as_one_does(count):
             np.testing.assert_allclose(result[name], value, 1e-4, 1e-5, err_msg=name)
 
 
-def under_open_mpi(way):
-    """The program's two processes, in the environment that `mpirun` of Open MPI 4 gives; their exit status and output."""
+def under(launcher, way):
+    """The program's two processes, in the environment that `mpirun` of Open MPI 4 or Slurm's `srun` gives; status and output."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         job = free.getsockname()[1] - 61440 & 4095  # JAX makes a port of the job's number
-    given = {"JAX_PLATFORMS": "cpu", "OMPI_COMM_WORLD_SIZE": "2", "OMPI_MCA_orte_hnp_uri": f"{job << 12}.0;tcp://127.0.0.1:9"}
-    processes = []
+    if launcher == "mpirun":
+        given = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_MCA_orte_hnp_uri": f"{job << 12}.0;tcp://127.0.0.1:9"}
+        numbers = ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"]
+    else:
+        given = {"SLURM_JOB_ID": str(job), "SLURM_NTASKS": "2", "SLURM_STEP_NUM_NODES": "1", "SLURM_STEP_NODELIST": "localhost"}
+        numbers = ["SLURM_PROCID", "SLURM_LOCALID"]
+    given["JAX_PLATFORMS"], processes = "cpu", []
     for number in range(2):
-        mine = {"OMPI_COMM_WORLD_RANK": str(number), "OMPI_COMM_WORLD_LOCAL_RANK": str(number)}
+        mine = dict.fromkeys(numbers, str(number))
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         processes.append(subprocess.Popen([sys.executable, PROGRAM, way], env={**os.environ, **given, **mine}, **pipes))
     return [(process.communicate(timeout=240)[0], process.returncode) for process in processes]
 
 
 @pytest.mark.long
-def test_processes_that_open_mpi_starts_find_each_other():
+@pytest.mark.parametrize("launcher", ["mpirun", "srun"])
+def test_processes_that_a_launcher_starts_find_each_other(launcher):
     wanted = alone()
-    for output, status in under_open_mpi("train"):
+    for output, status in under(launcher, "train"):
         assert status == 0, output
         result = json.loads(output.splitlines()[-1])
         np.testing.assert_allclose(result["losses"], wanted["losses"], 1e-4, 1e-5)
-    (output, _), _ = under_open_mpi("die")
+    (output, _), _ = under(launcher, "die")
     assert "UnavailableError: Process 1 of 2 has ended without a word" in output
 
 
