@@ -7,6 +7,8 @@
 #   make test-native-sanitize  the tests of the extension in C, under sanitizers for addresses and undefined behaviour (gcc)
 #   make test-keras  Keras's own tests on this backend, with TensorFlow beside them (a few minutes of them: make test-keras-sample)
 #   make test-thirdparty  tests of libraries that were written for TensorFlow (a minute of them: make test-thirdparty-sample)
+#   make test-gpu    what matters on a GPU, within ten minutes (on a CPU: GRADTAPE_TEST_CARD=cpu make test-gpu)
+#   make gpu-bundle  gathers what a GPU's machine without a network lacks; copy the tree with build/gpu-bundle there
 #   make bench       against JAX, PyTorch and TensorFlow, in environments of their own under .bench/
 #   make lint        style, and `make format` mends it
 #   make types       static types
@@ -38,10 +40,10 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses $(JOBS) --dist workstea
 .NOTPARALLEL:
 .SECONDARY:
 .PHONY: help demo test test-long test-distributed test-keras test-keras-sample keras-tests test-thirdparty test-thirdparty-sample \
-    test-native-sanitize thirdparty-baseline bench lint format types docs site site-serve site-check packages test-packages notebooks snapshot clean
+    test-native-sanitize thirdparty-baseline test-gpu gpu-bundle bench lint format types docs site site-serve site-check packages test-packages notebooks snapshot clean
 
 help:
-	@sed -n '3,23s/^# \{0,1\}//p' Makefile
+	@sed -n '3,25s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/ready-demo
 	$(BIN)/gradtape demo $(ARGS)
@@ -90,6 +92,29 @@ test-thirdparty-sample: $(VENV)/ready-test
 thirdparty-baseline:
 	$(MAKE) VENV=.venv-thirdparty-tensorflow .venv-thirdparty-tensorflow/ready-test-keras
 	.venv-thirdparty-tensorflow/bin/python -m tests.thirdparty --baseline $(ARGS)
+
+# Where there is a bundle, nothing else is installed, and JAX and PyTorch are those of the machine. The extension in C comes along.
+GPU_BUNDLE := build/gpu-bundle
+
+gpu-bundle: $(VENV)/ready-gpu
+	$(BIN)/python -m benchmarks.bundle $(GPU_BUNDLE)
+
+ifneq ($(wildcard $(GPU_BUNDLE)/*.whl),)
+GPU_BIN := .venv-gpu/bin
+GPU_READY := .venv-gpu/ready
+
+.venv-gpu/ready: $(wildcard $(GPU_BUNDLE)/*.whl)
+	$(PYTHON) -m venv --clear --system-site-packages .venv-gpu
+	.venv-gpu/$(PIP) install -q --no-index --find-links $(GPU_BUNDLE) 'gradtape[gpu]'
+	cp .venv-gpu/lib/python*/site-packages/gradtape/_src/core/native/*.so gradtape/_src/core/native/ || true
+	@touch $@
+else
+GPU_BIN := $(BIN)
+GPU_READY := $(VENV)/ready-gpu
+endif
+
+test-gpu: $(GPU_READY)
+	XLA_PYTHON_CLIENT_PREALLOCATE=false timeout 600 $(GPU_BIN)/python -m pytest -n auto --maxprocesses $(JOBS) -m gpu tests/gpu $(ARGS)
 
 bench: $(VENV)/ready-test
 	$(BIN)/python -m benchmarks $(ARGS)

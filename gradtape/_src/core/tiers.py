@@ -15,6 +15,7 @@ import numpy as np
 
 from gradtape._src.core import hooks, memory
 from gradtape._src.core.aval import bytes_of
+from gradtape._src.core.backend import platform
 from gradtape._src.core.program import ELEMENT
 from gradtape._src.core.structured import BRANCH, ROWS, StructuredOp, is_call, programs_of
 
@@ -199,7 +200,7 @@ def _hosted_bytes(aval: Any) -> float:
 
 @functools.cache
 def _on_one_cpu() -> bool:
-    return jax.default_backend() == "cpu" and jax.device_count() == 1
+    return platform() == "cpu" and jax.device_count() == 1
 
 
 def options(program: Program) -> dict[str, str] | None:
@@ -284,7 +285,7 @@ def _holds_convolution(program: Program) -> bool:
 @functools.cache
 def _accepted(which: str) -> bool:
     """Return whether this process computes on a CPU and its jaxlib knows the options."""
-    if jax.default_backend() != "cpu":
+    if platform() != "cpu":
         return False
     try:
         known = {"convolving": CONVOLVING, "unfolded": UNFOLDED, "in order": IN_ORDER}

@@ -7,10 +7,9 @@ to either. Each is the gradient of the other two, which closes all orders.
 from functools import partial
 from typing import NamedTuple
 
-import jax
-
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
+from gradtape._src.core.backend import platform
 from gradtape._src.core.convert import is_tensor, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import UnimplementedError, invalid, public
@@ -91,7 +90,7 @@ def _to_filter(x, dy, shape, ways, data_format):
     spatial, channel = spatial_axes(data_format)
     if shape[-2] != x.shape[channel]:
         return _group_products(x, dy, shape, ways, channel)
-    if x.shape[channel] <= FEW_CHANNELS and cells(ways) <= FEW_CELLS and jax.default_backend() == "cpu":
+    if x.shape[channel] <= FEW_CHANNELS and cells(ways) <= FEW_CELLS and platform() == "cpu":
         return _patches_product(x, dy, shape, ways, spatial, channel)
     # A convolution of the image with dy, in which batches and channels have changed places.
     return lax.conv_general_dilated(

@@ -1,0 +1,61 @@
+"""Gather the wheels that a machine without a network lacks: gradtape's own and those it needs, without JAX and PyTorch.
+
+`python -m benchmarks.bundle build/gpu-bundle`, in `make gpu-bundle`. The folder takes less than 64 MiB, or nothing is left of it.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LARGEST = 64 << 20  # bytes of all wheels together
+# There already: JAX with its plugin, PyTorch, and what both need.
+THERE = ("jax", "jaxlib", "numpy", "scipy", "ml_dtypes", "opt_einsum", "torch")
+EXTRA = "gpu"
+
+
+def excluded(wheel: Path) -> bool:
+    """Whether the wheel is of a package that the machine has."""
+    return wheel.name.partition("-")[0].lower().replace("-", "_") in THERE
+
+
+def too_large(wheels: list[Path], largest: int = LARGEST) -> str | None:
+    """What is wrong with the size of all wheels together, or None."""
+    total = sum([wheel.stat().st_size for wheel in wheels])
+    if total < largest:
+        return None
+    sizes = sorted([(wheel.stat().st_size, wheel.name) for wheel in wheels], reverse=True)
+    heaviest = ", ".join([f"{name} {size / 2**20:.1f}" for size, name in sizes[:3]])
+    return f"The wheels take {total / 2**20:.1f} MiB, and {largest >> 20} are allowed. The largest: {heaviest}."
+
+
+def requirements() -> list[str]:
+    """What the wheels must provide: gradtape's dependencies and those of its tests on a card."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    return [*project["dependencies"], *project["optional-dependencies"][EXTRA]]
+
+
+def gather(folder: Path) -> int:
+    """Write the wheels into `folder`; the exit status."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "-q"]
+    with tempfile.TemporaryDirectory(prefix="gradtape-bundle-") as made:
+        subprocess.run([*pip, "--no-deps", "-w", made, str(ROOT)], check=True)
+        subprocess.run([*pip, "--prefer-binary", "-w", made, *requirements()], check=True)
+        wheels = sorted([wheel for wheel in Path(made).glob("*.whl") if not excluded(wheel)])
+        if fault := too_large(wheels):
+            print(fault, file=sys.stderr)
+            return 1
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for wheel in wheels:
+            shutil.copy(wheel, folder)
+            print(f"{wheel.stat().st_size / 2**20:6.2f} MiB  {wheel.name}")
+        print(f"{sum([wheel.stat().st_size for wheel in wheels]) / 2**20:6.2f} MiB  in {folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(gather(Path(sys.argv[1] if len(sys.argv) > 1 else "build/gpu-bundle")))
