@@ -8,6 +8,7 @@
 #   make test-keras  Keras's own tests on this backend, with TensorFlow beside them (a few minutes of them: make test-keras-sample)
 #   make test-thirdparty  tests of libraries that were written for TensorFlow (a minute of them: make test-thirdparty-sample)
 #   make test-gpu    what matters on a GPU, within ten minutes (on a CPU: GRADTAPE_TEST_CARD=cpu make test-gpu)
+#   make bench-gpu   measures there, within ten minutes
 #   make gpu-bundle  gathers what a GPU's machine without a network lacks; copy the tree with build/gpu-bundle there
 #   make bench       against JAX, PyTorch and TensorFlow, in environments of their own under .bench/
 #   make lint        style, and `make format` mends it
@@ -40,10 +41,10 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses $(JOBS) --dist workstea
 .NOTPARALLEL:
 .SECONDARY:
 .PHONY: help demo test test-long test-distributed test-keras test-keras-sample keras-tests test-thirdparty test-thirdparty-sample \
-    test-native-sanitize thirdparty-baseline test-gpu gpu-bundle bench lint format types docs site site-serve site-check packages test-packages notebooks snapshot clean
+    test-native-sanitize thirdparty-baseline test-gpu bench-gpu gpu-bundle bench lint format types docs site site-serve site-check packages test-packages notebooks snapshot clean
 
 help:
-	@sed -n '3,25s/^# \{0,1\}//p' Makefile
+	@sed -n '3,26s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/ready-demo
 	$(BIN)/gradtape demo $(ARGS)
@@ -115,6 +116,9 @@ endif
 
 test-gpu: $(GPU_READY)
 	XLA_PYTHON_CLIENT_PREALLOCATE=false timeout 600 $(GPU_BIN)/python -m pytest -n auto --maxprocesses $(JOBS) -m gpu tests/gpu $(ARGS)
+
+bench-gpu: $(GPU_READY)
+	timeout 600 $(GPU_BIN)/python -m benchmarks.gpu $(ARGS)
 
 bench: $(VENV)/ready-test
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -52,8 +52,8 @@ QUICK = Effort(repetitions=3, seconds=0.05, warm_up=0.2, processes=1)
 class Benchmark:
     """Measures rows for `variants`, whose peers run in `pythons`."""
 
-    def __init__(self, variants: list[Variant], pythons: dict[str, str], effort: Effort):
-        self.variants, self.pythons, self.effort = variants, pythons, effort
+    def __init__(self, variants: list[Variant], pythons: dict[str, str], effort: Effort, device: str = "cpu"):
+        self.variants, self.pythons, self.effort, self.device = variants, pythons, effort, device
         self.kinds: dict[str, Callable[[ModuleType], list[Line]]] = {
             "time per step": self.time_per_step,
             "process start": self.process_start,
@@ -80,7 +80,7 @@ class Benchmark:
         if cache is None:
             cache = stack.enter_context(tempfile.TemporaryDirectory(prefix="gradtape-bench-"))
         log = stack.enter_context((WORKPLACE / "workers.log").open("a"))
-        return stack.enter_context(WorkerProcess(variant, self.pythons[variant.peer], Path(cache), log))
+        return stack.enter_context(WorkerProcess(variant, self.pythons[variant.peer], Path(cache), log, self.device))
 
     def time_per_step(self, row: ModuleType) -> list[Line]:
         """Seconds per step in steady state: interleaved repetitions, the minimum for each variant."""

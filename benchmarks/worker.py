@@ -3,6 +3,7 @@
 ====================== ===================================== ==========================================
 line                   what it does                          answer
 ====================== ===================================== ==========================================
+torch_on_gpu           makes PyTorch's tensors on a GPU      ok
 tune                   gradtape's tune_allocator()           ok
 prepare ROW FUNCTION   imports the framework, builds a step  ok
 run N                  N steps; waits for the last results   ok SECONDS
@@ -37,7 +38,7 @@ def values(output):
     """Every array of `output` as NumPy sees it, which waits for it; no copy is made where memory can be shared."""
     import numpy as np
 
-    return [np.asarray(array.detach() if hasattr(array, "detach") else array) for array in flatten(output)]
+    return [np.asarray(array.detach().cpu() if hasattr(array, "detach") else array) for array in flatten(output)]
 
 
 def resident_and_peak():
@@ -62,6 +63,13 @@ class Worker:
         from gradtape.config import tune_allocator
 
         tune_allocator()
+
+    def torch_on_gpu(self):
+        import torch
+
+        torch.set_default_device("cuda")
+        from_numpy = torch.from_numpy
+        torch.from_numpy = lambda array: from_numpy(array).to("cuda")
 
     def prepare(self, row, function):
         from importlib import import_module

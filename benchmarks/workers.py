@@ -7,6 +7,9 @@ from pathlib import Path
 
 from benchmarks.peers import ROOT, Variant
 
+# The processes of a row share its memory.
+ON_A_GPU = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+
 
 class WorkerError(Exception):
     """What a worker answered instead of `ok`."""
@@ -18,18 +21,17 @@ class WorkerProcess:
     `cache` is the folder where it may keep compiled programs for later processes; `log` gets its standard error.
     """
 
-    def __init__(self, variant: Variant, python: str, cache: Path, log):
+    def __init__(self, variant: Variant, python: str, cache: Path, log, device: str = "cpu"):
         environment = {
             **os.environ,
             "PYTHONPATH": str(ROOT),
             "XDG_CACHE_HOME": str(cache),
             "TORCHINDUCTOR_CACHE_DIR": str(cache),
-            "CUDA_VISIBLE_DEVICES": "",
-            "JAX_PLATFORMS": "cpu",
+            **({"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"} if device == "cpu" else ON_A_GPU),
             "TF_CPP_MIN_LOG_LEVEL": "2",
             "GRADTAPE_PURE": "1" if variant.pure else "",
         }
-        self.variant = variant
+        self.variant, self.device = variant, device
         self.process = subprocess.Popen(
             [python, "-m", "benchmarks.worker"],
             cwd=ROOT,
@@ -61,6 +63,8 @@ class WorkerProcess:
         """Build the step of the row in the file `row`."""
         if self.variant.tuned:
             self.ask("tune")
+        if self.device != "cpu" and self.variant.peer == "torch":
+            self.ask("torch_on_gpu")
         self.ask("prepare", row, self.variant.function)
 
     def __enter__(self):
