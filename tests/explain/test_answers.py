@@ -131,6 +131,61 @@ def test_the_mend_has_the_users_name():
     assert "`weight + tf.stop_gradient(tf.round(weight) - weight)`" in tf.autodiff.explain(loss, weight).mend
 
 
+def test_a_statement_over_several_lines_is_quoted_whole():
+    w = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        tripled = w * 3.0
+        loss = tf.reduce_sum(
+            tf.stop_gradient(
+                w * 3.0,
+            ),
+            axis=0,
+        )
+    tape.gradient(loss, w)
+    assert "stop_gradient in `tf.stop_gradient(w * 3.0)` makes" in tf.autodiff.explain(loss, w).cause
+    with tf.GradientTape() as tape:
+        tripled = w * 3.0
+    loss = tf.reduce_sum(
+        tripled,
+        axis=0,
+    )
+    tape.gradient(loss, w)
+    assert tf.autodiff.explain(loss, w).mend == "move `loss = tf.reduce_sum(tripled, axis=0)` into the tape's `with` block."
+
+
+def test_two_models_of_the_same_layers_are_to_be_one():
+    given = tf.keras.Input([4])
+    features = tf.keras.layers.Dense(3, "tanh")(given)
+    model, inner = tf.keras.Model(given, tf.keras.layers.Dense(2)(features)), tf.keras.Model(given, features)
+    x = tf.ones([1, 4])
+    with tf.GradientTape() as tape:
+        hidden = inner(x)
+        tape.watch(hidden)
+        scores = model(x)
+    assert tape.gradient(scores, hidden) is None
+    diagnosis = tf.autodiff.explain(scores, hidden)
+    assert "`scores = model(x)` (" in diagnosis.cause and "computes the same value again" in diagnosis.cause
+    words = r"make one model of the two, `(both = .*)`, and in the tape write `(hidden, scores = .*)`"
+    mend = re.fullmatch(words, diagnosis.mend)
+    namespace = {"keras": tf.keras, "model": model, "inner": inner, "x": x}
+    exec(mend[1], namespace)
+    with tf.GradientTape() as tape:
+        exec(mend[2], namespace)
+    assert tape.gradient(namespace["scores"], namespace["hidden"]).shape == (1, 3)
+
+
+def test_what_was_computed_twice():
+    x = tf.constant([1.0, 2.0])
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        squared = x * x
+        loss, other = tf.reduce_sum(x * x), tf.reduce_sum(x + x)
+    assert tape.gradient(loss, squared) is None
+    assert "compute loss from squared itself" in tf.autodiff.explain(loss, squared).mend
+    assert tape.gradient(other, squared) is None
+    assert "again" not in tf.autodiff.explain(other, squared).cause
+
+
 def test_a_target_that_is_no_tensor():
     w = tf.Variable([1.0, 2.0])
     with tf.GradientTape() as tape:

@@ -13,7 +13,7 @@ from gradtape._src.explain import source as text
 from gradtape._src.explain.branches import not_taken
 from gradtape._src.explain.breaks import COPIES, Break, Source, View
 from gradtape._src.explain.history import History, Name
-from gradtape._src.explain.twins import other_object
+from gradtape._src.explain.twins import computed_again, other_object
 
 WAYS_OUT = {"numpy", "__array__", "float", "int", "complex", "dlpack", "jax", "dataset"}
 
@@ -31,9 +31,16 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
         or (None if left is None else left_library(left))
         or not_taken(view, used, names)
         or _decided(view, source, used)
-        or Break("unused", _made(history, targets), linear=_linear(history, source, used))
+        or _unused(view, source, targets, used, frame)
     )
     return [other]
+
+
+def _unused(view: View, source: Source, targets: Iterable[Name], used: dict[Name, None], frame: FrameType | None) -> Break:
+    """Return the break of a source that has no part in the target."""
+    linear = _linear(view.history, source, used)
+    again = {} if linear is not None else computed_again(view, source, used, frame)
+    return Break("unused", _made(view.history, targets), linear=linear, **again)
 
 
 def _decided(view: View, source: Source, used: dict[Name, None]) -> Break | None:

@@ -17,6 +17,7 @@ from gradtape._src.core.journal import Line
 from gradtape._src.core.tensor import Stored
 
 NO_LINE: Line = (None, 0)
+LONGEST = 120  # characters of a statement over several lines
 STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
 LOADS = ("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_FAST_CHECK", "LOAD_CLASSDEREF")
 
@@ -289,7 +290,10 @@ def argument(line: Line) -> str | None:
 
 
 def text(line: Line) -> str | None:
-    """Return the source line, without a comment."""
+    """Return the source line, without a comment; of what goes over several lines all, on one."""
+    whole = _on_one_line(line)
+    if whole is not None:
+        return whole
     name, at = file(line), number(line)
     found = linecache.getline(name, at) if name is not None and at is not None else ""
     with contextlib.suppress(tokenize.TokenError, IndentationError, SyntaxError):  # the line may be a part of a statement
@@ -297,6 +301,17 @@ def text(line: Line) -> str | None:
             if token.type == tokenize.COMMENT:
                 return found.strip()[: token.start[1]].strip()
     return found.strip() or None
+
+
+def _on_one_line(line: Line) -> str | None:
+    """Return the statement that begins on the line, or the expression, if it goes over several lines; None for a block."""
+    found, at = statement(line), number(line)
+    if found is None or hasattr(found, "body") or found.lineno == found.end_lineno:
+        return None
+    with contextlib.suppress(SyntaxError):
+        written = ast.unparse(found if found.lineno == at else ast.parse(expression(line) or "", mode="eval"))
+        return written if len(written) <= LONGEST and "\n" not in written else written.split("\n")[0][: LONGEST - 1] + "…"
+    return None
 
 
 def stands_for(held: Any, value: Any) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from types import CodeType, FrameType
+from typing import Any
 
 from gradtape._src.core import journal
 from gradtape._src.core.journal import Line
 from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import COPIES, Break, Source, View
-from gradtape._src.explain.history import Name, Step
+from gradtape._src.explain.history import History, Name, Step
 from gradtape._src.explain.holders import holders, in_an_object
 
 
@@ -46,6 +47,57 @@ def other_object(view: View, source: Source, used: dict[Name, None], frame: Fram
     return Break("wrong_object", made, None, None, how="another", name=twin.name)
 
 
+def computed_again(view: View, source: Source, used: dict[Name, None], frame: FrameType | None) -> dict[str, Any]:
+    """Return the line at which the source's value was computed a second time, for the target, and the two models that did it."""
+    if source.variable is not None:
+        return {}
+    steps = view.history.steps
+    made = [steps[name] for name in source.names if name in steps]
+    numbers = _numbered(view.history, [*source.names, *used])
+    own = {numbers[step.name] for step in made}
+    again = [steps[name] for name in used if numbers[name] in own and steps[name].op not in COPIES | {None}]
+    if not again:
+        return {}
+    step = min(again, key=lambda step: step.at)
+    models = [_functional(line, frame) for line in (made[0].line, step.line)]
+    return {"again": step.line, "models": models if all(models) else ()}
+
+
+def _numbered(history: History, names: list[Name]) -> dict[Name, int]:
+    """Number values: the same op of the same values has one number."""
+    numbers: dict[Any, int] = {}
+    found: dict[Name, int] = {}
+    stack = list(names)
+    while stack:
+        name = stack[-1]
+        step = history.steps.get(name)
+        leaf = step is None or (step.op is None and len(step.inputs) != 1)  # of several ways it is not known which one ran
+        waiting = [] if step is None or leaf else [i for i in step.inputs if i not in found]
+        if waiting and name not in found:
+            stack += waiting
+            continue
+        stack.pop()
+        if name in found:
+            continue
+        inputs = [] if step is None or leaf else [found[i] for i in step.inputs]
+        same = step is not None and len(inputs) == 1 and step.op in COPIES | {None}
+        key = name if step is None or leaf else (step.op, step.attrs, *inputs)
+        found[name] = inputs[0] if same else numbers.setdefault(key, len(numbers))
+    return found
+
+
+def _functional(line: Line, frame: FrameType | None) -> tuple[str, str, str] | None:
+    """Return the names of a result, model and argument of a line that calls a functional model of Keras: `y = model(x)`."""
+    called, given = text.stored_name(line), text.statement(line)
+    call = given.value if isinstance(given, ast.Assign) else None
+    if called is None or frame is None or not isinstance(call, ast.Call) or not call.args:
+        return None
+    name = ast.unparse(call.func)
+    model = frame.f_locals.get(name, frame.f_globals.get(name))
+    functional = all(hasattr(model, attribute) for attribute in ("inputs", "output", "layers"))
+    return (called, name, ast.unparse(call.args[0])) if functional else None
+
+
 def _twin(variable: Variable, others: list[Variable]) -> Variable | None:
     """Find the one of the same shape with the same name, or the only one that was made at the same line."""
     alike = [other for other in others if other._tensor.node.aval is variable._tensor.node.aval]
@@ -71,10 +123,12 @@ def _same_place(a: Variable, b: Variable) -> bool:
     if text.same_line(a._made, b._made):
         role = a.name.rsplit("/", 1)[-1]
         return a._made == b._made and role == b.name.rsplit("/", 1)[-1] and not role.startswith("Variable")
-    place = text.target(a._made)
-    if place is None or place != text.target(b._made):
+    place, other = text.target(a._made), text.target(b._made)
+    if place is None or other is None:
         return False
-    return _owner(a._made[0]) == _owner(b._made[0]) if "." in place else a._made[0] is b._made[0]
+    if "." in place and "." in other and _owner(a._made[0]) != _owner(b._made[0]):  # `net.w = …` in the place of `self.w`
+        return place.rpartition(".")[2] == other.rpartition(".")[2] and a._tensor.node.aval is b._tensor.node.aval
+    return place == other and ("." in place or a._made[0] is b._made[0])
 
 
 def _owner(code: CodeType) -> tuple[str, str]:

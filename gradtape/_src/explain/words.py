@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gradtape._src.core import hooks
+from gradtape._src.core.places import place
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.breaks import Break
 from gradtape._src.explain.diagnosis import Diagnosis
@@ -107,7 +108,21 @@ def _unused(w: Words, b: Break) -> tuple[str, str]:
             f"piecewise so; {w.target} does not depend on {w.source} any more",
             "the derivative is zero; `unconnected_gradients='zero'` gives it as zeros",
         )
-    return f"{w.target} does not depend on {w.source}", f"compute {w.target} from {w.source}, or leave it out of the sources"
+    said = f"{w.target} does not depend on {w.source}"
+    if (again := b.detail.get("again")) is not None:
+        where = place(text.file(again), text.number(again))
+        said = f"{said}: `{text.text(again)}` ({where}) computes the same value again, and that one is used"
+        return said, _from_the_source(w, b)
+    return said, f"compute {w.target} from {w.source}, or leave it out of the sources"
+
+
+def _from_the_source(w: Words, b: Break) -> str:
+    """Return the mend of a target whose inputs have the source's value from elsewhere; of two Keras models one is made."""
+    if not b.detail["models"]:
+        return f"compute {w.target} from {w.source} itself"
+    (inner, features, _), (outer, model, given) = b.detail["models"]
+    both = f"keras.Model({model}.inputs, [{features}.output, {model}.output])"
+    return f"make one model of the two, `both = {both}`, and in the tape write `{inner}, {outer} = both({given})`"
 
 
 def _outside_tape(w: Words, b: Break) -> tuple[str, str]:

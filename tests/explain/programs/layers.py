@@ -132,3 +132,31 @@ def the_features_of_another_pass():  # TensorFlow issue 59652
         tape.watch(features)
         score = outer(x)  # <- unused
     return tape.gradient(score, features), tf.autodiff.explain(score, features)
+
+
+def a_variable_that_a_module_has_replaced():
+    class Net(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = tf.Variable(tf.ones([3, 2]))
+
+    net = Net()
+    params = list(net.trainable_variables)
+    net.w = tf.Variable(tf.zeros([3, 2]))  # <- wrong_object
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.ones([4, 3]) @ net.w)
+    return tape.gradient(loss, params), tf.autodiff.explain(loss, params)
+
+
+def a_class_activation_map_of_two_models():
+    image = tf.keras.Input([8, 8, 1])
+    maps = tf.keras.layers.Conv2D(2, 3, activation="relu", name="maps")(image)
+    model = tf.keras.Model(image, tf.keras.layers.Dense(3)(tf.keras.layers.GlobalAveragePooling2D()(maps)))
+    inner = tf.keras.Model(model.inputs, model.get_layer("maps").output)
+    x = tf.ones([1, 8, 8, 1])
+    with tf.GradientTape() as tape:
+        features = inner(x)
+        tape.watch(features)
+        scores = model(x)
+        score = scores[:, 1]  # <- unused
+    return tape.gradient(score, features), tf.autodiff.explain(score, features)
