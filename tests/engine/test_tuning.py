@@ -128,7 +128,7 @@ def test_a_function_that_reduces_a_large_constant():
 
 
 def test_another_platform_gets_none():
-    with mock.patch.object(jax, "default_backend", return_value="gpu"):
+    with mock.patch.object(tiers, "platform", return_value="gpu"):
         assert tiers.options(CONVOLUTION) is None
 
 

@@ -8,7 +8,11 @@ from gradtape._src.core.errors import public
 
 
 class UnconnectedGradients(enum.Enum):
-    """The gradient of an unconnected source: `None`, or zeros of the source's shape."""
+    """The gradient of an unconnected source: `None`, or zeros of the source's shape.
+
+    >>> print(tf.UnconnectedGradients.ZERO.value)
+    zero
+    """
 
     NONE = "none"
     ZERO = "zero"

@@ -88,7 +88,11 @@ def _is_visible(device: jax.Device) -> bool:
 
 @public
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """Return the devices that are in use, as a list of PhysicalDevice; of one type ("CPU", "GPU") if given."""
+    """Return the devices that are in use, as a list of PhysicalDevice; of one type ("CPU", "GPU") if given.
+
+    >>> print(tf.config.experimental.get_visible_devices("CPU")[0].device_type)
+    CPU
+    """
     return [d for d in list_physical_devices(device_type) if d in _Chosen.visible.get(d.device_type, [d])]
 
 

@@ -51,7 +51,14 @@ class NeedsValues(NotImplementedError):
 
 
 class OpError(Exception):
-    """Base of the errors that an operation raises. Made as TensorFlow's: `OpError(node_def, op, message)`."""
+    """Base of the errors that an operation raises. Made as TensorFlow's: `OpError(node_def, op, message)`.
+
+    >>> try:
+    ...     tf.debugging.assert_equal(1, 2)
+    ... except tf.errors.OpError as error:
+    ...     print(type(error).__name__, error.error_code)
+    InvalidArgumentError 3
+    """
 
     code = UNKNOWN
 

@@ -262,7 +262,10 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
 
 @public
 def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False) -> None:
-    """Raise ValueError (TypeError for other container types) unless both are nested in the same way."""
+    """Raise ValueError (TypeError for other container types) unless both are nested in the same way.
+
+    >>> tf.nest.assert_same_structure({"a": 1, "b": [2]}, {"a": 3, "b": [4]})
+    """
     _matching_leaves(nest1, nest2, check_types, _namespace(expand_composites))
 
 

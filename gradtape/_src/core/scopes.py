@@ -136,6 +136,11 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
     in the order in which they stand.
 
     In a graph the ops that are made in it run after `control_inputs`; None lifts what is made out of such contexts.
+
+    >>> v = tf.Variable(1.0)
+    >>> with tf.control_dependencies([v.assign_add(1.0)]):
+    ...     print(tf.identity(v).numpy())
+    2.0
     """
     graph = engine.current_graph()
     if graph is not None:

@@ -27,7 +27,11 @@ class _Set:
 
 
 def get_soft_device_placement() -> bool:
-    """Return the last argument of `set_soft_device_placement`; True before."""
+    """Return the last argument of `set_soft_device_placement`; True before.
+
+    >>> print(tf.config.get_soft_device_placement())
+    True
+    """
     return _Set.soft_placement
 
 
@@ -38,7 +42,11 @@ def set_soft_device_placement(enabled: bool) -> None:
 
 
 def get_log_device_placement() -> bool:
-    """Return the last argument of `set_log_device_placement`; False before."""
+    """Return the last argument of `set_log_device_placement`; False before.
+
+    >>> print(tf.debugging.get_log_device_placement())
+    False
+    """
     return _Set.log_placement
 
 
@@ -49,7 +57,11 @@ def set_log_device_placement(enabled: bool) -> None:
 
 
 def tensor_float_32_execution_enabled() -> bool:
-    """Return whether matrix products and convolutions of float32 may use TensorFloat-32 on a GPU; True before it is set."""
+    """Return whether matrix products and convolutions of float32 may use TensorFloat-32 on a GPU; True before it is set.
+
+    >>> print(tf.config.experimental.tensor_float_32_execution_enabled())
+    True
+    """
     return _Set.tensor_float_32
 
 
@@ -108,7 +120,11 @@ def disable_mlir_bridge() -> None:
 
 
 def get_intra_op_parallelism_threads() -> int:
-    """Return the last argument of `set_intra_op_parallelism_threads`; 0, the system's choice, before."""
+    """Return the last argument of `set_intra_op_parallelism_threads`; 0, the system's choice, before.
+
+    >>> print(tf.config.threading.get_intra_op_parallelism_threads())
+    0
+    """
     return _Set.threads["intra"]
 
 
@@ -119,7 +135,11 @@ def set_intra_op_parallelism_threads(num_threads: int) -> None:
 
 
 def get_inter_op_parallelism_threads() -> int:
-    """Return the last argument of `set_inter_op_parallelism_threads`; 0, the system's choice, before."""
+    """Return the last argument of `set_inter_op_parallelism_threads`; 0, the system's choice, before.
+
+    >>> print(tf.config.threading.get_inter_op_parallelism_threads())
+    0
+    """
     return _Set.threads["inter"]
 
 

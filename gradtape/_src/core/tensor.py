@@ -359,6 +359,9 @@ def unvalued(node: Node) -> bool:
 def is_symbolic_tensor(tensor: Any) -> bool:
     """Return whether a tensor has no value because it belongs to a function or graph. False of variables, and of what is no
     tensor.
+
+    >>> print(tf.is_symbolic_tensor(tf.constant(1.0)))
+    False
     """
     return isinstance(tensor, Tensor) and (unvalued(tensor.node) or in_function(tensor.node))
 

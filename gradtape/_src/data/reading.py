@@ -101,7 +101,13 @@ class TFRecordDataset(_FileDataset):
 
 
 class TextLineDataset(_FileDataset):
-    """The lines of text files without their ends, scalar strings; see `TFRecordDataset`."""
+    r"""The lines of text files without their ends, scalar strings; see `TFRecordDataset`.
+
+    >>> with open("lines.txt", "w") as file:
+    ...     print("first", "second", sep="\n", file=file)
+    >>> print([line.numpy() for line in tf.data.TextLineDataset("lines.txt")])
+    [b'first', b'second']
+    """
 
     @public
     def __init__(
@@ -120,6 +126,11 @@ class FixedLengthRecordDataset(_FileDataset):
     """The records of `record_bytes` bytes each that are in files between a header and a footer; see `TFRecordDataset`.
 
     InvalidArgumentError for a file that is no whole number of records.
+
+    >>> with open("records.bin", "wb") as file:
+    ...     written = file.write(b"aabbcc")
+    >>> print([record.numpy() for record in tf.data.FixedLengthRecordDataset("records.bin", 2)])
+    [b'aa', b'bb', b'cc']
     """
 
     @public

@@ -79,7 +79,11 @@ def get_strategy() -> Strategy:
 
 
 def has_strategy() -> bool:
-    """Return whether there is a strategy around the code, other than the one that does nothing."""
+    """Return whether there is a strategy around the code, other than the one that does nothing.
+
+    >>> print(tf.distribute.has_strategy())
+    False
+    """
     return current().strategy is not default.strategy
 
 

@@ -56,6 +56,10 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> Any:
     """Write a scalar string to a file, in directories that are made if need be; return the operation in a graph, else None.
 
     The file is whole, or what it was before: it is written under another name first.
+
+    >>> tf.io.write_file("written.txt", "text")
+    >>> print(tf.io.read_file("written.txt").numpy())
+    b'text'
     """
     return _write_file(path_tensor(filename), strings(contents))
 
@@ -79,5 +83,9 @@ def matching_files(pattern: Any, name: str | None = None) -> Tensor:
 
     `*` and `?` match what stands for themselves but `/`, `[abc]` one of these characters. Names that a pattern without a
     directory finds begin with `./`.
+
+    >>> tf.io.write_file("matching.txt", "text")
+    >>> print(tf.io.matching_files("matching.*").numpy())
+    [b'./matching.txt']
     """
     return _matching_files(path_tensor(pattern))

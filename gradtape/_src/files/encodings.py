@@ -117,7 +117,12 @@ def _decode_compressed(bytes_: np.ndarray, *, compression: str) -> np.ndarray:
 
 @public
 def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Tensor:
-    """Return strings decompressed by "ZLIB" or "GZIP"; as they are if `compression_type` is empty."""
+    """Return strings decompressed by "ZLIB" or "GZIP"; as they are if `compression_type` is empty.
+
+    >>> import zlib
+    >>> print(tf.io.decode_compressed(zlib.compress(b"text"), "ZLIB").numpy())
+    b'text'
+    """
     if compression_type not in ("", "ZLIB", "GZIP"):
         raise invalid(f"Only ZLIB, GZIP or NONE are supported compressions, received {compression_type!r}.")
     given = strings(bytes)

@@ -24,7 +24,13 @@ class VarLenFeature(NamedTuple("VarLenFeature", [("dtype", Any)])):
 
 
 class FixedLenFeature(namedtuple("FixedLenFeature", "shape dtype default_value", defaults=(None,))):
-    """A feature with as many values as `shape` has elements: a tensor. Without a `default_value` it is required."""
+    """A feature with as many values as `shape` has elements: a tensor. Without a `default_value` it is required.
+
+    >>> feature = tf.train.Feature(float_list=tf.train.FloatList(value=[1.0, 2.0]))
+    >>> example = tf.train.Example(features=tf.train.Features(feature={"x": feature})).SerializeToString()
+    >>> print(tf.io.parse_single_example(example, {"x": tf.io.FixedLenFeature([2], tf.float32)})["x"].numpy())
+    [1. 2.]
+    """
 
 
 class FixedLenSequenceFeature(

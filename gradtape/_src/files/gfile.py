@@ -175,7 +175,11 @@ class FileStatistics:
 
 @public
 def exists(path: Any) -> bool:
-    """Return whether there is a file or directory of that name."""
+    """Return whether there is a file or directory of that name.
+
+    >>> print(tf.io.gfile.exists("not there"))
+    False
+    """
     system, inside = system_of(name_of(path))
     with told(inside):
         return system.exists(inside)
@@ -183,7 +187,11 @@ def exists(path: Any) -> bool:
 
 @public
 def isdir(path: Any) -> bool:
-    """Return whether it is a directory; False where there is nothing."""
+    """Return whether it is a directory; False where there is nothing.
+
+    >>> print(tf.io.gfile.isdir("."))
+    True
+    """
     system, inside = system_of(name_of(path))
     with told(inside):
         return system.isdir(inside)
@@ -191,7 +199,12 @@ def isdir(path: Any) -> bool:
 
 @public
 def stat(path: Any) -> FileStatistics:
-    """Return the length of a file, when it was changed, and whether it is a directory. NotFoundError if there is none."""
+    """Return the length of a file, when it was changed, and whether it is a directory. NotFoundError if there is none.
+
+    >>> tf.io.write_file("five.txt", "fives")
+    >>> print(tf.io.gfile.stat("five.txt").length)
+    5
+    """
     system, inside = system_of(name_of(path))
     with told(name_of(path)):
         directory = system.isdir(inside)
@@ -200,7 +213,12 @@ def stat(path: Any) -> FileStatistics:
 
 @public
 def listdir(path: Any) -> list[str]:
-    """Return the names of what is in a directory, in no order. NotFoundError if it is none."""
+    """Return the names of what is in a directory, in no order. NotFoundError if it is none.
+
+    >>> tf.io.gfile.makedirs("listed/inner")
+    >>> print(tf.io.gfile.listdir("listed"))
+    ['inner']
+    """
     name = name_of(path)
     system, inside = system_of(name)
     with told(name):
@@ -214,6 +232,12 @@ def glob(pattern: Any) -> list[str]:
     """Return the names that match a pattern, or any of a list of patterns.
 
     `*` and `?` match what stands for themselves but `/`, `[abc]` one of these characters, and a backslash makes a sign literal.
+
+    >>> tf.io.gfile.makedirs("globbed")
+    >>> for name in ("a.txt", "b.txt", "c.md"):
+    ...     tf.io.write_file(f"globbed/{name}", "text")
+    >>> print(sorted(tf.io.gfile.glob("globbed/*.txt")))
+    ['globbed/a.txt', 'globbed/b.txt']
     """
     patterns = [pattern] if isinstance(pattern, (str, bytes, os.PathLike)) else list(pattern)
     return [name for one in patterns for name in matching(name_of(one))]
@@ -221,7 +245,12 @@ def glob(pattern: Any) -> list[str]:
 
 @public
 def mkdir(path: Any) -> None:
-    """Make a directory; NotFoundError if the one above it is not there. One that is there stays."""
+    """Make a directory; NotFoundError if the one above it is not there. One that is there stays.
+
+    >>> tf.io.gfile.mkdir("made")
+    >>> print(tf.io.gfile.isdir("made"))
+    True
+    """
     system, inside = system_of(name_of(path))
     with told(name_of(path)):
         if not system.isdir(inside):
@@ -230,7 +259,12 @@ def mkdir(path: Any) -> None:
 
 @public
 def makedirs(path: Any) -> None:
-    """Make a directory and those above it. FailedPreconditionError where a file has the name of one."""
+    """Make a directory and those above it. FailedPreconditionError where a file has the name of one.
+
+    >>> tf.io.gfile.makedirs("runs/first")
+    >>> print(tf.io.gfile.listdir("runs"))
+    ['first']
+    """
     name = name_of(path)
     system, inside = system_of(name)
     with told(name):
@@ -244,7 +278,13 @@ def makedirs(path: Any) -> None:
 
 @public
 def remove(path: Any) -> None:
-    """Delete a file. NotFoundError if there is none, FailedPreconditionError for a directory."""
+    """Delete a file. NotFoundError if there is none, FailedPreconditionError for a directory.
+
+    >>> tf.io.write_file("short.txt", "text")
+    >>> tf.io.gfile.remove("short.txt")
+    >>> print(tf.io.gfile.exists("short.txt"))
+    False
+    """
     system, inside = system_of(name_of(path))
     with told(name_of(path)):
         system.remove(inside)
@@ -252,7 +292,13 @@ def remove(path: Any) -> None:
 
 @public
 def rmtree(path: Any) -> None:
-    """Delete a directory with all that is in it. NotFoundError if there is none."""
+    """Delete a directory with all that is in it. NotFoundError if there is none.
+
+    >>> tf.io.gfile.makedirs("deep/deeper")
+    >>> tf.io.gfile.rmtree("deep")
+    >>> print(tf.io.gfile.exists("deep"))
+    False
+    """
     name = name_of(path)
     system, inside = system_of(name)
     with told(name):
@@ -263,7 +309,13 @@ def rmtree(path: Any) -> None:
 
 @public
 def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Give a file or directory another name. AlreadyExistsError if that is taken, unless `overwrite`."""
+    """Give a file or directory another name. AlreadyExistsError if that is taken, unless `overwrite`.
+
+    >>> tf.io.write_file("old.txt", "text")
+    >>> tf.io.gfile.rename("old.txt", "new.txt", overwrite=True)
+    >>> print(tf.io.gfile.exists("new.txt"))
+    True
+    """
     (system, source), (other, target) = system_of(name_of(src)), system_of(name_of(dst))
     _check_free(dst, overwrite)
     with told(name_of(src)):
@@ -276,7 +328,13 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
 
 @public
 def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Copy a file to another name, which may be of another file system. AlreadyExistsError if it is taken, unless `overwrite`."""
+    """Copy a file to another name, which may be of another file system. AlreadyExistsError if it is taken, unless `overwrite`.
+
+    >>> tf.io.write_file("copied.txt", "text")
+    >>> tf.io.gfile.copy("copied.txt", "copy.txt", overwrite=True)
+    >>> print(tf.io.read_file("copy.txt").numpy())
+    b'text'
+    """
     source, target = name_of(src), name_of(dst)
     _check_free(dst, overwrite)
     if isdir(source):
@@ -297,6 +355,10 @@ def walk(top: Any, topdown: bool = True, onerror: Callable[[OpError], Any] | Non
 
     The inner ones come first if not `topdown`. `onerror` is called with the error of a directory that cannot be listed, which
     is left out.
+
+    >>> tf.io.gfile.makedirs("walked/inner")
+    >>> print(list(tf.io.gfile.walk("walked")))
+    [('walked', ['inner'], []), ('walked/inner', [], [])]
     """
     return _walked(name_of(top), topdown, onerror)
 
@@ -325,7 +387,11 @@ def _walked(top: str, topdown: bool, onerror: Any) -> Iterator[Walked]:
 
 @public
 def join(path: Any, *paths: Any) -> str:
-    """Join parts of a path by `/`, also behind a scheme; a part that is absolute begins anew."""
+    """Join parts of a path by `/`, also behind a scheme; a part that is absolute begins anew.
+
+    >>> print(tf.io.gfile.join("runs", "first", "ckpt"))
+    runs/first/ckpt
+    """
     parts = [name_of(part) for part in (path, *paths)]
     joined = parts[0]
     for part in parts[1:]:

@@ -293,7 +293,11 @@ def _is_jpeg(contents: np.ndarray) -> np.ndarray:
 
 @public
 def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
-    """Return whether strings begin as a JPEG does, bool of the same shape."""
+    """Return whether strings begin as a JPEG does, bool of the same shape.
+
+    >>> print(tf.image.is_jpeg(tf.io.encode_jpeg(tf.zeros([4, 4, 3], tf.uint8))).numpy())
+    True
+    """
     return _is_jpeg(strings(contents))
 
 

@@ -20,6 +20,11 @@ def group(*inputs, **kwargs):
     """Return None, once the ops in `inputs` have run: in the order of the program, as without it.
 
     In a graph an Operation that runs them.
+
+    >>> v = tf.Variable(1.0)
+    >>> tf.group(v.assign_add(1.0), v.assign_add(1.0))
+    >>> print(v.numpy())
+    3.0
     """
     unknown = [word for word in kwargs if word != "name"]
     if unknown:
@@ -30,7 +35,12 @@ def group(*inputs, **kwargs):
 
 @public
 def tuple_(tensors, control_inputs=None, name=None):
-    """Return the list `tensors` (Tensors, IndexedSlices or None), as new Tensors of the same values."""
+    """Return the list `tensors` (Tensors, IndexedSlices or None), as new Tensors of the same values.
+
+    >>> first, second = tf.tuple([tf.constant(1), tf.constant(2)])
+    >>> print(first.numpy(), second.numpy())
+    1 2
+    """
     graph = engine.current_graph()
     if graph is None and engine.local.trace.scope is None:
         return tensors

@@ -116,6 +116,11 @@ def create_file_writer(
 
     At most `max_queue` (10) summaries wait, and none longer than `flush_millis` (120,000). The file is made by TensorBoard's own
     package; ImportError if that is not installed (`pip install 'gradtape[summary]'`).
+
+    >>> writer = tf.summary.create_file_writer("events")
+    >>> with writer.as_default():
+    ...     print(tf.summary.scalar("loss", 0.5, step=1).numpy())
+    True
     """
     if logdir is None:
         raise ValueError("Argument `logdir` cannot be None: give a folder, or make a create_noop_writer().")
@@ -142,6 +147,10 @@ def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
 def record_if(condition: Any) -> Iterator[None]:
     """Open a context in which summaries are written only if `condition` holds: a bool, a tensor, or a function that gives
     one.
+
+    >>> with tf.summary.create_file_writer("some").as_default(), tf.summary.record_if(False):
+    ...     print(tf.summary.scalar("loss", 0.5, step=1).numpy())
+    False
     """
     before, state.recording = state.recording, condition
     try:
@@ -152,7 +161,11 @@ def record_if(condition: Any) -> Iterator[None]:
 
 @public
 def should_record_summaries() -> Tensor:
-    """Return whether summaries are written now, a tensor: there is a default writer, and the condition of `record_if` holds."""
+    """Return whether summaries are written now, a tensor: there is a default writer, and the condition of `record_if` holds.
+
+    >>> print(tf.summary.should_record_summaries())
+    tf.Tensor(False, shape=(), dtype=bool)
+    """
     if state.writer is None or state.writer.writes_nothing:
         return constant(False)
     condition = state.recording() if callable(state.recording) else state.recording
@@ -167,7 +180,13 @@ def get_step() -> Any:
 
 @public
 def set_step(step: Any) -> None:
-    """Set the step of summaries that are given none. A Variable counts as what it holds when something is written."""
+    """Set the step of summaries that are given none. A Variable counts as what it holds when something is written.
+
+    >>> tf.summary.experimental.set_step(3)
+    >>> print(tf.summary.experimental.get_step())
+    3
+    >>> tf.summary.experimental.set_step(None)
+    """
     state.step = step
 
 
@@ -291,7 +310,12 @@ def scalar(name: str, data: Any, step: Any = None, description: str | None = Non
 
 @public
 def histogram(name: str, data: Any, step: Any = None, buckets: int | None = None, description: str | None = None) -> Tensor:
-    """Write how the elements of `data` are distributed, in `buckets` (30) of equal width. Whether it was written, a tensor."""
+    """Write how the elements of `data` are distributed, in `buckets` (30) of equal width. Whether it was written, a tensor.
+
+    >>> with tf.summary.create_file_writer("histograms").as_default():
+    ...     print(tf.summary.histogram("weights", tf.range(10.0), step=1).numpy())
+    True
+    """
     count = messages.BUCKETS if buckets is None else int(buckets)
     return _summary(name, step, Encoded("histogram", description, messages.histogram_tensor, count), [tensor(data)])
 
@@ -301,13 +325,22 @@ def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, descript
     """Write the first `max_outputs` images of [n, height, width, channels], uint8 or floats from 0 to 1.
 
     Gives whether it was written, a tensor.
+
+    >>> with tf.summary.create_file_writer("images").as_default():
+    ...     print(tf.summary.image("zeros", tf.zeros([1, 4, 4, 1]), step=1).numpy())
+    True
     """
     return _summary(name, step, Encoded("image", description, messages.image_tensor, int(max_outputs)), [tensor(data)])
 
 
 @public
 def text(name: str, data: Any, step: Any = None, description: str | None = None) -> Tensor:
-    """Write strings, which TensorBoard shows as Markdown: one, a list, or a constant tensor. Whether it was written, a tensor."""
+    """Write strings, which TensorBoard shows as Markdown: one, a list, or a constant tensor. Whether it was written, a tensor.
+
+    >>> with tf.summary.create_file_writer("texts").as_default():
+    ...     print(tf.summary.text("note", "first run", step=1).numpy())
+    True
+    """
     known = _texts(data)
     if known is None:
         raise ValueError(f"Expected data to be a string, or a constant tensor of strings; received {data!r}.")

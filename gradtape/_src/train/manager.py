@@ -20,6 +20,13 @@ class CheckpointManager:
 
     With `keep_checkpoint_every_n_hours` one of each such time stays for good. With `checkpoint_interval`, `save` does nothing
     until `step_counter` has grown by that much. `init_fn` is called by `restore_or_initialize` where there is no checkpoint.
+
+    >>> w = tf.Variable(1.0)
+    >>> manager = tf.train.CheckpointManager(tf.train.Checkpoint(w=w), "managed", max_to_keep=2)
+    >>> for step in range(3):
+    ...     path = manager.save()
+    >>> print(len(manager.checkpoints), manager.latest_checkpoint)
+    2 managed/ckpt-3
     """
 
     @public

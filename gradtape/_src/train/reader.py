@@ -80,5 +80,10 @@ def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
 
 @public
 def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
-    """Return `(name, shape)` of the variables of a checkpoint, by name."""
+    """Return `(name, shape)` of the variables of a checkpoint, by name.
+
+    >>> path = tf.train.Checkpoint(w=tf.Variable([1.0, 2.0])).write("listing")
+    >>> print([entry for entry in tf.train.list_variables(path) if entry[0].startswith("w")])
+    [('w/.ATTRIBUTES/VARIABLE_VALUE', [2])]
+    """
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())

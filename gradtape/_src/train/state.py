@@ -105,7 +105,12 @@ class CheckpointState(NamedTuple):
 
 @public
 def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None) -> CheckpointState | None:
-    """Return the state of the checkpoints in a folder, or None if there is none."""
+    """Return the state of the checkpoints in a folder, or None if there is none.
+
+    >>> path = tf.train.Checkpoint(w=tf.Variable(1.0)).save("stated/ckpt")
+    >>> print(tf.train.get_checkpoint_state("stated").model_checkpoint_path)
+    stated/ckpt-1
+    """
     saved, kept_until = read_state(os.fspath(checkpoint_dir), latest_filename or FILE)
     if not saved:
         return None
@@ -114,7 +119,13 @@ def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None
 
 @public
 def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
-    """Return the path of the checkpoint that was saved last in a folder, or None if there is none."""
+    """Return the path of the checkpoint that was saved last in a folder, or None if there is none.
+
+    >>> checkpoint = tf.train.Checkpoint(w=tf.Variable(1.0))
+    >>> path = checkpoint.save("latest/ckpt")
+    >>> print(tf.train.latest_checkpoint("latest"))
+    latest/ckpt-1
+    """
     saved, _ = read_state(os.fspath(checkpoint_dir), latest_filename or FILE)
     return saved[-1][0] if saved else None
 

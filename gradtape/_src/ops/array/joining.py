@@ -250,7 +250,12 @@ def stack(values, axis=0, name="stack") -> Tensor:
 
 @public
 def parallel_stack(values, name="parallel_stack") -> Tensor:
-    """Return `values` side by side along a new first axis: `stack`, which needs no other form here."""
+    """Return `values` side by side along a new first axis: `stack`, which needs no other form here.
+
+    >>> print(tf.parallel_stack([tf.constant([1, 2]), tf.constant([3, 4])]).numpy())
+    [[1 2]
+     [3 4]]
+    """
     return stack(values)
 
 

@@ -72,7 +72,11 @@ def _(op, dy):
 
 @public
 def assert_all_finite(x, message, name=None):
-    """Check `x` like `check_numerics`, but not its gradient."""
+    """Check `x` like `check_numerics`, but not its gradient.
+
+    >>> print(tf.debugging.assert_all_finite(tf.constant([1.0, 2.0]), "weights").numpy())
+    [1. 2.]
+    """
     x = tensor(x)
     with control_dependencies([check_numerics(x, message)]):
         return array.identity(x)
@@ -236,67 +240,105 @@ def _compare_with_zero(function, symbol, x, message, summarize):
 
 @public
 def assert_equal(x, y, message=None, summarize=None, name=None):
-    """Raise InvalidArgumentError unless x = y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    """Raise InvalidArgumentError unless x = y, element-wise, with broadcasting; says where, for `summarize` (3) elements.
+
+    >>> tf.debugging.assert_equal(tf.constant([1, 2]), [1, 2])
+    """
     return _compare(compare.equal, "==", x, y, message, summarize)
 
 
 @public
 def assert_none_equal(x, y, summarize=None, message=None, name=None):
-    """Raise InvalidArgumentError unless x ≠ y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    """Raise InvalidArgumentError unless x ≠ y, element-wise, with broadcasting; says where, for `summarize` (3) elements.
+
+    >>> tf.debugging.assert_none_equal(tf.constant([1, 2]), 3)
+    """
     return _compare(compare.not_equal, "!=", x, y, message, summarize)
 
 
 @public
 def assert_less(x, y, message=None, summarize=None, name=None):
-    """Raise InvalidArgumentError unless x < y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    """Raise InvalidArgumentError unless x < y, element-wise, with broadcasting; says where, for `summarize` (3) elements.
+
+    >>> tf.debugging.assert_less(tf.constant([1.0]), 2.0)
+    """
     return _compare(compare.less, "<", x, y, message, summarize)
 
 
 @public
 def assert_less_equal(x, y, message=None, summarize=None, name=None):
-    """Raise InvalidArgumentError unless x ≤ y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    """Raise InvalidArgumentError unless x ≤ y, element-wise, with broadcasting; says where, for `summarize` (3) elements.
+
+    >>> tf.debugging.assert_less_equal(tf.constant([1, 2]), 2)
+    """
     return _compare(compare.less_equal, "<=", x, y, message, summarize)
 
 
 @public
 def assert_greater(x, y, message=None, summarize=None, name=None):
-    """Raise InvalidArgumentError unless x > y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    """Raise InvalidArgumentError unless x > y, element-wise, with broadcasting; says where, for `summarize` (3) elements.
+
+    >>> tf.debugging.assert_greater(tf.constant([3.0]), 2.0)
+    """
     return _compare(compare.greater, ">", x, y, message, summarize)
 
 
 @public
 def assert_greater_equal(x, y, message=None, summarize=None, name=None):
-    """Raise InvalidArgumentError unless x ≥ y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    """Raise InvalidArgumentError unless x ≥ y, element-wise, with broadcasting; says where, for `summarize` (3) elements.
+
+    >>> tf.debugging.assert_greater_equal(tf.constant([1.0, 2.0]), 1.0)
+    >>> try:
+    ...     tf.debugging.assert_greater_equal(tf.constant([1.0, 2.0]), 2.0)
+    ... except tf.errors.InvalidArgumentError:
+    ...     print("1.0 is below 2.0")
+    1.0 is below 2.0
+    """
     return _compare(compare.greater_equal, ">=", x, y, message, summarize)
 
 
 @public
 def assert_positive(x, message=None, summarize=None, name=None):
-    """Raise InvalidArgumentError unless x > 0, element-wise."""
+    """Raise InvalidArgumentError unless x > 0, element-wise.
+
+    >>> tf.debugging.assert_positive(tf.constant([1.0, 2.0]))
+    """
     return _compare_with_zero(compare.greater, ">", x, message, summarize)
 
 
 @public
 def assert_negative(x, message=None, summarize=None, name=None):
-    """Raise InvalidArgumentError unless x < 0, element-wise."""
+    """Raise InvalidArgumentError unless x < 0, element-wise.
+
+    >>> tf.debugging.assert_negative(tf.constant([-1.0, -2.0]))
+    """
     return _compare_with_zero(compare.less, "<", x, message, summarize)
 
 
 @public
 def assert_non_negative(x, message=None, summarize=None, name=None):
-    """Raise InvalidArgumentError unless x ≥ 0, element-wise."""
+    """Raise InvalidArgumentError unless x ≥ 0, element-wise.
+
+    >>> tf.debugging.assert_non_negative(tf.constant([0.0, 2.0]))
+    """
     return _compare_with_zero(compare.greater_equal, ">=", x, message, summarize)
 
 
 @public
 def assert_non_positive(x, message=None, summarize=None, name=None):
-    """Raise InvalidArgumentError unless x ≤ 0, element-wise."""
+    """Raise InvalidArgumentError unless x ≤ 0, element-wise.
+
+    >>> tf.debugging.assert_non_positive(tf.constant([0.0, -2.0]))
+    """
     return _compare_with_zero(compare.less_equal, "<=", x, message, summarize)
 
 
 @public
 def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=None):
-    """Raise InvalidArgumentError unless |x − y| ≤ atol + rtol·|y|, element-wise; both are 10 ε of the dtype by default."""
+    """Raise InvalidArgumentError unless |x − y| ≤ atol + rtol·|y|, element-wise; both are 10 ε of the dtype by default.
+
+    >>> tf.debugging.assert_near(tf.constant([1.0]), 1.0 + 1e-7)
+    """
     x = tensor(x)
     y = tensor(y, x.dtype)
     if not (x.dtype.is_floating or x.dtype.is_complex):
@@ -344,28 +386,40 @@ def _check_rank(x, allowed, wanted, message):
 
 @public
 def assert_rank(x, rank, message=None, name=None):
-    """Raise ValueError unless `x` has `rank` axes."""
+    """Raise ValueError unless `x` has `rank` axes.
+
+    >>> tf.debugging.assert_rank(tf.zeros([2, 3]), 2)
+    """
     rank = _rank(rank)
     return _check_rank(x, (rank,), rank, message)
 
 
 @public
 def assert_rank_at_least(x, rank, message=None, name=None):
-    """Raise ValueError unless `x` has at least `rank` axes."""
+    """Raise ValueError unless `x` has at least `rank` axes.
+
+    >>> tf.debugging.assert_rank_at_least(tf.zeros([2, 3]), 1)
+    """
     rank = _rank(rank)
     return _check_rank(x, range(rank, MOST_AXES), f"at least {rank}", message)
 
 
 @public
 def assert_rank_in(x, ranks, message=None, name=None):
-    """Raise ValueError unless the number of axes of `x` is one of `ranks`."""
+    """Raise ValueError unless the number of axes of `x` is one of `ranks`.
+
+    >>> tf.debugging.assert_rank_in(tf.zeros([2, 3]), [2, 3])
+    """
     ranks = tuple([_rank(rank) for rank in ranks])
     return _check_rank(x, ranks, f"in {ranks}", message)
 
 
 @public
 def assert_scalar(tensor, message=None, name=None):
-    """Raise ValueError if `tensor` has axes."""
+    """Raise ValueError if `tensor` has axes.
+
+    >>> tf.debugging.assert_scalar(tf.constant(3.0))
+    """
     x = _as_tensor(tensor)
     if x.ndim:
         raise ValueError(f"{message or ''}Expected scalar shape, saw shape: {x.shape}.")
@@ -381,6 +435,9 @@ def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
 
     A pattern has an entry for each axis: an extent, a name (the same name: the same extent, in all patterns), or None
     for any. `...` or "*" as its first entry stands for any number of axes. A scalar counts as one axis of extent 1.
+
+    >>> x, y = tf.zeros([8, 3]), tf.zeros([8])
+    >>> tf.debugging.assert_shapes([(x, ("rows", 3)), (y, ("rows",))])
     """
     matched(shapes, message)
 
@@ -447,7 +504,10 @@ def _match(x, pattern, known, message):
 
 @public
 def assert_type(tensor, tf_type, message=None, name=None):
-    """Raise TypeError unless `tensor` is of dtype `tf_type`."""
+    """Raise TypeError unless `tensor` is of dtype `tf_type`.
+
+    >>> tf.debugging.assert_type(tf.constant(1), tf.int32)
+    """
     wanted, x = dtypes.as_dtype(tf_type), _as_tensor(tensor)
     if x.dtype != wanted:
         raise TypeError(f"{_prefix(message)}tensor must be of type {wanted!r}; got {x.dtype!r}")
@@ -455,7 +515,10 @@ def assert_type(tensor, tf_type, message=None, name=None):
 
 @public
 def assert_integer(x, message=None, name=None):
-    """Raise TypeError unless `x` is of an integer dtype."""
+    """Raise TypeError unless `x` is of an integer dtype.
+
+    >>> tf.debugging.assert_integer(tf.constant([1, 2]))
+    """
     x = tensor(x)
     if not x.dtype.is_integer:
         raise TypeError(f'{_prefix(message)}Expected "x" to be integer type.  Found: tensor of dtype {x.dtype}')
@@ -466,6 +529,9 @@ def assert_same_float_dtype(tensors=None, dtype=None):
     """Return the floating dtype that all of `tensors` have, which must be `dtype` where it is given; else a ValueError.
 
     Entries that are None are passed over. float32 if there is nothing to go by.
+
+    >>> print(tf.debugging.assert_same_float_dtype([tf.constant(1.0), tf.constant([2.0])]))
+    <dtype: 'float32'>
     """
     expected, first = None if dtype is None else dtypes.as_dtype(dtype), None
     for item in tensors or ():
@@ -485,7 +551,10 @@ def assert_same_float_dtype(tensors=None, dtype=None):
 
 @public
 def assert_proper_iterable(values):
-    """Raise TypeError unless `values` is an iterable that is not a tensor, an array or a string."""
+    """Raise TypeError unless `values` is an iterable that is not a tensor, an array or a string.
+
+    >>> tf.debugging.assert_proper_iterable([tf.constant(1.0), tf.constant(2.0)])
+    """
     if isinstance(values, (Tensor, Stored, IndexedSlices, np.ndarray, str, bytes)):
         raise TypeError(f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}')
     if not hasattr(values, "__iter__"):
@@ -503,7 +572,10 @@ def is_numeric_tensor(tensor):
 
 
 def enable_traceback_filtering():
-    """Cut the library's own frames out of tracebacks, as is done from the start (but for GRADTAPE_FULL_TRACEBACK=1)."""
+    """Cut the library's own frames out of tracebacks, as is done from the start (but for GRADTAPE_FULL_TRACEBACK=1).
+
+    >>> tf.debugging.enable_traceback_filtering()
+    """
     errors.keep_frames(False)
 
 
@@ -513,7 +585,11 @@ def disable_traceback_filtering():
 
 
 def is_traceback_filtering_enabled():
-    """Return whether the library's own frames are cut out of tracebacks."""
+    """Return whether the library's own frames are cut out of tracebacks.
+
+    >>> print(tf.debugging.is_traceback_filtering_enabled())
+    True
+    """
     return not errors.keeps_frames
 
 

@@ -125,6 +125,10 @@ def print(*inputs, **kwargs):
     `output_stream` (sys.stderr) is a stream, a function of a logger, or "file://<path>"; `summarize` (3) is how many
     entries of each end of an axis are shown, -1 for all; `sep` (" ") and `end` (newline) are as for Python's print. In
     eager code the values are computed and written at once.
+
+    >>> tf.print("loss", tf.constant([1.0, 2.5]), output_stream="file://log.txt")
+    >>> open("log.txt").read().strip()
+    'loss [1 2.5]'
     """
     stream, end = kwargs.pop("output_stream", None), kwargs.pop("end", "\n")
     sep, summarize = kwargs.pop("sep", " "), kwargs.pop("summarize", 3)

@@ -122,6 +122,9 @@ def adjust_hue(image, delta, name=None):
     """Return the image with `delta`, a scalar in [-1, 1], added to the hue of each pixel; hues lie on a circle of length 1.
 
     As in TensorFlow the op has no gradient.
+
+    >>> print(tf.image.adjust_hue(tf.constant([[[1.0, 0.0, 0.0]]]), 1 / 3).numpy().round(3))
+    [[[0. 1. 0.]]]
     """
     turn = known(delta)
     if turn is not None and not -1 <= turn <= 1:

@@ -102,7 +102,11 @@ def random_flip_up_down(image, seed=None):
 
 @public
 def stateless_random_flip_left_right(image, seed):
-    """Mirror like `random_flip_left_right`: the same result for the same `seed` of two integers."""
+    """Mirror like `random_flip_left_right`: the same result for the same `seed` of two integers.
+
+    >>> print(tf.image.stateless_random_flip_left_right(tf.zeros([8, 8, 3]), seed=[1, 2]).shape)
+    (8, 8, 3)
+    """
     return _flip(image, 1, _stateless(seed))
 
 
@@ -114,7 +118,11 @@ def stateless_random_flip_up_down(image, seed):
 
 @public
 def random_brightness(image, max_delta, seed=None):
-    """Return `adjust_brightness` by a number uniform in [-max_delta, max_delta)."""
+    """Return `adjust_brightness` by a number uniform in [-max_delta, max_delta).
+
+    >>> print(tf.image.random_brightness(tf.ones([4, 4, 3]), 0.2, seed=1).shape)
+    (4, 4, 3)
+    """
     return _brightness(image, max_delta, _stateful(seed))
 
 
@@ -126,7 +134,11 @@ def stateless_random_brightness(image, max_delta, seed):
 
 @public
 def random_contrast(image, lower, upper, seed=None):
-    """Return `adjust_contrast` by a factor uniform in [lower, upper)."""
+    """Return `adjust_contrast` by a factor uniform in [lower, upper).
+
+    >>> print(tf.image.random_contrast(tf.ones([4, 4, 3]), 0.5, 1.5, seed=1).shape)
+    (4, 4, 3)
+    """
     return _contrast(image, lower, upper, _stateful(seed))
 
 
@@ -172,5 +184,9 @@ def random_crop(value, size, seed=None, name=None):
 
 @public
 def stateless_random_crop(value, size, seed, name=None):
-    """Crop like `random_crop`: the same part for the same `seed` of two integers."""
+    """Crop like `random_crop`: the same part for the same `seed` of two integers.
+
+    >>> print(tf.image.stateless_random_crop(tf.zeros([8, 8, 3]), [4, 4, 3], seed=[1, 2]).shape)
+    (4, 4, 3)
+    """
     return _crop(value, size, _stateless(seed))

@@ -134,7 +134,11 @@ def yiq_to_rgb(images):
 
 @public
 def rgb_to_yuv(images):
-    """Convert red, green and blue in [0, 1] to luma and the chroma of PAL. A floating dtype; the last axis has extent 3."""
+    """Convert red, green and blue in [0, 1] to luma and the chroma of PAL. A floating dtype; the last axis has extent 3.
+
+    >>> print(tf.image.rgb_to_yuv(tf.constant([[[1.0, 1.0, 1.0]]])).numpy().round(3))
+    [[[1. 0. 0.]]]
+    """
     return _converted(images, RGB_TO_YUV)
 
 

@@ -233,6 +233,13 @@ def draw_bounding_boxes(images, boxes, colors, name=None):
     `images` are [batch, height, width, 1, 3 or 4], float32 or float16; `boxes`, float32, [batch, boxes, 4], y1, x1, y2, x2
     in coordinates in which the image reaches from 0 to 1. `colors`, [n, channels], are taken in turn; None: yellow, blue,
     red, lime… A later box is drawn over an earlier one.
+
+    >>> boxes = tf.constant([[[0.0, 0.0, 0.5, 0.5]]])
+    >>> print(tf.image.draw_bounding_boxes(tf.zeros([1, 4, 4, 3]), boxes, [[1.0, 0.0, 0.0]]).numpy()[0, :, :, 0])
+    [[1. 1. 0. 0.]
+     [1. 1. 0. 0.]
+     [0. 0. 0. 0.]
+     [0. 0. 0. 0.]]
     """
     images, boxes = tensor(images, hint=SINGLE), tensor(boxes, SINGLE)
     if colors is None:

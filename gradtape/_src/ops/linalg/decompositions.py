@@ -421,7 +421,13 @@ def _check_factors(lower_upper, perm, rhs=None):
 
 @public
 def lu_reconstruct(lower_upper, perm, validate_args=False, name=None):
-    """Return the matrices whose `lu` is `(lower_upper, perm)`."""
+    """Return the matrices whose `lu` is `(lower_upper, perm)`.
+
+    >>> lu, p = tf.linalg.lu([[0.0, 2.0], [4.0, 0.0]])
+    >>> print(tf.linalg.lu_reconstruct(lu, p).numpy())
+    [[0. 2.]
+     [4. 0.]]
+    """
     factors, perm = tensor(lower_upper, hint=dtypes.float32), tensor(perm, hint=dtypes.int32)
     _check_factors(factors, perm)
     return _rows(matmul(_lower_unit(factors), band_part(factors, 0, -1)), _inverse_permutation(perm))
@@ -429,7 +435,12 @@ def lu_reconstruct(lower_upper, perm, validate_args=False, name=None):
 
 @public
 def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
-    """Return X of `A X = rhs`, where `(lower_upper, perm)` is the `lu` of A, [..., m, m], and rhs is [..., m, k]."""
+    """Return X of `A X = rhs`, where `(lower_upper, perm)` is the `lu` of A, [..., m, m], and rhs is [..., m, k].
+
+    >>> lu, p = tf.linalg.lu([[2.0, 0.0], [0.0, 4.0]])
+    >>> print(tf.linalg.lu_solve(lu, p, [[2.0], [2.0]]).numpy()[:, 0])
+    [1.  0.5]
+    """
     factors, perm = tensor(lower_upper, hint=dtypes.float32), tensor(perm, hint=dtypes.int32)
     rhs = tensor(rhs, hint=factors.dtype)
     _check_factors(factors, perm, rhs)
@@ -440,7 +451,13 @@ def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
 
 @public
 def lu_matrix_inverse(lower_upper, perm, validate_args=False, name=None):
-    """Return the inverses of the matrices whose `lu` is `(lower_upper, perm)`."""
+    """Return the inverses of the matrices whose `lu` is `(lower_upper, perm)`.
+
+    >>> lu, p = tf.linalg.lu([[2.0, 0.0], [0.0, 4.0]])
+    >>> print(tf.linalg.lu_matrix_inverse(lu, p).numpy())
+    [[0.5  0.  ]
+     [0.   0.25]]
+    """
     factors = tensor(lower_upper, hint=dtypes.float32)
     shape = factors.shape
     return lu_solve(factors, perm, eye(shape[-1], batch_shape=shape[:-2], dtype=factors.dtype))

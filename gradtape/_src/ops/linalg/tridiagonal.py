@@ -103,6 +103,10 @@ def tridiagonal_matmul(diagonals, rhs, diagonals_format="compact", name=None):
 
     `diagonals` is "compact" ([..., 3, m]: above, main, below; the last of the first and the first of the last are not read), a
     "sequence" of these three, or a "matrix".
+
+    >>> diagonals = [[1.0, 1.0, 0.0], [2.0, 2.0, 2.0], [0.0, 1.0, 1.0]]
+    >>> print(tf.linalg.tridiagonal_matmul(diagonals, tf.ones([3, 1]), "compact").numpy()[:, 0])
+    [3. 4. 3.]
     """
     compact = _as_compact(diagonals, diagonals_format)
     above, main, below = [compact[..., i : i + 1, :] for i in range(3)]
@@ -198,6 +202,10 @@ def tridiagonal_solve(
 
     `diagonals` as in `tridiagonal_matmul`. Rows are always exchanged where that makes it more accurate, whatever
     `partial_pivoting` says; a singular matrix gives NaN or inf, whatever `perturb_singular` says.
+
+    >>> diagonals = [[1.0, 1.0, 0.0], [2.0, 2.0, 2.0], [0.0, 1.0, 1.0]]
+    >>> print(tf.linalg.tridiagonal_solve(diagonals, [3.0, 4.0, 3.0]).numpy())
+    [1. 1. 1.]
     """
     bands, x = _as_compact(diagonals, diagonals_format), tensor(rhs)
     vectors = x.ndim == bands.ndim - 1
@@ -262,6 +270,10 @@ def banded_triangular_solve(bands, rhs, lower=True, adjoint=False, name=None):
 
     The rows of `bands` are the diagonals, the highest first: filled up at the start for a lower triangular A, else at the end.
     With `adjoint` Aᴴ stands in A's place. Batches broadcast.
+
+    >>> bands = tf.constant([[2.0, 2.0, 2.0], [0.0, 1.0, 1.0]])
+    >>> print(tf.linalg.banded_triangular_solve(bands, tf.ones([3, 1])).numpy()[:, 0])
+    [0.5   0.25  0.375]
     """
     return _banded_solve(bands, rhs, bool(lower), bool(adjoint))
 
@@ -297,6 +309,9 @@ def eigh_tridiagonal(alpha, beta, eigvals_only=True, select="a", select_range=No
     `select`: "a" all; "i" those with index in `select_range`, (first, last); "v" those in the interval [lower, upper], whose
     ends count as far as they are eigenvalues to rounding.
     Eigenvalues are real. Without `eigvals_only`: `(eigenvalues, eigenvectors as columns)`. `tol` is not needed.
+
+    >>> print(tf.linalg.eigh_tridiagonal([2.0, 2.0], [1.0]).numpy().round(5))
+    [1. 3.]
     """
     alpha, beta = tensor(alpha), tensor(beta)
     if alpha.ndim != 1 or beta.ndim != 1 or beta.shape[0] != alpha.shape[0] - 1:

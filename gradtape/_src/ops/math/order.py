@@ -56,6 +56,9 @@ def approx_max_k(
     """Return the `k` largest elements along an axis, in descending order, and their indices (int32). Float.
 
     They are found exactly, so any `recall_target` is met; the other arguments tune an approximation on accelerators.
+
+    >>> print(tf.math.approx_max_k(tf.constant([1.0, 5.0, 3.0]), 2)[1].numpy())
+    [1 2]
     """
     return _largest(operand, k, reduction_dimension, 1)
 
@@ -65,7 +68,11 @@ def approx_min_k(
     operand, k, reduction_dimension=-1, recall_target=0.95, reduction_input_size_override=-1, aggregate_to_topk=True,
     name=None,
 ):  # fmt: skip
-    """Return the `k` smallest elements along an axis, in ascending order, and their indices (int32); see `approx_max_k`."""
+    """Return the `k` smallest elements along an axis, in ascending order, and their indices (int32); see `approx_max_k`.
+
+    >>> print(tf.math.approx_min_k(tf.constant([1.0, 5.0, 3.0]), 2)[1].numpy())
+    [0 2]
+    """
     return _largest(operand, k, reduction_dimension, -1)
 
 

@@ -412,7 +412,11 @@ def convolution(input, filters, strides=None, padding="VALID", data_format=None,
 
 @public
 def atrous_conv2d(value, filters, rate, padding, name=None):
-    """Return `conv2d` with a filter whose cells are `rate` apart: `convolution` with dilations."""
+    """Return `conv2d` with a filter whose cells are `rate` apart: `convolution` with dilations.
+
+    >>> print(tf.nn.atrous_conv2d(tf.ones([1, 5, 5, 1]), tf.ones([3, 3, 1, 1]), 2, "VALID").numpy().ravel())
+    [9.]
+    """
     return convolution(value, filters, padding=padding, dilations=rate)
 
 
@@ -485,7 +489,11 @@ def conv3d_transpose(
 
 @public
 def conv_transpose(input, filters, output_shape, strides, padding="SAME", data_format=None, dilations=None, name=None):
-    """Return `conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose`, by the length of `output_shape`."""
+    """Return `conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose`, by the length of `output_shape`.
+
+    >>> print(tf.nn.conv_transpose(tf.ones([1, 2, 1]), tf.ones([2, 1, 1]), [1, 4, 1], 2).numpy().ravel())
+    [1. 1. 1. 1.]
+    """
     if not isinstance(output_shape, (Tensor, Stored)) and not hasattr(output_shape, "__len__"):
         raise ValueError(f"`output_shape` must be a tensor or sized collection. Received: output_shape={output_shape}")
     extents = static_list(output_shape, "output_shape")

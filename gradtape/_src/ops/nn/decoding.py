@@ -53,6 +53,11 @@ def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True, blank_index
     of int64 holds the labels of each sequence, without blanks (class `blank_index`, the last one by default; counted from
     the end if negative), of equal neighbours one only if `merge_repeated`. `neg_sum_logits` [batch, 1] is minus the sum of
     the largest logits.
+
+    >>> logits = tf.constant([[[0.0, 5.0, 0.0]], [[0.0, 5.0, 0.0]], [[0.0, 0.0, 5.0]]])
+    >>> decoded, _ = tf.nn.ctc_greedy_decoder(logits, [3], merge_repeated=True)
+    >>> print(decoded[0].values.numpy())
+    [1]
     """
     x, lengths = tensor(inputs), tensor(sequence_length)
     require(x.node.aval, ("float32", "float64"))

@@ -88,7 +88,11 @@ def dropout(x, rate, noise_shape=None, seed=None, name=None) -> Tensor:
 
 @public
 def stateless_dropout(x, rate, seed, rng_alg=None, noise_shape=None, name=None):
-    """Drop elements like `dropout`: the same ones for the same `seed` of two integers."""
+    """Drop elements like `dropout`: the same ones for the same `seed` of two integers.
+
+    >>> print(tf.nn.experimental.stateless_dropout(tf.ones([4]), 0.5, seed=[1, 2], rng_alg="philox").numpy().shape)
+    (4,)
+    """
     state = stateless_state(seed, rng_alg)
     return _dropped(x, rate, noise_shape, lambda shape, dtype: uniform_numbers(state, shape=shape, dtype=dtype.numpy))
 

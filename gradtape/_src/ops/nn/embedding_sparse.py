@@ -70,6 +70,12 @@ def embedding_lookup_sparse(params, sp_ids, sp_weights, combiner=None, max_norm=
     `combiner` is "mean" (the default), "sum" or "sqrtn": the sum over the root of the sum of squared weights. The weights
     are 1 where `sp_weights` is None. `params` and `max_norm` as of `embedding_lookup`; the gradient to a table is
     `IndexedSlices`, of each row once.
+
+    >>> ids = tf.sparse.SparseTensor([[0, 0], [0, 1], [1, 0]], tf.constant([0, 2, 1], tf.int64), [2, 2])
+    >>> table = tf.constant([[1.0], [10.0], [3.0]])
+    >>> print(tf.nn.embedding_lookup_sparse(table, ids, None, combiner="mean").numpy())
+    [[ 2.]
+     [10.]]
     """
     if not is_tensor(params) and isinstance(params, (list, tuple)) and not params:
         raise ValueError("Length of params is currently 0. Need at least one param.")

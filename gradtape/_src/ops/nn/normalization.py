@@ -87,6 +87,10 @@ def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None):
     """Return `(count, Σ (x − shift), Σ (x − shift)², shift)` over `axes`, from which `normalize_moments` makes the moments.
 
     `shift` near the mean makes the sums accurate; without one it is 0, and None in the result.
+
+    >>> count, total, squares, _ = tf.nn.sufficient_statistics(tf.constant([1.0, 2.0, 3.0]), [0])
+    >>> print(count.numpy(), total.numpy(), squares.numpy())
+    3.0 6.0 14.0
     """
     x = tensor(x)
     axes = reduction_axes(axes, x.ndim)
@@ -99,7 +103,12 @@ def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None):
 
 @public
 def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
-    """Return `(mean, variance)` from what `sufficient_statistics` gives."""
+    """Return `(mean, variance)` from what `sufficient_statistics` gives.
+
+    >>> mean, variance = tf.nn.normalize_moments(tf.constant(2.0), tf.constant(4.0), tf.constant(10.0), None)
+    >>> print(mean.numpy(), variance.numpy())
+    2.0 1.0
+    """
     mean_ss, variance_ss = tensor(mean_ss), tensor(variance_ss)
     shifted_mean = mean_ss / counts
     mean = shifted_mean if shift is None else shifted_mean + shift

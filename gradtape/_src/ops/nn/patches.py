@@ -115,6 +115,10 @@ def extract_patches(images, sizes, strides, rates, padding, name=None):
 
 @public
 def extract_volume_patches(input, ksizes, strides, padding, name=None):
-    """Extract patches like `image.extract_patches`, of volumes: [batch, planes, rows, columns, channels]."""
+    """Extract patches like `image.extract_patches`, of volumes: [batch, planes, rows, columns, channels].
+
+    >>> print(tf.extract_volume_patches(tf.zeros([1, 4, 4, 4, 1]), [1, 2, 2, 2, 1], [1, 2, 2, 2, 1], "VALID").shape)
+    (1, 2, 2, 2, 8)
+    """
     ksizes, strides = _listed(ksizes, "ksizes"), _listed(strides, "strides")
     return _volume_patches(tensor(input), ksizes=ksizes, strides=strides, padding=padding)

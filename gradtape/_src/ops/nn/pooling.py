@@ -477,6 +477,9 @@ def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None) -
     """Return the maximum over a window moving over three axes: `input` [batch, depth, height, width, channels].
 
     See `max_pool2d`; `padding` is "SAME" or "VALID".
+
+    >>> print(tf.nn.max_pool3d(tf.ones([1, 4, 4, 4, 1]), 2, 2, "VALID").shape)
+    (1, 2, 2, 2, 1)
     """
     return MAXIMA[3][0](input, **_geometry(3, ksize, strides, _named(padding), data_format))
 
@@ -496,6 +499,10 @@ def max_pool_with_argmax(
 
     `places` (int64 or int32) are (h · width + w) · channels + c, plus the place of the image's beginning with
     `include_batch_in_index`.
+
+    >>> x = tf.reshape(tf.range(16.0), [1, 4, 4, 1])
+    >>> print(tf.nn.max_pool_with_argmax(x, 2, 2, "VALID")[1].numpy().ravel())
+    [ 5  7 13 15]
     """
     if data_format != "NHWC":
         raise ValueError(f"`data_format` values other than 'NHWC' are not supported. Received: data_format={data_format}")
@@ -548,6 +555,9 @@ def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None) -
     """Return the mean over a window moving over three axes: `input` [batch, depth, height, width, channels].
 
     See `avg_pool2d`.
+
+    >>> print(tf.nn.avg_pool3d(tf.ones([1, 4, 4, 4, 1]), 2, 2, "VALID").shape)
+    (1, 2, 2, 2, 1)
     """
     return MEANS[3][0](input, **_geometry(3, ksize, strides, _named(padding), data_format))
 
@@ -558,6 +568,9 @@ def pool(input, window_shape, pooling_type, strides=None, padding="VALID", data_
 
     `strides` and `dilations`, an entry for each spatial axis, cannot both be above 1; with dilations the padding is
     "VALID".
+
+    >>> print(tf.nn.pool(tf.reshape(tf.range(4.0), [1, 4, 1]), [2], "MAX", strides=[2]).numpy().ravel())
+    [1. 3.]
     """
     input, window = tensor(input), static_list(window_shape, "window_shape")
     rank = len(window)

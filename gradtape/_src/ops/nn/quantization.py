@@ -170,6 +170,9 @@ def fake_quant_with_min_max_vars(inputs, min, max, num_bits=8, narrow_range=Fals
     them.
 
     Where both are 0, so is the result, and the gradient passes.
+
+    >>> print(tf.quantization.fake_quant_with_min_max_vars([0.1, 0.5, 9.0], 0.0, 1.0, num_bits=2).numpy())
+    [0.        0.6666667 1.       ]
     """
     return _vars(*map(_float32, (inputs, min, max)), num_bits=int(num_bits), narrow_range=bool(narrow_range))
 

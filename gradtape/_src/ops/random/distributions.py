@@ -109,7 +109,11 @@ def gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None) -
 
 @public
 def stateless_gamma(shape, seed, alpha, beta=None, dtype=dtypes.float32, name=None) -> Tensor:
-    """Draw like `gamma`: the same numbers for the same `seed` of two integers. `shape` is the whole shape of the result."""
+    """Draw like `gamma`: the same numbers for the same `seed` of two integers. `shape` is the whole shape of the result.
+
+    >>> print(tf.random.stateless_gamma([3], seed=[1, 2], alpha=2.0).shape)
+    (3,)
+    """
     return _draw_gamma(stateless_state(seed), shape, alpha, beta, dtype, prefix=False)
 
 
@@ -143,7 +147,11 @@ def poisson(shape, lam, dtype=dtypes.float32, seed=None, name=None) -> Tensor:
 
 @public
 def stateless_poisson(shape, seed, lam, dtype=dtypes.int32, name=None):
-    """Draw like `poisson`: the same numbers for the same `seed` of two integers. `shape` is the whole shape of the result."""
+    """Draw like `poisson`: the same numbers for the same `seed` of two integers. `shape` is the whole shape of the result.
+
+    >>> print(tf.random.stateless_poisson([3], seed=[1, 2], lam=0.0).numpy())
+    [0 0 0]
+    """
     lam, dtype = tensor(lam, hint=dtypes.float32), dtypes.as_dtype(dtype).numpy
     return _poisson(stateless_state(seed), _floating(lam), shape=sample_shape(shape, lam), dtype=dtype)
 
@@ -171,6 +179,9 @@ def stateless_binomial(shape, seed, counts, probs, output_dtype=dtypes.int32, na
     """Draw the number of `counts` trials that succeed, each with probability `probs`: the same numbers for the same `seed`.
 
     `shape` is the whole shape of the result, and ends with what the parameters broadcast to.
+
+    >>> print(tf.random.stateless_binomial([3], seed=[1, 2], counts=10.0, probs=1.0).numpy())
+    [10 10 10]
     """
     return draw_binomial(binomials.stateless, stateless_state(seed), shape, counts, probs, output_dtype)
 
@@ -259,5 +270,9 @@ def categorical(logits, num_samples, dtype=None, seed=None, name=None) -> Tensor
 
 @public
 def stateless_categorical(logits, num_samples, seed, dtype=dtypes.int64, name=None):
-    """Draw like `categorical`: the same classes for the same `seed` of two integers."""
+    """Draw like `categorical`: the same classes for the same `seed` of two integers.
+
+    >>> print(tf.random.stateless_categorical([[0.0, float("-inf")]], 3, seed=[1, 2]).numpy())
+    [[0 0 0]]
+    """
     return _draw_classes(stateless_state(seed), logits, num_samples, dtype)

@@ -347,7 +347,11 @@ def shuffle(value, seed=None, name=None) -> Tensor:
 
 @public
 def stateless_shuffle(value, seed, alg="auto_select", name=None):
-    """Shuffle like `shuffle`: the same order for the same `seed` of two integers."""
+    """Shuffle like `shuffle`: the same order for the same `seed` of two integers.
+
+    >>> print(sorted(tf.random.experimental.stateless_shuffle(tf.range(4), seed=[1, 2]).numpy().tolist()))
+    [0, 1, 2, 3]
+    """
     return _shuffled(stateless_state(seed, alg), tensor(value))
 
 
@@ -369,7 +373,11 @@ def split(seed, num=2, alg="auto_select"):
 
 @public
 def fold_in(seed, data, alg="auto_select"):
-    """Return a new seed made of a seed and an integer, in the integer's dtype (int32, int64, uint32 or uint64)."""
+    """Return a new seed made of a seed and an integer, in the integer's dtype (int32, int64, uint32 or uint64).
+
+    >>> print(tf.random.experimental.stateless_fold_in([1, 2], 3).shape)
+    (2,)
+    """
     data = tensor(data)
     if data.dtype.name not in BITS:
         raise ValueError(f"data must be an integer, received dtype {data.dtype.name}. Use tf.cast, or int().")

@@ -219,7 +219,11 @@ _global = None
 
 @public
 def get_global_generator():
-    """Return the generator that code without one of its own shares; made from a non-deterministic state when first asked for."""
+    """Return the generator that code without one of its own shares; made from a non-deterministic state when first asked for.
+
+    >>> print(tf.random.experimental.get_global_generator().normal([2]).shape)
+    (2,)
+    """
     global _global
     if _global is None:
         _global = Generator.from_non_deterministic_state()

@@ -13,6 +13,11 @@ def sobol_sample(dim, num_results, skip=0, dtype=dtypes.float32, name=None):
     """Return `num_results` points of the Sobol sequence in [0, 1)^dim, after the first `skip`: shape [num_results, dim].
 
     float32 or float64, up to 40 axes; InvalidArgumentError for less than one axis or point.
+
+    >>> print(tf.math.sobol_sample(2, 3).numpy())
+    [[0.5  0.5 ]
+     [0.75 0.25]
+     [0.25 0.75]]
     """
     dim, count, skip = static(dim, "dim"), static(num_results, "num_results"), static(skip, "skip")
     dtype = dtypes.as_dtype(dtype)

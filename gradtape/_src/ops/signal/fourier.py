@@ -106,19 +106,33 @@ def ifft(input, name=None) -> Tensor:
 
 @public
 def fft2d(input, name=None):
-    """Return the discrete Fourier transform of the last two axes of `input`, complex64 or complex128."""
+    """Return the discrete Fourier transform of the last two axes of `input`, complex64 or complex128.
+
+    >>> print(tf.signal.fft2d(tf.ones([2, 2], tf.complex64)).numpy().real)
+    [[4. 0.]
+     [0. 0.]]
+    """
     return _FORWARD[2](_spectrum(input))
 
 
 @public
 def ifft2d(input, name=None):
-    """Return the inverse of `fft2d`, over the last two axes. complex64 or complex128."""
+    """Return the inverse of `fft2d`, over the last two axes. complex64 or complex128.
+
+    >>> print(tf.signal.ifft2d(tf.constant([[4.0, 0.0], [0.0, 0.0]], tf.complex64)).numpy().real)
+    [[1. 1.]
+     [1. 1.]]
+    """
     return _BACKWARD[2](_spectrum(input))
 
 
 @public
 def fft3d(input, name=None):
-    """Return the discrete Fourier transform of the last three axes of `input`, complex64 or complex128."""
+    """Return the discrete Fourier transform of the last three axes of `input`, complex64 or complex128.
+
+    >>> print(tf.signal.fft3d(tf.ones([2, 2, 2], tf.complex64)).numpy()[0, 0, 0])
+    (8+0j)
+    """
     return _FORWARD[3](_spectrum(input))
 
 
@@ -316,13 +330,20 @@ def irfft(input_tensor, fft_length=None, name=None) -> Tensor:
 def rfft2d(input_tensor, fft_length=None, name=None):
     """Transform like `rfft`, over the last two axes: the last axis keeps `n // 2 + 1` bins. `fft_length` is a list of two
     lengths.
+
+    >>> print(tf.signal.rfft2d(tf.ones([2, 4])).shape)
+    (2, 3)
     """
     return _real_forward(input_tensor, fft_length, 2)
 
 
 @public
 def irfft2d(input_tensor, fft_length=None, name=None):
-    """Transform like `irfft`, over the last two axes. `fft_length` is a list of two lengths."""
+    """Transform like `irfft`, over the last two axes. `fft_length` is a list of two lengths.
+
+    >>> print(tf.signal.irfft2d(tf.signal.rfft2d(tf.ones([2, 4]))).shape)
+    (2, 4)
+    """
     return _real_backward(input_tensor, fft_length, 2)
 
 

@@ -190,6 +190,9 @@ def mdct(signals, frame_length, window_fn=vorbis_window, pad_end=False, norm=Non
     2].
 
     `frame_length` is a multiple of 4, else ValueError. `window_fn` None is a window of 1/√2. `norm` is None or "ortho".
+
+    >>> print(tf.signal.mdct(tf.ones([32]), frame_length=8).shape)
+    (7, 4)
     """
     x = tensor(signals)
     require_rank(x, 1)

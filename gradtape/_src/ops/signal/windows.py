@@ -89,6 +89,9 @@ def hamming_window(window_length, periodic=True, dtype=dtypes.float32, name=None
 def vorbis_window(window_length, dtype=dtypes.float32, name=None):
     """Return the Vorbis window of `window_length` weights, sin(π/2 · sin²(π(n + 1/2)/N)): its squares and those half a window
     on sum to 1.
+
+    >>> print(tf.signal.vorbis_window(4).numpy().round(4))
+    [0.228  0.9737 0.9737 0.228 ]
     """
     length, dtype = _checked(window_length, dtype)
     return _vorbis(length=length, dtype=dtype.numpy)
@@ -96,7 +99,11 @@ def vorbis_window(window_length, dtype=dtypes.float32, name=None):
 
 @public
 def kaiser_window(window_length, beta=12.0, dtype=dtypes.float32, name=None):
-    """Return the Kaiser window of `window_length` weights, I₀(β √(1 − (2n/(N−1) − 1)²)) / I₀(β). Differentiable to `beta`."""
+    """Return the Kaiser window of `window_length` weights, I₀(β √(1 − (2n/(N−1) − 1)²)) / I₀(β). Differentiable to `beta`.
+
+    >>> print(tf.signal.kaiser_window(3).numpy().round(4))
+    [1.e-04 1.e+00 1.e-04]
+    """
     length, dtype = _checked(window_length, dtype)
     if length == 0:
         raise invalid("window_length must be at least 1, received 0: a Kaiser window has no weights to leave out.")

@@ -132,17 +132,28 @@ def segment_sum(data, indices, segment_ids, num_segments=None, name=None, sparse
     `indices` and `segment_ids` are vectors of one size (int32 or int64), the ids sorted and ≥ 0; else
     InvalidArgumentError. The result has `num_segments` rows, `segment_ids[-1] + 1` by default. With `sparse_gradient` the
     gradient to `data` is IndexedSlices.
+
+    >>> print(tf.sparse.segment_sum(tf.constant([[1.0], [2.0], [4.0]]), [0, 2], [0, 0]).numpy())
+    [[5.]]
     """
     return _by_rows(_SUM, data, indices, segment_ids, num_segments, sparse_gradient)
 
 
 @public
 def segment_mean(data, indices, segment_ids, num_segments=None, name=None, sparse_gradient=False):
-    """Return the mean of the rows `data[indices]` for each segment id; 0 where there are none. See `segment_sum`. Float."""
+    """Return the mean of the rows `data[indices]` for each segment id; 0 where there are none. See `segment_sum`. Float.
+
+    >>> print(tf.sparse.segment_mean(tf.constant([[1.0], [2.0], [4.0]]), [0, 1], [0, 0]).numpy())
+    [[1.5]]
+    """
     return _by_rows(_MEAN, data, indices, segment_ids, num_segments, sparse_gradient)
 
 
 @public
 def segment_sqrt_n(data, indices, segment_ids, num_segments=None, name=None, sparse_gradient=False):
-    """Return the sum of the rows `data[indices]` for each segment id, over the root of their number. See `segment_sum`. Float."""
+    """Return the sum of the rows `data[indices]` for each segment id, over the root of their number. See `segment_sum`. Float.
+
+    >>> print(tf.sparse.segment_sqrt_n(tf.constant([[1.0], [3.0]]), [0, 1], [0, 0]).numpy())
+    [[2.828427]]
+    """
     return _by_rows(_SQRT_N, data, indices, segment_ids, num_segments, sparse_gradient)

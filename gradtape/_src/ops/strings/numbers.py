@@ -169,7 +169,11 @@ _keyed = _buckets("StringToHashBucketStrong", keyed)
 
 @public
 def to_hash_bucket(input, num_buckets, name=None):
-    """Return for each string the number of a bucket below `num_buckets`, int64: TensorFlow's own, by MurmurHash."""
+    """Return for each string the number of a bucket below `num_buckets`, int64: TensorFlow's own, by MurmurHash.
+
+    >>> print(tf.strings.to_hash_bucket(["a", "b"], 10).shape)
+    (2,)
+    """
     return _murmur(input, num_buckets)
 
 

@@ -302,7 +302,11 @@ def unicode_transcode(
     input, input_encoding, output_encoding, errors="replace", replacement_char=65533, replace_control_characters=False,
     name=None,
 ):  # fmt: skip
-    """Convert each string from one encoding to another: UTF-8, UTF-16-BE or UTF-32-BE."""
+    r"""Convert each string from one encoding to another: UTF-8, UTF-16-BE or UTF-32-BE.
+
+    >>> print(tf.strings.unicode_transcode("é", "UTF-8", "UTF-16-BE").numpy())
+    b'\x00\xe9'
+    """
     into = _codec(one_of(output_encoding, WRITTEN, "output_encoding"))
     attrs = (*_reading(input_encoding, errors, replacement_char), bool(replace_control_characters), into)
     return emit(_transcode.op, (texts(input, _transcode),), attrs)

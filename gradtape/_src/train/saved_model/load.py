@@ -42,7 +42,11 @@ class LoadedObject(Tracked):
 
 @public
 def contains_saved_model(export_dir: Any) -> bool:
-    """Return whether a folder has a saved model that `tf.saved_model.load` may load."""
+    """Return whether a folder has a saved model that `tf.saved_model.load` may load.
+
+    >>> print(tf.saved_model.contains_saved_model("."))
+    False
+    """
     return os.path.isfile(os.path.join(os.fspath(export_dir), folders.FILE))
 
 
@@ -55,6 +59,12 @@ def load(export_dir: Any, tags: Any = None, options: Any = None) -> Any:
 
     OSError if there is no saved model, DataLossError if it is damaged, UnimplementedError for one of TensorFlow's, ValueError
     for other `tags` than "serve".
+
+    >>> module = tf.Module()
+    >>> module.double = tf.function(lambda x: 2.0 * x, input_signature=[tf.TensorSpec([None])])
+    >>> tf.saved_model.save(module, "doubling")
+    >>> print(tf.saved_model.load("doubling").double(tf.constant([1.0, 2.0])).numpy())
+    [2. 4.]
     """
     folder = os.fspath(export_dir)
     if not contains_saved_model(folder):

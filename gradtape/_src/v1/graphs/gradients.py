@@ -54,6 +54,10 @@ def gradients(
     In a graph, or in a `tf.function` of tensors of that function. `grad_ys` is what flows into each of `ys` (None: ones);
     `stop_gradients` are tensors that count as constants. `gate_gradients` and `aggregation_method` are accepted and
     change nothing. In eager code a RuntimeError: use `tf.GradientTape`.
+
+    >>> slope = tf.function(lambda x: tf.gradients(x**3, x)[0])
+    >>> print(slope(tf.constant(2.0)).numpy())
+    12.0
     """
     if not eager_record.recording():
         raise RuntimeError("tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.")
@@ -214,7 +218,13 @@ def _everywhere(source: Node) -> list[Node]:
 
 @public
 def hessians(ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method: Any = None, name: str = "hessians") -> list[Any]:
-    """Return the second derivatives of the sum of `ys` with respect to each of `xs`, of shape x.shape + x.shape."""
+    """Return the second derivatives of the sum of `ys` with respect to each of `xs`, of shape x.shape + x.shape.
+
+    >>> curvature = tf.function(lambda x: tf.hessians(tf.reduce_sum(x**3), x)[0])
+    >>> print(curvature(tf.constant([1.0, 2.0])).numpy())
+    [[ 6.  0.]
+     [ 0. 12.]]
+    """
     sources = _listed(xs)
     results = []
     for x, first in zip(sources, gradients(ys, sources), strict=True):

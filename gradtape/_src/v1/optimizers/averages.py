@@ -24,6 +24,13 @@ class ExponentialMovingAverage:
 
     With `num_updates` the decay is at most (1 + num_updates) / (10 + num_updates). A shadow begins with the variable's
     value; that of a tensor with zeros, and `zero_debias` divides by what is missing then.
+
+    >>> average, w = tf.train.ExponentialMovingAverage(0.5), tf.Variable(2.0)
+    >>> average.apply([w])
+    >>> _ = w.assign(4.0)
+    >>> average.apply([w])
+    >>> print(average.average(w).numpy())
+    3.0
     """
 
     @public
