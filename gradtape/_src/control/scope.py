@@ -459,7 +459,8 @@ def _run_at_once(body: Body, arguments: Sequence[Node]) -> list[Node]:
         inputs = (*arguments, *[v._tensor.node for v in body.variables], *body.captures, *drawn) if drawn else None
         check(body, arguments, inputs)
     while True:
-        held = [variable._tensor for variable in body.variables]
+        with engine.shared:  # what another thread's call gives to several variables is seen all at once
+            held = [variable._tensor for variable in body.variables]
         taken = [*arguments, *[tensor.node for tensor in held], *body.captures, *drawn]
         # most are arrays on the device: a call for each would cost more than what it does
         given = [v if (v := n.value) is not None and type(v) is not np.ndarray else argument(n) for n in taken]
