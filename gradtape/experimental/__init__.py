@@ -1,4 +1,4 @@
-"""The names of `tf.experimental`: DLPack, and the `Optional` of datasets."""
+"""The names of `tf.experimental`: DLPack, NumPy's functions, the `Optional` of datasets."""
 
 from gradtape._src.compat.names import missing as _missing
 from gradtape._src.core.dtypes import (
@@ -14,6 +14,6 @@ from gradtape._src.core.dtypes import (
     uint4 as uint4,
 )
 from gradtape._src.data.optional import Optional as Optional
-from gradtape.experimental import dlpack as dlpack
+from gradtape.experimental import dlpack as dlpack, numpy as numpy
 
 __getattr__ = _missing(__name__)

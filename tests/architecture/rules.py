@@ -52,7 +52,7 @@ OPS_LEVELS = {
     "linalg": 2, "sparse": 2, "debugging": 2,
     "random": 3,
     "nn": 4,
-    "signal": 5, "image": 5, "strings": 5,
+    "signal": 5, "image": 5, "strings": 5, "numpy": 5,
 }  # fmt: skip
 OPS_GROUND = 1
 

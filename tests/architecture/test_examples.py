@@ -38,11 +38,11 @@ def test_examples(count, tmp_path):
 
 
 def described():
-    """Return the public functions and classes of the snapshot, but those of `tf.compat`, each under one name."""
+    """Return the public functions and classes of the snapshot, each under one name, but those of `tf.compat` and NumPy's own."""
     found = {}
     for name in SNAPSHOT.read_text().split():
         value = functools.reduce(lambda owner, part: getattr(owner, part, None), name.split(".")[1:], tf)
-        if callable(value) and not name.startswith("gradtape.compat."):
+        if callable(value) and not name.startswith("gradtape.compat.") and getattr(value, "__module__", "") != "numpy":
             found.setdefault(id(value), (name, value))
     return found.values()
 

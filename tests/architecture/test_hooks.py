@@ -30,7 +30,7 @@ def test_only_listed_files_attach():
         for node in source.nodes
         if isinstance(node, ast.Call) and source.dotted(node.func) == "gradtape._src.core.hooks.attach"
     }
-    assert found == {file for files in hooks.METHODS.values() for file in files}
+    assert found == {file for table in (hooks.METHODS, hooks.ON_REQUEST) for files in table.values() for file in files}
 
 
 def test_a_method_that_is_not_listed_is_refused():

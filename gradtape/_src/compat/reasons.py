@@ -49,7 +49,6 @@ _TABLE = [
         "tpu distribute.TPUStrategy distribute.experimental.TPUStrategy distribute.cluster_resolver.TPUClusterResolver",
     ),
     ("Out of scope: what lies on several devices is one tensor or Variable.", "types.experimental.distributed.Mirrored dtensor"),
-    ("Out of scope: keras.ops has NumPy's functions, with NumPy's names.", "experimental.numpy"),
     (
         "Out of scope: structure is told by nests. Functions and datasets take a NamedTuple, a dict or a dataclass of tensors.",
         "experimental.*ExtensionType* experimental.StructuredTensor experimental.extension_type",

@@ -56,7 +56,6 @@ NAMES = {
     """,
     "experimental.dtensor": "DTensorCheckpoint DTensorDataset DVariable Layout Mesh",
     "experimental.extension_type": "",
-    "experimental.numpy": "",
     "experimental.tensorrt": "ConversionParams Converter",
     "feature_column": "",
     "graph_util": "",

@@ -220,9 +220,22 @@ METHODS: dict[str, dict[str, Sequence[str]]] = {
 }  # fmt: skip
 
 
+# The same for methods that stand in the place of others once a user asks for them.
+ON_REQUEST: dict[str, dict[str, Sequence[str]]] = {
+    "Tensor": {
+        "ops/numpy/behavior": [
+            *_OPERATORS, "__getitem__", "T", "astype", "clip", "data", "flatten", "max", "mean", "min", "ravel", "reshape",
+            "size", "tolist", "transpose",
+        ],
+    },
+    "Variable": {"ops/numpy/behavior": _OPERATORS},
+}  # fmt: skip
+
+
 def attach(kind: type, **methods: Any) -> None:
-    """Give a class of a lower floor methods of `METHODS`."""
-    listed = {name for names in METHODS[kind.__name__].values() for name in names}
+    """Give a class of a lower floor methods of `METHODS` or `ON_REQUEST`."""
+    tables = METHODS[kind.__name__], ON_REQUEST.get(kind.__name__, {})
+    listed = {name for table in tables for names in table.values() for name in names}
     if strange := methods.keys() - listed:
         raise TypeError(f"core/hooks.py does not list these of {kind.__name__}: {sorted(strange)}. Enter them in METHODS.")
     for name, method in methods.items():

@@ -60,6 +60,8 @@ def profile(profile: Profile) -> Any:
     >>> tf.figures.profile(tf.profiler.profile(tape, y, sources=x)).axes[0].get_xlabel()
     'FLOPs'
     """
+    if not isinstance(profile, Profile):
+        raise TypeError(f"`profile` is what tf.profiler.profile returns, received {profile!r}.")
     forward, backward = profile.forward.by_line, profile.backward.by_line
     flops = {line: [work.get(line, {}).get("flops", 0) for work in (forward, backward)] for line in {**forward, **backward}}
     shown = sorted(flops, key=lambda line: -sum(flops[line]))[:MOST]

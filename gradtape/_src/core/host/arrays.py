@@ -45,7 +45,7 @@ class Numbers:
     sinh, cosh, tanh, arcsinh, arccosh, arctanh = np.sinh, np.cosh, np.tanh, np.arcsinh, np.arccosh, np.arctanh
     floor, ceil, trunc, rint, round = np.floor, np.ceil, np.trunc, np.rint, np.round
     maximum, minimum, power = np.maximum, np.minimum, np.power
-    mod, remainder, floor_divide = np.mod, np.remainder, np.floor_divide
+    mod, remainder, floor_divide, gcd = np.mod, np.remainder, np.floor_divide, np.gcd
     arctan2, logaddexp, hypot, nextafter = np.arctan2, np.logaddexp, np.hypot, np.nextafter
     left_shift, right_shift, searchsorted = np.left_shift, np.right_shift, np.searchsorted
     isfinite, isinf, isnan, where = np.isfinite, np.isinf, np.isnan, np.where

@@ -1,0 +1,463 @@
+"""Arrays made of values, filled, spaced, and of diagonals."""
+
+import math
+
+import numpy as np
+
+from gradtape._src.core.convert import convert_to_tensor, is_tensor, tensor
+from gradtape._src.core.errors import public
+from gradtape._src.ops.array import creation
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import broadcast_to as _broadcast_to, ones as _ones, reshape, transpose, zeros as _zeros
+from gradtape._src.ops.linalg import diagonals
+from gradtape._src.ops.math import arithmetic, elementary
+from gradtape._src.ops.math.complex import real
+from gradtape._src.ops.numpy.dtypes import default_float, of_value, result_type
+
+
+def as_array(value, dtype=None):
+    """Return a value as a tensor of `dtype`, or of the dtype that NumPy gives it. A tensor keeps its own."""
+    if is_tensor(value):
+        x = tensor(value)
+        return x if dtype is None or x.dtype == dtype else cast(x, dtype)
+    dtype = of_value(value, dtype)
+    return cast(convert_to_tensor(value, dtype_hint=dtype), dtype)
+
+
+def promoted(*values):
+    """Return values as tensors of their common dtype."""
+    dtype = result_type(*values)
+    return [as_array(value, dtype) for value in values]
+
+
+def floating(value):
+    """Return a value as a tensor of floats or complex numbers; integers become the default float."""
+    x = as_array(value)
+    return x if x.dtype.is_floating or x.dtype.is_complex else cast(x, default_float())
+
+
+@public
+def array(val, dtype=None, copy=True, ndmin=0):
+    """Return a value as a tensor, with at least `ndmin` axes. Tensors do not change, so none is copied.
+
+    >>> tf.experimental.numpy.array([1, 2.5], ndmin=2).numpy()
+    array([[1. , 2.5]])
+    """
+    if ndmin > 32:
+        raise ValueError("ndmin bigger than allowable number of dimensions: 32.")
+    x = as_array(val, None if dtype is None else result_type(dtype))
+    return reshape(x, [1] * (ndmin - x.ndim) + list(x.shape)) if x.ndim < ndmin else x
+
+
+@public
+def asarray(a, dtype=None):
+    """Return a value as a tensor, of `dtype` if it is given.
+
+    >>> tf.experimental.numpy.asarray([1, 2]).dtype.name
+    'int64'
+    """
+    return as_array(a, None if dtype is None else result_type(dtype))
+
+
+@public
+def asanyarray(a, dtype=None):
+    """Return a value as a tensor, as `asarray`.
+
+    >>> tf.experimental.numpy.asanyarray(1.0).dtype.name
+    'float64'
+    """
+    return asarray(a, dtype)
+
+
+@public
+def ascontiguousarray(a, dtype=None):
+    """Return a value as a tensor with at least one axis.
+
+    >>> tf.experimental.numpy.ascontiguousarray(1.0).numpy()
+    array([1.])
+    """
+    return array(a, dtype, ndmin=1)
+
+
+@public
+def copy(a):
+    """Return a value as a tensor. Tensors do not change, so none is copied.
+
+    >>> tf.experimental.numpy.copy([1, 2]).numpy()
+    array([1, 2])
+    """
+    return as_array(a)
+
+
+@public
+def zeros(shape, dtype=float):
+    """Return zeros of a shape, float64 by default.
+
+    >>> tf.experimental.numpy.zeros([2]).numpy()
+    array([0., 0.])
+    """
+    return _zeros(shape, result_type(dtype) if dtype else default_float())
+
+
+@public
+def ones(shape, dtype=float):
+    """Return ones of a shape, float64 by default.
+
+    >>> tf.experimental.numpy.ones([2], int).numpy()
+    array([1, 1])
+    """
+    return _ones(shape, result_type(dtype) if dtype else default_float())
+
+
+@public
+def empty(shape, dtype=float):
+    """Return zeros of a shape: nothing is left undefined.
+
+    >>> tf.experimental.numpy.empty([2]).numpy()
+    array([0., 0.])
+    """
+    return zeros(shape, dtype)
+
+
+@public
+def zeros_like(a, dtype=None):
+    """Return zeros of the shape of `a`, of its dtype or `dtype`.
+
+    >>> tf.experimental.numpy.zeros_like([1.5, 2.5]).numpy()
+    array([0., 0.])
+    """
+    return creation.zeros_like(as_array(a, of_value(a, dtype)))
+
+
+@public
+def ones_like(a, dtype=None):
+    """Return ones of the shape of `a`, of its dtype or `dtype`.
+
+    >>> tf.experimental.numpy.ones_like([1.5, 2.5], int).numpy()
+    array([1, 1])
+    """
+    return creation.ones_like(as_array(a, of_value(a, dtype)))
+
+
+@public
+def empty_like(a, dtype=None):
+    """Return zeros of the shape of `a`: nothing is left undefined.
+
+    >>> tf.experimental.numpy.empty_like([1, 2]).numpy()
+    array([0, 0])
+    """
+    return zeros_like(a, dtype)
+
+
+@public
+def full(shape, fill_value, dtype=None):
+    """Return `fill_value`, broadcast to a shape.
+
+    >>> tf.experimental.numpy.full([2, 2], [1, 2]).numpy()
+    array([[1, 2],
+           [1, 2]])
+    """
+    return _broadcast_to(asarray(fill_value, dtype), _as_shape(shape))
+
+
+@public
+def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None):
+    """Return `fill_value` in the shape of `a`, of its dtype or `dtype`. `order`, `subok` and `shape` cannot be chosen.
+
+    >>> tf.experimental.numpy.full_like([1, 2], 7).numpy()
+    array([7, 7])
+    """
+    if order != "K":
+        raise ValueError("Non-standard orders are not supported.")
+    if not subok:
+        raise ValueError("subok being False is not supported.")
+    if shape:
+        raise ValueError("Overriding the shape is not supported.")
+    x = as_array(a)
+    return _broadcast_to(asarray(fill_value, dtype or x.dtype), x.shape)
+
+
+@public
+def broadcast_to(array, shape):
+    """Return an array broadcast to a shape.
+
+    >>> tf.experimental.numpy.broadcast_to([1, 2], [2, 2]).numpy()
+    array([[1, 2],
+           [1, 2]])
+    """
+    return full(shape, array)
+
+
+@public
+def broadcast_arrays(*args, **kwargs):
+    """Return arrays broadcast to their common shape, a list.
+
+    >>> [x.shape.as_list() for x in tf.experimental.numpy.broadcast_arrays([1, 2], [[1], [2]])]
+    [[2, 2], [2, 2]]
+    """
+    if kwargs.pop("subok", False):
+        raise ValueError("subok=True is not supported.")
+    if kwargs:
+        raise ValueError(f"Received unsupported arguments {list(kwargs)}; `subok` is the only one.")
+    arrays = [as_array(a) for a in args]
+    shape = np.broadcast_shapes(*[tuple(x.shape) for x in arrays])
+    return [_broadcast_to(x, shape) for x in arrays]
+
+
+def _as_shape(shape):
+    if is_tensor(shape):
+        return reshape(shape, [-1])
+    return [shape] if isinstance(shape, (int, np.integer)) else shape
+
+
+@public
+def arange(start, stop=None, step=1, dtype=None):
+    """Return the numbers from `start` to `stop`, which is left out, `step` apart. With one argument they begin at 0.
+
+    ValueError if `step` is 0.
+
+    >>> tf.experimental.numpy.arange(1, 7, 2).numpy()
+    array([1, 3, 5])
+    """
+    if not step:
+        raise ValueError("step must be non-zero.")
+    wanted = result_type(dtype) if dtype else result_type(start, step, *[] if stop is None else [stop])
+    low, high = (0, start) if stop is None else (start, stop)
+    if (step > 0 and low > high) or (step < 0 and low < high):
+        return _zeros([0], wanted)
+    return cast(creation.range_(low, high, step), wanted)
+
+
+@public
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=float, axis=0):
+    """Return `num` evenly spaced numbers from `start` to `stop`, along a new axis; without `stop` unless `endpoint`.
+
+    The dtype is that of `start` and `stop` as floats, as in NumPy 2. With `retstep` a pair of the numbers and their distance.
+
+    >>> tf.experimental.numpy.linspace(0.0, 1.0, 5).numpy()
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    """
+    if num < 0:
+        raise ValueError(f"Argument `num` (number of samples) must be a non-negative integer. Received: num={num}")
+    wanted = result_type(_bound(start), _bound(stop)) if dtype else None
+    low, high = asarray(start, wanted), asarray(stop, wanted)
+    intervals = num - 1 if endpoint else num
+    step = arithmetic.truediv(high - low, tensor(intervals, low.dtype)) if intervals > 0 else tensor(math.nan)
+    last = high if endpoint or num < 2 else cast(high, step.dtype) - step
+    result = creation.linspace(cast(low, last.dtype), last, num, axis=axis)
+    if wanted is not None:
+        result = cast(result, wanted)
+    return (result, step) if retstep else result
+
+
+def _bound(value):
+    """Return what decides the dtype of spaced numbers: a Python number as a float, or the dtype of an array as floats."""
+    return float(value) if isinstance(value, (int, float)) else floating(value).dtype
+
+
+@public
+def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
+    """Return `base` to the powers of evenly spaced numbers from `start` to `stop`.
+
+    >>> tf.experimental.numpy.logspace(0.0, 2.0, 3).numpy()
+    array([  1.,  10., 100.])
+    """
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    return elementary.pow(tensor(base, exponents.dtype), exponents)
+
+
+@public
+def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
+    """Return `num` numbers from `start` to `stop`, each the same multiple of the one before.
+
+    >>> tf.experimental.numpy.geomspace(1.0, 8.0, 4).numpy().round(6)
+    array([1., 2., 4., 8.])
+    """
+    wanted = result_type(dtype) if dtype else result_type(start, stop, float(num), default_float())
+    computed = result_type(wanted, np.float32)
+    low, high = as_array(start, computed), as_array(stop, computed)
+    signs = [1 - arithmetic.sign(real(x)) for x in (low, high)]
+    flip = cast(1 - arithmetic.floordiv(signs[0] * signs[1], tensor(2, signs[0].dtype)), computed)
+    tenth = 1.0 / math.log(10.0)
+    exponents = linspace(elementary.log(flip * low) * tenth, elementary.log(flip * high) * tenth, num, endpoint)
+    result = flip * elementary.pow(tensor(10.0, exponents.dtype), exponents)
+    if axis:
+        order = list(range(1, result.ndim))
+        order.insert(axis % result.ndim, 0)
+        result = transpose(result, order)
+    return cast(result, wanted)
+
+
+@public
+def eye(N, M=None, k=0, dtype=float):
+    """Return an N × M matrix with ones on the diagonal `k`, above the main one if positive.
+
+    >>> tf.experimental.numpy.eye(2, 3, 1).numpy()
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
+    """
+    rows, columns = int(N), int(M or N)
+    ones = np.eye(rows, columns, int(k), dtype=bool)
+    return cast(ones, result_type(dtype) if dtype else default_float())
+
+
+@public
+def identity(n, dtype=float):
+    """Return the identity matrix of n rows.
+
+    >>> tf.experimental.numpy.identity(2).numpy()
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    return eye(n, n, dtype=dtype)
+
+
+def _lower(rows, columns, k):
+    return np.arange(rows)[:, None] + k >= np.arange(columns)
+
+
+@public
+def tri(N, M=None, k=0, dtype=None):
+    """Return an N × M matrix with ones at and below the diagonal `k`.
+
+    >>> tf.experimental.numpy.tri(2, 3, 1, int).numpy()
+    array([[1, 1, 0],
+           [1, 1, 1]])
+    """
+    return cast(_lower(N, N if M is None else M, k), result_type(dtype) if dtype else default_float())
+
+
+@public
+def tril(m, k=0):
+    """Return the elements at and below the diagonal `k`, zeros above it.
+
+    >>> tf.experimental.numpy.tril([[1, 2], [3, 4]]).numpy()
+    array([[1, 0],
+           [3, 4]])
+    """
+    return _masked(m, lambda rows, columns: _lower(rows, columns, k), "tril")
+
+
+@public
+def triu(m, k=0):
+    """Return the elements at and above the diagonal `k`, zeros below it.
+
+    >>> tf.experimental.numpy.triu([[1, 2], [3, 4]]).numpy()
+    array([[1, 2],
+           [0, 4]])
+    """
+    return _masked(m, lambda rows, columns: ~_lower(rows, columns, k - 1), "triu")
+
+
+def _masked(m, mask, name):
+    x = as_array(m)
+    if x.ndim < 2:
+        raise ValueError(f"Argument to {name} must have rank at least 2, received shape {x.shape}.")
+    return where(mask(*x.shape[-2:]), x, creation.zeros_like(x))
+
+
+@public
+def diag(v, k=0):
+    """Return a matrix with the vector `v` on its diagonal `k`, or the diagonal `k` of the matrix `v`.
+
+    >>> tf.experimental.numpy.diag([1, 2]).numpy()
+    array([[1, 0],
+           [0, 2]])
+    """
+    x = as_array(v)
+    if x.ndim == 1:
+        return diagonals.diag(x, k=k) if x.shape[0] else _zeros([abs(k), abs(k)], x.dtype)
+    if x.ndim == 2:
+        return diagonal(x, k)
+    raise ValueError(f"diag takes one or two axes, received shape {x.shape}.")
+
+
+@public
+def diagonal(a, offset=0, axis1=0, axis2=1):
+    """Return the diagonal `offset` of the matrices that lie in two axes of `a`, along the last axis.
+
+    >>> tf.experimental.numpy.diagonal([[1, 2], [3, 4]]).numpy()
+    array([1, 4])
+    """
+    x = as_array(a)
+    first, second = axis1 % x.ndim, axis2 % x.ndim
+    x = transpose(x, [axis for axis in range(x.ndim) if axis not in (first, second)] + [first, second])
+    if not -x.shape[-2] < offset < x.shape[-1]:
+        return _zeros([*x.shape[:-2], 0], x.dtype)
+    return diagonals.diag_part(x, k=offset)
+
+
+@public
+def diagflat(v, k=0):
+    """Return a matrix with the elements of `v`, flattened, on its diagonal `k`.
+
+    >>> tf.experimental.numpy.diagflat([[1], [2]]).numpy()
+    array([[1, 0],
+           [0, 2]])
+    """
+    return diag(reshape(as_array(v), [-1]), k)
+
+
+@public
+def diag_indices(n, ndim=2):
+    """Return the indices of the diagonal of an array of `ndim` axes of length `n`, a tuple.
+
+    >>> [x.numpy().tolist() for x in tf.experimental.numpy.diag_indices(2)]
+    [[0, 1], [0, 1]]
+    """
+    for name, value in (("n", n), ("ndim", ndim)):
+        if value < 0:
+            raise ValueError(f"{name} argument to diag_indices must be nonnegative, got {value}")
+    return (creation.range_(n),) * ndim
+
+
+@public
+def meshgrid(*xi, **kwargs):
+    """Return the coordinates of a grid over vectors, a list; `indexing` is "xy" or "ij".
+
+    >>> [x.numpy().tolist() for x in tf.experimental.numpy.meshgrid([1, 2], [3, 4])]
+    [[[1, 2], [1, 2]], [[3, 3], [4, 4]]]
+    """
+    if kwargs.get("sparse", False):
+        raise ValueError("Function `meshgrid` does not support returning sparse arrays. Received: sparse=True")
+    if not kwargs.get("copy", True):
+        raise ValueError("Function `meshgrid` only supports copy=True. Received: copy=False")
+    return creation.meshgrid(*[as_array(x) for x in xi], indexing=kwargs.get("indexing", "xy"))
+
+
+@public
+def vander(x, N=None, increasing=False):
+    """Return the powers of a vector as columns, the highest first unless `increasing`: a Vandermonde matrix.
+
+    >>> tf.experimental.numpy.vander([2, 3], 3).numpy()
+    array([[4, 2, 1],
+           [9, 3, 1]])
+    """
+    x = as_array(x)
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array")
+    count = x.shape[0] if N is None else N
+    if count < 0:
+        raise ValueError("N must be nonnegative")
+    exponents = np.arange(count) if increasing else np.arange(count)[::-1]
+    return elementary.pow(reshape(x, [-1, 1]), cast(exponents, x.dtype))
+
+
+@public
+def ix_(*args):
+    """Return vectors of indices as arrays that broadcast to their grid; a mask stands for the indices of its True.
+
+    >>> [x.shape.as_list() for x in tf.experimental.numpy.ix_([0, 1], [0, 2, 3])]
+    [[2, 1], [1, 3]]
+    """
+    found = []
+    for number, given in enumerate(args):
+        x = as_array(given)
+        if x.ndim != 1:
+            raise ValueError(f"Arguments must be 1-d, got arg {number} of rank {x.ndim}")
+        if not (x.dtype.is_integer or x.dtype.is_bool):
+            raise ValueError(f"Only integer and bool dtypes are supported, got {x.dtype!r}")
+        x = where(x) if x.dtype.is_bool else x
+        found.append(reshape(x, [-1 if axis == number else 1 for axis in range(len(args))]))
+    return found

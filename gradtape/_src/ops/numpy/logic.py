@@ -1,0 +1,152 @@
+"""Comparisons and logic, in the common dtype by NumPy's rules."""
+
+from gradtape._src.core.errors import public
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.math import arithmetic, compare
+from gradtape._src.ops.math.reduction import reduce_all
+from gradtape._src.ops.numpy.arrays import as_array, promoted
+
+
+def _ordered(function, x1, x2):
+    x1, x2 = promoted(x1, x2)
+    return function(cast(x1, "int32"), cast(x2, "int32")) if x1.dtype.is_bool else function(x1, x2)
+
+
+def _bools(*values):
+    return [cast(as_array(value), "bool") for value in values]
+
+
+@public
+def equal(x1, x2):
+    """Return whether two elements are equal.
+
+    >>> tf.experimental.numpy.equal([1, 2], 2.0).numpy()
+    array([False,  True])
+    """
+    return compare.equal(*promoted(x1, x2))
+
+
+@public
+def not_equal(x1, x2):
+    """Return whether two elements differ.
+
+    >>> tf.experimental.numpy.not_equal([1, 2], 2.0).numpy()
+    array([ True, False])
+    """
+    return compare.not_equal(*promoted(x1, x2))
+
+
+@public
+def greater(x1, x2):
+    """Return whether the first element is larger; False counts as 0, True as 1.
+
+    >>> tf.experimental.numpy.greater([1, 3], 2.0).numpy()
+    array([False,  True])
+    """
+    return _ordered(compare.greater, x1, x2)
+
+
+@public
+def greater_equal(x1, x2):
+    """Return whether the first element is not smaller; False counts as 0, True as 1.
+
+    >>> tf.experimental.numpy.greater_equal([1, 3], 3).numpy()
+    array([False,  True])
+    """
+    return _ordered(compare.greater_equal, x1, x2)
+
+
+@public
+def less(x1, x2):
+    """Return whether the first element is smaller; False counts as 0, True as 1.
+
+    >>> tf.experimental.numpy.less([1, 3], 2.0).numpy()
+    array([ True, False])
+    """
+    return _ordered(compare.less, x1, x2)
+
+
+@public
+def less_equal(x1, x2):
+    """Return whether the first element is not larger; False counts as 0, True as 1.
+
+    >>> tf.experimental.numpy.less_equal([1, 3], 1).numpy()
+    array([ True, False])
+    """
+    return _ordered(compare.less_equal, x1, x2)
+
+
+@public
+def logical_and(x1, x2):
+    """Return whether both elements are true, that is not 0.
+
+    >>> tf.experimental.numpy.logical_and([0, 2], True).numpy()
+    array([False,  True])
+    """
+    return compare.logical_and(*_bools(x1, x2))
+
+
+@public
+def logical_or(x1, x2):
+    """Return whether one of two elements is true, that is not 0.
+
+    >>> tf.experimental.numpy.logical_or([0, 2], False).numpy()
+    array([False,  True])
+    """
+    return compare.logical_or(*_bools(x1, x2))
+
+
+@public
+def logical_xor(x1, x2):
+    """Return whether just one of two elements is true, that is not 0.
+
+    >>> tf.experimental.numpy.logical_xor([0, 2], True).numpy()
+    array([ True, False])
+    """
+    return compare.logical_xor(*_bools(x1, x2))
+
+
+@public
+def logical_not(x):
+    """Return whether an element is 0 or False.
+
+    >>> tf.experimental.numpy.logical_not([0, 2]).numpy()
+    array([ True, False])
+    """
+    return compare.logical_not(*_bools(x))
+
+
+@public
+def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Return whether |a - b| ≤ atol + rtol · |b|, element by element. Exact dtypes must be equal.
+
+    >>> tf.experimental.numpy.isclose([1.0, 2.0], [1.0, 2.1]).numpy()
+    array([ True, False])
+    """
+    a, b = promoted(a, b)
+    if not (a.dtype.is_floating or a.dtype.is_complex):
+        return compare.equal(a, b)
+    tolerance = atol + rtol * arithmetic.abs(b)
+    close = arithmetic.abs(a - b) <= tolerance
+    return compare.logical_or(close, compare.logical_and(compare.is_nan(a), compare.is_nan(b))) if equal_nan else close
+
+
+@public
+def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Return whether all elements are close, as `isclose`: a bool tensor.
+
+    >>> tf.experimental.numpy.allclose([1.0, 2.0], [1.0, 2.1]).numpy()
+    np.False_
+    """
+    return reduce_all(isclose(a, b, rtol, atol, equal_nan))
+
+
+@public
+def array_equal(a1, a2):
+    """Return whether two arrays have one shape and equal elements, a bool tensor.
+
+    >>> tf.experimental.numpy.array_equal([1, 2], [1, 2]).numpy()
+    np.True_
+    """
+    x1, x2 = promoted(a1, a2)
+    return reduce_all(compare.equal(x1, x2)) if x1.shape == x2.shape else cast(False, "bool")

@@ -1,0 +1,330 @@
+"""Arithmetic of two arrays, element by element, in their common dtype by NumPy's rules."""
+
+import math
+
+from gradtape._src.core.arrays import jnp
+from gradtape._src.core.define import not_differentiable, op
+from gradtape._src.core.errors import public
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import ones_like, zeros_like
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import reshape, zeros
+from gradtape._src.ops.math import arithmetic, compare, elementary
+from gradtape._src.ops.math.clip import clip_by_value
+from gradtape._src.ops.numpy.arrays import as_array, floating, promoted
+from gradtape._src.ops.numpy.dtypes import default_float
+from gradtape._src.ops.numpy.elements import abs, exp, exp2, isnan, log1p, sqrt, square
+from gradtape._src.ops.shapes import INTEGER, broadcast, only
+
+
+def _numbers(x1, x2, dtype="int8"):
+    """Return two arrays of their common dtype; bools become `dtype`."""
+    x1, x2 = promoted(x1, x2)
+    return (cast(x1, dtype), cast(x2, dtype)) if x1.dtype.is_bool else (x1, x2)
+
+
+def _or_logic(on_numbers, on_bools, x1, x2):
+    x1, x2 = promoted(x1, x2)
+    return (on_bools if x1.dtype.is_bool else on_numbers)(x1, x2)
+
+
+@public
+def add(x1, x2):
+    """Return the sum of two arrays; of bools whether one of them is True.
+
+    >>> tf.experimental.numpy.add([1, 2], 0.5).numpy()
+    array([1.5, 2.5])
+    """
+    return _or_logic(arithmetic.add, compare.logical_or, x1, x2)
+
+
+@public
+def subtract(x1, x2):
+    """Return the difference of two arrays.
+
+    >>> tf.experimental.numpy.subtract([1, 2], 0.5).numpy()
+    array([0.5, 1.5])
+    """
+    return arithmetic.subtract(*promoted(x1, x2))
+
+
+@public
+def multiply(x1, x2):
+    """Return the product of two arrays, element by element; of bools whether both are True.
+
+    >>> tf.experimental.numpy.multiply([1, 2], 0.5).numpy()
+    array([0.5, 1. ])
+    """
+    return _or_logic(arithmetic.multiply, compare.logical_and, x1, x2)
+
+
+@public
+def true_divide(x1, x2):
+    """Return the quotient of two arrays, a float.
+
+    >>> tf.experimental.numpy.true_divide([1, 2], 2).numpy()
+    array([0.5, 1. ])
+    """
+    return arithmetic.truediv(*_numbers(x1, x2, default_float()))
+
+
+@public
+def divide(x1, x2):
+    """Return the quotient of two arrays, as `true_divide`.
+
+    >>> tf.experimental.numpy.divide([1, 2], 2).numpy()
+    array([0.5, 1. ])
+    """
+    return true_divide(x1, x2)
+
+
+@public
+def floor_divide(x1, x2):
+    """Return the largest whole number not above the quotient of two arrays.
+
+    >>> tf.experimental.numpy.floor_divide([7, -7], 2).numpy()
+    array([ 3, -4])
+    """
+    return arithmetic.floordiv(*_numbers(x1, x2))
+
+
+@public
+def mod(x1, x2):
+    """Return the remainder of a division, with the sign of the divisor.
+
+    >>> tf.experimental.numpy.mod([7, -7], 3).numpy()
+    array([1, 2])
+    """
+    return arithmetic.floormod(*_numbers(x1, x2))
+
+
+@public
+def remainder(x1, x2):
+    """Return the remainder of a division, as `mod`.
+
+    >>> tf.experimental.numpy.remainder([7, -7], 3).numpy()
+    array([1, 2])
+    """
+    return mod(x1, x2)
+
+
+@public
+def divmod(x1, x2):
+    """Return the floored quotient and the remainder of a division, a pair.
+
+    >>> [x.numpy().tolist() for x in tf.experimental.numpy.divmod([7, -7], 3)]
+    [[2, -3], [1, 2]]
+    """
+    return floor_divide(x1, x2), mod(x1, x2)
+
+
+@public
+def power(x1, x2):
+    """Return `x1` to the power `x2`.
+
+    >>> tf.experimental.numpy.power([2, 3], 2).numpy()
+    array([4, 9])
+    """
+    return elementary.pow(*promoted(x1, x2))
+
+
+@public
+def float_power(x1, x2):
+    """Return `x1` to the power `x2`, as `power`.
+
+    >>> tf.experimental.numpy.float_power([2.0, 3.0], 2).numpy()
+    array([4., 9.])
+    """
+    return power(x1, x2)
+
+
+@public
+def maximum(x1, x2):
+    """Return the larger of two elements; of bools whether one of them is True.
+
+    >>> tf.experimental.numpy.maximum([1, 5], 3).numpy()
+    array([3, 5])
+    """
+    return _or_logic(arithmetic.maximum, compare.logical_or, x1, x2)
+
+
+@public
+def minimum(x1, x2):
+    """Return the smaller of two elements; of bools whether both are True.
+
+    >>> tf.experimental.numpy.minimum([1, 5], 3).numpy()
+    array([1, 3])
+    """
+    return _or_logic(arithmetic.minimum, compare.logical_and, x1, x2)
+
+
+@public
+def clip(a, a_min, a_max):
+    """Return each element, or the bound that it exceeds. One of the bounds may be None; ValueError if both are.
+
+    >>> tf.experimental.numpy.clip([1, 5, 9], 2, 7).numpy()
+    array([2, 5, 7])
+    """
+    if a_min is None and a_max is None:
+        raise ValueError("Not more than one of `a_min` and `a_max` may be `None`.")
+    if a_min is None:
+        return minimum(a, a_max)
+    if a_max is None:
+        return maximum(a, a_min)
+    return clip_by_value(*promoted(a, a_min, a_max))
+
+
+@public
+def arctan2(x1, x2):
+    """Return the angle of the point with the coordinates `x2` and `x1`, in radians.
+
+    >>> tf.experimental.numpy.arctan2([1.0, -1.0], 0.0).numpy().round(6)
+    array([ 1.570796, -1.570796])
+    """
+    return elementary.atan2(*promoted(x1, x2))
+
+
+@public
+def hypot(x1, x2):
+    """Return the length of the hypotenuse over the sides `x1` and `x2`.
+
+    >>> tf.experimental.numpy.hypot([3.0, 5.0], [4.0, 12.0]).numpy()
+    array([ 5., 13.])
+    """
+    return sqrt(add(square(x1), square(x2)))
+
+
+@public
+def nextafter(x1, x2):
+    """Return the next float after `x1` in the direction of `x2`.
+
+    >>> tf.experimental.numpy.nextafter(tf.constant(1.0), tf.constant(2.0)).numpy() > 1.0
+    np.True_
+    """
+    return arithmetic.nextafter(*promoted(x1, x2))
+
+
+@public
+def heaviside(x1, x2):
+    """Return 0 below 0, 1 above it and `x2` at 0, a float.
+
+    >>> tf.experimental.numpy.heaviside([-1.0, 0.0, 2.0], 0.5).numpy()
+    array([0. , 0.5, 1. ])
+    """
+    x1, x2 = promoted(x1, x2)
+    return floating(where(x1 < 0, zeros_like(x2), where(x1 > 0, ones_like(x2), x2)))
+
+
+@public
+def logaddexp(x1, x2):
+    """Return log(exp(x1) + exp(x2)), also where the exponentials overflow.
+
+    >>> tf.experimental.numpy.logaddexp([0.0, 1000.0], 1000.0).numpy().round(6)
+    array([1000.      , 1000.693147])
+    """
+    return _of_exponentials(x1, x2, exp, 1.0)
+
+
+@public
+def logaddexp2(x1, x2):
+    """Return log2(2**x1 + 2**x2), also where the powers overflow.
+
+    >>> tf.experimental.numpy.logaddexp2([0.0, 2.0], 2.0).numpy().round(6)
+    array([2.321928, 3.      ])
+    """
+    return _of_exponentials(x1, x2, exp2, 1.0 / math.log(2.0))
+
+
+def _of_exponentials(x1, x2, exponential, scale):
+    x1, x2 = map(floating, promoted(x1, x2))
+    difference = x1 - x2  # NaN for two infinities of one sign
+    return where(isnan(difference), x1 + x2, maximum(x1, x2) + log1p(exponential(-abs(difference))) * scale)
+
+
+@public
+def polyval(p, x):
+    """Return the polynomial with the coefficients `p`, that of the highest power first, at `x`.
+
+    >>> tf.experimental.numpy.polyval([1, 0, 2], 3).numpy()
+    np.int64(11)
+    """
+    p, x = promoted(p, x)
+    value = zeros(x.shape, x.dtype)
+    for i in range(reshape(p, [-1]).shape[0]):
+        value = value * x + reshape(p, [-1])[i]
+    return value
+
+
+@op("Gcd", infer=only(INTEGER, broadcast), broadcasting=True)
+def _gcd(x, y):
+    return jnp.gcd(x, y)
+
+
+not_differentiable(_gcd, because="its inputs are integers")
+
+
+@public
+def gcd(x1, x2):
+    """Return the greatest common divisor of two integers; ValueError for other dtypes.
+
+    >>> tf.experimental.numpy.gcd([12, 0], 18).numpy()
+    array([ 6, 18])
+    """
+    x1, x2 = promoted(x1, x2)
+    if not x1.dtype.is_integer:
+        raise ValueError("Arguments to gcd must be integers.")
+    return _gcd(x1, x2)
+
+
+@public
+def lcm(x1, x2):
+    """Return the least common multiple of two integers; ValueError for other dtypes.
+
+    >>> tf.experimental.numpy.lcm([4, 0], 6).numpy()
+    array([12,  0])
+    """
+    x1, x2 = promoted(x1, x2)
+    divisor = gcd(x1, x2)
+    parts = arithmetic.floordiv(x2, arithmetic.maximum(divisor, ones_like(divisor)))
+    return abs(x1 * parts)
+
+
+@public
+def bitwise_and(x1, x2):
+    """Return the bits that both integers have; of bools whether both are True.
+
+    >>> tf.experimental.numpy.bitwise_and([6, 5], 3).numpy()
+    array([2, 1])
+    """
+    return _or_logic(compare.bitwise_and, compare.logical_and, x1, x2)
+
+
+@public
+def bitwise_or(x1, x2):
+    """Return the bits that one of two integers has; of bools whether one is True.
+
+    >>> tf.experimental.numpy.bitwise_or([6, 5], 3).numpy()
+    array([7, 7])
+    """
+    return _or_logic(compare.bitwise_or, compare.logical_or, x1, x2)
+
+
+@public
+def bitwise_xor(x1, x2):
+    """Return the bits that just one of two integers has; of bools whether just one is True.
+
+    >>> tf.experimental.numpy.bitwise_xor([6, 5], 3).numpy()
+    array([5, 6])
+    """
+    return _or_logic(compare.bitwise_xor, compare.logical_xor, x1, x2)
+
+
+@public
+def bitwise_not(x):
+    """Return each integer with all bits turned; each bool turned.
+
+    >>> tf.experimental.numpy.bitwise_not([0, 5]).numpy()
+    array([-1, -6])
+    """
+    x = as_array(x)
+    return (compare.logical_not if x.dtype.is_bool else compare.invert)(x)

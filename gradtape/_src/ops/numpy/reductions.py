@@ -1,0 +1,298 @@
+"""Sums, means and extrema over axes, and running sums, with NumPy's dtypes."""
+
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import public
+from gradtape._src.ops.array import sort
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import ones_like, zeros_like
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import broadcast_to, reshape
+from gradtape._src.ops.linalg.matmul import tensordot
+from gradtape._src.ops.math import compare, cumulative, reduction
+from gradtape._src.ops.numpy.arrays import as_array, asarray, floating
+from gradtape._src.ops.numpy.dtypes import default_float, result_type
+from gradtape._src.ops.numpy.elements import isnan
+
+
+def _wide(x):
+    """Return integers of fewer than 64 bits, and bools, with 64 bits, in which NumPy adds."""
+    if x.dtype.is_bool or (x.dtype.is_integer and x.dtype.size < 8):
+        return cast(x, "uint64" if x.dtype.is_unsigned else "int64")
+    return x
+
+
+def _total(function, on_bools, a, axis, dtype, keepdims):
+    if dtype is None:
+        return function(_wide(as_array(a)), axis, bool(keepdims))
+    x = asarray(a, dtype)
+    return (on_bools if x.dtype.is_bool else function)(x, axis, bool(keepdims))
+
+
+def _extremum(function, on_bools, a, axis, out, keepdims):
+    _no_out(out)
+    x = as_array(a)
+    return (on_bools if x.dtype.is_bool else function)(x, axis, bool(keepdims))
+
+
+def _no_out(out):
+    if out is not None:
+        raise ValueError("Setting out is not supported.")
+
+
+@public
+def sum(a, axis=None, dtype=None, keepdims=None):
+    """Return the sum over axes, by default all. Small integers and bools are added as int64.
+
+    >>> tf.experimental.numpy.sum([[1, 2], [3, 4]], axis=0).numpy()
+    array([4, 6])
+    """
+    return _total(reduction.reduce_sum, reduction.reduce_any, a, axis, dtype, keepdims)
+
+
+@public
+def prod(a, axis=None, dtype=None, keepdims=None):
+    """Return the product over axes, by default all. Small integers and bools are multiplied as int64.
+
+    >>> tf.experimental.numpy.prod([[1, 2], [3, 4]], axis=0).numpy()
+    array([3, 8])
+    """
+    return _total(reduction.reduce_prod, reduction.reduce_all, a, axis, dtype, keepdims)
+
+
+@public
+def mean(a, axis=None, dtype=None, out=None, keepdims=None):
+    """Return the mean over axes, by default all; of integers a float.
+
+    >>> tf.experimental.numpy.mean([[1, 2], [3, 5]], axis=0).numpy()
+    array([2. , 3.5])
+    """
+    _no_out(out)
+    return reduction.reduce_mean(floating(a) if dtype is None else asarray(a, dtype), axis, bool(keepdims))
+
+
+@public
+def amax(a, axis=None, out=None, keepdims=None):
+    """Return the largest element over axes, by default all.
+
+    >>> tf.experimental.numpy.amax([[1, 2], [3, 0]], axis=0).numpy()
+    array([3, 2])
+    """
+    return _extremum(reduction.reduce_max, reduction.reduce_any, a, axis, out, keepdims)
+
+
+@public
+def amin(a, axis=None, out=None, keepdims=None):
+    """Return the smallest element over axes, by default all.
+
+    >>> tf.experimental.numpy.amin([[1, 2], [3, 0]], axis=0).numpy()
+    array([1, 0])
+    """
+    return _extremum(reduction.reduce_min, reduction.reduce_all, a, axis, out, keepdims)
+
+
+@public
+def max(a, axis=None, keepdims=None):
+    """Return the largest element over axes, as `amax`.
+
+    >>> tf.experimental.numpy.max([[1, 2], [3, 0]]).numpy()
+    np.int64(3)
+    """
+    return amax(a, axis, keepdims=keepdims)
+
+
+@public
+def min(a, axis=None, keepdims=None):
+    """Return the smallest element over axes, as `amin`.
+
+    >>> tf.experimental.numpy.min([[1, 2], [3, 0]]).numpy()
+    np.int64(0)
+    """
+    return amin(a, axis, keepdims=keepdims)
+
+
+@public
+def ptp(a, axis=None, keepdims=None):
+    """Return the difference between the largest and the smallest element over axes.
+
+    >>> tf.experimental.numpy.ptp([[1, 2], [5, 0]], axis=0).numpy()
+    array([4, 2])
+    """
+    return amax(a, axis, keepdims=keepdims) - amin(a, axis, keepdims=keepdims)
+
+
+@public
+def all(a, axis=None, keepdims=None):
+    """Return whether all elements over axes are true, that is not 0.
+
+    >>> tf.experimental.numpy.all([[1, 0], [1, 1]], axis=0).numpy()
+    array([ True, False])
+    """
+    return reduction.reduce_all(asarray(a, bool), axis, bool(keepdims))
+
+
+@public
+def any(a, axis=None, keepdims=None):
+    """Return whether one of the elements over axes is true, that is not 0.
+
+    >>> tf.experimental.numpy.any([[1, 0], [1, 0]], axis=0).numpy()
+    array([ True, False])
+    """
+    return reduction.reduce_any(asarray(a, bool), axis, bool(keepdims))
+
+
+@public
+def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=None):
+    """Return the variance over axes: the sum of squared distances from the mean, divided by the number of elements less `ddof`.
+
+    >>> tf.experimental.numpy.var([1.0, 2.0, 6.0], ddof=1).numpy()
+    np.float64(7.0)
+    """
+    _no_out(out)
+    x = floating(a) if dtype is None else asarray(a, result_type(a, dtype))
+    found = reduction.reduce_variance(x, axis, bool(keepdims))
+    if ddof:
+        count = x.shape.num_elements() // found.shape.num_elements()
+        found = found * tensor(count / (count - ddof), found.dtype) if count != ddof else found / tensor(0, found.dtype)
+    return found if dtype is None else cast(found, result_type(dtype))
+
+
+@public
+def std(a, axis=None, keepdims=None):
+    """Return the standard deviation over axes, the root of the variance.
+
+    >>> tf.experimental.numpy.std([1.0, 3.0]).numpy()
+    np.float64(1.0)
+    """
+    return reduction.reduce_std(floating(a), axis, bool(keepdims))
+
+
+def _without_nan(a, filling):
+    x = as_array(a)
+    return where(isnan(x), filling(x), x)
+
+
+@public
+def nansum(a, axis=None, dtype=None, keepdims=False):
+    """Return the sum over axes of what is not NaN.
+
+    >>> tf.experimental.numpy.nansum([1.0, np.nan, 2.0]).numpy()
+    np.float64(3.0)
+    """
+    return sum(_without_nan(a, zeros_like), axis, dtype, keepdims)
+
+
+@public
+def nanprod(a, axis=None, dtype=None, keepdims=False):
+    """Return the product over axes of what is not NaN.
+
+    >>> tf.experimental.numpy.nanprod([3.0, np.nan, 2.0]).numpy()
+    np.float64(6.0)
+    """
+    return prod(_without_nan(a, ones_like), axis, dtype, keepdims)
+
+
+@public
+def nanmean(a, axis=None, dtype=None, keepdims=None):
+    """Return the mean over axes of what is not NaN.
+
+    >>> tf.experimental.numpy.nanmean([1.0, np.nan, 2.0]).numpy()
+    np.float64(1.5)
+    """
+    x = as_array(a)
+    if x.dtype.is_integer or x.dtype.is_bool:
+        return mean(x, axis, dtype, keepdims=keepdims)
+    kept = compare.logical_not(isnan(x))
+    return nansum(x, axis, dtype, bool(keepdims)) / sum(kept, axis, dtype or x.dtype, keepdims)
+
+
+@public
+def average(a, axis=None, weights=None, returned=False):
+    """Return the mean over an axis, weighted; with `returned` a pair of it and the sum of the weights.
+
+    `weights` has the shape of `a`, or is a vector along `axis`. ValueError if `axis` is neither an int nor None.
+
+    >>> tf.experimental.numpy.average([1.0, 2.0], weights=[3.0, 1.0]).numpy()
+    np.float64(1.25)
+    """
+    if axis is not None and not isinstance(axis, int):
+        raise ValueError(f"Argument `axis` must be an integer. Received axis={axis} (of type {type(axis)})")
+    x = as_array(a)
+    exact = not (x.dtype.is_floating or x.dtype.is_complex)
+    if weights is None:
+        x = floating(x)
+        found = reduction.reduce_mean(x, axis)
+        total = cast(x.shape.num_elements() if axis is None else x.shape[axis], x.dtype)
+    else:
+        dtype = result_type(x.dtype, weights, *[default_float()] if exact else [])
+        x, w = as_array(x, dtype), as_array(weights, dtype)
+        if axis is None or x.ndim == w.ndim:
+            if x.shape != w.shape:
+                raise ValueError(f"`weights` must have the shape {x.shape} of `a`, received {w.shape}. A vector needs an axis.")
+            total = reduction.reduce_sum(w, axis)
+            found = reduction.reduce_sum(x * w, axis) / total
+        else:
+            total = reduction.reduce_sum(w)
+            found = tensordot(x, w, [[axis], [0]]) / total
+    return (found, broadcast_to(total, found.shape)) if returned else found
+
+
+@public
+def count_nonzero(a, axis=None):
+    """Return the number of elements over axes that are not 0, int64.
+
+    >>> tf.experimental.numpy.count_nonzero([[1, 0], [1, 2]]).numpy()
+    np.int64(3)
+    """
+    return reduction.count_nonzero(as_array(a), axis)
+
+
+def _running(function, a, axis, dtype):
+    x = as_array(a) if dtype is None else asarray(a, dtype)
+    x = _wide(x) if dtype is None and x.dtype.is_integer else x
+    return function(reshape(x, [-1]), 0) if axis is None else function(x, axis)
+
+
+@public
+def cumsum(a, axis=None, dtype=None):
+    """Return the running sums along an axis; without one, of the flattened array.
+
+    >>> tf.experimental.numpy.cumsum([[1, 2], [3, 4]], axis=0).numpy()
+    array([[1, 2],
+           [4, 6]])
+    """
+    return _running(cumulative.cumsum, a, axis, dtype)
+
+
+@public
+def cumprod(a, axis=None, dtype=None):
+    """Return the running products along an axis; without one, of the flattened array.
+
+    >>> tf.experimental.numpy.cumprod([1, 2, 3]).numpy()
+    array([1, 2, 6])
+    """
+    return _running(cumulative.cumprod, a, axis, dtype)
+
+
+@public
+def argmax(a, axis=None):
+    """Return the index of the largest element along an axis; without one, in the flattened array. int64.
+
+    >>> tf.experimental.numpy.argmax([[1, 9], [3, 4]], axis=1).numpy()
+    array([1, 1])
+    """
+    return _place(sort.argmax, a, axis)
+
+
+@public
+def argmin(a, axis=None):
+    """Return the index of the smallest element along an axis; without one, in the flattened array. int64.
+
+    >>> tf.experimental.numpy.argmin([[1, 9], [3, 4]], axis=1).numpy()
+    array([0, 0])
+    """
+    return _place(sort.argmin, a, axis)
+
+
+def _place(function, a, axis):
+    x = as_array(a)
+    return function(reshape(x, [-1]) if axis is None or not x.ndim else x, axis or 0)

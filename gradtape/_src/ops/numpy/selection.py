@@ -1,0 +1,232 @@
+"""Elements taken by indices, masks and order, and NumPy's indexing."""
+
+import numpy as np
+
+from gradtape._src.core.convert import is_tensor
+from gradtape._src.core.errors import public
+from gradtape._src.ops.array import select as _select, sort as _sort
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.gather import gather
+from gradtape._src.ops.array.joining import concat, stack, unstack
+from gradtape._src.ops.array.points import gather_nd
+from gradtape._src.ops.array.shape import broadcast_to, reshape, transpose, zeros
+from gradtape._src.ops.math import arithmetic
+from gradtape._src.ops.math.clip import clip_by_value
+from gradtape._src.ops.numpy.arrays import as_array, asarray, promoted
+
+
+@public
+def where(condition, x=None, y=None):
+    """Return the elements of `x` where a condition holds, else those of `y`; with neither, the indices where it holds.
+
+    >>> tf.experimental.numpy.where([True, False], 1, [5.5, 6.5]).numpy()
+    array([1. , 6.5])
+    """
+    condition = asarray(condition, bool)
+    if x is None and y is None:
+        return nonzero(condition)
+    if x is None or y is None:
+        raise ValueError("Both x and y must be ndarrays, or both must be None.")
+    return _select.where(condition, *promoted(x, y))
+
+
+@public
+def nonzero(a):
+    """Return the indices of the elements that are not 0, a list with a vector for each axis.
+
+    >>> [x.numpy().tolist() for x in tf.experimental.numpy.nonzero([[0, 3], [4, 0]])]
+    [[0, 1], [1, 0]]
+    """
+    x = as_array(a)
+    x = reshape(x, [1]) if not x.ndim else x
+    return unstack(_select.where(cast(x, "bool")), x.ndim, axis=1)
+
+
+@public
+def select(condlist, choicelist, default=0):
+    """Return the elements of the first choice whose condition holds, or `default` where none does.
+
+    >>> x = tf.range(4)
+    >>> tf.experimental.numpy.select([x < 1, x > 2], [x, x * 10], -1).numpy()
+    array([ 0, -1, -1, 30], dtype=int32)
+    """
+    if len(condlist) != len(choicelist):
+        raise ValueError(f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})")
+    if not condlist:
+        raise ValueError("condlist must be non-empty")
+    found, *choices = promoted(default, *choicelist)
+    for condition, choice in zip(condlist[::-1], choices[::-1], strict=True):
+        found = where(condition, choice, found)
+    return found
+
+
+@public
+def compress(condition, a, axis=None):
+    """Return the entries along an axis for which a vector of bools holds; without an axis, of the flattened array.
+
+    A condition that is too short is filled up with False.
+
+    >>> tf.experimental.numpy.compress([True, False, True], [1, 2, 3]).numpy()
+    array([1, 3])
+    """
+    condition, x = asarray(condition, bool), as_array(a)
+    if condition.ndim != 1:
+        raise ValueError("condition must be a 1-d array.")
+    if axis is None or not x.ndim:
+        x, axis = reshape(x, [-1]), 0
+    missing = x.shape[axis] - condition.shape[0]
+    if missing > 0:
+        condition = concat([condition, zeros([missing], "bool")], 0)
+    return _select.boolean_mask(x, condition, axis=axis % x.ndim)
+
+
+@public
+def take(a, indices, axis=None, out=None, mode="clip"):
+    """Return the entries along an axis that indices name; without one, of the flattened array.
+
+    Indices out of range are those at the end (`mode="clip"`) or counted on from the other end ("wrap").
+
+    >>> tf.experimental.numpy.take([10, 20, 30], [2, 5]).numpy()
+    array([30, 30])
+    """
+    if out is not None:
+        raise ValueError("out argument is not supported in take.")
+    if mode not in ("raise", "clip", "wrap"):
+        raise ValueError(f"Invalid mode '{mode}' for take")
+    if mode == "raise":
+        raise ValueError("The 'raise' mode to take is not supported.")
+    x, indices = as_array(a), as_array(indices)
+    if axis is None:
+        x, axis = reshape(x, [-1]), 0
+    extent = cast(x.shape[axis], indices.dtype)
+    within = arithmetic.floormod(indices, extent) if mode == "wrap" else clip_by_value(indices, 0, extent - 1)
+    return gather(x, within, axis=axis)
+
+
+@public
+def take_along_axis(arr, indices, axis):
+    """Return for each place of `indices` the element along an axis that it names. Negative ones count from the end.
+
+    >>> tf.experimental.numpy.take_along_axis([[10, 20], [30, 40]], [[1], [0]], 1).numpy()
+    array([[20],
+           [30]])
+    """
+    x, indices = as_array(arr), as_array(indices)
+    if axis is None:
+        return take_along_axis(reshape(x, [-1]), indices, 0)
+    axis %= x.ndim
+    extents = [[1 if i == axis else e for i, e in enumerate(y.shape)] for y in (x, indices)]
+    common = list(np.broadcast_shapes(*map(tuple, extents)))
+    x = broadcast_to(x, common[:axis] + [x.shape[axis]] + common[axis + 1 :])
+    indices = broadcast_to(indices, common[:axis] + [indices.shape[axis]] + common[axis + 1 :])
+    last = [i for i in range(x.ndim) if i != axis] + [axis]
+    back = [last.index(i) for i in range(x.ndim)]
+    x, indices = transpose(x, last), transpose(indices, last)
+    indices = _select.where(indices < 0, indices + cast(x.shape[-1], indices.dtype), indices)
+    return transpose(gather(x, indices, axis=-1, batch_dims=x.ndim - 1), back)
+
+
+@public
+def sort(a, axis=-1, kind="quicksort", order=None):
+    """Return the elements sorted along an axis; without one, of the flattened array.
+
+    >>> tf.experimental.numpy.sort([3, 1, 2]).numpy()
+    array([1, 2, 3])
+    """
+    if kind != "quicksort":
+        raise ValueError(f'Invalid value for argument `kind`. Only kind="quicksort" is supported. Received: kind={kind}')
+    _no_order(order)
+    x = as_array(a)
+    return _sort.sort(reshape(x, [-1]), 0) if axis is None else _sort.sort(x, axis)
+
+
+@public
+def argsort(a, axis=-1, kind="quicksort", order=None):
+    """Return the indices, int64, that sort the elements along an axis; without one, those of the flattened array.
+
+    >>> tf.experimental.numpy.argsort([3, 1, 2]).numpy()
+    array([1, 2, 0])
+    """
+    if kind not in ("quicksort", "stable"):
+        raise ValueError(
+            f'Invalid value for argument `kind`. Only kind="quicksort" and kind="stable" are supported. Received: kind={kind}'
+        )
+    _no_order(order)
+    x = as_array(a)
+    if x.dtype.is_complex:
+        raise TypeError(f"argsort does not support complex64/complex128 dtypes. Received dtype: {x.dtype!r}")
+    if not x.ndim:
+        return zeros([1], "int64")
+    return cast(_sort.argsort(reshape(x, [-1]), 0) if axis is None else _sort.argsort(x, axis), "int64")
+
+
+def _no_order(order):
+    if order is not None:
+        raise ValueError("The `order` argument is not supported. Pass order=None")
+
+
+def item(x, key, basic):
+    """Return `x[key]` by NumPy's rules. `basic` takes integers, slices, newaxis and an ellipsis.
+
+    Arrays of integers and bools are broadcast to one shape. Their axes stand where the arrays stand side by side, else at the
+    front (NumPy's guide, "Indexing on ndarrays", advanced indexing). Integers beside them are taken first, as in TensorFlow.
+    """
+    keys = _filled(x, [each for given in _as_tuple(key) for each in _without_mask(given)])
+    if not any(map(_is_array, keys)):
+        return basic(x, tuple(keys))
+    y = basic(x, tuple([slice(None) if _is_array(k) else k for k in keys]))
+    keys = [k for k in keys if not _is_integer(k)]
+    axes = [axis for axis, k in enumerate(keys) if _is_array(k)]
+    extents = [cast(y.shape[axis], "int64") for axis in axes]
+    indices = [cast(as_array(keys[axis]), "int64") for axis in axes]
+    indices = [_select.where(i < 0, i + extent, i) for i, extent in zip(indices, extents, strict=True)]
+    common = np.broadcast_shapes(*[tuple(i.shape) for i in indices])
+    if len(axes) == 1:
+        return gather(y, indices[0], axis=axes[0])
+    points = stack([broadcast_to(i, common) for i in indices], axis=-1)
+    others = [axis for axis in range(y.ndim) if axis not in axes]
+    found = gather_nd(transpose(y, axes + others), points)
+    if axes != list(range(axes[0], axes[-1] + 1)):
+        return found
+    rank, before = len(common), axes[0]
+    order = [*range(rank, rank + before), *range(rank), *range(rank + before, found.ndim)]
+    return transpose(found, order)
+
+
+def _as_tuple(key):
+    """Return a key as a tuple of those for each axis. A list with slices, newaxis or sequences in it counts as one, too."""
+    if isinstance(key, tuple):
+        return key
+    parts = key if isinstance(key, list) else ()
+    if any(k is None or k is Ellipsis or isinstance(k, (slice, list, tuple)) or (_is_array(k) and np.ndim(k)) for k in parts):
+        return tuple(key)
+    return (key,)
+
+
+def _is_array(key):
+    return isinstance(key, (list, tuple, np.ndarray)) or (is_tensor(key) and key.shape.rank != 0)
+
+
+def _is_integer(key):
+    return isinstance(key, (int, np.integer)) or (is_tensor(key) and not key.shape.rank)
+
+
+def _without_mask(key):
+    """Yield the keys that stand for a mask: the indices of its True, for each of its axes. Others are yielded as they are."""
+    if isinstance(key, bool) or _is_array(key):
+        x = as_array(key)
+        if x.dtype.is_bool:
+            if not x.ndim:
+                raise IndexError("a mask without axes selects nothing: use tf.where, or x[None] for a further axis.")
+            yield from nonzero(x)
+            return
+    yield key
+
+
+def _filled(x, keys):
+    """Return the keys with slices in place of an ellipsis, or behind the last one."""
+    places = [i for i, key in enumerate(keys) if key is Ellipsis]
+    place = places[0] if places else len(keys)
+    taken = sum(key is not None and key is not Ellipsis for key in keys)
+    rest = [slice(None)] * (x.shape.rank - taken)
+    return [*keys[:place], *rest, *keys[place + bool(places) :]]

@@ -1,0 +1,125 @@
+"""`tf.experimental.numpy` gives what TensorFlow's gives: `answers.json`, recorded by `record.py`."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+from tests.ops.numpy import calls, record
+
+ANSWERS = json.loads(Path(__file__).with_name("answers.json").read_text("utf-8"))
+tnp = tf.experimental.numpy
+
+# NumPy's rule holds here. In TensorFlow a constant of NumPy's makes float64 of float32, an angle of real numbers is float32
+# whatever they are, and an int that is rounded to tens loses its last bit.
+NUMPYS = (
+    "tnp.angle([0.25, 0.5, -0.75])", "tnp.angle([1, 2, 3])", "tnp.angle(tf.constant([2, 1], tf.int8))",
+    "tnp.angle(np.float16(0.5))",
+    "tnp.angle([-1.0, 1.0], deg=True)", "tnp.log10(tf.constant([0.5, 1.0, 2.0]))", "tnp.log10(np.float16(0.5))",
+    "tnp.log2(tf.constant([0.5, 1.0, 2.0]))", "tnp.log2(np.float16(0.5))", "tnp.logaddexp2(tf.constant([1.0, 2.0]), 2)",
+    "tnp.logaddexp2(tf.constant([3], tf.int8), tf.constant([2.0]))", "tnp.around([15, 25, 34], -1)",
+)  # fmt: skip
+# TensorFlow has no answer: a method that lists do not have, a float64 beside a float32, no kernel.
+ANSWERED_HERE = ("rad2deg", "heaviside", "logaddexp", "vsplit", "hsplit", "var")
+ERRORS = {"NotFoundError": "InvalidArgumentError"}  # a dtype for which there is no kernel
+BITS = {"float16": 10, "bfloat16": 7, "float32": 20, "float64": 40, "complex64": 20, "complex128": 40}
+
+
+def agree(ours, theirs):
+    """Whether two descriptions are the same, to rounding; a NumPy scalar is as good as a Python number."""
+    if isinstance(theirs, list):
+        return isinstance(ours, list) and len(ours) == len(theirs) and all(map(agree, ours, theirs))
+    if not isinstance(theirs, dict) or "error" in theirs:
+        return ours == theirs
+    if not isinstance(ours, dict):
+        return theirs["shape"] == [] and [ours] == theirs["values"]
+    if (ours.get("dtype"), ours.get("shape")) != (theirs["dtype"], theirs["shape"]):
+        return False
+    number = complex if theirs["dtype"].startswith("complex") else float
+    found, wanted = [np.array([number(v) for v in each["values"]]) for each in (ours, theirs)]
+    return np.allclose(found, wanted, rtol=2.0 ** -BITS.get(theirs["dtype"], 52), atol=1e-12, equal_nan=True)
+
+
+def differing(answer_to, asked):
+    """The calls among `asked` whose answer is another than TensorFlow's, and that have no reason for it."""
+    found = []
+    for call in asked:
+        theirs, ours = ANSWERS[call], json.loads(json.dumps(answer_to(call)))
+        if "error" in str(theirs) and any(f"tnp.{name}" in call for name in ANSWERED_HERE) and "error" not in str(ours):
+            continue
+        if isinstance(theirs, dict) and theirs.get("error") in ERRORS:
+            theirs = {"error": ERRORS[theirs["error"]]}
+        if call not in NUMPYS and not agree(ours, theirs):
+            found.append((call, ours, theirs))
+    return found
+
+
+def test_calls(count):
+    names = {"tf": tf, "np": np, "tnp": tnp}
+    assert differing(lambda call: record.answer(call, dict(names)), calls.CALLS) == []
+    count("calls of NumPy's functions compared with TensorFlow's", len(calls.CALLS))
+
+
+def test_every_function_is_called():
+    called = " ".join(calls.CALLS)
+    functions = [name for name in dir(tnp) if callable(getattr(tnp, name)) and not name.startswith("_")]
+    classes = [name for name in functions if isinstance(getattr(tnp, name), type)]
+    others = {"finfo", "issubdtype", "experimental_enable_numpy_behavior", *classes}
+    assert [name for name in functions if f"tnp.{name}(" not in called and name not in others] == []
+
+
+PROGRAM = """
+import json
+import gradtape as tf
+from tests.ops.numpy import record
+print(json.dumps(record.answers(tf)))
+"""
+
+
+def test_tensors_behave_as_arrays_once_asked_to():
+    run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    answers = json.loads(run.stdout)
+    assert differing(answers.get, (*calls.BEHAVIOR, *calls.CALLS)) == []
+
+
+def test_the_new_promotion_is_not_there():
+    with pytest.raises(tf.errors.UnimplementedError, match="it is 'legacy', NumPy's rules, or 'off'"):
+        tnp.experimental_enable_numpy_behavior(dtype_conversion_mode="safe")
+
+
+def test_gradients_in_a_function():
+    weights = tf.Variable(tnp.ones([2, 2], tnp.float32))
+
+    @tf.function
+    def slope(x):
+        with tf.GradientTape() as tape:
+            hidden = tnp.tanh(tnp.matmul(tnp.vstack([x, x]), weights))
+            loss = (
+                tnp.sum(tnp.where(hidden > 0, hidden**2, 0))
+                + tnp.var(weights, ddof=1)
+                + tnp.take_along_axis(weights, [[0], [1]], 1)[0, 0]
+            )
+        return tape.gradient(loss, weights)
+
+    numeric = tf.test.compute_gradient(
+        lambda w: tnp.sum(tnp.tanh(tnp.matmul([[1.0, 2.0]] * 2, w)) ** 2) + tnp.var(w, ddof=1) + w[0, 0], [tnp.ones([2, 2])]
+    )[1][0]
+    np.testing.assert_allclose(slope(tf.constant([1.0, 2.0])), numeric.reshape(2, 2), atol=1e-5)
+
+
+def test_open_extents():
+    @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32)])
+    def scores(x):
+        centred = x - tnp.mean(x, axis=0, keepdims=True)
+        return tnp.argsort(tnp.sum(tnp.square(centred), axis=1))
+
+    assert scores(tf.constant([[1.0, 2, 3], [9, 9, 9], [2, 2, 2]])).numpy().tolist() == [2, 0, 1]
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        x = tf.compat.v1.placeholder(tf.float32, [None, 3])
+        fetched = session.run(tnp.cumsum(tnp.flip(x, 0), 0), {x: [[1, 2, 3], [4, 5, 6]]})
+    assert fetched.tolist() == [[4, 5, 6], [5, 7, 9]]
