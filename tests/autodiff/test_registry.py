@@ -43,6 +43,16 @@ def test_a_name_can_be_registered_once(name):
         tf.RegisterGradient(name)(pass_through)
 
 
+@pytest.mark.parametrize("name", ["StraightThrough", "Silu"])
+def test_a_name_that_only_an_op_of_gradtape_has_is_free(name):
+    tf.RegisterGradient(name)(ten_times)
+    with tf.gradient_override_map({"Floor": name}):
+        agree(derivative(tf.floor, [1.5]), ([1.0], [10.0]))
+    agree(derivative(tf.nn.silu, [0.0]), ([0.0], [0.5]))
+    with pytest.raises(KeyError, match=f"Registering two gradient with name '{name}'"):
+        tf.RegisterGradient(name)(ten_times)
+
+
 @pytest.mark.parametrize("name", [3, None, pass_through])
 def test_the_name_must_be_a_string(name):
     with pytest.raises(TypeError, match="op_type must be a string"):

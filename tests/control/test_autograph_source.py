@@ -78,6 +78,14 @@ def test_optional_features_are_shown_as_they_are_asked_for():
         assert "ag__.assert_stmt(ag__.ld(x) > 0.0" in tf.autograph.to_code(positive, experimental_optional_features=asked)
 
 
+def test_all_features_but_some():
+    Feature = tf.autograph.experimental.Feature
+    assert Feature.all() == tuple(Feature)
+    assert {"ALL", "LISTS"} == {f.name for f in set(Feature.all()) - set(Feature.all_but(Feature.LISTS))}
+    assert Feature.all_but([Feature.LISTS, Feature.ALL]) == Feature.all_but(Feature.LISTS)
+    assert "NAME_SCOPES" not in {f.name for f in Feature.all_but([Feature.LISTS, Feature.NAME_SCOPES])}
+
+
 def test_the_import_leaves_the_transformation_of_source_to_the_first_function():
     code = "import sys, gradtape as tf; print('malt' in sys.modules); tf.function(lambda: 1)(); print('malt' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import pytest
 
 import gradtape as tf
-from gradtape._src.core.op import ops
+from gradtape._src.core.op import OWN, ops
 from tests.ops import test_table
 from tests.ops.rows import ROWS
 from tests.ops.spy import reads, recorded, several
@@ -52,6 +52,10 @@ def test_an_op_is_declared_once():
 
 def test_ops_without_gradient_exist():
     assert sorted(WITHOUT_GRADIENT - ops.keys()) == []
+
+
+def test_ops_that_tensorflow_has_not_exist():
+    assert sorted(OWN - ops.keys()) == []
 
 
 @in_the_table

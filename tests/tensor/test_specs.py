@@ -64,6 +64,17 @@ def test_a_spec_of_a_users_own():
         _ = Point(2).value_type
 
 
+def test_values_without_a_spec_of_their_own_are_compared_by_theirs():
+    spec, values, rows = tf.IndexedSlicesSpec([None, 2]), tf.ones([1, 2]), tf.constant([3], tf.int64)
+    assert spec.is_compatible_with(tf.IndexedSlices(values, rows))
+    assert not spec.is_compatible_with(tf.IndexedSlices(values, tf.cast(rows, tf.int32)))
+    assert not spec.is_compatible_with(tf.IndexedSlices(values, rows, tf.constant([5, 2], tf.int64)))
+    assert not spec.is_compatible_with(tf.ones([5, 2]))
+    assert tf.NoneTensorSpec().is_compatible_with(None)
+    with pytest.raises(TypeError, match="Could not build a TypeSpec for <object"):
+        spec.is_compatible_with(object())
+
+
 def test_types():
     function = tf.function(lambda x: x)
     types = tf.types.experimental

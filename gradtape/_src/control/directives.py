@@ -6,7 +6,7 @@ import contextlib
 import enum
 import functools
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gradtape._src.core import engine
@@ -31,7 +31,14 @@ def switch(off: bool) -> Iterator[None]:
 
 
 def do_not_convert(func: Any = None) -> Any:
-    """Mark a function that `tf.function` runs as it is, without a transformation of its `if`, `while` and `for`."""
+    """Mark a function that `tf.function` runs as it is, without a transformation of its `if`, `while` and `for`.
+
+    >>> @tf.autograph.experimental.do_not_convert
+    ... def first(x):
+    ...     return x[0] if isinstance(x, tuple) else x
+    >>> print(tf.function(lambda x: first((x, x)))(tf.constant(1.0)).numpy())
+    1.0
+    """
     if func is None:
         return do_not_convert
 
@@ -51,13 +58,29 @@ def set_loop_options(
     """Set options for the loop on tensors around the call: it makes `maximum_iterations` trips at the most.
 
     The other options are accepted. Loops are compiled without them; where a shape changes, the function runs as eager code.
+
+    >>> @tf.function
+    ... def doubled(x):
+    ...     while x < 100.0:
+    ...         tf.autograph.experimental.set_loop_options(maximum_iterations=3)
+    ...         x = 2.0 * x
+    ...     return x
+    >>> print(doubled(tf.constant(1.0)).numpy())
+    8.0
     """
     if shape_invariants is not None and engine.local.trace.scope is not None:
         raise engine.NeedsValues("a loop variable changes its shape")
 
 
 class Feature(enum.Enum):
-    """Parts of the language that autograph may transform. All that are of use here are always transformed."""
+    """Parts of the language that autograph may transform. All that are of use here are always transformed.
+
+    `experimental_autograph_options` of `tf.function` takes them.
+
+    >>> Feature = tf.autograph.experimental.Feature
+    >>> print(len(Feature.all()), len(Feature.all_but([Feature.LISTS, Feature.NAME_SCOPES])))
+    7 4
+    """
 
     ALL = "ALL"
     AUTO_CONTROL_DEPS = "AUTO_CONTROL_DEPS"
@@ -67,15 +90,38 @@ class Feature(enum.Enum):
     LISTS = "LISTS"
     NAME_SCOPES = "NAME_SCOPES"
 
+    @classmethod
+    def all(cls) -> tuple[Feature, ...]:
+        """Return all of them."""
+        return tuple(cls)
+
+    @classmethod
+    def all_but(cls, exclude: Feature | Iterable[Feature]) -> tuple[Feature, ...]:
+        """Return all but one, or some, and but ALL."""
+        left_out = {exclude} if isinstance(exclude, Feature) else set(exclude)
+        return tuple([feature for feature in cls if feature is not cls.ALL and feature not in left_out])
+
 
 @public
 def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
-    """Set how much the transformation of source logs, from 0 (nothing) to 10; on the standard output, too, if asked for."""
+    """Set how much the transformation of source logs, from 0 (nothing) to 10; on the standard output, too, if asked for.
+
+    >>> tf.autograph.set_verbosity(0)
+    """
     from malt.utils import ag_logging
 
     ag_logging.set_verbosity(level, alsologtostdout)
 
 
 def trace(*args: Any) -> None:
-    """Print the arguments, in a function once for each trace of it."""
+    """Print the arguments, in a function once for each trace of it.
+
+    >>> @tf.function
+    ... def square(x):
+    ...     tf.autograph.trace("traced for", x.dtype)
+    ...     return x * x
+    >>> print(square(tf.constant(2.0)).numpy(), square(tf.constant(3.0)).numpy())
+    traced for <dtype: 'float32'>
+    4.0 9.0
+    """
     print(*args)

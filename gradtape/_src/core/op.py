@@ -284,6 +284,20 @@ ops: dict[str, Op] = {}
 data_kinds: dict[str, type] = {}  # by name the classes whose instances are attributes: frozen dataclasses of plain values
 registered: dict[str, tuple[Rule, str]] = {}
 
+# The types of ops that TensorFlow has not: a user's gradient may have such a name, and the op keeps its own.
+OWN = frozenset(
+    """
+    AdjustJpegQuality CTCLossDense CTCLossDenseGrad CTCTrimLabels CTCUniqueLabels ChannelWindowSum Check CheckNumericsGradient
+    CollapseRepeated Count CustomGradient CustomGradientProgram Dilation2DPickFilter Dilation2DPickInput
+    ExtractImagePatchesGrad ExtractVolumePatchesGrad Eye FakeQuantSides Frame GatherV2Grad Gelu IRFFTGrad IndexFromStart
+    IsJpeg JaxFunction JaxFunctionGradient LayerNorm LinearRecurrence LogSumExp MatrixCofactors Moments OptimizationBarrier
+    OverlapAndAdd PseudoInverse PutAlongAxis RFFTGrad RaisedCosineWindow Ran ReadAssigned Recomputed ScaledGradient Scan
+    SeedOfTrip SegmentRecurrence SequenceMask ShardingConstraint Shift SigmoidCrossEntropyWithLogits Silu Sort StraightThrough
+    StringBytesSplit TakeAlongAxis TakeRows TensorListSetItemCheck TupleElement UnicodeSplitWithOffsets VectorizedCall
+    VorbisWindow WindowSpread WindowSum
+    """.split()
+)
+
 
 def data(kind: type[Kind]) -> type[Kind]:
     """Decorate a frozen dataclass whose instances are attributes of ops, and are saved as their fields."""
@@ -322,6 +336,15 @@ class RegisterGradient:
 
     The function takes `(op, *grads)`: `op.inputs`, `op.outputs`, `op.get_attr(name)`, `op.type`, and one gradient for
     each output. It returns one Tensor or `None` for each input. A name that is taken is a `KeyError`.
+
+    >>> @tf.RegisterGradient("AsIdentity")
+    ... def as_identity(op, dy):
+    ...     return dy
+    >>> x = tf.Variable(2.6)
+    >>> with tf.GradientTape() as tape, tf.gradient_override_map({"Round": "AsIdentity"}):
+    ...     y = tf.round(x)
+    >>> print(y.numpy(), tape.gradient(y, x).numpy())
+    3.0 1.0
     """
 
     __slots__ = ("_name",)
@@ -333,7 +356,7 @@ class RegisterGradient:
         self._name = op_type
 
     def __call__(self, function: Rule) -> Rule:
-        op = ops.get(self._name)
+        op = None if self._name in OWN else ops.get(self._name)
         if self._name in registered or (op is not None and op.in_registry):
             where = registered.get(self._name, (None, "gradtape itself"))[1]
             raise KeyError(
@@ -352,5 +375,12 @@ def no_gradient_of(op_type: str) -> None:
     """Register that an op type has no gradient: a gradient asked through it is None, as in TensorFlow.
 
     It is what `tf.RegisterGradient` does with a function that returns None. KeyError where a gradient is registered.
+
+    >>> tf.no_gradient("Blocked")
+    >>> x = tf.Variable(2.0)
+    >>> with tf.GradientTape() as tape, tf.gradient_override_map({"Square": "Blocked"}):
+    ...     y = x + tf.square(x)
+    >>> print(tape.gradient(y, x).numpy())
+    1.0
     """
     RegisterGradient(op_type)(lambda op, *gradients: [None] * len(op.inputs))

@@ -43,8 +43,8 @@ class TypeSpec:
         raise NotImplementedError(f"{type(self).__name__}._serialize")
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Return whether a value, or every value of a spec, fits this spec."""
-        other = spec_or_value if isinstance(spec_or_value, TypeSpec) else getattr(spec_or_value, "_type_spec", None)
+        """Return whether a value, or every value of a spec, fits this spec; TypeError for an object that has no spec."""
+        other = spec_or_value if isinstance(spec_or_value, TypeSpec) else type_spec_from_value(spec_or_value)
         return type(other) is type(self) and all(map(_fits, self._serialize(), other._serialize()))
 
     def __eq__(self, other: object) -> bool:
@@ -169,7 +169,11 @@ class TensorSpec(TypeSpec):
 
 
 class NoneTensorSpec(TypeSpec):
-    """The spec of a None in an element of a dataset."""
+    """The spec of a None in an element of a dataset.
+
+    >>> print(tf.type_spec_from_value(None))
+    NoneTensorSpec()
+    """
 
     __slots__ = ()
 
@@ -183,7 +187,12 @@ class NoneTensorSpec(TypeSpec):
 
 
 class IndexedSlicesSpec(TypeSpec):
-    """The spec of IndexedSlices: the shape and dtype of the whole, the dtypes of its indices and of its `dense_shape`."""
+    """The spec of IndexedSlices: the shape and dtype of the whole, the dtypes of its indices and of its `dense_shape`.
+
+    >>> rows = tf.IndexedSlices(tf.ones([1, 2]), tf.constant([3], tf.int64))
+    >>> print(tf.IndexedSlicesSpec([None, 2]).is_compatible_with(rows))
+    True
+    """
 
     __slots__ = ("_parts",)
 
