@@ -223,8 +223,6 @@ from gradtape._src.ops.math.arithmetic import (
     square as square,
     subtract as subtract,
     truediv as truediv,
-    truncatediv as truncatediv,
-    truncatemod as truncatemod,
 )
 from gradtape._src.ops.strings.numbers import as_string as as_string
 from gradtape._src.ops.array.cast import bitcast as bitcast, cast as cast
@@ -264,7 +262,12 @@ from gradtape._src.ops.math.elementary import (
     tanh as tanh,
 )
 from gradtape._src.ops.array.ragged import RaggedTensor as RaggedTensor
-from gradtape._src.ops.math.rounding import floor as floor, round as round
+from gradtape._src.ops.math.rounding import (
+    floor as floor,
+    round as round,
+    truncatediv as truncatediv,
+    truncatemod as truncatemod,
+)
 from gradtape._src.ops.sparse.tensor import SparseTensor as SparseTensor, SparseTensorSpec as SparseTensorSpec
 from gradtape._src.ops.math.special import sigmoid as sigmoid
 

@@ -29,13 +29,13 @@ from gradtape._src.ops.debugging.checks import (
     assert_shapes as assert_shapes,
     assert_type as assert_type,
     check_numerics as check_numerics,
-    disable_traceback_filtering as disable_traceback_filtering,
-    enable_traceback_filtering as enable_traceback_filtering,
     is_numeric_tensor as is_numeric_tensor,
-    is_traceback_filtering_enabled as is_traceback_filtering_enabled,
 )
 from gradtape._src.core.switches import (
+    disable_traceback_filtering as disable_traceback_filtering,
+    enable_traceback_filtering as enable_traceback_filtering,
     get_log_device_placement as get_log_device_placement,
+    is_traceback_filtering_enabled as is_traceback_filtering_enabled,
     set_log_device_placement as set_log_device_placement,
 )
 from gradtape.debugging import experimental as experimental

@@ -12,11 +12,8 @@ from gradtape._src.ops.math.arithmetic import (
     add_n as add_n,
     divide as divide,
     divide_no_nan as divide_no_nan,
-    floordiv as floordiv,
-    floormod as floormod,
     maximum as maximum,
     minimum as minimum,
-    mod as mod,
     multiply as multiply,
     multiply_no_nan as multiply_no_nan,
     negative as negative,
@@ -81,7 +78,15 @@ from gradtape._src.ops.math.order import (
     is_non_decreasing as is_non_decreasing,
     is_strictly_increasing as is_strictly_increasing,
 )
-from gradtape._src.ops.math.rounding import ceil as ceil, floor as floor, rint as rint, round as round
+from gradtape._src.ops.math.rounding import (
+    ceil as ceil,
+    floor as floor,
+    floordiv as floordiv,
+    floormod as floormod,
+    mod as mod,
+    rint as rint,
+    round as round,
+)
 from gradtape._src.ops.random.sobol import sobol_sample as sobol_sample
 from gradtape._src.ops.math.special import (
     betainc as betainc,

@@ -2,7 +2,14 @@
 
 
 class AggregationMethod:
-    """The values that `aggregation_method` arguments take. They make no difference: XLA plans the sums."""
+    """The values that `aggregation_method` arguments take. They make no difference: XLA plans the sums.
+
+    >>> with tf.Graph().as_default():
+    ...     x = tf.constant(3.0)
+    ...     dx = tf.gradients(x * x, x, aggregation_method=tf.AggregationMethod.EXPERIMENTAL_TREE)
+    ...     print(tf.compat.v1.Session().run(dx))
+    [np.float32(6.0)]
+    """
 
     ADD_N = 0
     DEFAULT = ADD_N

@@ -25,7 +25,17 @@ MODES = ("reverse", "forward")
 
 
 class GradientMismatch(AssertionError):
-    """The gradient and the differences of function values do not agree."""
+    """The gradient and the differences of function values do not agree.
+
+    >>> @tf.custom_gradient
+    ... def square(x):
+    ...     return x * x, lambda dy: 2.001 * x * dy
+    >>> try:
+    ...     tf.autodiff.check_gradients(square, [np.array([3.0])])
+    ... except tf.autodiff.GradientMismatch as error:
+    ...     print(str(error).partition(":")[0])
+    gradient of order 1 is wrong
+    """
 
 
 @public

@@ -328,6 +328,12 @@ class gradient_override_map:
 
     The names are those given to `RegisterGradient`, or built-in op types. It holds for ops that are run in the context,
     in this thread, whichever tape differentiates them. Contexts nest; the innermost wins.
+
+    >>> x = tf.Variable(2.6)
+    >>> with tf.GradientTape() as tape, tf.gradient_override_map({"Floor": "Identity"}):
+    ...     y = tf.floor(x)
+    >>> print(y.numpy(), tape.gradient(y, x).numpy())
+    2.0 1.0
     """
 
     @public

@@ -14,7 +14,17 @@ from gradtape._src.ops.array.shape import identity
 
 
 class GradientHook:
-    """The handle of a registered gradient hook: `remove()` ends it."""
+    """The handle of a registered gradient hook: `remove()` ends it.
+
+    >>> x = tf.Variable(3.0)
+    >>> with tf.GradientTape() as tape:
+    ...     y = 2.0 * x
+    ...     hook = y.register_gradient_hook(lambda dy: 0.0 * dy)
+    ...     z = y * y
+    >>> hook.remove()
+    >>> print(tape.gradient(z, x).numpy())
+    24.0
+    """
 
     def __init__(self, function: Callable[[Tensor], Any]) -> None:
         self._function: Callable[[Tensor], Any] | None = function

@@ -30,7 +30,14 @@ TraceType = TypeSpec
 
 @runtime_checkable
 class SupportsTracingProtocol(Protocol):
-    """Objects with a `__tf_tracing_type__` of their own. Functions do not ask: the object is a constant, by identity."""
+    """Objects with a `__tf_tracing_type__` of their own. Functions do not ask: the object is a constant, by identity.
+
+    >>> class Point:
+    ...     def __tf_tracing_type__(self, context):
+    ...         return tf.TensorSpec([2], tf.float32)
+    >>> print(isinstance(Point(), tf.types.experimental.SupportsTracingProtocol))
+    True
+    """
 
     def __tf_tracing_type__(self, context: Any) -> Any:
         """Return the spec of the object."""

@@ -33,7 +33,12 @@ if TYPE_CHECKING:
 
 
 class ConcreteFunction:
-    """A function traced for one signature. Called with the tensors of that signature, or with all arguments."""
+    """A function traced for one signature. Called with the tensors of that signature, or with all arguments.
+
+    >>> traced = tf.function(lambda x: x * 2).get_concrete_function(tf.TensorSpec([None], tf.float32))
+    >>> print(traced(tf.constant([1.0, 2.0])).numpy(), traced.structured_outputs)
+    [2. 4.] TensorSpec(shape=(None,), dtype=tf.float32, name=None)
+    """
 
     @public
     def __init__(self, function: Function, arguments: Arguments, body: Body, passes: bool = False) -> None:

@@ -121,7 +121,14 @@ def functions_run_eagerly() -> bool:
 
 
 class Function:
-    """A function under `tf.function`: call it like the Python function; each new signature is traced once."""
+    """A function under `tf.function`: call it like the Python function; each new signature is traced once.
+
+    >>> square = tf.function(lambda x: x * x)
+    >>> print(square(tf.constant(3.0)).numpy(), isinstance(square, tf.types.experimental.GenericFunction))
+    9.0 True
+    >>> print(square(3).numpy(), square.experimental_get_tracing_count())
+    9 2
+    """
 
     _function: Any
     _instance: Callable[[], Any] | None

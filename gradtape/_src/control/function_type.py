@@ -75,7 +75,12 @@ class Parameter(inspect.Parameter):
 
 
 class FunctionType(inspect.Signature):
-    """A signature whose annotations are types; `captures` are the types of the tensors from outside, by their id."""
+    """A signature whose annotations are types; `captures` are the types of the tensors from outside, by their id.
+
+    >>> traced = tf.function(lambda x: x * 2).get_concrete_function(tf.TensorSpec([None], tf.float32))
+    >>> print(traced.function_type)
+    (x: TensorSpec(shape=(None,), dtype=tf.float32, name=None)) -> TensorSpec(shape=(None,), dtype=tf.float32, name=None)
+    """
 
     captures: dict[int, TensorSpec]
 

@@ -88,7 +88,11 @@ def _beyond(why: str, what: str, at: int, count: int) -> OutOfRangeError | Inval
 
 
 class TensorArraySpec(TypeSpec):
-    """The spec of a TensorArray: the shape and dtype of its elements, whether it grows, whether all are of one shape."""
+    """The spec of a TensorArray: the shape and dtype of its elements, whether it grows, whether all are of one shape.
+
+    >>> print(tf.TensorArraySpec([2], tf.int32))
+    TensorArraySpec(TensorShape([2]), tf.int32, False, True)
+    """
 
     __slots__ = ("_parts",)
 

@@ -58,6 +58,11 @@ def to_code(entity: Any, recursive: bool = True, experimental_optional_features:
 
     `experimental_optional_features` are those that the text shows, as in TensorFlow none; `tf.function` uses them all.
     ValueError for what is no Python function, OSError where its source cannot be read.
+
+    >>> def sign(x):
+    ...     return 1.0 if x > 0 else -1.0
+    >>> print(tf.autograph.to_code(sign).splitlines()[0])
+    def tf__sign(x):
     """
     from gradtape._src.control.autograph import source_of  # loads what transforms source
 

@@ -13,7 +13,12 @@ from gradtape._src.core.errors import cut
 
 
 class VariableSynchronization(enum.Enum):
-    """The times to join the copies of a variable on several devices. Kept, and without effect on one device."""
+    """The times to join the copies of a variable on several devices. Kept, and without effect on one device.
+
+    >>> v = tf.Variable(1.0, synchronization=tf.VariableSynchronization.ON_READ, aggregation=tf.VariableAggregation.SUM)
+    >>> print(v.synchronization, v.trainable)
+    VariableSynchronization.ON_READ False
+    """
 
     AUTO = 0
     NONE = 1
@@ -22,7 +27,11 @@ class VariableSynchronization(enum.Enum):
 
 
 class VariableAggregation(enum.Enum):
-    """The way in which the copies of a variable on several devices are joined. Kept, and without effect on one device."""
+    """The way in which the copies of a variable on several devices are joined. Kept, and without effect on one device.
+
+    >>> print(tf.Variable(1.0, aggregation=tf.VariableAggregation.MEAN).aggregation.name)
+    MEAN
+    """
 
     NONE = 0
     SUM = 1

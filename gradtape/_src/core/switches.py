@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 
-from gradtape._src.core import config
+from gradtape._src.core import config, errors
 from gradtape._src.core.errors import public
 
 POLICIES = ("silent", "silent_for_int32", "warn", "explicit")
@@ -52,7 +52,13 @@ def get_log_device_placement() -> bool:
 
 @public
 def set_log_device_placement(enabled: bool) -> None:
-    """Accept the switch without effect: a program runs as a whole where its arguments lie, as `tensor.device` says."""
+    """Accept the switch without effect: a program runs as a whole where its arguments lie, as `tensor.device` says.
+
+    >>> tf.debugging.set_log_device_placement(True)
+    >>> print(tf.debugging.get_log_device_placement())
+    True
+    >>> tf.debugging.set_log_device_placement(False)
+    """
     _Set.log_placement = bool(enabled)
 
 
@@ -179,8 +185,43 @@ def enable_dump_debug_info(
     op_regex: str | None = None,
     tensor_dtypes: Any = None,
 ) -> None:
-    """Accept the call without effect: `tf.autodiff.explain` and `gradtape why` show what was recorded."""
+    """Accept the call without effect: `tf.autodiff.explain` and `gradtape why` show what was recorded.
+
+    >>> tf.debugging.experimental.enable_dump_debug_info("dumps", tensor_debug_mode="FULL_HEALTH")
+    """
 
 
 def disable_dump_debug_info() -> None:
-    """Accept the call without effect: nothing is dumped."""
+    """Accept the call without effect: nothing is dumped.
+
+    >>> tf.debugging.experimental.enable_dump_debug_info("dumps")
+    >>> tf.debugging.experimental.disable_dump_debug_info()
+    """
+
+
+def enable_traceback_filtering() -> None:
+    """Cut the library's own frames out of tracebacks, as is done from the start (but for GRADTAPE_FULL_TRACEBACK=1).
+
+    >>> tf.debugging.enable_traceback_filtering()
+    """
+    errors.keep_frames(False)
+
+
+def disable_traceback_filtering() -> None:
+    """Leave the library's own frames in tracebacks.
+
+    >>> tf.debugging.disable_traceback_filtering()
+    >>> print(tf.debugging.is_traceback_filtering_enabled())
+    False
+    >>> tf.debugging.enable_traceback_filtering()
+    """
+    errors.keep_frames(True)
+
+
+def is_traceback_filtering_enabled() -> bool:
+    """Return whether the library's own frames are cut out of tracebacks.
+
+    >>> print(tf.debugging.is_traceback_filtering_enabled())
+    True
+    """
+    return not errors.keeps_frames

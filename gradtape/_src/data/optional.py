@@ -66,7 +66,11 @@ class Optional:
 
 
 class OptionalSpec(TypeSpec):
-    """The spec of an Optional whose value looks like `element_spec`, a nest of specs."""
+    """The spec of an Optional whose value looks like `element_spec`, a nest of specs.
+
+    >>> tf.type_spec_from_value(tf.experimental.Optional.from_value(1))
+    OptionalSpec(TensorSpec(shape=(), dtype=tf.int32, name=None),)
+    """
 
     __slots__ = ("_element_spec",)
 

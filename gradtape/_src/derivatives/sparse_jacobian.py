@@ -38,6 +38,10 @@ class Sparsity:
     `shape`: (elements of the result, elements of the argument). `rows` and `columns`: the places, sorted by rows. `mode`:
     "forward" where columns of one colour are found together, "reverse" where rows are; `colours`: of each of those;
     `products`: how many colours there are.
+
+    >>> sparsity = tf.autodiff.jacobian_sparsity(lambda x: x[1:] * x[:-1], tf.ones([4]))
+    >>> print(sparsity, sparsity.rows.tolist(), sparsity.columns.tolist())
+    <Sparsity 3×4, 6 entries, 2 products forward> [0, 0, 1, 1, 2, 2] [0, 1, 1, 2, 2, 3]
     """
 
     @public

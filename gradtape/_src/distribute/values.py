@@ -53,7 +53,13 @@ class DistributedValues:
 
 
 class PerReplica(DistributedValues):
-    """The result of `experimental_distribute_values_from_function`."""
+    """The result of `experimental_distribute_values_from_function`.
+
+    >>> strategy = tf.distribute.MirroredStrategy()
+    >>> values = strategy.experimental_distribute_values_from_function(lambda context: 1.0)
+    >>> print(isinstance(values, tf.types.experimental.distributed.PerReplica), strategy.experimental_local_results(values))
+    True (1.0,)
+    """
 
     def __repr__(self) -> str:
         return f"PerReplica:{{\n  0: {self._values[0]}\n}}"

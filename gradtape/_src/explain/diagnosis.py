@@ -27,6 +27,15 @@ class Diagnosis:
     - `process`: "process 1 of 4" if several train together (`docs/distribution.md`), else empty.
 
     `str()` is for people, `to_dict()` for programs.
+
+    >>> x = tf.Variable(2.0)
+    >>> with tf.GradientTape() as tape:
+    ...     loss = tf.round(x)
+    >>> diagnosis = tf.autodiff.explain(loss, x)
+    >>> print(diagnosis.code, diagnosis.op, diagnosis.connected)
+    not_differentiable Round False
+    >>> print(diagnosis.mend)
+    pass the gradient straight through: `x + tf.stop_gradient(tf.round(x) - x)`
     """
 
     code: str

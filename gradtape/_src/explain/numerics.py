@@ -48,7 +48,13 @@ def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int =
 
 @public
 def disable_check_numerics() -> None:
-    """End `enable_check_numerics`."""
+    """End `enable_check_numerics`.
+
+    >>> tf.debugging.enable_check_numerics()
+    >>> tf.debugging.disable_check_numerics()
+    >>> print(tf.math.log(-1.0).numpy())
+    nan
+    """
     engine.flush_if_outermost()
     execution.check_each(None)
 

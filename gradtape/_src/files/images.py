@@ -147,6 +147,11 @@ def decode_jpeg(
     smaller. The pixels are TensorFlow's to the bit, as both have libjpeg-turbo's fast transform ("INTEGER_FAST") by default.
     InvalidArgumentError for bytes that are no picture, or not all of one, unless `try_recover_truncated`. PNG, GIF of one
     frame and WebP are decoded too.
+
+    >>> picture = tf.io.encode_jpeg(tf.fill([2, 3, 3], tf.constant(200, tf.uint8)))
+    >>> print(tf.io.decode_jpeg(picture, channels=1).numpy()[:, :, 0])
+    [[200 200 200]
+     [200 200 200]]
     """
     how = _how(ratio, fancy_upscaling, try_recover_truncated, dct_method)
     return _decode_jpeg(strings(contents), channels=_checked_channels(channels), **how)
@@ -176,7 +181,12 @@ def decode_and_crop_jpeg(
     dct_method: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Return the part `crop_window` ([top, left, height, width], int32) of a JPEG; the rest is as in `decode_jpeg`."""
+    """Return the part `crop_window` ([top, left, height, width], int32) of a JPEG; the rest is as in `decode_jpeg`.
+
+    >>> picture = tf.io.encode_jpeg(tf.zeros([8, 8, 3], tf.uint8))
+    >>> print(tf.io.decode_and_crop_jpeg(picture, [0, 2, 4, 5]).shape)
+    (4, 5, 3)
+    """
     how = _how(ratio, fancy_upscaling, try_recover_truncated, dct_method)
     window = tensor(crop_window, None if is_tensor(crop_window) else dtypes.int32)
     return _decode_and_crop_jpeg(strings(contents), window, channels=_checked_channels(channels), **how)
@@ -193,6 +203,10 @@ def decode_png(contents: Any, channels: int = 0, dtype: Any = dtypes.uint8, name
 
     `channels` is 1 (grey), 3 (red, green, blue), 4 (and alpha) or 0, as many as there are; a palette counts as colours.
     InvalidArgumentError for bytes that are no picture. JPEG, GIF of one frame and WebP are decoded too.
+
+    >>> picture = tf.io.encode_png(tf.constant([[[255, 0, 0], [0, 0, 255]]], tf.uint8))
+    >>> print(tf.io.decode_png(picture).numpy().tolist())
+    [[[255, 0, 0], [0, 0, 255]]]
     """
     kind = dtypes.as_dtype(dtype).name
     if kind not in ("uint8", "uint16"):
@@ -211,7 +225,12 @@ def _decode_gif(contents: np.ndarray) -> np.ndarray:
 
 @public
 def decode_gif(contents: Any, name: str | None = None) -> Tensor:
-    """Return the frames of a GIF, uint8 [frames, height, width, 3]. A PNG or JPEG is one frame."""
+    """Return the frames of a GIF, uint8 [frames, height, width, 3]. A PNG or JPEG is one frame.
+
+    >>> red = bytes.fromhex("47494638396101000100800000ff00000000002c00000000010001000002024401003b")
+    >>> print(tf.io.decode_gif(red).numpy().tolist())
+    [[[[255, 0, 0]]]]
+    """
     return _decode_gif(strings(contents))
 
 
@@ -228,7 +247,13 @@ def _decode_bmp(contents: np.ndarray, *, channels: int) -> np.ndarray:
 
 @public
 def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
-    """Return the pixels of a BMP of 8, 24 or 32 bits, uint8 [height, width, channels]; channels are 3, 4 or 0, those it has."""
+    """Return the pixels of a BMP of 8, 24 or 32 bits, uint8 [height, width, channels]; channels are 3, 4 or 0, those it has.
+
+    >>> sizes = np.array([62, 0, 54, 40, 2, 1, 24 << 16 | 1, 0, 8, 0, 0, 0, 0], "<u4")  # of a row of two pixels
+    >>> picture = b"BM" + sizes.tobytes() + bytes([0, 0, 255, 255, 0, 0, 0, 0])
+    >>> print(tf.io.decode_bmp(picture).numpy().tolist())
+    [[[255, 0, 0], [0, 0, 255]]]
+    """
     return _decode_bmp(strings(contents), channels=_checked_channels(channels))
 
 
@@ -239,7 +264,14 @@ def _decode_webp(contents: np.ndarray, *, channels: int, dtype: str) -> np.ndarr
 
 @public
 def decode_webp(contents: Any, channels: int = 0, dtype: Any = dtypes.uint8, name: str | None = None) -> Tensor:
-    """Return the frames of a WebP, uint8 [frames, height, width, channels]; channels are 3, 4 or 0, those it has."""
+    """Return the frames of a WebP, uint8 [frames, height, width, channels]; channels are 3, 4 or 0, those it has.
+
+    `dtype` must be uint8.
+
+    >>> red = "524946461c000000574542505650384c0f0000002f000000000710fd8ffe0722a2ff0100"
+    >>> print(tf.io.decode_webp(bytes.fromhex(red)).numpy().tolist())
+    [[[[255, 0, 0]]]]
+    """
     return _decode_webp(strings(contents), channels=_checked_channels(channels), dtype=dtypes.as_dtype(dtype).name)
 
 
@@ -282,7 +314,11 @@ def _extract_jpeg_shape(contents: np.ndarray, *, output_type: Any) -> np.ndarray
 
 @public
 def extract_jpeg_shape(contents: Any, output_type: Any = dtypes.int32, name: str | None = None) -> Tensor:
-    """Return `[height, width, channels]` of a JPEG without decoding it, int32 or int64."""
+    """Return `[height, width, channels]` of a JPEG without decoding it, int32 or int64.
+
+    >>> print(tf.io.extract_jpeg_shape(tf.io.encode_jpeg(tf.zeros([4, 6, 3], tf.uint8))).numpy())
+    [4 6 3]
+    """
     return _extract_jpeg_shape(strings(contents), output_type=dtypes.as_dtype(output_type))
 
 
@@ -331,6 +367,10 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Te
 
     1 to 4 channels are grey, grey and alpha, colours, colours and alpha. `compression` is zlib's level: 0 to 9, or -1, its own
     choice.
+
+    >>> picture = tf.constant([[[0, 1, 2], [3, 4, 5]]], tf.uint8)
+    >>> print(tf.io.encode_png(picture).numpy()[1:4], tf.io.decode_png(tf.io.encode_png(picture)).numpy().tolist())
+    b'PNG' [[[0, 1, 2], [3, 4, 5]]]
     """
     if not -1 <= compression <= 9:
         raise invalid(f"compression should be in [-1,9], got {compression}")
@@ -374,6 +414,10 @@ def encode_jpeg(
     """Return a picture, uint8 [height, width, 1 or 3], as a JPEG, a scalar string. `quality` is from 0 to 100.
 
     `chroma_downsampling` keeps colours at half the size; the densities (per "in" or "cm") and `xmp_metadata` are kept in it.
+
+    >>> picture = tf.io.encode_jpeg(tf.zeros([4, 6, 3], tf.uint8), quality=80)
+    >>> print(picture.numpy()[:2].hex(), tf.io.decode_jpeg(picture).shape)
+    ffd8 (4, 6, 3)
     """
     if format not in ("", "grayscale", "rgb"):
         raise invalid(f"Value for attr 'format' of {format!r} is not in the list of allowed values: '', 'grayscale', 'rgb'")
@@ -401,7 +445,14 @@ def _through_jpeg(image: np.ndarray, jpeg_quality: np.ndarray, *, dct_method: st
 
 @public
 def adjust_jpeg_quality(image: Any, jpeg_quality: Any, dct_method: str = "", name: str | None = None) -> Tensor:
-    """Return a picture [height, width, channels] as it is after it was a JPEG of a quality from 0 to 100, in its own dtype."""
+    """Return a picture [height, width, channels] as it is after it was a JPEG of a quality from 0 to 100, in its own dtype.
+
+    >>> edge = tf.constant([[0.0] * 4 + [1.0] * 4] * 8)[..., None]
+    >>> for quality in (100, 5):
+    ...     print(tf.image.adjust_jpeg_quality(edge, quality).numpy()[0, :, 0].round(2))
+    [0. 0. 0. 0. 1. 1. 1. 1.]
+    [0.02 0.02 0.05 0.   1.   0.95 0.98 0.98]
+    """
     x: Tensor = tensor(image)
     pixels = x if x.dtype == dtypes.uint8 else convert_image_dtype(x, dtypes.uint8, saturate=True)
     quality = tensor(jpeg_quality, None if is_tensor(jpeg_quality) else dtypes.int32)
@@ -418,13 +469,23 @@ def _quality_range(least: Any, most: Any) -> None:
 
 @public
 def random_jpeg_quality(image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: Any = None) -> Tensor:
-    """Return `adjust_jpeg_quality` by a quality drawn from [min_jpeg_quality, max_jpeg_quality)."""
+    """Return `adjust_jpeg_quality` by a quality drawn from [min_jpeg_quality, max_jpeg_quality).
+
+    >>> print(tf.image.random_jpeg_quality(tf.zeros([8, 8, 3]), 20, 80).shape)
+    (8, 8, 3)
+    """
     _quality_range(min_jpeg_quality, max_jpeg_quality)
     return adjust_jpeg_quality(image, uniform([], min_jpeg_quality, max_jpeg_quality, dtypes.int32, seed))
 
 
 @public
 def stateless_random_jpeg_quality(image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: Any) -> Tensor:
-    """Change the quality like `random_jpeg_quality`: the same result for the same `seed` of two integers."""
+    """Change the quality like `random_jpeg_quality`: the same result for the same `seed` of two integers.
+
+    >>> photo = tf.random.stateless_uniform([8, 8, 3], [1, 2])
+    >>> first, again = [tf.image.stateless_random_jpeg_quality(photo, 20, 80, seed=[3, 4]) for _ in range(2)]
+    >>> print(np.all(first == again), np.all(first == photo))
+    True False
+    """
     _quality_range(min_jpeg_quality, max_jpeg_quality)
     return adjust_jpeg_quality(image, stateless_uniform([], seed, min_jpeg_quality, max_jpeg_quality, dtypes.int32))

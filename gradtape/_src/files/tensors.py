@@ -199,7 +199,12 @@ def make_ndarray(tensor: Any) -> np.ndarray:
 def make_tensor_proto(
     values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False, allow_broadcast: bool = False
 ) -> Any:
-    """Return `values` as a `TensorProto`. With a `shape`, fewer values than it has elements are repeated from the last one on."""
+    """Return `values` as a `TensorProto`. With a `shape`, fewer values than it has elements are repeated from the last one on.
+
+    >>> proto = tf.make_tensor_proto([1, 2], shape=[2, 2])
+    >>> print(proto.int_val, tf.make_ndarray(proto).tolist())
+    [1, 2] [[1, 2], [2, 2]]
+    """
     if values is None:
         raise ValueError("None values not supported.")
     kind = None if dtype is None else dtypes.as_dtype(dtype)

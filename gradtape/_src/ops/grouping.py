@@ -10,7 +10,14 @@ from gradtape._src.ops.array.shape import identity
 
 @public
 def no_op(name=None):
-    """Do nothing; in a graph return an Operation that does nothing."""
+    """Do nothing; in a graph return an Operation that does nothing.
+
+    >>> print(tf.no_op())
+    None
+    >>> with tf.Graph().as_default():
+    ...     print(tf.no_op().type)
+    NoOp
+    """
     graph = engine.current_graph()
     return None if graph is None else graph.group((), name or "NoOp")
 

@@ -13,8 +13,7 @@ from gradtape._src.core.tensor import Tensor, graph_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.linalg.matmul import MAT_MUL, matmul
-from gradtape._src.ops.math import arithmetic, compare, elementary
-from gradtape._src.ops.math.rounding import round as rounded
+from gradtape._src.ops.math import arithmetic, compare, elementary, rounding
 
 
 def _pair(function, name):
@@ -70,9 +69,9 @@ OPERATORS = {
     "sub": binary_operator(arithmetic.subtract, "sub"),
     "mul": binary_operator(_product, "mul", arithmetic.multiply.op),
     "truediv": binary_operator(arithmetic.divide, "truediv", arithmetic.realdiv.op),
-    "floordiv": _pair(arithmetic.floordiv, "floordiv"),
-    "mod": _pair(arithmetic.floormod, "mod"),
-    "divmod": _pair(lambda x, y: (arithmetic.floordiv(x, y), arithmetic.floormod(x, y)), "divmod"),
+    "floordiv": _pair(rounding.floordiv, "floordiv"),
+    "mod": _pair(rounding.floormod, "mod"),
+    "divmod": _pair(lambda x, y: (rounding.floordiv(x, y), rounding.floormod(x, y)), "divmod"),
     "pow": _pair(elementary.pow, "pow"),
     "matmul": (binary_operator(matmul, "matmul", MAT_MUL, (False, False), rank=2)[0], _pair(_matrices, "matmul")[1]),
     "and": _logic(compare.logical_and, compare.bitwise_and, "and"),
@@ -106,9 +105,9 @@ def _invert(self):
 @public
 def _round(self, digits=None):
     if digits is None:
-        return rounded(self)
+        return rounding.round(self)
     scale = 10.0**digits
-    return rounded(self * scale) / scale
+    return rounding.round(self * scale) / scale
 
 
 COMPARISONS = {

@@ -207,6 +207,10 @@ def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=Non
     """Return `(paddings, crops)`, [n, 2] each, with which `space_to_batch` and `batch_to_space` take `input_shape` apart.
 
     `base_paddings` is what is padded in any case.
+
+    >>> paddings, crops = tf.required_space_to_batch_paddings([5, 4], [2, 2])
+    >>> print(paddings.numpy().tolist(), crops.numpy().tolist())
+    [[0, 1], [0, 0]] [[0, 1], [0, 0]]
     """
     sizes, blocks = static_list(input_shape, "input_shape"), static_list(block_shape, "block_shape")
     base = ((0, 0),) * len(blocks) if base_paddings is None else pairs_of(base_paddings, "base_paddings")
@@ -223,6 +227,12 @@ def with_space_to_batch(input, dilation_rate, padding, op, filter_shape=None, sp
     `op(input, num_spatial_dims, padding)` sees `input` with the elements of each phase as examples of their own, and
     "VALID". `padding` is "SAME" (which needs `filter_shape`) or "VALID". `spatial_dims` are the axes, from 1 on; the
     first ones behind the batch by default (or behind the channels, where `data_format` begins with "NC").
+
+    >>> def differences(x, num_spatial_dims, padding):
+    ...     return x[:, 1:] - x[:, :-1]
+    >>> x = tf.reshape([0.0, 1.0, 4.0, 9.0, 16.0, 25.0], [1, 6, 1])
+    >>> print(tf.nn.with_space_to_batch(x, [2], "VALID", differences).numpy().ravel())
+    [ 4.  8. 12. 16.]
     """
     x = tensor(input)
     rates = [int(rate) for rate in static_list(dilation_rate, "dilation_rate")]

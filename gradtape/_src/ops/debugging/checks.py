@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from ml_dtypes import finfo
 
-from gradtape._src.core import dtypes, engine, errors
+from gradtape._src.core import dtypes, engine
 from gradtape._src.core.aval import provisional
 from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
@@ -214,6 +214,13 @@ def Assert(condition, data, summarize=None, name=None):
     """Raise InvalidArgumentError unless `condition`, a bool, holds; the message has the values of the list `data`.
 
     `summarize` is how many entries of each are shown: 3 for None, all for -1.
+
+    >>> x = tf.constant([1.0, -2.0])
+    >>> try:
+    ...     tf.Assert(tf.reduce_all(x > 0), ["not positive:", x])
+    ... except tf.errors.InvalidArgumentError as error:
+    ...     print(error.message.splitlines()[-2:])
+    ["Expected 'tf.Tensor(False, shape=(), dtype=bool)' to be true. Summarized data: b'not positive:'", '1.0, -2.0']
     """
     written = None if is_tensor(condition) else str(condition)
     condition = tensor(condition if is_tensor(condition) or np.ndim(condition) else bool(condition), dtypes.bool)
@@ -569,28 +576,6 @@ def is_numeric_tensor(tensor):
     (True, False)
     """
     return isinstance(tensor, Tensor) and (tensor.dtype.is_integer or tensor.node.aval.inexact)
-
-
-def enable_traceback_filtering():
-    """Cut the library's own frames out of tracebacks, as is done from the start (but for GRADTAPE_FULL_TRACEBACK=1).
-
-    >>> tf.debugging.enable_traceback_filtering()
-    """
-    errors.keep_frames(False)
-
-
-def disable_traceback_filtering():
-    """Leave the library's own frames in tracebacks."""
-    errors.keep_frames(True)
-
-
-def is_traceback_filtering_enabled():
-    """Return whether the library's own frames are cut out of tracebacks.
-
-    >>> print(tf.debugging.is_traceback_filtering_enabled())
-    True
-    """
-    return not errors.keeps_frames
 
 
 _as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`

@@ -90,13 +90,23 @@ def _crop(value, size, draw):
 
 @public
 def random_flip_left_right(image, seed=None):
-    """Return the image mirrored or not, each with probability 1/2; of a batch each image by itself."""
+    """Return the image mirrored or not, each with probability 1/2; of a batch each image by itself.
+
+    >>> flipped = tf.image.random_flip_left_right(tf.constant([[[1], [2], [3]]]))
+    >>> print(flipped.numpy().ravel().tolist() in ([1, 2, 3], [3, 2, 1]))
+    True
+    """
     return _flip(image, 1, _stateful(seed))
 
 
 @public
 def random_flip_up_down(image, seed=None):
-    """Return the image upside down or not, each with probability 1/2; of a batch each image by itself."""
+    """Return the image upside down or not, each with probability 1/2; of a batch each image by itself.
+
+    >>> flipped = tf.image.random_flip_up_down(tf.constant([[[1]], [[2]]]))
+    >>> print(flipped.numpy().ravel().tolist() in ([1, 2], [2, 1]))
+    True
+    """
     return _flip(image, 0, _stateful(seed))
 
 
@@ -112,7 +122,13 @@ def stateless_random_flip_left_right(image, seed):
 
 @public
 def stateless_random_flip_up_down(image, seed):
-    """Flip like `random_flip_up_down`: the same result for the same `seed` of two integers."""
+    """Flip like `random_flip_up_down`: the same result for the same `seed` of two integers.
+
+    >>> for seed in ([1, 2], [1, 4]):
+    ...     print(tf.image.stateless_random_flip_up_down(tf.constant([[[1]], [[2]]]), seed).numpy().ravel())
+    [1 2]
+    [2 1]
+    """
     return _flip(image, 0, _stateless(seed))
 
 
@@ -128,7 +144,11 @@ def random_brightness(image, max_delta, seed=None):
 
 @public
 def stateless_random_brightness(image, max_delta, seed):
-    """Adjust like `random_brightness`: the same result for the same `seed` of two integers."""
+    """Adjust like `random_brightness`: the same result for the same `seed` of two integers.
+
+    >>> print(tf.image.stateless_random_brightness(tf.fill([1, 2, 1], 0.5), 0.2, seed=[1, 2]).numpy().ravel().round(3))
+    [0.638 0.638]
+    """
     return _brightness(image, max_delta, _stateless(seed))
 
 
@@ -144,31 +164,58 @@ def random_contrast(image, lower, upper, seed=None):
 
 @public
 def stateless_random_contrast(image, lower, upper, seed):
-    """Adjust like `random_contrast`: the same result for the same `seed` of two integers."""
+    """Adjust like `random_contrast`: the same result for the same `seed` of two integers.
+
+    >>> x = tf.constant([[[0.4], [0.6]]])
+    >>> print(tf.image.stateless_random_contrast(x, 0.5, 1.5, seed=[1, 2]).numpy().ravel().round(3))
+    [0.366 0.634]
+    """
     return _contrast(image, lower, upper, _stateless(seed))
 
 
 @public
 def random_hue(image, max_delta, seed=None):
-    """Return `adjust_hue` by a number uniform in [-max_delta, max_delta); `max_delta` is at most 0.5."""
+    """Return `adjust_hue` by a number uniform in [-max_delta, max_delta); `max_delta` is at most 0.5.
+
+    Grey has no hue and stays as it is:
+
+    >>> print(tf.image.random_hue(tf.fill([1, 1, 3], 0.5), 0.1).numpy())
+    [[[0.5 0.5 0.5]]]
+    """
     return _hue(image, max_delta, _stateful(seed))
 
 
 @public
 def stateless_random_hue(image, max_delta, seed):
-    """Adjust like `random_hue`: the same result for the same `seed` of two integers."""
+    """Adjust like `random_hue`: the same result for the same `seed` of two integers.
+
+    >>> red = tf.constant([[[1.0, 0.0, 0.0]]])
+    >>> print(tf.image.stateless_random_hue(red, 0.2, seed=[1, 2]).numpy().round(3))
+    [[[1.    0.826 0.   ]]]
+    """
     return _hue(image, max_delta, _stateless(seed))
 
 
 @public
 def random_saturation(image, lower, upper, seed=None):
-    """Return `adjust_saturation` by a factor uniform in [lower, upper)."""
+    """Return `adjust_saturation` by a factor uniform in [lower, upper).
+
+    Grey has no saturation and stays as it is:
+
+    >>> print(tf.image.random_saturation(tf.fill([1, 1, 3], 0.5), 0.5, 1.5).numpy())
+    [[[0.5 0.5 0.5]]]
+    """
     return _saturation(image, lower, upper, _stateful(seed))
 
 
 @public
 def stateless_random_saturation(image, lower, upper, seed=None):
-    """Adjust like `random_saturation`: the same result for the same `seed` of two integers, which must be given."""
+    """Adjust like `random_saturation`: the same result for the same `seed` of two integers, which must be given.
+
+    >>> x = tf.constant([[[1.0, 0.5, 0.5]]])
+    >>> print(tf.image.stateless_random_saturation(x, 0.5, 1.0, seed=[1, 2]).numpy().round(3))
+    [[[1.    0.539 0.539]]]
+    """
     return _saturation(image, lower, upper, _stateless(seed))
 
 

@@ -12,8 +12,9 @@ from gradtape._src.ops.array.rearrange import tile
 from gradtape._src.ops.array.shape import expand_dims, identity, plain
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.linalg.matmul import tensordot
-from gradtape._src.ops.math.arithmetic import floordiv, reciprocal_no_nan
+from gradtape._src.ops.math.arithmetic import reciprocal_no_nan
 from gradtape._src.ops.math.clip import saturate_cast
+from gradtape._src.ops.math.rounding import floordiv
 from gradtape._src.ops.shapes import FLOATING, require
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -122,13 +123,22 @@ def _converted(images, kernel):
 
 @public
 def rgb_to_yiq(images):
-    """Convert red, green and blue in [0, 1] to luma and the chroma of NTSC. A floating dtype; the last axis has extent 3."""
+    """Convert red, green and blue in [0, 1] to luma and the chroma of NTSC. A floating dtype; the last axis has extent 3.
+
+    >>> print(tf.image.rgb_to_yiq(tf.constant([[[1.0, 1.0, 1.0], [1.0, 0.0, 0.0]]])).numpy().round(3) + 0)
+    [[[1.    0.    0.   ]
+      [0.299 0.596 0.212]]]
+    """
     return _converted(images, RGB_TO_YIQ)
 
 
 @public
 def yiq_to_rgb(images):
-    """Invert `rgb_to_yiq`."""
+    """Invert `rgb_to_yiq`. A floating dtype; the last axis has extent 3.
+
+    >>> print(tf.image.yiq_to_rgb(tf.constant([[[0.299, 0.596, 0.211]]])).numpy().round(2) + 0)
+    [[[1. 0. 0.]]]
+    """
     return _converted(images, YIQ_TO_RGB)
 
 
@@ -144,7 +154,12 @@ def rgb_to_yuv(images):
 
 @public
 def yuv_to_rgb(images):
-    """Invert `rgb_to_yuv`."""
+    """Invert `rgb_to_yuv`. A floating dtype; the last axis has extent 3.
+
+    >>> yuv = tf.image.rgb_to_yuv(tf.constant([[[0.25, 0.5, 1.0]]]))
+    >>> print(tf.image.yuv_to_rgb(yuv).numpy().round(3))
+    [[[0.25 0.5  1.  ]]]
+    """
     return _converted(images, YUV_TO_RGB)
 
 

@@ -151,6 +151,13 @@ def non_max_suppression_with_scores(
     """Return `(numbers, scores)` of the boxes that remain, as `non_max_suppression`.
 
     With a `soft_nms_sigma` above 0 none is left out for its overlap, but its score becomes smaller by it.
+
+    >>> boxes, scores = [[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.9], [2.0, 2.0, 3.0, 3.0]], [0.9, 0.8, 0.7]
+    >>> for sigma in (0.0, 0.5):
+    ...     numbers, remaining = tf.image.non_max_suppression_with_scores(boxes, scores, 3, soft_nms_sigma=sigma)
+    ...     print(numbers.numpy(), remaining.numpy().round(3))
+    [0 2] [0.9 0.7]
+    [0 2 1] [0.9   0.7   0.356]
     """
     limits = _limits(max_output_size, iou_threshold=iou_threshold, score_threshold=score_threshold, soft_nms_sigma=soft_nms_sigma)
     return ran(_soft_suppression, *_boxes(_soft_suppression, boxes, scores), attrs=limits)
@@ -160,7 +167,12 @@ def non_max_suppression_with_scores(
 def non_max_suppression_overlaps(
     overlaps, scores, max_output_size, overlap_threshold=0.5, score_threshold=float("-inf"), name=None
 ):
-    """Select boxes like `non_max_suppression`, by their known overlaps: `overlaps` is [boxes, boxes]."""
+    """Select boxes like `non_max_suppression`, by their known overlaps: `overlaps` is [boxes, boxes].
+
+    >>> overlaps = [[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    >>> print(tf.image.non_max_suppression_overlaps(overlaps, [0.9, 0.8, 0.7], 3).numpy())
+    [0 2]
+    """
     limits = _limits(max_output_size, overlap_threshold=overlap_threshold, score_threshold=score_threshold)
     overlaps, scores = _inputs(_overlap_suppression, overlaps, "overlaps", scores)
     if overlaps.shape[0] != overlaps.shape[1]:

@@ -179,6 +179,10 @@ def ssim_multiscale(
 
     `power_factors` are the exponents of the scales; the contrast of each and the similarity of the last are multiplied.
     Wang, Simoncelli and Bovik, "Multiscale structural similarity for image quality assessment", 2003.
+
+    >>> x = tf.random.stateless_uniform([1, 176, 176, 1], [1, 2])
+    >>> print([tf.image.ssim_multiscale(x, y, 1.0).numpy().round(3).tolist() for y in (x, 0.9 * x, 0.5 * x)])
+    [[1.0], [0.9950000047683716], [0.8230000138282776]]
     """
     img1, img2 = tensor(img1), tensor(img2)
     _comparable(img1, img2)

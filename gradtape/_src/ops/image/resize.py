@@ -19,7 +19,11 @@ DENSE = 8  # a line with more taps than this is a product with a matrix
 
 
 class ResizeMethod:
-    """The names of the methods of `resize`."""
+    """The names of the methods of `resize`.
+
+    >>> print(tf.image.resize([[[0.0], [1.0]]], [1, 4], tf.image.ResizeMethod.NEAREST_NEIGHBOR).numpy().ravel())
+    [0. 0. 1. 1.]
+    """
 
     BILINEAR = "bilinear"
     NEAREST_NEIGHBOR = "nearest"

@@ -57,7 +57,12 @@ def _powers(x, coefficients):
 @public
 @op("MatrixExponential", infer=square, saves="input")
 def expm(input):
-    """Return the exponential of square matrices: they are scaled down, approximated by a fraction of Padé and squared again."""
+    """Return the exponential of square matrices: they are scaled down, approximated by a fraction of Padé and squared again.
+
+    >>> print(tf.linalg.expm([[0.0, 1.0], [0.0, 0.0]]).numpy())
+    [[1. 1.]
+     [0. 1.]]
+    """
     if not input.size:
         return input
     a = wide(input)
@@ -157,7 +162,12 @@ def _log_of_one(x):
 # TensorFlow has no gradient for it either: LookupError.
 @op("MatrixLogarithm", unhosted="NumPy has no twin of it", infer=_log_rule)
 def logm(input):
-    """Return the principal logarithm of square complex matrices that have an inverse. It has no gradient (LookupError)."""
+    """Return the principal logarithm of square complex matrices that have an inverse. It has no gradient (LookupError).
+
+    >>> print(tf.linalg.logm(tf.constant([[1.0, 1.0], [0.0, 1.0]], tf.complex64)).numpy().real.round(4) + 0)
+    [[0. 1.]
+     [0. 0.]]
+    """
     return _each(_log_of_one, input) if input.size else input
 
 

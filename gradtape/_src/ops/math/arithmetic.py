@@ -1,12 +1,10 @@
-"""Sums, products, quotients, remainders, roots: element-wise arithmetic, each op with its gradient beside it."""
-
-from typing import Any
+"""Sums, products, quotients, roots: element-wise arithmetic, each op with its gradient beside it."""
 
 from gradtape._src.core import convert, dtypes, engine
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.define import gradient, not_differentiable, op
+from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.native import twins
@@ -144,7 +142,11 @@ def add_n(inputs, name=None):
 
 @public
 def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
-    """Return the sum of a list of tensors of one shape and dtype, which must be `shape` and `tensor_dtype` where given."""
+    """Return the sum of a list of tensors of one shape and dtype, which must be `shape` and `tensor_dtype` where given.
+
+    >>> print(tf.math.accumulate_n([tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0])]).numpy())
+    [4. 6.]
+    """
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise ValueError("inputs must be a list of at least one Tensor with the same dtype and shape")
     inputs = [tensor(x) for x in inputs]
@@ -161,7 +163,11 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
 
 @op("SquaredDifference", infer=only(FLOATING + ("int32", "int64") + COMPLEX, broadcast), broadcasting=True, saves="x y")
 def squared_difference(x, y):
-    """Return `(x - y)·conj(x - y)`, element-wise, with broadcasting. Float, complex, int32 or int64."""
+    """Return `(x - y)·conj(x - y)`, element-wise, with broadcasting. Float, complex, int32 or int64.
+
+    >>> print(tf.math.squared_difference([1.0, 5.0], 3.0).numpy())
+    [4. 4.]
+    """
     difference = x - y
     return difference * jnp.conj(difference)
 
@@ -196,7 +202,11 @@ def _(op, dy):
 
 @public
 def scalar_mul(scalar, x, name=None):
-    """Return `scalar · x` for a number or a scalar tensor (else a ValueError); of IndexedSlices, the rows scaled."""
+    """Return `scalar · x` for a number or a scalar tensor (else a ValueError); of IndexedSlices, the rows scaled.
+
+    >>> print(tf.math.scalar_mul(2.0, tf.constant([1.0, 3.0])).numpy())
+    [2. 6.]
+    """
     sliced = isinstance(x, IndexedSlices)
     values = x.values if sliced else tensor(x)
     scalar = tensor(scalar, values.dtype)
@@ -208,7 +218,11 @@ def scalar_mul(scalar, x, name=None):
 
 @op("MulNoNan", infer=only(INEXACT, broadcast), broadcasting=True, saves="x y")
 def multiply_no_nan(x, y):
-    """Return `x · y`, element-wise, with broadcasting; 0 where `y` is 0, even if `x` is infinite or NaN. Float or complex."""
+    """Return `x · y`, element-wise, with broadcasting; 0 where `y` is 0, even if `x` is infinite or NaN. Float or complex.
+
+    >>> print(tf.math.multiply_no_nan([np.inf, 2.0], [0.0, 3.0]).numpy())
+    [0. 6.]
+    """
     return jnp.where(y == 0, jnp.zeros((), x.dtype), x * y)
 
 
@@ -220,7 +234,11 @@ def _(op, dy):
 
 @op("RealDiv", infer=only(INEXACT, broadcast), broadcasting=True, saves="x y")
 def realdiv(x, y):
-    """Return `x / y`, element-wise, with broadcasting. Float or complex."""
+    """Return `x / y`, element-wise, with broadcasting. Float or complex.
+
+    >>> print(tf.realdiv([1.0, 3.0], 2.0).numpy())
+    [0.5 1.5]
+    """
     return x / y
 
 
@@ -293,13 +311,21 @@ def _(op, dy):
 
 @public
 def divide_no_nan(x, y, name=None) -> Tensor:
-    """Return `x / y`, element-wise, with broadcasting, and 0 where `y` is 0. Integers give floats."""
+    """Return `x / y`, element-wise, with broadcasting, and 0 where `y` is 0. Integers give floats.
+
+    >>> print(tf.math.divide_no_nan([1.0, 3.0], [0.0, 2.0]).numpy())
+    [0.  1.5]
+    """
     return _div_no_nan(*_quotient_operands(_beside(y, x), y, "divide_no_nan"))
 
 
 @op("Reciprocal", infer=only(INEXACT, same), saves="y")
 def reciprocal(x):
-    """Return `1 / x`, element-wise. Float or complex. A gradient of 0 stays 0, even at x = 0."""
+    """Return `1 / x`, element-wise. Float or complex. A gradient of 0 stays 0, even at x = 0.
+
+    >>> print(tf.math.reciprocal([2.0, 0.0]).numpy())
+    [0.5 inf]
+    """
     return 1 / x
 
 
@@ -323,73 +349,13 @@ def _(op, upstream):
 
 @public
 def reciprocal_no_nan(x, name=None):
-    """Return `1 / x`, element-wise, and 0 where `x` is 0. Float or complex."""
+    """Return `1 / x`, element-wise, and 0 where `x` is 0. Float or complex.
+
+    >>> print(tf.math.reciprocal_no_nan([2.0, 0.0]).numpy())
+    [0.5 0. ]
+    """
     x = tensor(x)
     return _div_no_nan(tensor(1, x.dtype), x)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Floors and remainders
-
-STEPS = "it is piecewise constant: its derivative is 0 wherever it exists"
-
-
-def _zero_divisor(y):
-    """Return the message for an integer divisor that holds a 0."""
-    if not y.all():
-        return "Integer division by zero: the divisor holds a 0. Replace it with tf.where, or divide floats"
-    return None
-
-
-def _integers(x, y):
-    return x.dtype.kind in "iu"
-
-
-_nonzero: dict[str, Any] = {"status": _zero_divisor, "checked": "y", "when": _integers}
-
-
-@op("FloorDiv", infer=only(REAL, broadcast), broadcasting=True, **_nonzero)
-def floordiv(x, y):
-    """Return `⌊x / y⌋`, element-wise, with broadcasting. Real dtypes; an integer divisor of 0 is an InvalidArgumentError.
-
-    >>> tf.math.floordiv([7, -7], 2).numpy()
-    array([ 3, -4], dtype=int32)
-    """
-    return jnp.floor(x / y) if jnp.issubdtype(x.dtype, jnp.floating) else jnp.floor_divide(x, y)
-
-
-not_differentiable(floordiv, because=STEPS)
-
-
-@op("FloorMod", infer=only(REAL, broadcast), broadcasting=True, saves="x y", **_nonzero)
-def floormod(x, y):
-    """Return `x - ⌊x / y⌋·y`, with the sign of `y`, element-wise, with broadcasting; see `floordiv`."""
-    return jnp.remainder(x, y)
-
-
-@gradient(floormod)
-def _(op, dy):
-    x, y = op.inputs
-    return dy, dy * negative(floordiv(x, y)) if op.needed[1] else None
-
-
-mod = floormod
-
-
-@op("TruncateDiv", infer=only(REAL, broadcast), broadcasting=True, **_nonzero)
-def truncatediv(x, y):
-    """Return `x / y` rounded towards 0, element-wise, with broadcasting; see `floordiv`."""
-    return jnp.trunc(x / y) if jnp.issubdtype(x.dtype, jnp.floating) else lax.div(*jnp.broadcast_arrays(x, y))
-
-
-not_differentiable(truncatediv, because=STEPS)
-
-
-# TensorFlow has no gradient for it either: LookupError.
-@op("TruncateMod", infer=only(("int32", "int64", *FLOATING), broadcast), broadcasting=True, **_nonzero)
-def truncatemod(x, y):
-    """Return the remainder of `truncatediv`, with the sign of `x`, element-wise, with broadcasting."""
-    return lax.rem(*jnp.broadcast_arrays(x, y))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -569,7 +535,11 @@ def _routed(op, dy, comparison):
 
 @op("NextAfter", infer=only(("float64", "float32"), broadcast), broadcasting=True, prefers="float32")
 def nextafter(x1, x2):
-    """Return the number next to `x1` in the direction of `x2`, element-wise, with broadcasting. float32 or float64."""
+    """Return the number next to `x1` in the direction of `x2`, element-wise, with broadcasting. float32 or float64.
+
+    >>> print(tf.math.nextafter(1.0, 2.0).numpy() - 1 == np.finfo(np.float32).eps)
+    True
+    """
     return jnp.nextafter(x1, x2)
 
 

@@ -1,11 +1,15 @@
-"""Floats rounded to whole numbers. None of these has a gradient."""
+"""Floats and quotients rounded to whole numbers, and remainders. Only `floormod` has a gradient."""
 
-from gradtape._src.core.arrays import jnp
+from typing import Any
+
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import not_differentiable, op
+from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import public
-from gradtape._src.ops.math.arithmetic import STEPS
-from gradtape._src.ops.shapes import FLOATING, only, same
+from gradtape._src.ops.math.arithmetic import negative
+from gradtape._src.ops.shapes import FLOATING, REAL, broadcast, only, same
+
+STEPS = "it is piecewise constant: its derivative is 0 wherever it exists"
 
 
 @op("Floor", infer=only(FLOATING, same))
@@ -55,3 +59,79 @@ def rint(x):
 
 
 not_differentiable(floor, ceil, _round, rint, because=STEPS)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rounded quotients, and remainders
+
+
+def _zero_divisor(y):
+    """Return the message for an integer divisor that holds a 0."""
+    if not y.all():
+        return "Integer division by zero: the divisor holds a 0. Replace it with tf.where, or divide floats"
+    return None
+
+
+def _integers(x, y):
+    return x.dtype.kind in "iu"
+
+
+_nonzero: dict[str, Any] = {"status": _zero_divisor, "checked": "y", "when": _integers}
+
+
+@op("FloorDiv", infer=only(REAL, broadcast), broadcasting=True, **_nonzero)
+def floordiv(x, y):
+    """Return `⌊x / y⌋`, element-wise, with broadcasting. Real dtypes; an integer divisor of 0 is an InvalidArgumentError.
+
+    >>> tf.math.floordiv([7, -7], 2).numpy()
+    array([ 3, -4], dtype=int32)
+    """
+    return jnp.floor(x / y) if jnp.issubdtype(x.dtype, jnp.floating) else jnp.floor_divide(x, y)
+
+
+not_differentiable(floordiv, because=STEPS)
+
+
+@op("FloorMod", infer=only(REAL, broadcast), broadcasting=True, saves="x y", **_nonzero)
+def floormod(x, y):
+    """Return `x - ⌊x / y⌋·y`, with the sign of `y`, element-wise, with broadcasting; see `floordiv`.
+
+    >>> print(tf.math.floormod([7, -7], 3).numpy(), tf.math.floormod([7, -7], -3).numpy())
+    [1 2] [-2 -1]
+    """
+    return jnp.remainder(x, y)
+
+
+@gradient(floormod)
+def _(op, dy):
+    x, y = op.inputs
+    return dy, dy * negative(floordiv(x, y)) if op.needed[1] else None
+
+
+mod = floormod
+
+
+@op("TruncateDiv", infer=only(REAL, broadcast), broadcasting=True, **_nonzero)
+def truncatediv(x, y):
+    """Return `x / y` rounded towards 0, element-wise, with broadcasting; see `floordiv`.
+
+    >>> print(tf.truncatediv([7, -7], 2).numpy(), tf.math.floordiv([7, -7], 2).numpy())
+    [ 3 -3] [ 3 -4]
+    """
+    return jnp.trunc(x / y) if jnp.issubdtype(x.dtype, jnp.floating) else lax.div(*jnp.broadcast_arrays(x, y))
+
+
+not_differentiable(truncatediv, because=STEPS)
+
+
+# TensorFlow has no gradient for it either: LookupError.
+@op("TruncateMod", infer=only(("int32", "int64", *FLOATING), broadcast), broadcasting=True, **_nonzero)
+def truncatemod(x, y):
+    """Return the remainder of `truncatediv`, with the sign of `x`, element-wise, with broadcasting. Float, int32 or int64.
+
+    It has no gradient (LookupError).
+
+    >>> print(tf.truncatemod([7, -7], 3).numpy(), tf.math.floormod([7, -7], 3).numpy())
+    [ 1 -1] [1 2]
+    """
+    return lax.rem(*jnp.broadcast_arrays(x, y))

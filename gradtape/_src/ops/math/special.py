@@ -322,7 +322,11 @@ def _(op, dy):
 
 @op("Xdivy", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y")
 def xdivy(x, y):
-    """Return `x / y`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex."""
+    """Return `x / y`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex.
+
+    >>> print(tf.math.xdivy([0.0, 3.0], [0.0, 2.0]).numpy())
+    [0.  1.5]
+    """
     return _zero_where_zero(x, x / y)
 
 

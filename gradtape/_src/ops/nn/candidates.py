@@ -152,6 +152,10 @@ def uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range
 
     `true_classes` is int64 [batch, num_true]. Gives the sample, int64 [num_sampled], the expected counts of the true
     classes and those of the sample, float32.
+
+    >>> sample, expected, _ = tf.random.uniform_candidate_sampler([[0], [5]], 1, 3, unique=False, range_max=6)
+    >>> print(sample.shape, expected.numpy().tolist())
+    (3,) [[0.5], [0.5]]
     """
     sizes = {"num_true": num_true, "num_sampled": num_sampled, "unique": unique, "range_max": range_max}
     return _drawn(_uniform_sampler, seed, true_classes, **sizes)
@@ -162,6 +166,10 @@ def log_uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, r
     """Sample like `uniform_candidate_sampler`, with probabilities (log(c + 2) − log(c + 1)) / log(range_max + 1) of class c.
 
     That fits classes in the order of their frequency, as words of a lexicon are.
+
+    >>> expected = tf.random.log_uniform_candidate_sampler([[0, 8]], 2, 1, unique=False, range_max=9)[1]
+    >>> print(expected.numpy().round(3))
+    [[0.301 0.046]]
     """
     sizes = {"num_true": num_true, "num_sampled": num_sampled, "unique": unique, "range_max": range_max}
     return _drawn(_log_uniform_sampler, seed, true_classes, **sizes)
@@ -187,6 +195,11 @@ def fixed_unigram_candidate_sampler(
 
     The classes below `num_reserved_ids` are never drawn, and have no entry in `unigrams`. Files and shards are not
     implemented: NotImplementedError.
+
+    >>> counts = [1.0, 0.0, 3.0]
+    >>> sample, of_true, _ = tf.nn.fixed_unigram_candidate_sampler([[0]], 1, 4, unique=False, range_max=3, unigrams=counts)
+    >>> print(of_true.numpy(), 1 in sample.numpy())
+    [[1.]] False
     """
     if vocab_file or num_shards != 1 or shard:
         raise NotImplementedError(
@@ -202,7 +215,11 @@ def fixed_unigram_candidate_sampler(
 
 @public
 def all_candidate_sampler(true_classes, num_true, num_sampled, unique, seed=None, name=None):
-    """Return all classes [0, num_sampled), each expected once: for tests."""
+    """Return all classes [0, num_sampled), each expected once: for tests.
+
+    >>> print([x.numpy().tolist() for x in tf.nn.all_candidate_sampler([[1]], 1, 3, unique=True)])
+    [[0, 1, 2], [[1.0]], [1.0, 1.0, 1.0]]
+    """
     count = static(num_sampled, "num_sampled")
     sizes = {"num_true": static(num_true, "num_true"), "num_sampled": count, "range_max": count}
     return Candidates(*_all_sampler(_classes(true_classes), **sizes))
@@ -230,6 +247,10 @@ def compute_accidental_hits(true_classes, sampled_candidates, num_true, seed=Non
     """Find sampled classes that are true ones: rows of `true_classes`, places in `sampled_candidates`, and the lowest float32.
 
     Scattered into [batch, num_sampled] and added to logits, the weights take these classes out.
+
+    >>> rows, places, weights = tf.nn.compute_accidental_hits([[5], [7]], [7, 1, 5], num_true=1)
+    >>> print(rows.numpy(), places.numpy(), weights.numpy() < -1e38)
+    [0 1] [2 0] [ True  True]
     """
     true_classes, sampled = _classes(true_classes), _classes(sampled_candidates)
     if true_classes.ndim != 2 or true_classes.shape[1] != static(num_true, "num_true"):
@@ -289,6 +310,13 @@ def nce_loss(
     `weights` [classes, width] (or a list of tables, one behind the other) and `biases` [classes] make logits of `inputs`
     [batch, width]. These are for the true classes `labels`, [batch, num_true], and for `sampled_values`: what a candidate
     sampler gives, by default `log_uniform_candidate_sampler`. The gradients to `weights` and `biases` are IndexedSlices.
+
+    >>> weights, biases, inputs, labels = tf.zeros([10, 2]), tf.zeros([10]), tf.ones([2, 2]), tf.constant([[0], [1]])
+    >>> print(tf.nn.nce_loss(weights, biases, labels, inputs, num_sampled=4, num_classes=10).shape)
+    (2,)
+    >>> sampled = tf.constant([4, 5], tf.int64), tf.ones([2, 1]), tf.ones([2])
+    >>> print(tf.nn.nce_loss(weights, biases, labels, inputs, 2, 10, sampled_values=sampled).numpy().round(4))
+    [2.0794 2.0794]
     """
     logits, targets = _sampled_logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values, remove_accidental_hits, None
@@ -314,6 +342,12 @@ def sampled_softmax_loss(
 
     For training with many classes; it is less than the full one. The arguments are those of `nce_loss`. With
     `remove_accidental_hits` sampled classes that are true ones are left out.
+
+    >>> weights, biases, inputs, labels = tf.zeros([10, 2]), tf.zeros([10]), tf.ones([2, 2]), tf.constant([[0], [4]])
+    >>> sampled = tf.constant([4, 5], tf.int64), tf.ones([2, 1]), tf.ones([2])
+    >>> loss = tf.nn.sampled_softmax_loss(weights, biases, labels, inputs, 2, 10, sampled_values=sampled)
+    >>> print(np.exp(-loss.numpy()).round(4))
+    [0.3333 0.5   ]
     """
     logits, targets = _sampled_logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values, remove_accidental_hits, seed

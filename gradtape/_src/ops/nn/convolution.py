@@ -483,7 +483,11 @@ def conv2d_transpose(
 def conv3d_transpose(
     input, filters, output_shape, strides, padding="SAME", data_format="NDHWC", dilations=None, name=None
 ) -> Tensor:
-    """Return the transpose of `conv3d` with respect to its input; see `conv2d_transpose`."""
+    """Return the transpose of `conv3d` with respect to its input; see `conv2d_transpose`.
+
+    >>> print(tf.nn.conv3d_transpose(tf.ones([1, 2, 2, 2, 1]), tf.ones([2, 2, 2, 1, 1]), [1, 4, 4, 4, 1], 2).shape)
+    (1, 4, 4, 4, 1)
+    """
     return _transposed(3, input, filters, output_shape, strides, padding, data_format, dilations)
 
 
@@ -507,7 +511,14 @@ def conv_transpose(input, filters, output_shape, strides, padding="SAME", data_f
 
 @public
 def atrous_conv2d_transpose(value, filters, output_shape, rate, padding, name=None):
-    """Return the transpose of `atrous_conv2d` with respect to its input; see `conv2d_transpose`."""
+    """Return the transpose of `atrous_conv2d` with respect to its input; see `conv2d_transpose`.
+
+    >>> y = tf.nn.atrous_conv2d_transpose(tf.ones([1, 1, 1, 1]), tf.ones([2, 2, 1, 1]), [1, 3, 3, 1], 2, "VALID")
+    >>> print(y.numpy()[0, :, :, 0])
+    [[1. 0. 1.]
+     [0. 0. 0.]
+     [1. 0. 1.]]
+    """
     value, filters = tensor(value), tensor(filters)
     if value.ndim == filters.ndim == 4 and value.shape[3] != filters.shape[3]:
         raise ValueError(

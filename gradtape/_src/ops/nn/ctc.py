@@ -201,6 +201,10 @@ def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True,
 
     `labels` may be a SparseTensor: the entries of a row from the first on are its labels, and `label_length` has no effect.
     `blank_index` must be given. Fewer frames than labels are an InvalidArgumentError.
+
+    >>> logits = tf.math.log([[[0.6, 0.4]], [[0.5, 0.5]]])  # 2 frames, 1 example, the blank and one more class
+    >>> print(tf.nn.ctc_loss([[1]], logits, [1], [2], blank_index=0).numpy().round(4), -np.log(1 - 0.6 * 0.5).round(4))
+    [0.3567] 0.3567
     """
     is_sparse = isinstance(labels, SparseTensor)
     _require_extents(labels if is_sparse else tensor(labels), tensor(logits))

@@ -99,7 +99,14 @@ def depthwise_conv2d(input, filter, strides, padding, data_format=None, dilation
 def depthwise_conv2d_backprop_input(
     input_sizes, filter, out_backprop, strides, padding, data_format="NHWC", dilations=(1, 1, 1, 1), name=None
 ):
-    """Return the gradient of `depthwise_conv2d` with respect to its input, of shape `input_sizes`."""
+    """Return the gradient of `depthwise_conv2d` with respect to its input, of shape `input_sizes`.
+
+    >>> filters, dy = tf.ones([2, 2, 1, 1]), tf.ones([1, 2, 2, 1])
+    >>> print(tf.nn.depthwise_conv2d_backprop_input([1, 3, 3, 1], filters, dy, [1, 1, 1, 1], "VALID").numpy()[0, :, :, 0])
+    [[1. 2. 1.]
+     [2. 4. 2.]
+     [1. 2. 1.]]
+    """
     attributes = geometry(2, strides, padding, data_format, dilations)
     return DEPTHWISE.to_input(filter, out_backprop, input_sizes=static_list(input_sizes, "input_sizes"), **attributes)
 
@@ -108,7 +115,13 @@ def depthwise_conv2d_backprop_input(
 def depthwise_conv2d_backprop_filter(
     input, filter_sizes, out_backprop, strides, padding, data_format="NHWC", dilations=(1, 1, 1, 1), name=None
 ):
-    """Return the gradient of `depthwise_conv2d` with respect to its filter, of shape `filter_sizes`."""
+    """Return the gradient of `depthwise_conv2d` with respect to its filter, of shape `filter_sizes`.
+
+    >>> x, dy = tf.ones([1, 3, 3, 2]), tf.ones([1, 2, 2, 2])
+    >>> print(tf.nn.depthwise_conv2d_backprop_filter(x, [2, 2, 2, 1], dy, [1, 1, 1, 1], "VALID").numpy()[:, :, 0, 0])
+    [[4. 4.]
+     [4. 4.]]
+    """
     attributes = geometry(2, strides, padding, data_format, dilations)
     return DEPTHWISE.to_filter(input, out_backprop, filter_sizes=static_list(filter_sizes, "filter_sizes"), **attributes)
 

@@ -99,5 +99,11 @@ def stateless_dropout(x, rate, seed, rng_alg=None, noise_shape=None, name=None):
 
 @public
 def general_dropout(x, rate, uniform_sampler, noise_shape=None, name=None):
-    """Drop elements like `dropout`, with uniform numbers in [0, 1) from `uniform_sampler(shape=…, dtype=…)`."""
+    """Drop elements like `dropout`, with uniform numbers in [0, 1) from `uniform_sampler(shape=…, dtype=…)`.
+
+    >>> def drawn(shape, dtype):
+    ...     return tf.constant([0.1, 0.9, 0.4, 0.6], dtype)
+    >>> print(tf.nn.experimental.general_dropout(tf.ones([4]), 0.5, drawn).numpy())
+    [0. 2. 0. 2.]
+    """
     return _dropped(x, rate, noise_shape, lambda shape, dtype: uniform_sampler(shape=shape, dtype=dtype))

@@ -105,6 +105,11 @@ def safe_embedding_lookup_sparse(
 
     A row without ids takes the table's row `default_id`, or zeros if that is None. All but the last axis of `sparse_ids`
     are rows.
+
+    >>> table = tf.constant([[1.0], [2.0], [4.0]])
+    >>> ids = tf.sparse.from_dense([[1, 2], [0, 0]])
+    >>> print(tf.nn.safe_embedding_lookup_sparse(table, ids).numpy().ravel())
+    [3. 0.]
     """
     if embedding_weights is None or (isinstance(embedding_weights, (list, tuple)) and not embedding_weights):
         raise ValueError(f"Missing embedding_weights {embedding_weights}.")

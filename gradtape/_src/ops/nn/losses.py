@@ -314,6 +314,10 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
 
 @public
 def scale_regularization_loss(regularization_loss):
-    """Return Σ of the losses: with one replica there is nothing to scale."""
+    """Return Σ of the losses: with one replica there is nothing to scale.
+
+    >>> print(tf.nn.scale_regularization_loss([0.5, 0.25]).numpy())
+    0.75
+    """
     hooks.clients.require_replica("scale_regularization_loss")
     return reduce_sum(regularization_loss)

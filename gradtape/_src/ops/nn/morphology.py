@@ -160,12 +160,21 @@ def dilation2d(input, filters, strides, padding, data_format, dilations, name=No
 
     `input` is [batch, height, width, channels], `filters` [height, width, channels], both of one real dtype. The
     gradient goes to the first cell that made the maximum.
+
+    >>> x = tf.reshape([0.0, 5.0, 0.0, 0.0], [1, 1, 4, 1])
+    >>> print(tf.nn.dilation2d(x, tf.zeros([1, 3, 1]), [1, 1, 1, 1], "SAME", "NHWC", [1, 1, 1, 1]).numpy().ravel())
+    [5. 5. 5. 0.]
     """
     return _dilation(input, filters, **_attributes(strides, padding, data_format, dilations))
 
 
 @public
 def erosion2d(value, filters, strides, padding, data_format, dilations, name=None):
-    """Compute the greyscale erosion, the minimum of x − filters: the negative of the dilation of −x by the reversed filters."""
+    """Compute the greyscale erosion, the minimum of x − filters: the negative of the dilation of −x by the reversed filters.
+
+    >>> x = tf.reshape([5.0, 5.0, 1.0, 5.0], [1, 1, 4, 1])
+    >>> print(tf.nn.erosion2d(x, tf.zeros([1, 3, 1]), [1, 1, 1, 1], "SAME", "NHWC", [1, 1, 1, 1]).numpy().ravel())
+    [5. 1. 1. 1.]
+    """
     turned = reverse(tensor(filters), [0, 1])
     return -dilation2d(-tensor(value), turned, strides, padding, data_format, dilations)

@@ -158,7 +158,11 @@ def fake_quant_with_min_max_args(inputs, min=-6, max=6, num_bits=8, narrow_range
 
 @public
 def fake_quant_with_min_max_args_gradient(gradients, inputs, min=-6, max=6, num_bits=8, narrow_range=False, name=None):
-    """Return the gradient of `fake_quant_with_min_max_args`: `gradients` where `inputs` lie in the nudged range, else 0."""
+    """Return the gradient of `fake_quant_with_min_max_args`: `gradients` where `inputs` lie in the nudged range, else 0.
+
+    >>> print(tf.quantization.fake_quant_with_min_max_args_gradient([1.0, 1.0], [0.5, 9.0]).numpy())
+    [1. 0.]
+    """
     inputs, ends = _float32(inputs), (tensor(float(min), "float32"), tensor(float(max), "float32"))
     _as_inputs(inputs.node.aval, min=float(min), max=float(max), num_bits=num_bits, narrow_range=narrow_range)
     return _straight_through(_float32(gradients), inputs, *ends, int(num_bits), bool(narrow_range), None).backprops_wrt_input
@@ -179,7 +183,12 @@ def fake_quant_with_min_max_vars(inputs, min, max, num_bits=8, narrow_range=Fals
 
 @public
 def fake_quant_with_min_max_vars_gradient(gradients, inputs, min, max, num_bits=8, narrow_range=False, name=None):
-    """Return the gradients of `fake_quant_with_min_max_vars` with respect to `inputs`, `min` and `max`, a named tuple."""
+    """Return the gradients of `fake_quant_with_min_max_vars` with respect to `inputs`, `min` and `max`, a named tuple.
+
+    >>> dx, dmin, dmax = tf.quantization.fake_quant_with_min_max_vars_gradient([1.0, 1.0], [0.5, 9.0], 0.0, 1.0)
+    >>> print(dx.numpy(), dmin.numpy(), dmax.numpy())
+    [1. 0.] 0.0 1.0
+    """
     dy, inputs, low, high = map(_float32, (gradients, inputs, min, max))
     _within(inputs.node.aval, low.node.aval, high.node.aval, num_bits=num_bits, narrow_range=narrow_range)
     return _straight_through(dy, inputs, low, high, int(num_bits), bool(narrow_range), None)
@@ -187,7 +196,12 @@ def fake_quant_with_min_max_vars_gradient(gradients, inputs, min, max, num_bits=
 
 @public
 def fake_quant_with_min_max_vars_per_channel(inputs, min, max, num_bits=8, narrow_range=False, name=None):
-    """Quantize like `fake_quant_with_min_max_vars` with a range for each channel: `min` and `max` of shape [channels]."""
+    """Quantize like `fake_quant_with_min_max_vars` with a range for each channel: `min` and `max` of shape [channels].
+
+    >>> x = tf.constant([[0.4, 0.4]])
+    >>> print(tf.quantization.fake_quant_with_min_max_vars_per_channel(x, [0.0, 0.0], [3.0, 1.5], num_bits=2).numpy())
+    [[0.  0.5]]
+    """
     return _per_channel(*map(_float32, (inputs, min, max)), num_bits=int(num_bits), narrow_range=bool(narrow_range))
 
 
@@ -195,6 +209,11 @@ def fake_quant_with_min_max_vars_per_channel(inputs, min, max, num_bits=8, narro
 def fake_quant_with_min_max_vars_per_channel_gradient(gradients, inputs, min, max, num_bits=8, narrow_range=False, name=None):
     """Return the gradients of `fake_quant_with_min_max_vars_per_channel`, a named tuple; those of the ends are of shape
     [channels].
+
+    >>> ones, x = tf.ones([1, 2]), [[0.5, 9.0]]
+    >>> dx, _, dmax = tf.quantization.fake_quant_with_min_max_vars_per_channel_gradient(ones, x, [0.0, 0.0], [1.0, 1.0])
+    >>> print(dx.numpy(), dmax.numpy())
+    [[1. 0.]] [0. 1.]
     """
     dy, inputs, low, high = map(_float32, (gradients, inputs, min, max))
     _within_channels(inputs.node.aval, low.node.aval, high.node.aval, num_bits=num_bits, narrow_range=narrow_range)

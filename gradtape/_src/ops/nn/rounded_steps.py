@@ -103,7 +103,11 @@ def quantize_and_dequantize(
     narrow_range=False,
     axis=None,
 ):
-    """Quantize like `quantize_and_dequantize_v2`, with the gradient of the identity."""
+    """Quantize like `quantize_and_dequantize_v2`, with the gradient of the identity.
+
+    >>> print(tf.quantization.quantize_and_dequantize([-1.0, 0.3, 1.7], -1.0, 1.5, num_bits=3, range_given=True).numpy())
+    [-1.   0.5  1.5]
+    """
     return _call(_straight, input, input_min, input_max, signed_input, num_bits, range_given, round_mode, narrow_range, axis)
 
 

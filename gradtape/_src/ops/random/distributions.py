@@ -200,6 +200,10 @@ def stateless_parameterized_truncated_normal(shape, seed, means=0.0, stddevs=1.0
     `shape` is the whole shape of the result, and ends with what the parameters broadcast to. Made from uniform
     numbers by the inverse of the distribution function, so gradients flow to all parameters. An InvalidArgumentError
     unless minvals < maxvals and stddevs > 0.
+
+    >>> x = tf.random.stateless_parameterized_truncated_normal([100], [1, 2], means=3.0, minvals=2.5, maxvals=3.5)
+    >>> print(x.shape, tf.reduce_all((x >= 2.5) & (x <= 3.5)).numpy())
+    (100,) True
     """
     means = tensor(means, hint=dtypes.float32)
     stddevs, minvals, maxvals = [tensor(p, means.dtype) for p in (stddevs, minvals, maxvals)]

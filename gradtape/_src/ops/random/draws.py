@@ -91,6 +91,9 @@ class Algorithm(enum.Enum):
     """The maker of random bits. The default is Philox; Threefry is not implemented, and only fixes the form of a state.
 
     A state has three words, a counter of two and a key; Threefry's two.
+
+    >>> print(tf.random.Algorithm.PHILOX, tf.random.Generator.from_seed(1, tf.random.Algorithm.PHILOX).algorithm)
+    Algorithm.PHILOX 1
     """
 
     PHILOX = 1

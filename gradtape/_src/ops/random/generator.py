@@ -35,7 +35,11 @@ WORDS = {Algorithm.PHILOX: 3, Algorithm.THREEFRY: 2}
 
 @public
 def create_rng_state(seed, alg):
-    """Return the state of a generator that begins with `seed` (an integer, or a few): a vector of int64."""
+    """Return the state of a generator that begins with `seed` (an integer, or a few): a vector of int64.
+
+    >>> print(tf.random.create_rng_state(7, "philox").numpy())
+    [7 0 0]
+    """
     words = WORDS[algorithm(alg)]
     if isinstance(seed, (int, np.integer)):
         array = np.array([(int(seed) >> 64 * i) & (2**64 - 1) for i in range(words)], np.uint64).astype(np.int64)
@@ -232,6 +236,12 @@ def get_global_generator():
 
 @public
 def set_global_generator(generator):
-    """Make `generator` the one that `get_global_generator` gives."""
+    """Set the generator that `get_global_generator` returns.
+
+    >>> generator = tf.random.Generator.from_seed(7)
+    >>> tf.random.set_global_generator(generator)
+    >>> print(tf.random.get_global_generator() is generator)
+    True
+    """
     global _global
     _global = generator

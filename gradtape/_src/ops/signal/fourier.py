@@ -138,7 +138,12 @@ def fft3d(input, name=None):
 
 @public
 def ifft3d(input, name=None):
-    """Return the inverse of `fft3d`, over the last three axes. complex64 or complex128."""
+    """Return the inverse of `fft3d`, over the last three axes. complex64 or complex128.
+
+    >>> x = tf.reshape(tf.cast(tf.range(8), tf.complex64), [2, 2, 2])
+    >>> print(tf.signal.ifft3d(tf.signal.fft3d(x)).numpy().real.ravel().round(4) + 0)
+    [0. 1. 2. 3. 4. 5. 6. 7.]
+    """
     return _BACKWARD[3](_spectrum(input))
 
 
@@ -351,6 +356,9 @@ def irfft2d(input_tensor, fft_length=None, name=None):
 def rfft3d(input_tensor, fft_length=None, name=None):
     """Transform like `rfft`, over the last three axes; without a gradient, as TensorFlow has none. `fft_length` is a list of
     three.
+
+    >>> print(tf.signal.rfft3d(tf.ones([2, 2, 4])).shape)
+    (2, 2, 3)
     """
     return _real_forward(input_tensor, fft_length, 3)
 
@@ -359,6 +367,10 @@ def rfft3d(input_tensor, fft_length=None, name=None):
 def irfft3d(input_tensor, fft_length=None, name=None):
     """Transform like `irfft`, over the last three axes; without a gradient, as TensorFlow has none. `fft_length` is a list of
     three.
+
+    >>> x = tf.signal.irfft3d(tf.signal.rfft3d(tf.ones([2, 2, 4])))
+    >>> print(x.shape, np.allclose(x, 1))
+    (2, 2, 4) True
     """
     return _real_backward(input_tensor, fft_length, 3)
 
@@ -434,6 +446,10 @@ def fftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
 
     `fft_length` has a length for each axis, to which it is cut off or filled up with zeros. `norm` is None or "backward",
     "ortho", "forward". complex64 or complex128. There is no gradient, as TensorFlow has none.
+
+    >>> x = tf.ones([2, 2, 2], tf.complex64)
+    >>> print(tf.abs(tf.signal.fftnd(x)).numpy()[0, 0, 0], tf.abs(tf.signal.fftnd(x, axes=[1, 2])).numpy()[:, 0, 0])
+    8.0 [4. 4.]
     """
     x = _spectrum(input_tensor)
     require(x.node.aval, COMPLEX, "Tcomplex")
@@ -442,7 +458,13 @@ def fftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
 
 @public
 def ifftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
-    """Return the inverse of `fftnd`, as `numpy.fft.ifftn`. See there."""
+    """Return the inverse of `fftnd`, as `numpy.fft.ifftn`. The arguments are those of `fftnd`.
+
+    >>> x = tf.constant([[1, 2], [3, 4]], tf.complex64)
+    >>> print(tf.signal.ifftnd(tf.signal.fftnd(x)).numpy().real.round(4))
+    [[1. 2.]
+     [3. 4.]]
+    """
     x = _spectrum(input_tensor)
     require(x.node.aval, COMPLEX, "Tcomplex")
     return _over_axes(_ifftnd, x, fft_length, axes, norm, inverse=True)
@@ -454,13 +476,22 @@ def rfftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
     bins.
 
     float32 gives complex64, float64 complex128; ValueError for other tensors. See `fftnd`.
+
+    >>> print(tf.signal.rfftnd(tf.ones([2, 4])).shape, tf.abs(tf.signal.rfftnd(tf.ones([2, 4]))[0, 0]).numpy())
+    (2, 3) 8.0
     """
     return _over_axes(_rfftnd, _signal_input(input_tensor, 1), fft_length, axes, norm, inverse=False)
 
 
 @public
 def irfftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
-    """Return the inverse of `rfftnd`, as `numpy.fft.irfftn`. complex64 gives float32, complex128 float64. See `fftnd`."""
+    """Return the inverse of `rfftnd`, as `numpy.fft.irfftn`. complex64 gives float32, complex128 float64. See `fftnd`.
+
+    >>> x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    >>> print(tf.signal.irfftnd(tf.signal.rfftnd(x)).numpy().round(4))
+    [[1. 2.]
+     [3. 4.]]
+    """
     x = _spectrum_input(input_tensor, 1)
     return _over_axes(_irfftnd, x, fft_length, axes, norm, inverse=True, infer=_extents_of_signal)
 

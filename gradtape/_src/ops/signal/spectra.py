@@ -156,6 +156,10 @@ def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name=None)
     """Return the `window_fn` with which `inverse_stft` inverts an `stft` of this `frame_step` and window.
 
     It is the forward window over the sum of its squares at all frames that overlap (Griffin and Lim, 1984, equation 7).
+
+    >>> forward, inverse = tf.signal.hann_window(8), tf.signal.inverse_stft_window_fn(4)(8, tf.float32)
+    >>> print((forward * inverse)[:4].numpy().round(4), ((forward * inverse)[:4] + (forward * inverse)[4:]).numpy().round(4))
+    [0.     0.0286 0.5    0.9714] [1. 1. 1. 1.]
     """
     step = scalar(frame_step, "frame_step")
 
@@ -175,6 +179,12 @@ def inverse_stft(stfts, frame_length, frame_step, fft_length=None, window_fn=han
     """Return the signals [..., samples] whose short-time transforms `stfts` are given, [..., frames, fft_length // 2 + 1].
 
     It inverts `stft` if `window_fn` is `inverse_stft_window_fn(frame_step, window of stft)`. complex64 or complex128.
+
+    >>> x = tf.sin(tf.range(32.0))
+    >>> frames = tf.signal.stft(x, 8, 4)
+    >>> y = tf.signal.inverse_stft(frames, 8, 4, window_fn=tf.signal.inverse_stft_window_fn(4))
+    >>> print(frames.shape, y.shape, np.allclose(x[4:28], y[4:28], atol=1e-5))
+    (7, 5) (32,) True
     """
     x = tensor(stfts)
     require_rank(x, 2)
@@ -213,6 +223,12 @@ def inverse_mdct(mdcts, window_fn=vorbis_window, norm=None, name=None):
     """Return the inverse of `mdct` of the same `window_fn` and `norm`: signals [..., samples].
 
     Exact where two frames overlap, if the squares of the window and of the window half a frame on sum to 1.
+
+    >>> x = tf.sin(tf.range(16.0))
+    >>> frames = tf.signal.mdct(x, 8, norm="ortho")
+    >>> y = tf.signal.inverse_mdct(frames, norm="ortho")
+    >>> print(frames.shape, y.shape, np.allclose(x[4:12], y[4:12], atol=1e-5))
+    (3, 4) (16,) True
     """
     x = tensor(mdcts)
     require_rank(x, 2)
@@ -283,6 +299,9 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms, name=None):
     """Return the mel-frequency cepstral coefficients of log-magnitude mel spectra [..., num_mel_bins], in HTK's scale.
 
     A cosine transform of type II over √(2 · num_mel_bins). float32 or float64; ValueError if there are no bins.
+
+    >>> print(tf.signal.mfccs_from_log_mel_spectrograms(tf.ones([1, 4])).numpy().round(4) + 0)
+    [[2.8284 0.     0.     0.    ]]
     """
     x = tensor(log_mel_spectrograms)
     require_rank(x, 1)

@@ -118,7 +118,12 @@ def kaiser_window(window_length, beta=12.0, dtype=dtypes.float32, name=None):
 
 @public
 def kaiser_bessel_derived_window(window_length, beta=12.0, dtype=dtypes.float32, name=None):
-    """Return the window whose squares are the sums of a Kaiser window, and their mirror image. Differentiable to `beta`."""
+    """Return the window whose squares are the sums of a Kaiser window, and their mirror image. Differentiable to `beta`.
+
+    >>> window = tf.signal.kaiser_bessel_derived_window(8, beta=4.0).numpy()
+    >>> print((window[:4] ** 2 + window[4:] ** 2).round(4))
+    [1. 1. 1. 1.]
+    """
     length, dtype = _checked(window_length, dtype)
     total = cumsum(kaiser_window(length // 2 + 1, beta, dtype))
     half = sqrt(total[:-1] / total[-1])

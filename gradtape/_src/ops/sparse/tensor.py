@@ -141,7 +141,11 @@ class SparseTensor:
 
 
 class SparseTensorSpec(TypeSpec):
-    """The spec of a SparseTensor: its shape and dtype."""
+    """The spec of a SparseTensor: its shape and dtype.
+
+    >>> print(tf.SparseTensorSpec([2, None], tf.int32).is_compatible_with(tf.sparse.from_dense([[0, 1], [2, 0]])))
+    True
+    """
 
     __slots__ = ("_dtype", "_shape")
 

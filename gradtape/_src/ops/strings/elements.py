@@ -322,7 +322,11 @@ def _unsorted_segment_join(inputs, segment_ids, *, num_segments, separator):
 
 @public
 def unsorted_segment_join(inputs, segment_ids, num_segments, separator="", name=None):
-    """Return the strings of each of `num_segments` segments, joined; `segment_ids` say to which one an entry belongs."""
+    """Return the strings of each of `num_segments` segments, joined; `segment_ids` say to which one an entry belongs.
+
+    >>> print(tf.strings.unsorted_segment_join(["a", "b", "c"], [1, 0, 1], 2, separator="-").numpy())
+    [b'b' b'a-c']
+    """
     nodes = texts(inputs, _unsorted_segment_join), convert.node_of(segment_ids)
     return emit(_unsorted_segment_join.op, nodes, (settled(num_segments, "num_segments"), separator_of(separator)))
 

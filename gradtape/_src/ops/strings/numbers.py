@@ -191,6 +191,9 @@ def to_hash_bucket_fast(input, num_buckets, name=None):
 def to_hash_bucket_strong(input, num_buckets, key, name=None):
     """Hash strings like `to_hash_bucket_fast`, by SipHash under a secret `key` of two integers, so that nobody can aim at a
     bucket.
+
+    >>> print(tf.strings.to_hash_bucket_strong(["a", "b", "a"], 100, key=[1, 2]).numpy())
+    [46 84 46]
     """
     if len(key) != 2:
         raise invalid(f"Key must have 2 elements, received {len(key)}: {key!r} [Op:StringToHashBucketStrong]")

@@ -241,20 +241,35 @@ def unicode_decode(
 def unicode_decode_with_offsets(
     input, input_encoding, errors="replace", replacement_char=65533, replace_control_characters=False, name=None
 ):  # fmt: skip
-    """Decode like `unicode_decode`, with the bytes at which the characters begin, an int64 vector."""
+    """Decode like `unicode_decode`, with the bytes at which the characters begin, an int64 vector.
+
+    >>> characters, starts = tf.strings.unicode_decode_with_offsets("aé€", "UTF-8")
+    >>> print(characters.numpy(), starts.numpy())
+    [  97  233 8364] [0 1 3]
+    """
     attrs = (*_reading(input_encoding, errors, replacement_char), bool(replace_control_characters))
     return _apart(_decode, input, attrs)
 
 
 @public
 def unicode_split(input, input_encoding, errors="replace", replacement_char=65533, name=None):
-    """Return the characters of a string, each a string; of several strings a RaggedTensor, in eager code."""
+    """Return the characters of a string, each a string; of several strings a RaggedTensor, in eager code.
+
+    >>> rows = tf.strings.unicode_split(["dü", "a"], "UTF-8").to_list()
+    >>> print([[c.decode() for c in row] for row in rows])
+    [['d', 'ü'], ['a']]
+    """
     return unicode_split_with_offsets(input, input_encoding, errors, replacement_char)[0]
 
 
 @public
 def unicode_split_with_offsets(input, input_encoding, errors="replace", replacement_char=65533, name=None):
-    """Split like `unicode_split`, with the bytes at which the characters begin, an int64 vector."""
+    """Split like `unicode_split`, with the bytes at which the characters begin, an int64 vector.
+
+    >>> characters, starts = tf.strings.unicode_split_with_offsets("aé€", "UTF-8")
+    >>> print([c.decode() for c in characters.numpy()], starts.numpy())
+    ['a', 'é', '€'] [0 1 3]
+    """
     one_of(input_encoding, WRITTEN, "output_encoding")
     return _apart(_characters_of, input, _reading(input_encoding, errors, replacement_char))
 

@@ -35,6 +35,11 @@ class LeastSquaresResult:
     - `optimality`: the largest cosine of an angle between the residuals and a column of the Jacobian.
     - `covariance`: of the parameters in the order of the variables, flat: s²·(JᵀJ)⁻¹, where s² is the sum of squares over the
       degrees of freedom. None if the solver made no Jacobian, if JᵀJ is singular, or without a degree of freedom.
+
+    >>> slope, x, y = tf.Variable(1.0), tf.constant([1.0, 2.0, 3.0]), tf.constant([2.1, 3.9, 6.0])
+    >>> result = tf.optimizers.LevenbergMarquardt().minimize(lambda: slope * x - y, [slope])
+    >>> print(result.converged, round(result.sum_of_squares, 4), result.standard_errors.round(3))
+    True 0.0193 [0.026]
     """
 
     sum_of_squares: float

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 
 class Operation:
-    """One op of a `Graph`: `name`, `type`, `inputs`, `outputs`, `control_inputs`, `get_attr(name)`; `run()` runs it."""
+    """One op of a `Graph`: `name`, `type`, `inputs`, `outputs`, `control_inputs`, `get_attr(name)`; `run()` runs it.
+
+    >>> with tf.Graph().as_default():
+    ...     y = tf.constant(1.0, name="one") + tf.constant(2.0)
+    >>> print(y.op.type, [x.name for x in y.op.inputs])
+    AddV2 ['one:0', 'Const:0']
+    """
 
     __slots__ = ("__weakref__", "_control", "_graph", "_inputs", "_name", "_type", "node")
 

@@ -12,7 +12,7 @@ from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import stated_shape
 from gradtape._src.ops.array import cast as casts, select, shape as array, sort
 from gradtape._src.ops.math import arithmetic, compare, elementary, reduction
-from gradtape._src.ops.math.rounding import floor
+from gradtape._src.ops.math.rounding import floor, floordiv
 from gradtape._src.ops.random import distributions, draws as random
 
 
@@ -79,7 +79,7 @@ def arg_min(input: Any, dimension: Any, output_type: Any = dtypes.int64, name: s
 def div(x: Any, y: Any, name: str | None = None) -> Any:
     """Return x / y, rounded down between integers."""
     first = tensor(x)
-    return arithmetic.floordiv(x, y) if first.dtype.is_integer else arithmetic.realdiv(x, y)
+    return floordiv(x, y) if first.dtype.is_integer else arithmetic.realdiv(x, y)
 
 
 @public
@@ -209,4 +209,4 @@ def poisson(lam: Any, shape: Any, dtype: Any = dtypes.float32, seed: Any = None,
 @public
 def floor_div(x: Any, y: Any, name: str | None = None) -> Any:
     """Return x / y, rounded down."""
-    return arithmetic.floordiv(x, y) if tensor(x).dtype.is_integer else floor(arithmetic.realdiv(x, y))
+    return floordiv(x, y) if tensor(x).dtype.is_integer else floor(arithmetic.realdiv(x, y))
