@@ -1,5 +1,7 @@
 """gradtape: TensorFlow's automatic differentiation, as a library of its own. `import gradtape as tf`."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 # Core
 from gradtape import (
     autodiff as autodiff,
@@ -59,7 +61,7 @@ from gradtape._src.core.creators import (
 from gradtape._src.core.device_spec import DeviceSpec as DeviceSpec
 from gradtape._src.core.dtypes import (
     DType as DType,
-    public_as_dtype as as_dtype,
+    public_as_dtype as _public_as_dtype,
     bfloat16 as bfloat16,
     bool as bool,
     complex64 as complex64,
@@ -88,7 +90,7 @@ from gradtape._src.core.dtypes import (
 )
 from gradtape._src.core.indexed_slices import IndexedSlices as IndexedSlices
 from gradtape._src.core.module import Module as Module
-from gradtape._src.core.op import RegisterGradient as RegisterGradient, no_gradient_of as no_gradient
+from gradtape._src.core.op import RegisterGradient as RegisterGradient, no_gradient_of as _no_gradient_of
 from gradtape._src.core.scopes import (
     control_dependencies as control_dependencies,
     device as device,
@@ -163,14 +165,14 @@ from gradtape._src.ops.array.creation import (
     meshgrid as meshgrid,
     one_hot as one_hot,
     ones_like as ones_like,
-    range_ as range,
+    range_ as _range,
     sequence_mask as sequence_mask,
     unravel_index as unravel_index,
     zeros_like as zeros_like,
 )
 from gradtape._src.ops.array.gather import gather as gather
-from gradtape._src.ops.grouping import group as group, no_op as no_op, tuple_ as tuple
-from gradtape._src.ops.array.indexing import newaxis as newaxis, slice_ as slice, strided_slice as strided_slice
+from gradtape._src.ops.grouping import group as group, no_op as no_op, tuple_ as _tuple
+from gradtape._src.ops.array.indexing import newaxis as newaxis, slice_ as _slice, strided_slice as strided_slice
 from gradtape._src.ops.array.joining import (
     concat as concat,
     parallel_stack as parallel_stack,
@@ -278,7 +280,7 @@ from gradtape._src.files.tensors import make_ndarray as make_ndarray, make_tenso
 from gradtape._src.ops.linalg.decompositions import eig as eig, eigvals as eigvals
 from gradtape._src.ops.linalg.einsum import einsum as einsum
 from gradtape._src.ops.linalg.matmul import matmul as matmul, tensordot as tensordot
-from gradtape._src.ops.linalg.matrix_functions import sqrtm as matrix_square_root
+from gradtape._src.ops.linalg.matrix_functions import sqrtm as _sqrtm
 from gradtape._src.ops.linalg.norms import norm as norm
 
 # Reductions, scans, sorting, counting
@@ -326,6 +328,17 @@ from gradtape._src.ops.debugging.printing import print as print
 
 from gradtape import compat as compat
 from gradtape._src.compat.door.opening import as_tensorflow as as_tensorflow
+
+# Second names, assigned, as type checkers take `X as Y` for private
+as_dtype = _public_as_dtype
+no_gradient = _no_gradient_of
+range = _range
+tuple = _tuple
+slice = _slice
+matrix_square_root = _sqrtm
+
+if _TYPE_CHECKING:  # which is loaded when it is first asked for
+    from gradtape import keras as keras
 
 __dir__ = _listed(__name__)
 __getattr__ = _missing(__name__)

@@ -2,9 +2,7 @@
 
 from gradtape._src.compat.names import missing as _missing
 from gradtape._src.control.function import (
-    functions_run_eagerly as experimental_functions_run_eagerly,
     functions_run_eagerly as functions_run_eagerly,
-    run_functions_eagerly as experimental_run_functions_eagerly,
     run_functions_eagerly as run_functions_eagerly,
 )
 from gradtape._src.core.allocator import tune_allocator as tune_allocator
@@ -32,5 +30,9 @@ from gradtape._src.core.switches import (
 )
 from gradtape._src.explain.explain import keep_last_step as keep_last_step
 from gradtape.config import experimental as experimental, optimizer as optimizer, threading as threading
+
+# Second names, assigned, as type checkers take `X as Y` for private
+experimental_functions_run_eagerly = functions_run_eagerly
+experimental_run_functions_eagerly = run_functions_eagerly
 
 __getattr__ = _missing(__name__)

@@ -4,7 +4,7 @@ from gradtape._src.compat.names import missing as _missing
 from gradtape._src.core.dtypes import (
     DType as DType,
     QUANTIZED_DTYPES as QUANTIZED_DTYPES,
-    public_as_dtype as as_dtype,
+    public_as_dtype as _public_as_dtype,
     bfloat16 as bfloat16,
     bool as bool,
     complex64 as complex64,
@@ -35,5 +35,8 @@ from gradtape._src.ops.array.cast import cast as cast
 from gradtape._src.ops.math.clip import saturate_cast as saturate_cast
 from gradtape._src.ops.math.complex import complex as complex
 from gradtape.dtypes import experimental as experimental
+
+# Second names, assigned, as type checkers take `X as Y` for private
+as_dtype = _public_as_dtype
 
 __getattr__ = _missing(__name__)

@@ -12,7 +12,6 @@ from gradtape._src.ops.nn.activation import (
     relu6 as relu6,
     selu as selu,
     silu as silu,
-    silu as swish,
     softsign as softsign,
 )
 
@@ -82,7 +81,6 @@ from gradtape._src.ops.nn.normalization import (
     batch_normalization as batch_normalization,
     l2_normalize as l2_normalize,
     local_response_normalization as local_response_normalization,
-    local_response_normalization as lrn,
     moments as moments,
     normalize_moments as normalize_moments,
     sufficient_statistics as sufficient_statistics,
@@ -106,5 +104,9 @@ from gradtape._src.ops.nn.softmax import log_softmax as log_softmax, softmax as 
 from gradtape._src.ops.array.sort import in_top_k as in_top_k, top_k as top_k
 from gradtape._src.ops.math.special import sigmoid as sigmoid, softplus as softplus
 from gradtape.nn import experimental as experimental
+
+# Second names, assigned, as type checkers take `X as Y` for private
+swish = silu
+lrn = local_response_normalization
 
 __getattr__ = _missing(__name__)

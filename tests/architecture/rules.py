@@ -385,9 +385,22 @@ def public_modules_only_re_export(source: Source) -> Iterator[str]:
         return
     for node in source.tree.body:
         match node:
-            case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant(value=str())):
+            case ast.ImportFrom(names=names):
+                for alias in names:
+                    if alias.asname not in (None, alias.name) and not alias.asname.startswith("_"):
+                        yield source.violation(
+                            alias.lineno,
+                            f"imports {alias.name} as {alias.asname}, which type checkers take for private; "
+                            f"write {alias.asname} = … below the imports",
+                        )
+                continue
+            case ast.Import() | ast.Expr(value=ast.Constant(value=str())):
                 continue
             case ast.Assign(targets=[ast.Name(id="__version__" | "__all__" | "__dir__" | "__getattr__")]):
+                continue
+            case ast.Assign(targets=[ast.Name()], value=ast.Name()):  # a second name
+                continue
+            case ast.If(test=ast.Name(id="_TYPE_CHECKING"), body=[ast.ImportFrom()], orelse=[]):
                 continue
         yield source.violation(
             node.lineno, "a public module holds `from gradtape._src.… import X as X` and no logic; move this to _src"

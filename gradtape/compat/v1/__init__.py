@@ -1,7 +1,7 @@
 """TensorFlow 1's interface: graphs, sessions, placeholders, variables by name. Other names are those of `gradtape` itself."""
 
 from gradtape._src.v1.ops.assertions import (
-    assert_all_finite as verify_tensor_all_finite,
+    assert_all_finite as _assert_all_finite,
     assert_equal as assert_equal,
     assert_greater as assert_greater,
     assert_greater_equal as assert_greater_equal,
@@ -38,7 +38,7 @@ from gradtape._src.v1.graphs.graph import (
     reset_default_graph as reset_default_graph,
 )
 from gradtape._src.autodiff.aggregation import AggregationMethod as AggregationMethod
-from gradtape._src.v1.graphs.gradients import gradients_v1 as gradients, hessians_v1 as hessians
+from gradtape._src.v1.graphs.gradients import gradients_v1 as _gradients_v1, hessians_v1 as _hessians_v1
 from gradtape._src.v1.graphs.operation import Operation as Operation
 from gradtape._src.v1.graphs.placeholders import (
     placeholder as placeholder,
@@ -64,9 +64,7 @@ from gradtape._src.v1.graphs.collections import (
     get_collection as get_collection,
     get_collection_ref as get_collection_ref,
     global_variables as global_variables,
-    global_variables as all_variables,
     global_variables_initializer as global_variables_initializer,
-    global_variables_initializer as initialize_all_variables,
     is_variable_initialized as is_variable_initialized,
     local_variables as local_variables,
     local_variables_initializer as local_variables_initializer,
@@ -86,10 +84,8 @@ from gradtape._src.v1.graphs.collections import (
     tables_initializer as tables_initializer,
     trainable_variables as trainable_variables,
     variables_initializer as variables_initializer,
-    variables_initializer as initialize_variables,
 )
 from gradtape._src.v1.graphs.get_variable import (
-    VariableV1 as Variable,
     VariableV1 as VariableV1,
     get_local_variable as get_local_variable,
     get_variable as get_variable,
@@ -115,17 +111,17 @@ from gradtape._src.core.dimension import (
 
 # Initial values
 from gradtape._src.v1.initial import (
-    Constant as constant_initializer,
-    GlorotNormal as glorot_normal_initializer,
-    GlorotUniform as glorot_uniform_initializer,
-    Ones as ones_initializer,
-    Orthogonal as orthogonal_initializer,
-    RandomNormal as random_normal_initializer,
-    RandomUniform as random_uniform_initializer,
-    TruncatedNormal as truncated_normal_initializer,
-    UniformUnitScaling as uniform_unit_scaling_initializer,
-    VarianceScaling as variance_scaling_initializer,
-    Zeros as zeros_initializer,
+    Constant as _Constant,
+    GlorotNormal as _GlorotNormal,
+    GlorotUniform as _GlorotUniform,
+    Ones as _Ones,
+    Orthogonal as _Orthogonal,
+    RandomNormal as _RandomNormal,
+    RandomUniform as _RandomUniform,
+    TruncatedNormal as _TruncatedNormal,
+    UniformUnitScaling as _UniformUnitScaling,
+    VarianceScaling as _VarianceScaling,
+    Zeros as _Zeros,
 )
 
 # Arrays and mathematics with TensorFlow 1's arguments
@@ -147,7 +143,7 @@ from gradtape._src.v1.ops.arrays import (
     space_to_batch as space_to_batch,
     space_to_depth as space_to_depth,
     transpose as transpose,
-    tuple_ as tuple,
+    tuple_ as _tuple,
     zeros_like as zeros_like,
 )
 from gradtape._src.v1.ops.maths import (
@@ -163,7 +159,7 @@ from gradtape._src.v1.ops.maths import (
     floor_div as floor_div,
     multinomial as multinomial,
     random_normal as random_normal,
-    poisson as random_poisson,
+    poisson as _poisson,
     random_uniform as random_uniform,
     reduce_all as reduce_all,
     reduce_any as reduce_any,
@@ -241,5 +237,27 @@ from gradtape.compat.v1 import (
     test as test,
     train as train,
 )
+
+# Second names, assigned, as type checkers take `X as Y` for private
+verify_tensor_all_finite = _assert_all_finite
+gradients = _gradients_v1
+hessians = _hessians_v1
+all_variables = global_variables
+initialize_all_variables = global_variables_initializer
+initialize_variables = variables_initializer
+Variable = VariableV1
+constant_initializer = _Constant
+glorot_normal_initializer = _GlorotNormal
+glorot_uniform_initializer = _GlorotUniform
+ones_initializer = _Ones
+orthogonal_initializer = _Orthogonal
+random_normal_initializer = _RandomNormal
+random_uniform_initializer = _RandomUniform
+truncated_normal_initializer = _TruncatedNormal
+uniform_unit_scaling_initializer = _UniformUnitScaling
+variance_scaling_initializer = _VarianceScaling
+zeros_initializer = _Zeros
+tuple = _tuple
+random_poisson = _poisson
 
 __getattr__ = _falls_back(__name__, elsewhere=_ELSEWHERE)

@@ -2,9 +2,9 @@
 
 from gradtape._src.compat.names import missing as _missing
 from gradtape._src.core.device_config import (
-    LogicalDeviceConfiguration as VirtualDeviceConfiguration,
+    LogicalDeviceConfiguration as _LogicalDeviceConfiguration,
     get_device_details as get_device_details,
-    get_logical_device_configuration as get_virtual_device_configuration,
+    get_logical_device_configuration as _get_logical_device_configuration,
     get_memory_growth as get_memory_growth,
     get_memory_info as get_memory_info,
     get_memory_usage as get_memory_usage,
@@ -12,7 +12,7 @@ from gradtape._src.core.device_config import (
     list_logical_devices as list_logical_devices,
     list_physical_devices as list_physical_devices,
     reset_memory_stats as reset_memory_stats,
-    set_logical_device_configuration as set_virtual_device_configuration,
+    set_logical_device_configuration as _set_logical_device_configuration,
     set_memory_growth as set_memory_growth,
     set_visible_devices as set_visible_devices,
 )
@@ -27,5 +27,10 @@ from gradtape._src.core.switches import (
     set_synchronous_execution as set_synchronous_execution,
     tensor_float_32_execution_enabled as tensor_float_32_execution_enabled,
 )
+
+# Second names, assigned, as type checkers take `X as Y` for private
+VirtualDeviceConfiguration = _LogicalDeviceConfiguration
+get_virtual_device_configuration = _get_logical_device_configuration
+set_virtual_device_configuration = _set_logical_device_configuration
 
 __getattr__ = _missing(__name__)
