@@ -262,9 +262,9 @@ def _targets(node: ast.AST) -> list[ast.expr]:
         case ast.AnnAssign(target=target, value=ast.expr()) | ast.AugAssign(target=target):
             return [target]
         case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[of, *_]):
-            return [ast.Attribute(of)]
+            return [ast.Attribute(of, "")]
         case ast.Call(func=ast.Attribute(value=of, attr=name)) if name in CHANGES:
-            return [ast.Subscript(of)]
+            return [ast.Subscript(of, ast.Constant(None))]
     return []
 
 
