@@ -18,7 +18,7 @@ def strategy():
     return distribute.MirroredStrategy(["CPU:0"])
 
 
-@pytest.mark.parametrize("module", ["context", "strategy", "values"])
+@pytest.mark.parametrize("module", ["context", "datasets", "strategy", "values"])
 def test_examples(module, count):
     failed, ran = doctest.testmod(importlib.import_module(f"gradtape._src.distribute.{module}"), extraglobs={"tf": tf, "np": np})
     assert not failed
@@ -202,6 +202,12 @@ def test_datasets(strategy):
     assert [x.numpy().tolist() for x in strategy.distribute_datasets_from_function(made)] == [[0, 1], [2, 3]]
     with pytest.raises(ValueError, match="is not divisible by"):
         distribute.InputContext(3, 1, 6).get_per_replica_batch_size(4)
+
+
+def test_values_of_a_replica_as_text(strategy):
+    made = strategy.experimental_distribute_values_from_function(lambda context: tf.constant(1.0))
+    assert repr(made) == "PerReplica:{\n  0: <tf.Tensor: shape=(), dtype=float32, numpy=1.0>\n}"
+    assert str(made) == "PerReplica:{\n  0: tf.Tensor(1.0, shape=(), dtype=float32)\n}"
 
 
 def test_functions_transform_what_run_runs(strategy):

@@ -10,6 +10,9 @@ compiled = tf.xla.experimental.compile
 def test_the_structure_of_results():
     assert [x.numpy() for x in compiled(lambda x: x + 1.0, [1.0])] == [2.0]
     assert [x.numpy() for x in compiled(lambda: 3)] == [3]
+    both = compiled(lambda x: (x, x * 2.0), [1.0])
+    assert type(both) is list and [x.numpy() for x in both] == [1.0, 2.0]
+    assert type(compiled(lambda x: (x, [x]), [1.0])) is tuple
     first, named = compiled(lambda x: (x, {"a": x * 2.0}), [1.0])
     assert first.numpy() == 1.0 and named["a"].numpy() == 2.0
     assert {name: x.numpy() for name, x in compiled(lambda: {"a": 1.0, "b": 2}).items()} == {"a": 1.0, "b": 2}

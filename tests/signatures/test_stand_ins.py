@@ -74,3 +74,19 @@ def test_options_of_several_processes():
     )
     assert pickle.loads(pickle.dumps(options)) == options
     assert tf.distribute.experimental.CollectiveCommunication is tf.distribute.experimental.CommunicationImplementation
+    assert tf.distribute.experimental.CommunicationOptions(implementation="nccl") == options
+    assert tf.distribute.experimental.CollectiveHints(8) == tf.distribute.experimental.CommunicationOptions(bytes_per_pack=8)
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda e: e.CommunicationOptions(-1), "`bytes_per_pack` must be >= 0, received -1"),
+        (lambda e: e.CollectiveHints(-1), "`bytes_per_pack` must be >= 0, received -1"),
+        (lambda e: e.CommunicationOptions(implementation="mpi"), "received 'mpi': give one of AUTO, RING, NCCL"),
+        (lambda e: e.CommunicationOptions(implementation=3), "received 3: give one of AUTO, RING, NCCL"),
+    ],
+)
+def test_wrong_options_of_several_processes(make, message):
+    with pytest.raises(ValueError, match=message):
+        make(tf.distribute.experimental)

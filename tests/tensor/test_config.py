@@ -109,7 +109,7 @@ def test_devices():
         (lambda: config.set_visible_devices([CPU], "GPU"), ValueError, r"Unrecognized device: PhysicalDevice\(name='/phys"),
         (lambda: config.experimental.set_memory_growth("x", True), ValueError, "Unrecognized device: 'x'"),
         (lambda: config.experimental.set_memory_growth(CPU, True), ValueError, "Cannot set memory growth on non-GPU"),
-        (lambda: config.experimental.get_memory_growth(CPU), ValueError, "memory growth was not set"),
+        (lambda: config.experimental.get_memory_growth(CPU), ValueError, "memory growth is an option of GPUs"),
         (lambda: config.experimental.get_memory_info("GPU:7"), ValueError, "No matching devices found for 'GPU:7'"),
         (lambda: config.experimental.get_memory_info("xx"), ValueError, "Failed parsing device name: 'xx'. Note a valid"),
         (lambda: config.experimental.get_device_details("x"), ValueError, "must be a tf.config.PhysicalDevice, but got: x"),
@@ -129,6 +129,14 @@ def test_devices():
 def test_what_devices_refuse(call, kind, message):
     with pytest.raises(kind, match=message):
         call()
+
+
+def test_the_memory_growth_of_a_gpu(monkeypatch):
+    gpu = config.PhysicalDevice("/physical_device:GPU:0", "GPU")
+    monkeypatch.setattr(device_config, "list_physical_devices", lambda: [CPU, gpu])
+    assert config.experimental.get_memory_growth(gpu) is None
+    config.experimental.set_memory_growth(gpu, False)
+    assert config.experimental.get_memory_growth(gpu) is False
 
 
 LOGICAL = """

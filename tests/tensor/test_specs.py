@@ -36,6 +36,11 @@ def test_the_spec_of_a_value(value, text):
     assert pickle.loads(pickle.dumps(spec)) == spec and hash(pickle.loads(pickle.dumps(spec))) == hash(spec)
 
 
+def test_the_spec_of_a_dataset():
+    dataset = tf.data.Dataset.range(3)
+    assert tf.data.DatasetSpec.from_value(dataset) == tf.type_spec_from_value(dataset)
+
+
 def test_what_has_no_spec():
     with pytest.raises(TypeError, match=r"Could not build a TypeSpec for <object object.*> of unsupported type <class 'object'>"):
         tf.type_spec_from_value(object())

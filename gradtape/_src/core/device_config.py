@@ -16,21 +16,33 @@ _NAME = re.compile(r"(?:.*/)?(?:device:)?([A-Z_]+):(\d+)", re.IGNORECASE)
 
 
 class PhysicalDevice(NamedTuple):
-    """A device that JAX found: `name` and `device_type`."""
+    """A device that JAX found: `name` and `device_type`.
+
+    >>> tf.config.list_physical_devices("CPU")[0].device_type
+    'CPU'
+    """
 
     name: str
     device_type: str
 
 
 class LogicalDevice(NamedTuple):
-    """A device as computations are placed on it: `name` and `device_type`."""
+    """A device as computations are placed on it: `name`, which `tf.device` takes, and `device_type`.
+
+    >>> tf.config.list_logical_devices("CPU")[0].name
+    '/device:CPU:0'
+    """
 
     name: str
     device_type: str
 
 
 class LogicalDeviceConfiguration(NamedTuple):
-    """A logical device to be made of a physical one. Its settings are accepted and have no effect, as JAX has none of them."""
+    """A logical device to be made of a physical one. Its settings are accepted and have no effect, as JAX has none of them.
+
+    >>> tf.config.LogicalDeviceConfiguration(memory_limit=1024).memory_limit
+    1024
+    """
 
     memory_limit: float | None = None
     experimental_priority: int | None = None
@@ -65,6 +77,9 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
     """Return the devices that computations can run on, as a list of PhysicalDevice; of one type ("CPU", "GPU") if given.
 
     The host is one CPU, on however many logical devices.
+
+    >>> tf.config.list_physical_devices("CPU")
+    [PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]
     """
     found = list(dict.fromkeys(map(_physical_of, _found())))
     return [d for d in found if device_type is None or d.device_type == device_type]
@@ -137,7 +152,13 @@ def _physical(device: Any) -> PhysicalDevice:
 
 @public
 def get_logical_device_configuration(device: Any) -> list[LogicalDeviceConfiguration] | None:
-    """Return the last argument of `set_logical_device_configuration` for a PhysicalDevice; None if there is none."""
+    """Return the last argument of `set_logical_device_configuration` for a PhysicalDevice; None if there is none.
+
+    >>> cpu = tf.config.list_physical_devices("CPU")[0]
+    >>> tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()])
+    >>> len(tf.config.get_logical_device_configuration(cpu))
+    1
+    """
     return _Chosen.logical.get(_physical(device))
 
 
@@ -148,6 +169,11 @@ def set_logical_device_configuration(device: Any, logical_devices: Sequence[Logi
     The CPU becomes as many devices of JAX, on which a strategy can be tried out. It must be done before anything is computed:
     later it is a RuntimeError. Another device is one logical device in JAX: a list of one is accepted, and its `memory_limit` has
     no effect; `XLA_PYTHON_CLIENT_MEM_FRACTION` in the environment limits JAX's memory.
+
+    >>> cpu = tf.config.list_physical_devices("CPU")[0]
+    >>> tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()])
+    >>> len(tf.config.list_logical_devices("CPU"))
+    1
     """
     physical, count = _physical(device), len(logical_devices)
     if physical.device_type != "CPU":
@@ -170,11 +196,16 @@ def set_logical_device_configuration(device: Any, logical_devices: Sequence[Logi
 
 
 @public
-def get_memory_growth(device: Any) -> bool:
-    """Return the last argument of `set_memory_growth` for a PhysicalDevice; ValueError before, as JAX alone knows."""
-    if _physical(device) not in _Chosen.growth:
-        raise ValueError(f"{device.name}: memory growth was not set. XLA_PYTHON_CLIENT_PREALLOCATE says how JAX takes memory.")
-    return _Chosen.growth[device]
+def get_memory_growth(device: Any) -> bool | None:
+    """Return the last argument of `set_memory_growth` for a PhysicalDevice, None before. ValueError for a CPU.
+
+    >>> for gpu in tf.config.list_physical_devices("GPU"):
+    ...     tf.config.experimental.set_memory_growth(gpu, True)
+    ...     assert tf.config.experimental.get_memory_growth(gpu)
+    """
+    if _physical(device).device_type == "CPU":
+        raise ValueError(f"{device.name}: memory growth is an option of GPUs. A CPU's memory grows in any case.")
+    return _Chosen.growth.get(device)
 
 
 @public
@@ -182,6 +213,9 @@ def set_memory_growth(device: Any, enable: bool) -> None:
     """Accept the option for a GPU without effect, because JAX chooses its allocator when it starts.
 
     `XLA_PYTHON_CLIENT_PREALLOCATE=false` in the environment makes its memory grow. ValueError for a CPU.
+
+    >>> for gpu in tf.config.list_physical_devices("GPU"):
+    ...     tf.config.experimental.set_memory_growth(gpu, True)
     """
     if _physical(device).device_type == "CPU":
         raise ValueError("Cannot set memory growth on non-GPU and non-Pluggable devices")
@@ -214,20 +248,35 @@ def get_memory_info(device: str) -> dict[str, int]:
 
 @public
 def get_memory_usage(device: str) -> int:
-    """Return the bytes in use on a device: `get_memory_info(device)["current"]`."""
+    """Return the bytes in use on a device: `get_memory_info(device)["current"]`.
+
+    >>> tf.config.experimental.get_memory_usage("CPU:0")
+    0
+    """
     return get_memory_info(device)["current"]
 
 
 @public
 def reset_memory_stats(device: str) -> None:
-    """Do nothing for a CPU; UnimplementedError for another device, because JAX cannot reset its peak."""
+    """Do nothing for a CPU; UnimplementedError for another device, because JAX cannot reset its peak.
+
+    >>> tf.config.experimental.reset_memory_stats("CPU:0")
+    >>> tf.config.experimental.get_memory_info("CPU:0")["peak"]
+    0
+    """
     if _named(device).memory_stats():
         raise UnimplementedError(None, None, f"JAX cannot reset the peak of {device}: take differences of its get_memory_info.")
 
 
 @public
 def get_device_details(device: Any) -> dict[str, Any]:
-    """Describe a PhysicalDevice: a GPU's `device_name` and `compute_capability`, nothing for a CPU."""
+    """Describe a PhysicalDevice, as a dict: a GPU's `device_name` and `compute_capability`, nothing for a CPU.
+
+    ValueError for what is no PhysicalDevice.
+
+    >>> tf.config.experimental.get_device_details(tf.config.list_physical_devices("CPU")[0])
+    {}
+    """
     if not isinstance(device, PhysicalDevice):
         raise ValueError(f"device must be a tf.config.PhysicalDevice, but got: {device}")
     if _physical(device).device_type == "CPU":

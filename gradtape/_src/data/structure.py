@@ -36,11 +36,21 @@ class Elements:
 
 
 class DatasetSpec(TypeSpec):
-    """The spec of a dataset that is an element of another one, as `window` gives them."""
+    """The spec of a dataset that is an element of another one, as `window` gives them.
+
+    >>> tf.data.Dataset.range(3).window(2).element_spec == tf.data.DatasetSpec(tf.TensorSpec([], tf.int64))
+    True
+    """
 
     @public
     def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
         self._element_spec, self._dataset_shape = element_spec, TensorShape(dataset_shape)
+
+    @staticmethod
+    @public
+    def from_value(value: Elements) -> DatasetSpec:
+        """Return the spec of a dataset."""
+        return value._type_spec
 
     @property
     def element_spec(self) -> Any:

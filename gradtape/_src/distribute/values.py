@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from gradtape._src.core import nest
 from gradtape._src.core.convert import tensor
@@ -12,7 +12,12 @@ from gradtape._src.core.errors import public
 
 
 class ReduceOp(enum.Enum):
-    """The reduction of replicas' values: `SUM` or `MEAN`. Functions take its name, too, in any case of letters."""
+    """The reduction of replicas' values: `SUM` or `MEAN`. Functions take its name, too, in any case of letters.
+
+    >>> strategy = tf.distribute.MirroredStrategy()
+    >>> strategy.reduce(tf.distribute.ReduceOp.MEAN, tf.constant([1.0, 2.0, 6.0]), axis=0).numpy()
+    np.float32(3.0)
+    """
 
     SUM = "SUM"
     MEAN = "MEAN"
@@ -40,7 +45,13 @@ def as_tensor(value: Any) -> Any:
 
 
 class DistributedValues:
-    """Base of what holds a value for each replica. There is one replica, so it holds one: `values` is a tuple of it."""
+    """Base of what holds a value for each replica. There is one replica, so it holds one: `values` is a tuple of it.
+
+    >>> strategy = tf.distribute.MirroredStrategy()
+    >>> made = strategy.experimental_distribute_values_from_function(lambda context: tf.constant(2.0))
+    >>> isinstance(made, tf.distribute.DistributedValues), strategy.run(tf.square, args=(made,)).numpy()
+    (True, np.float32(4.0))
+    """
 
     @public
     def __init__(self, values: Any) -> None:
@@ -62,7 +73,10 @@ class PerReplica(DistributedValues):
     """
 
     def __repr__(self) -> str:
-        return f"PerReplica:{{\n  0: {self._values[0]}\n}}"
+        return f"PerReplica:{{\n  0: {self._values[0]!r}\n}}"
+
+    def __str__(self) -> str:
+        return f"PerReplica:{{\n  0: {self._values[0]!s}\n}}"
 
 
 def unwrapped(structure: Any) -> Any:
@@ -114,7 +128,13 @@ class InputContext:
 
 
 class ValueContext:
-    """The argument of a function that makes values: `replica_id_in_sync_group` and `num_replicas_in_sync`."""
+    """The argument of a function that makes values: `replica_id_in_sync_group` and `num_replicas_in_sync`.
+
+    >>> strategy = tf.distribute.MirroredStrategy()
+    >>> made = strategy.experimental_distribute_values_from_function(lambda context: context.num_replicas_in_sync)
+    >>> strategy.experimental_local_results(made)
+    (1,)
+    """
 
     def __init__(self, replica_id_in_sync_group: int = 0, num_replicas_in_sync: int = 1) -> None:
         self.replica_id_in_sync_group = replica_id_in_sync_group
@@ -126,14 +146,24 @@ class ValueContext:
 
 
 class InputReplicationMode(enum.Enum):
-    """The ways to call an input function: once for each worker, or for each replica. There is one of both."""
+    """The ways to call an input function: once for each worker, or for each replica. There is one of both.
+
+    >>> tf.distribute.InputOptions().experimental_replication_mode is tf.distribute.InputReplicationMode.PER_WORKER
+    True
+    """
 
     PER_WORKER = "PER_WORKER"
     PER_REPLICA = "PER_REPLICA"
 
 
 class InputOptions(NamedTuple):
-    """Options of distributed datasets, taken as TensorFlow takes them: batches go to the devices in any case."""
+    """Options of distributed datasets, taken as TensorFlow takes them: batches go to the devices in any case.
+
+    >>> options = tf.distribute.InputOptions(experimental_fetch_to_device=False)
+    >>> strategy = tf.distribute.MirroredStrategy()
+    >>> [x.numpy().tolist() for x in strategy.experimental_distribute_dataset(tf.data.Dataset.range(2).batch(2), options)]
+    [[0, 1]]
+    """
 
     experimental_fetch_to_device: bool = True
     experimental_replication_mode: InputReplicationMode = InputReplicationMode.PER_WORKER
@@ -142,7 +172,12 @@ class InputOptions(NamedTuple):
 
 
 class RunOptions(NamedTuple):
-    """Options of `Strategy.run`, taken as TensorFlow takes them; XLA has no use for them here."""
+    """Options of `Strategy.run`, taken as TensorFlow takes them; XLA has no use for them here.
+
+    >>> options = tf.distribute.RunOptions(experimental_enable_dynamic_batch_size=False)
+    >>> tf.distribute.MirroredStrategy().run(tf.square, args=(tf.constant(3.0),), options=options).numpy()
+    np.float32(9.0)
+    """
 
     experimental_enable_dynamic_batch_size: bool = True
     experimental_bucketizing_dynamic_shape: bool = False
@@ -150,44 +185,89 @@ class RunOptions(NamedTuple):
 
 
 class CommunicationImplementation(enum.Enum):
-    """The ways in which processes add up their gradients. XLA chooses, NCCL on GPUs."""
+    """The ways in which processes add up their gradients. XLA chooses, NCCL on GPUs.
+
+    >>> [way.name for way in tf.distribute.experimental.CommunicationImplementation]
+    ['AUTO', 'RING', 'NCCL']
+    """
 
     AUTO = "AUTO"
     RING = "RING"
     NCCL = "NCCL"
 
 
-class CommunicationOptions(NamedTuple):
-    """Options of sums over processes, taken as TensorFlow takes them; XLA has no use for them."""
+class CommunicationOptions(
+    NamedTuple("CommunicationOptions", [("bytes_per_pack", int), ("timeout_seconds", float | None), ("implementation", Any)])
+):
+    """Options of sums over processes, checked as in TensorFlow; XLA has no use for them.
 
-    bytes_per_pack: int = 0
-    timeout_seconds: float | None = None
-    implementation: CommunicationImplementation = CommunicationImplementation.AUTO
+    `implementation` is a CommunicationImplementation or its name. ValueError for another, and for less than 0 bytes.
+
+    >>> tf.distribute.experimental.CommunicationOptions(implementation="NCCL").implementation.name
+    'NCCL'
+    """
+
+    @public
+    def __new__(
+        cls,
+        bytes_per_pack: int = 0,
+        timeout_seconds: float | None = None,
+        implementation: CommunicationImplementation | str = CommunicationImplementation.AUTO,
+    ) -> Self:
+        if bytes_per_pack < 0:
+            raise ValueError(f"`bytes_per_pack` must be >= 0, received {bytes_per_pack}: 0 leaves the choice to XLA.")
+        if isinstance(implementation, str):
+            implementation = CommunicationImplementation.__members__.get(implementation.upper(), implementation)
+        if not isinstance(implementation, CommunicationImplementation):
+            raise ValueError(
+                "`implementation` must be a tf.distribute.experimental.CommunicationImplementation or its name, received "
+                f"{implementation!r}: give one of {', '.join(CommunicationImplementation.__members__)}."
+            )
+        return super().__new__(cls, bytes_per_pack, timeout_seconds, implementation)
 
 
-class CollectiveHints(NamedTuple):
-    """The older form of CommunicationOptions."""
+class CollectiveHints:
+    """The older name of CommunicationOptions, which it makes.
 
-    bytes_per_pack: int = 0
-    timeout_seconds: float | None = None
+    >>> tf.distribute.experimental.CollectiveHints(bytes_per_pack=1024).bytes_per_pack
+    1024
+    """
+
+    @public
+    def __new__(cls, bytes_per_pack: int = 0, timeout_seconds: float | None = None) -> Any:
+        return CommunicationOptions(bytes_per_pack, timeout_seconds)
 
 
 class CrossDeviceOps:
-    """The way in which devices add up their gradients. A strategy takes one and leaves the choice to XLA."""
+    """Base of the ways in which devices add up their gradients. A strategy takes one and leaves the choice to XLA.
+
+    >>> isinstance(tf.distribute.NcclAllReduce(), tf.distribute.CrossDeviceOps)
+    True
+    """
 
     def __init__(self) -> None:
         pass
 
 
 class ReductionToOneDevice(CrossDeviceOps):
-    """All values to one device, and the sum back. A strategy takes it and leaves the choice to XLA."""
+    """All values to one device, and the sum back. A strategy takes it and leaves the choice to XLA.
+
+    >>> strategy = tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.ReductionToOneDevice())
+    >>> strategy.run(tf.square, args=(tf.constant(3.0),)).numpy()
+    np.float32(9.0)
+    """
 
     def __init__(self, reduce_to_device: Any = None, accumulation_fn: Any = None) -> None:
         super().__init__()
 
 
 class NcclAllReduce(CrossDeviceOps):
-    """NCCL's sums. A strategy takes it and leaves the choice to XLA, which uses NCCL on several GPUs."""
+    """NCCL's sums. A strategy takes it and leaves the choice to XLA, which uses NCCL on several GPUs.
+
+    >>> strategy = tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.NcclAllReduce(num_packs=2))
+    >>> strategy.num_replicas_in_sync
+    1
+    """
 
     @public
     def __init__(self, num_packs: int = 1) -> None:
@@ -197,7 +277,12 @@ class NcclAllReduce(CrossDeviceOps):
 
 
 class HierarchicalCopyAllReduce(NcclAllReduce):
-    """Sums of sums. A strategy takes it and leaves the choice to XLA."""
+    """Sums of sums. A strategy takes it and leaves the choice to XLA.
+
+    >>> strategy = tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.HierarchicalCopyAllReduce())
+    >>> strategy.num_replicas_in_sync
+    1
+    """
 
     @public
     def __init__(self, num_packs: int = 1) -> None:

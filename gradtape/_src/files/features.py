@@ -20,7 +20,13 @@ LISTS = {"float_list": "float", "int64_list": "int64", "bytes_list": "string"}
 
 
 class VarLenFeature(NamedTuple("VarLenFeature", [("dtype", Any)])):
-    """A feature with any number of values: a `SparseTensor`."""
+    """A feature with any number of values: a `SparseTensor`.
+
+    >>> feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[3, 5]))
+    >>> example = tf.train.Example(features=tf.train.Features(feature={"x": feature})).SerializeToString()
+    >>> print(tf.sparse.to_dense(tf.io.parse_single_example(example, {"x": tf.io.VarLenFeature(tf.int64)})["x"]).numpy())
+    [3 5]
+    """
 
 
 class FixedLenFeature(namedtuple("FixedLenFeature", "shape dtype default_value", defaults=(None,))):
@@ -36,17 +42,42 @@ class FixedLenFeature(namedtuple("FixedLenFeature", "shape dtype default_value",
 class FixedLenSequenceFeature(
     namedtuple("FixedLenSequenceFeature", "shape dtype allow_missing default_value", defaults=(False, None))
 ):
-    """A feature with any number of rows of `shape`: a tensor, in a batch filled up to the longest with `default_value`."""
+    """A feature with any number of rows of `shape`: a tensor, in a batch filled up to the longest with `default_value`.
+
+    In `parse_example` it needs `allow_missing=True`; ValueError otherwise.
+
+    >>> feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[1, 2, 3, 4]))
+    >>> example = tf.train.Example(features=tf.train.Features(feature={"x": feature})).SerializeToString()
+    >>> rows = tf.io.FixedLenSequenceFeature([2], tf.int64, allow_missing=True)
+    >>> print(tf.io.parse_single_example(example, {"x": rows})["x"].numpy().tolist())
+    [[1, 2], [3, 4]]
+    """
 
 
 class SparseFeature(namedtuple("SparseFeature", "index_key value_key dtype size already_sorted", defaults=(False,))):
-    """Values in one feature and their places in another (or in several): a `SparseTensor` of the extent `size`."""
+    """Values in one feature and their places in another (or in several): a `SparseTensor` of the extent `size`.
+
+    >>> place = tf.train.Feature(int64_list=tf.train.Int64List(value=[4, 1]))
+    >>> value = tf.train.Feature(float_list=tf.train.FloatList(value=[0.5, 2.0]))
+    >>> example = tf.train.Example(features=tf.train.Features(feature={"at": place, "of": value})).SerializeToString()
+    >>> spec = tf.io.SparseFeature("at", "of", tf.float32, size=6)
+    >>> print(tf.sparse.to_dense(tf.io.parse_single_example(example, {"x": spec})["x"]).numpy())
+    [0.  2.  0.  0.  0.5 0. ]
+    """
 
 
 class RaggedFeature(
     namedtuple("RaggedFeature", "dtype value_key partitions row_splits_dtype validate", defaults=(None, (), dtypes.int32, False))
 ):
-    """A feature that TensorFlow gives as a `RaggedTensor`, which gradtape does not have; only a single example can have one."""
+    """A feature of a single example with any number of values: a tensor. Those of a batch, and `partitions`, are not parsed.
+
+    A batch would have a RaggedTensor, which datasets do not hold: an UnimplementedError says what to use instead.
+
+    >>> feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[3, 5]))
+    >>> example = tf.train.Example(features=tf.train.Features(feature={"x": feature})).SerializeToString()
+    >>> print(tf.io.parse_single_example(example, {"x": tf.io.RaggedFeature(tf.int64)})["x"].numpy())
+    [3 5]
+    """
 
 
 def checked_dtype(feature: Any, key: str) -> str:
@@ -109,6 +140,6 @@ def no_ragged(key: str) -> UnimplementedError:
     return UnimplementedError(
         None,
         None,
-        f"Feature {key}: gradtape has no ragged tensors, which a RaggedFeature of a batch gives. Use "
-        "FixedLenSequenceFeature(..., allow_missing=True), which fills rows up, or VarLenFeature.",
+        f"Feature {key}: a RaggedFeature is parsed in a single example only, and without partitions, as datasets hold no "
+        "RaggedTensors. Use FixedLenSequenceFeature(..., allow_missing=True), which fills rows up, or VarLenFeature.",
     )

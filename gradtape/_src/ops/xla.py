@@ -7,24 +7,43 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.scopes import executing_eagerly
 
+NESTS = (list, tuple)
+
 
 @public
 def compile(computation, inputs=None):
-    """Return the results of `computation(*inputs)`: its tuple, list or dict, with tensors in it, or a list of the one result.
+    """Return the results of `computation(*inputs)` as tensors: a list, also of a single one or of a tuple.
 
-    XLA compiles it with the code around it. To compile a function by itself use `tf.function`.
+    A dict, and a list or tuple with nests in it, are nested as before. XLA compiles it with the code around it. To compile a
+    function by itself use `tf.function`. TypeError if `inputs` is no list.
+
+    >>> product, total = tf.xla.experimental.compile(lambda x, y: (x * y, x + y), [2.0, 5.0])
+    >>> print(product.numpy(), total.numpy())
+    10.0 7.0
     """
-    if inputs is not None and not isinstance(inputs, (list, tuple)):
+    if inputs is not None and not isinstance(inputs, NESTS):
         raise TypeError(f"inputs must be a list, received {inputs!r} of type {type(inputs).__name__}.")
     result = computation(*nest.map_structure(tensor, list(inputs or ())))
     if result is None:
         return None
-    return nest.map_structure(tensor, result) if isinstance(result, (list, tuple, dict)) else [tensor(result)]
+    if isinstance(result, dict) or (isinstance(result, NESTS) and any(isinstance(item, (*NESTS, dict)) for item in result)):
+        return nest.map_structure(tensor, result)
+    return [tensor(item) for item in (result if isinstance(result, NESTS) else [result])]
 
 
 @public
 def jit_scope(compile_ops=True, separate_compiled_gradients=False):
-    """Open a context whose ops are to be compiled, in a function or graph. They are compiled outside of it as well."""
+    """Open a context whose ops are to be compiled, in a function or graph. They are compiled outside of it as well.
+
+    RuntimeError in eager code.
+
+    >>> @tf.function
+    ... def cube(x):
+    ...     with tf.xla.experimental.jit_scope():
+    ...         return x**3
+    >>> print(cube(tf.constant(2.0)).numpy())
+    8.0
+    """
     if executing_eagerly() and engine.current_graph() is None:
         raise RuntimeError(
             "xla.experimental.jit_scope is not supported when eager execution is enabled. Try use it inside tf.function."
