@@ -20,22 +20,38 @@ def _installed(kind: str) -> bool:
 
 
 def is_built_with_cuda() -> bool:
-    """Return whether JAX's plugin for CUDA is installed."""
+    """Return whether JAX's plugin for CUDA is installed.
+
+    >>> tf.test.is_built_with_cuda() == tf.sysconfig.get_build_info()["is_cuda_build"]
+    True
+    """
     return _installed("cuda")
 
 
 def is_built_with_rocm() -> bool:
-    """Return whether JAX's plugin for ROCm is installed."""
+    """Return whether JAX's plugin for ROCm is installed.
+
+    >>> tf.test.is_built_with_rocm() == tf.sysconfig.get_build_info()["is_rocm_build"]
+    True
+    """
     return _installed("rocm")
 
 
 def is_built_with_gpu_support() -> bool:
-    """Return whether one of JAX's plugins for GPUs is installed."""
+    """Return whether one of JAX's plugins for GPUs is installed.
+
+    >>> tf.test.is_built_with_gpu_support() == (tf.test.is_built_with_cuda() or tf.test.is_built_with_rocm())
+    True
+    """
     return is_built_with_cuda() or is_built_with_rocm()
 
 
 def is_built_with_xla() -> bool:
-    """Return True: XLA compiles all programs."""
+    """Return True: XLA compiles all programs.
+
+    >>> tf.test.is_built_with_xla()
+    True
+    """
     return True
 
 
@@ -50,13 +66,22 @@ def get_build_info() -> dict[str, Any]:
 
 @public
 def is_cpu_target_available(target: str) -> bool:
-    """Return whether programs run on CPUs of this kind: "x86", "aarch64", "arm", "ppc64le"."""
+    """Return whether programs run on CPUs of this kind: "x86", "aarch64", "arm", "ppc64le".
+
+    >>> import platform
+    >>> tf.test.is_cpu_target_available(platform.machine())
+    True
+    """
     return platform.machine() in _TARGETS.get(target, (target,))
 
 
 @public
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
-    """Return whether there is a GPU, of CUDA's compute capability `(major, minor)` or more if one is given."""
+    """Return whether there is a GPU, of CUDA's compute capability `(major, minor)` or more if one is given.
+
+    >>> tf.test.is_gpu_available() == bool(tf.config.list_physical_devices("GPU"))
+    True
+    """
     if cuda_only and not is_built_with_cuda():
         return False
     capabilities = [get_device_details(gpu).get("compute_capability", (0, 0)) for gpu in list_physical_devices("GPU")]
@@ -64,6 +89,11 @@ def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple
 
 
 def gpu_device_name() -> str:
-    """Return the name of the first GPU, "/device:GPU:0", or ""."""
+    """Return the name of the first GPU, "/device:GPU:0", or "".
+
+    >>> with tf.device(tf.test.gpu_device_name() or "/device:CPU:0"):
+    ...     print(tf.square(3.0).numpy())
+    9.0
+    """
     gpus = list_logical_devices("GPU")
     return gpus[0].name if gpus else ""

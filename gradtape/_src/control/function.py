@@ -109,14 +109,29 @@ _run_eagerly = False
 
 @public
 def run_functions_eagerly(run_eagerly: bool) -> None:
-    """Run functions as plain Python from now on (True), or compiled again (False); for debugging."""
+    """Run functions as plain Python from now on (True), or compiled again (False); for debugging.
+
+    >>> @tf.function
+    ... def square(x):
+    ...     print("called")  # a compiled function calls its Python code once for each signature
+    ...     return x * x
+    >>> tf.config.run_functions_eagerly(True)
+    >>> total = square(tf.constant(2.0)) + square(tf.constant(3.0))
+    called
+    called
+    >>> tf.config.run_functions_eagerly(False)
+    """
     global _run_eagerly
     _run_eagerly = bool(run_eagerly)
 
 
 @public
 def functions_run_eagerly() -> bool:
-    """Return whether functions run as plain Python."""
+    """Return whether functions run as plain Python.
+
+    >>> tf.config.functions_run_eagerly()
+    False
+    """
     return _run_eagerly
 
 

@@ -24,6 +24,8 @@ def tune_allocator() -> bool:
     their page faults in each run. The setting holds for the whole process and keeps its memory at its peak, therefore importing
     gradtape never changes it: call this before the first op, or start the program with ``gradtape run``. Where the C library is
     not glibc nothing happens and the result is False.
+
+    >>> agreed = tf.config.tune_allocator()  # at the top of a program: True with glibc
     """
     global tuned
     libc = _glibc()

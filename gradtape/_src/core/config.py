@@ -26,7 +26,13 @@ def get_logger() -> logging.Logger:
 
 @public
 def run_eagerly(run: bool = True) -> None:
-    """Run each op at once, by itself, instead of recording it; for debugging. Results agree to rounding, not to the bit."""
+    """Run each op at once, by itself, instead of recording it; for debugging. Results agree to rounding, not to the bit.
+
+    >>> tf.config.run_eagerly()
+    >>> print((tf.constant(2.0) * 3.0).numpy())
+    6.0
+    >>> tf.config.run_eagerly(False)
+    """
     if run:
         engine.flush_if_outermost()
     execution.run_each(bool(run))
@@ -55,6 +61,11 @@ def cache_info() -> dict[str, int]:
     pending at the most; `programs_held` programs are known, of at most `programs_bound`; their compiled code takes about
     `bytes_held`. Beyond `bytes_bound` code is dropped that ran only once, or was not run for long. `in_c` is 1 if ops are
     recorded in C, 0 if in Python.
+
+    >>> before = tf.config.cache_info()["runs"]
+    >>> total = (tf.constant([1.0, 2.0]) * 2.0 + 1.0).numpy()  # two ops, in one run
+    >>> tf.config.cache_info()["runs"] - before
+    1
     """
     counted = dict(vars(execution.counters))
     counted["plans"] = sum([cache.entered for cache in caches if cache.of == "plans"])
@@ -68,6 +79,10 @@ def clear_cache() -> None:
     """Forget all compiled programs and gradient plans of this process, and set the counters back to 0.
 
     JAX forgets what it traced and compiled, too. The memory goes back to the system where the C library is glibc.
+
+    >>> tf.config.clear_cache()
+    >>> tf.config.cache_info()["programs_held"]
+    0
     """
     engine.flush_if_outermost()
     for cache in caches:

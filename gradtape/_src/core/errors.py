@@ -80,13 +80,25 @@ class OpError(Exception):
 
 
 class CancelledError(OpError):
-    """An operation was cancelled before it was done."""
+    """The error of an operation that was cancelled before it was done. gradtape cancels none.
+
+    >>> error = tf.errors.CancelledError(None, None, "the run was stopped")
+    >>> print(error.error_code, error)
+    1 the run was stopped
+    """
 
     code = CANCELLED
 
 
 class UnknownError(OpError):
-    """Something failed in a way that has no class of its own, such as a Python function that an operation called."""
+    """The error of a failure that has no class of its own, such as that of a Python function that an operation called.
+
+    >>> try:
+    ...     tf.function(lambda: tf.numpy_function(lambda: 1 / 0, [], tf.float64))()
+    ... except tf.errors.UnknownError as error:
+    ...     print(error.message.splitlines()[0])
+    ZeroDivisionError: division by zero
+    """
 
     code = UNKNOWN
 
@@ -105,87 +117,186 @@ class InvalidArgumentError(OpError):
 
 
 class DeadlineExceededError(OpError):
-    """An operation was not done in the time that it had."""
+    """The error of an operation that was not done in the time that it had. gradtape sets no such time.
+
+    >>> error = tf.errors.DeadlineExceededError(None, None, "no answer in 10 seconds")
+    >>> print(error.error_code, error)
+    4 no answer in 10 seconds
+    """
 
     code = DEADLINE_EXCEEDED
 
 
 class NotFoundError(OpError):
-    """Something that was asked for by name does not exist."""
+    """The error for something that was asked for by name and does not exist.
+
+    >>> try:
+    ...     tf.io.gfile.remove("not there")
+    ... except tf.errors.NotFoundError as error:
+    ...     print(error)
+    not there; No such file or directory
+    """
 
     code = NOT_FOUND
 
 
 class AlreadyExistsError(OpError):
-    """Something that was to be made exists."""
+    """The error for something that was to be made and exists.
+
+    >>> tf.io.write_file("taken.txt", "text")
+    >>> try:
+    ...     tf.io.gfile.copy("taken.txt", "taken.txt")
+    ... except tf.errors.AlreadyExistsError as error:
+    ...     print(error)
+    taken.txt: file already exists. Give overwrite=True to replace it.
+    """
 
     code = ALREADY_EXISTS
 
 
 class PermissionDeniedError(OpError):
-    """The caller may not do this."""
+    """The error for something that the caller may not do.
+
+    >>> try:
+    ...     tf.io.gfile.GFile("notes.txt", "w").read()
+    ... except tf.errors.PermissionDeniedError as error:
+    ...     print(error)
+    File isn't open for reading
+    """
 
     code = PERMISSION_DENIED
 
 
 class ResourceExhaustedError(OpError):
-    """Memory, or another resource, ran out."""
+    """The error for memory, or another resource, that does not suffice.
+
+    >>> x = tf.ones([1 << 22])
+    >>> with tf.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = tf.square(x)
+    >>> try:
+    ...     tape.jacobian(y, x)  # 4,194,304² elements
+    ... except tf.errors.ResourceExhaustedError as error:
+    ...     print(error.message.split(":")[0])
+    The Jacobian would not fit into memory
+    """
 
     code = RESOURCE_EXHAUSTED
 
 
 class FailedPreconditionError(OpError):
-    """The system is not in a state in which the operation can run."""
+    """The error for a system that is not in a state in which the operation can run.
+
+    >>> tf.io.write_file("a file", "text")
+    >>> try:
+    ...     tf.io.gfile.makedirs("a file/below")
+    ... except tf.errors.FailedPreconditionError as error:
+    ...     print(error)
+    a file is not a directory
+    """
 
     code = FAILED_PRECONDITION
 
 
 class AbortedError(OpError):
-    """An operation was given up, as another stood in its way."""
+    """The error of an operation that was given up because another stood in its way. gradtape gives none up.
+
+    >>> error = tf.errors.AbortedError(None, None, "another save is running")
+    >>> print(error.error_code, error)
+    10 another save is running
+    """
 
     code = ABORTED
 
 
 class OutOfRangeError(OpError):
-    """An iteration went past its end."""
+    """The error of an iteration that went past its end.
+
+    >>> try:
+    ...     iter(tf.data.Dataset.range(0)).get_next()
+    ... except tf.errors.OutOfRangeError as error:
+    ...     print(error)
+    End of sequence: the dataset has no more elements.
+    """
 
     code = OUT_OF_RANGE
 
 
 class OperatorNotAllowedInGraphError(TypeError):
-    """A tensor that has no value yet was used as a Python value, in a function or graph."""
+    """The error for a tensor without a value that is used as a Python value, in a function or graph.
+
+    >>> try:
+    ...     tf.function(lambda x: 1 if x else 2, autograph=False)(tf.constant(True))
+    ... except tf.errors.OperatorNotAllowedInGraphError as error:
+    ...     print(str(error).split(":")[0])
+    Using a symbolic `tf.Tensor` as a Python `bool` is not allowed
+    """
 
 
 class InaccessibleTensorError(ValueError):
-    """A tensor of a branch, a loop's body or a function in a function is used outside of it, in the function around it."""
+    """The error for a tensor of a branch, a loop's body or an inner function that is used in the function around it."""
 
 
 class UnimplementedError(OpError):
-    """The operation does not exist for these arguments."""
+    """The error of an operation that does not exist for these arguments.
+
+    >>> try:
+    ...     tf.nn.max_pool(tf.ones([2, 4, 4, 1]), ksize=[2, 1, 1, 1], strides=1, padding="VALID")
+    ... except tf.errors.UnimplementedError as error:
+    ...     print(error)
+    Pooling is not yet supported on the batch dimension: ksize=[2, 1, 1, 1].
+    """
 
     code = UNIMPLEMENTED
 
 
 class InternalError(OpError):
-    """Something that always holds does not."""
+    """The error for something that ought to hold in any case and does not.
+
+    >>> try:
+    ...     tf.io.encode_png(tf.zeros([0, 4, 3], tf.uint8))
+    ... except tf.errors.InternalError as error:
+    ...     print(error.message.split(" [")[0])
+    PNG encoding failed: a picture of shape
+    """
 
     code = INTERNAL
 
 
 class UnavailableError(OpError):
-    """A resource of the operation is not available now."""
+    """The error for a resource of the operation that is not available now.
+
+    >>> try:
+    ...     tf.profiler.experimental.stop()
+    ... except tf.errors.UnavailableError as error:
+    ...     print(error.message.split(":")[0])
+    Cannot export profiling results. No profiler is running
+    """
 
     code = UNAVAILABLE
 
 
 class DataLossError(OpError):
-    """Data were lost, or cannot be read: a file that is damaged or no file of its kind."""
+    """The error for data that were lost, or cannot be read: a file that is damaged or no file of its kind.
+
+    >>> tf.io.write_file("text.tfrecord", "a text, and not a file of records")
+    >>> try:
+    ...     list(tf.data.TFRecordDataset("text.tfrecord"))
+    ... except tf.errors.DataLossError as error:
+    ...     print(error)
+    text.tfrecord; corrupted record at 0 (Is this even a TFRecord file?)
+    """
 
     code = DATA_LOSS
 
 
 class UnauthenticatedError(OpError):
-    """The caller did not say who they are."""
+    """The error for a caller who did not say who they are. gradtape asks nobody.
+
+    >>> error = tf.errors.UnauthenticatedError(None, None, "no token")
+    >>> print(error.error_code, error)
+    16 no token
+    """
 
     code = UNAUTHENTICATED
 

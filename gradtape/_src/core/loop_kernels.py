@@ -26,6 +26,8 @@ def tune_loops(largest: int = 1 << 20) -> bool:
 
     The setting holds for the whole process, for JAX's own programs too, therefore importing gradtape never changes it: call
     this before the first op. Returns whether XLA does so now: False if it had started before, or on another device.
+
+    >>> in_force = tf.config.tune_loops()  # at the top of a program: True on a CPU
     """
     before = os.environ.get("XLA_FLAGS", "")
     kept = re.findall(re.escape(FLAG) + r"(\S+)", before)  # one flag holds all extra options

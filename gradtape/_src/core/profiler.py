@@ -14,7 +14,11 @@ from gradtape._src.core.errors import AlreadyExistsError, UnavailableError, publ
 
 
 class ProfilerOptions(NamedTuple):
-    """Options of a trace: on the host (1 to 3), of Python calls (0 or 1), on devices (0 or 1). `delay_ms` has no effect."""
+    """Options of a trace: on the host (1 to 3), of Python calls (0 or 1), on devices (0 or 1). `delay_ms` has no effect.
+
+    >>> with tf.profiler.experimental.Profile("host", tf.profiler.experimental.ProfilerOptions(device_tracer_level=0)):
+    ...     x = tf.square(2.0)
+    """
 
     host_tracer_level: int = 2
     python_tracer_level: int = 0
@@ -45,6 +49,13 @@ def start(logdir: Any, options: ProfilerOptions | None = None) -> None:
     """Begin to trace what the host and the devices do; `stop` saves it under the folder `logdir`, where TensorBoard finds it.
 
     AlreadyExistsError if a trace is being recorded.
+
+    >>> tf.profiler.experimental.start("traced")
+    >>> print(tf.square(3.0).numpy())
+    9.0
+    >>> tf.profiler.experimental.stop()
+    >>> tf.io.gfile.listdir("traced")
+    ['plugins']
     """
     with session.lock:
         if session.running is not None:
@@ -69,7 +80,13 @@ def start(logdir: Any, options: ProfilerOptions | None = None) -> None:
 
 @public
 def stop(save: bool = True) -> None:
-    """End the trace, and save it unless `save` is False. UnavailableError if none is being recorded."""
+    """End the trace, and save it unless `save` is False. UnavailableError if none is being recorded.
+
+    >>> tf.profiler.experimental.start("discarded")
+    >>> tf.profiler.experimental.stop(save=False)
+    >>> tf.io.gfile.exists("discarded")
+    False
+    """
     with session.lock:
         if session.running is None:
             raise UnavailableError(
@@ -88,7 +105,12 @@ def stop(save: bool = True) -> None:
 
 
 class Profile:
-    """Context in which a trace is recorded, and saved under `logdir` when it ends: `start` and `stop`."""
+    """Context in which a trace is recorded, and saved under `logdir` when it ends: `start` and `stop`.
+
+    >>> with tf.profiler.experimental.Profile("logs"):
+    ...     print(tf.square(3.0).numpy())
+    9.0
+    """
 
     def __init__(self, logdir: Any, options: ProfilerOptions | None = None) -> None:
         self._logdir, self._options = logdir, options
@@ -128,5 +150,8 @@ class Trace:
 
 @public
 def start_server(port: int) -> None:
-    """Listen at `port` for TensorBoard, whose page can then ask for a trace. ValueError if a server runs already."""
+    """Listen at `port` for TensorBoard, whose page can then ask for a trace. ValueError if a server runs already.
+
+    >>> tf.profiler.experimental.server.start(0)  # 0: any free port
+    """
     jax.profiler.start_server(port)

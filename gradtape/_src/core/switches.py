@@ -37,7 +37,13 @@ def get_soft_device_placement() -> bool:
 
 @public
 def set_soft_device_placement(enabled: bool) -> None:
-    """Accept the switch without effect: values lie where JAX puts them, and a missing device is never an error."""
+    """Accept the switch without effect: values lie where JAX puts them, and a missing device is never an error.
+
+    >>> tf.config.set_soft_device_placement(False)
+    >>> print(tf.config.get_soft_device_placement())
+    False
+    >>> tf.config.set_soft_device_placement(True)
+    """
     _Set.soft_placement = bool(enabled)
 
 
@@ -76,6 +82,11 @@ def enable_tensor_float_32_execution(enabled: bool) -> None:
     """Allow TensorFloat-32 in products and convolutions of float32 on a GPU, as JAX does by default, or compute in float32.
 
     Programs are compiled again. On a CPU they are computed in float32 in any case.
+
+    >>> tf.config.experimental.enable_tensor_float_32_execution(False)
+    >>> print(tf.config.experimental.tensor_float_32_execution_enabled())
+    False
+    >>> tf.config.experimental.enable_tensor_float_32_execution(True)
     """
     _Set.tensor_float_32 = bool(enabled)
     config.clear_cache()
@@ -87,30 +98,55 @@ def enable_op_determinism() -> None:
     """Accept the switch without effect: programs on a CPU are deterministic, and equal seeds give equal bits.
 
     On a GPU set `XLA_FLAGS=--xla_gpu_deterministic_ops=true` in the environment, as XLA reads it when it starts.
+
+    >>> tf.config.experimental.enable_op_determinism()
+    >>> first, second = (tf.random.stateless_normal([100], seed=[1, 2]) for _ in range(2))
+    >>> print(np.array_equal(first, second))
+    True
     """
     _Set.determinism = True
 
 
 def get_synchronous_execution() -> bool:
-    """Return the last argument of `set_synchronous_execution`; True before."""
+    """Return the last argument of `set_synchronous_execution`; True before.
+
+    >>> tf.config.experimental.get_synchronous_execution()
+    True
+    """
     return _Set.synchronous
 
 
 @public
 def set_synchronous_execution(enable: bool | None) -> None:
-    """Accept the switch without effect: ops are recorded and run when a value is needed. None is the default, True."""
+    """Accept the switch without effect: ops are recorded and run when a value is needed. None is the default, True.
+
+    >>> tf.config.experimental.set_synchronous_execution(False)
+    >>> tf.config.experimental.get_synchronous_execution()
+    False
+    >>> tf.config.experimental.set_synchronous_execution(None)
+    """
     _Set.synchronous = enable is None or bool(enable)
 
 
 def get_device_policy() -> str:
-    """Return the last argument of `set_device_policy`; "silent" before."""
+    """Return the last argument of `set_device_policy`; "silent" before.
+
+    >>> tf.config.experimental.get_device_policy()
+    'silent'
+    """
     return _Set.policy
 
 
 @public
 def set_device_policy(device_policy: str | None) -> None:
-    """Accept the policy without effect: arguments on different devices are brought together silently. ValueError for no
-    policy.
+    """Accept the policy without effect: arguments on different devices are brought together silently.
+
+    Policies are "silent", "silent_for_int32", "warn" and "explicit"; None is "silent". ValueError for another.
+
+    >>> tf.config.experimental.set_device_policy("warn")
+    >>> tf.config.experimental.get_device_policy()
+    'warn'
+    >>> tf.config.experimental.set_device_policy(None)
     """
     if device_policy is not None and device_policy not in POLICIES:
         raise ValueError(f"Invalid argument `device_policy`: {device_policy!r}. Give one of {', '.join(POLICIES)}, or None.")
@@ -118,11 +154,17 @@ def set_device_policy(device_policy: str | None) -> None:
 
 
 def enable_mlir_bridge() -> None:
-    """Accept the switch without effect: programs reach XLA through JAX."""
+    """Accept the switch without effect: programs reach XLA through JAX.
+
+    >>> tf.config.experimental.enable_mlir_bridge()
+    """
 
 
 def disable_mlir_bridge() -> None:
-    """Accept the switch without effect: programs reach XLA through JAX."""
+    """Accept the switch without effect: programs reach XLA through JAX.
+
+    >>> tf.config.experimental.disable_mlir_bridge()
+    """
 
 
 def get_intra_op_parallelism_threads() -> int:
@@ -136,7 +178,13 @@ def get_intra_op_parallelism_threads() -> int:
 
 @public
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
-    """Accept the number without effect: XLA takes a thread for each core of the process, which `taskset` restricts."""
+    """Accept the number without effect: XLA takes a thread for each core of the process, which `taskset` restricts.
+
+    >>> tf.config.threading.set_intra_op_parallelism_threads(4)
+    >>> tf.config.threading.get_intra_op_parallelism_threads()
+    4
+    >>> tf.config.threading.set_intra_op_parallelism_threads(0)
+    """
     _Set.threads["intra"] = int(num_threads)
 
 
@@ -151,29 +199,55 @@ def get_inter_op_parallelism_threads() -> int:
 
 @public
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
-    """Accept the number without effect: XLA takes a thread for each core of the process, which `taskset` restricts."""
+    """Accept the number without effect: XLA takes a thread for each core of the process, which `taskset` restricts.
+
+    >>> tf.config.threading.set_inter_op_parallelism_threads(2)
+    >>> tf.config.threading.get_inter_op_parallelism_threads()
+    2
+    >>> tf.config.threading.set_inter_op_parallelism_threads(0)
+    """
     _Set.threads["inter"] = int(num_threads)
 
 
 def get_jit() -> str:
-    """Return the last argument of `set_jit`: "autoclustering", or "" for nothing."""
+    """Return the last argument of `set_jit`: "autoclustering", or "" for nothing.
+
+    >>> tf.config.optimizer.get_jit()
+    ''
+    """
     return _Set.jit
 
 
 @public
 def set_jit(enabled: bool | str) -> None:
-    """Accept the switch without effect: every program is compiled by XLA. True is "autoclustering", as in TensorFlow."""
+    """Accept the switch without effect: every program is compiled by XLA. True is "autoclustering", as in TensorFlow.
+
+    >>> tf.config.optimizer.set_jit(True)
+    >>> tf.config.optimizer.get_jit()
+    'autoclustering'
+    >>> tf.config.optimizer.set_jit(False)
+    """
     _Set.jit = "autoclustering" if enabled in (True, "autoclustering") else ""
 
 
 def get_experimental_options() -> dict[str, Any]:
-    """Return the options that `set_experimental_options` was given, with TensorFlow's defaults: a dict."""
+    """Return the options that `set_experimental_options` was given, with TensorFlow's defaults: a dict.
+
+    >>> tf.config.optimizer.get_experimental_options()
+    {'disable_model_pruning': False, 'disable_meta_optimizer': False}
+    """
     return dict(_Set.optimizer)
 
 
 @public
 def set_experimental_options(options: dict[str, Any]) -> None:
-    """Accept the options without effect: XLA optimizes graphs. The options are added to those that were set before."""
+    """Accept the options without effect: XLA optimizes graphs. The options are added to those that were set before.
+
+    >>> tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+    >>> tf.config.optimizer.get_experimental_options()["disable_meta_optimizer"]
+    True
+    >>> tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": False})
+    """
     _Set.optimizer = _Set.optimizer | options
 
 

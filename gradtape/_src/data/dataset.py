@@ -124,7 +124,7 @@ class Dataset(Filing):
         as NumPy values.
         """
         structure = signature(generator, output_types, output_shapes, output_signature)
-        given = [value.numpy() for value in _tensors(args or ())]
+        given = [constant(value).numpy() for value in args or ()]
         return Dataset(lambda: generated(generator, given, structure), structure, UNKNOWN_CARDINALITY, "_FlatMapDataset")
 
     @staticmethod
@@ -560,7 +560,11 @@ class Dataset(Filing):
 
 @public
 def cardinality(dataset: Dataset) -> Tensor:
-    """Return the number of elements of `dataset`, int64; -1 if they have no end, -2 if it is unknown."""
+    """Return the number of elements of `dataset`, int64; -1 if they have no end, -2 if it is unknown.
+
+    >>> print(tf.data.experimental.cardinality(tf.data.Dataset.range(10).batch(4)).numpy())
+    3
+    """
     return dataset.cardinality()
 
 
@@ -592,7 +596,3 @@ def _merged(members: list[Dataset]) -> Structure:
     for member in members[1:]:
         structure = merged(structure, member.structure)
     return structure
-
-
-def _tensors(values: Any) -> list[Tensor]:
-    return [constant(value) for value in values]

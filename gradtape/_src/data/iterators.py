@@ -22,6 +22,12 @@ class Iterator:
     """One pass over a dataset. Several threads may share it: each element goes to one of them.
 
     After an error it goes on with the next element.
+
+    >>> iterator = iter(tf.data.Dataset.range(2))
+    >>> isinstance(iterator, tf.data.Iterator)
+    True
+    >>> print(iterator.get_next().numpy(), next(iterator).numpy())
+    0 1
     """
 
     _convert = staticmethod(handed)
@@ -112,12 +118,25 @@ class OwnedIterator(Iterator, Stateful):
 
 @public
 def get_next_as_optional(iterator: OwnedIterator) -> Optional:
-    """Return `iterator.get_next_as_optional()`."""
+    """Return the next element of an iterator as a `tf.experimental.Optional`, which has no value at the end.
+
+    >>> iterator = iter(tf.data.Dataset.range(1))
+    >>> first, end = (tf.data.experimental.get_next_as_optional(iterator) for _ in range(2))
+    >>> print(first.get_value().numpy(), end.has_value().numpy())
+    0 False
+    """
     return iterator.get_next_as_optional()
 
 
 class NumpyIterator(Iterator):
-    """The iterator of `dataset.as_numpy_iterator()`: its elements as NumPy arrays, and NumPy scalars for rank 0."""
+    """The iterator of `dataset.as_numpy_iterator()`: its elements as NumPy arrays, and NumPy scalars for rank 0.
+
+    >>> iterator = tf.data.Dataset.range(4).batch(2).as_numpy_iterator()
+    >>> isinstance(iterator, tf.data.NumpyIterator)
+    True
+    >>> print(iterator.next(), next(iterator))
+    [0 1] [2 3]
+    """
 
     _convert = staticmethod(as_numpy)
 

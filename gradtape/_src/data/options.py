@@ -14,7 +14,13 @@ UNKNOWN_CARDINALITY = -2
 
 
 class AutotuneAlgorithm(enum.Enum):
-    """The ways to tune parallelism, which have no effect."""
+    """The ways to tune parallelism, for `autotune.autotune_algorithm` of `tf.data.Options`. They have no effect.
+
+    >>> options = tf.data.Options()
+    >>> options.autotune.autotune_algorithm = tf.data.experimental.AutotuneAlgorithm.HILL_CLIMB
+    >>> options.autotune.autotune_algorithm.name
+    'HILL_CLIMB'
+    """
 
     DEFAULT = 0
     HILL_CLIMB = 1
@@ -24,7 +30,15 @@ class AutotuneAlgorithm(enum.Enum):
 
 
 class AutoShardPolicy(enum.IntEnum):
-    """The ways to share elements among workers, which have no effect."""
+    """The ways to share elements among workers, for `experimental_distribute.auto_shard_policy` of `tf.data.Options`.
+
+    They have no effect: processes share batches by rows.
+
+    >>> options = tf.data.Options()
+    >>> options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
+    >>> tf.data.Dataset.range(3).with_options(options).options().experimental_distribute.auto_shard_policy.name
+    'DATA'
+    """
 
     OFF = -1
     AUTO = 0
@@ -34,7 +48,13 @@ class AutoShardPolicy(enum.IntEnum):
 
 
 class ExternalStatePolicy(enum.Enum):
-    """The ways to treat state outside of a dataset that is written to a file."""
+    """The ways to treat state outside of a dataset that is written to a file. They have no effect, as none is written.
+
+    >>> options = tf.data.Options()
+    >>> options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.FAIL
+    >>> options.experimental_external_state_policy.name
+    'FAIL'
+    """
 
     WARN = 0
     IGNORE = 1
@@ -113,7 +133,13 @@ def _of(kind: type, names: str) -> dict[str, type]:
 
 
 class AutotuneOptions(Settings):
-    """`Options.autotune`."""
+    """The options `autotune` of a `tf.data.Options`: `enabled`, budgets, parallelism. They are kept and have no effect.
+
+    >>> options = tf.data.Options()
+    >>> options.autotune.enabled = False
+    >>> tf.data.Dataset.range(3).with_options(options).options().autotune.enabled
+    False
+    """
 
     _types = {
         **_of(bool, "enabled"),
@@ -123,14 +149,24 @@ class AutotuneOptions(Settings):
 
 
 class DistributeOptions(Settings):
-    """`Options.experimental_distribute`."""
+    """The options `experimental_distribute` of a `tf.data.Options`. They are kept and have no effect.
+
+    >>> tf.data.experimental.DistributeOptions().auto_shard_policy.name
+    'AUTO'
+    """
 
     _types = {"auto_shard_policy": AutoShardPolicy, "num_devices": int}
     _defaults = {"auto_shard_policy": lambda: AutoShardPolicy.AUTO}
 
 
 class OptimizationOptions(Settings):
-    """`Options.experimental_optimization`."""
+    """The options `experimental_optimization` of a `tf.data.Options`, booleans. They are kept and have no effect.
+
+    >>> options = tf.data.Options()
+    >>> options.experimental_optimization.map_fusion = True
+    >>> options.experimental_optimization.map_fusion, options.experimental_optimization.filter_fusion
+    (True, None)
+    """
 
     _types = _of(
         bool,
@@ -141,7 +177,13 @@ class OptimizationOptions(Settings):
 
 
 class ThreadingOptions(Settings):
-    """`Options.threading`."""
+    """The options `threading` of a `tf.data.Options`, numbers of threads. They are kept and have no effect.
+
+    >>> options = tf.data.Options()
+    >>> options.threading.private_threadpool_size = 4
+    >>> options.threading.private_threadpool_size
+    4
+    """
 
     _types = _of(int, "max_intra_op_parallelism private_threadpool_size")
 

@@ -10,7 +10,13 @@ from gradtape._src.core.errors import public
 
 
 class DistributedIterator:
-    """The iterator of a distributed dataset: its batches, split along their first axis over the devices."""
+    """The iterator of a distributed dataset: its batches, split along their first axis over the devices.
+
+    >>> strategy = tf.distribute.MirroredStrategy()
+    >>> iterator = iter(strategy.experimental_distribute_dataset(tf.data.Dataset.range(4).batch(2)))
+    >>> isinstance(iterator, tf.distribute.DistributedIterator), iterator.get_next().numpy().tolist()
+    (True, [0, 1])
+    """
 
     def __init__(self, iterator: Any, batch: Callable[[Any], Any]) -> None:
         self._iterator, self._batch = iterator, batch
@@ -47,6 +53,11 @@ class DistributedDataset:
 
     It can be gone through, in functions too. Rows are split along the first axis; a batch that cannot be divided evenly is
     copied to all devices.
+
+    >>> strategy = tf.distribute.MirroredStrategy()
+    >>> dataset = strategy.experimental_distribute_dataset(tf.data.Dataset.range(4).batch(2))
+    >>> isinstance(dataset, tf.distribute.DistributedDataset), [x.numpy().tolist() for x in dataset]
+    (True, [[0, 1], [2, 3]])
     """
 
     def __init__(self, dataset: Any, batch: Callable[[Any], Any]) -> None:

@@ -205,7 +205,11 @@ class Strategy:
 
 
 class StrategyExtended:
-    """The part of a strategy that libraries use: where it computes, and updates of variables."""
+    """The part of a strategy that libraries use: where it computes, and updates of variables.
+
+    >>> tf.distribute.OneDeviceStrategy("CPU:0").extended.worker_devices
+    ('/job:localhost/replica:0/task:0/device:CPU:0',)
+    """
 
     def __init__(self, container_strategy: Any) -> None:
         self._strategy = container_strategy
@@ -415,7 +419,13 @@ _around_all = ExitStack()
 
 @public
 def experimental_set_strategy(strategy: Strategy | None) -> None:
-    """Have `strategy` be the one around all code of this thread from now on; None: none."""
+    """Have `strategy` be the one around all code of this thread from now on; None: none.
+
+    >>> tf.distribute.experimental_set_strategy(tf.distribute.MirroredStrategy())
+    >>> tf.distribute.has_strategy()
+    True
+    >>> tf.distribute.experimental_set_strategy(None)
+    """
     _around_all.close()
     if strategy is not None and strategy is not _default:
         _around_all.enter_context(strategy.scope())

@@ -105,6 +105,14 @@ def keep_last_step(keep: bool = True) -> None:
     """Keep the record of the last tape that was used up, so that zeros and NaN can be explained afterwards.
 
     It holds on to the values of that one step. False lets go of it.
+
+    >>> tf.config.keep_last_step()
+    >>> x = tf.Variable([0.0, 0.0])
+    >>> with tf.GradientTape() as tape:
+    ...     y = tf.norm(x)
+    >>> print(tape.gradient(y, x).numpy(), tf.autodiff.explain_nan(y, x).code)
+    [nan nan] nan_origin
+    >>> tf.config.keep_last_step(False)
     """
     kept_step.keep(bool(keep))
     transcript.keep(bool(keep))

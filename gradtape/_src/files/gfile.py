@@ -401,6 +401,10 @@ def join(path: Any, *paths: Any) -> str:
 
 @public
 def get_registered_schemes() -> list[str]:
-    """Return the schemes that can stand before `://`. Those that fsspec knows need their own packages."""
+    """Return the schemes that can stand before `://`, a list; "" is the local file system. fsspec's need packages of their own.
+
+    >>> {"", "ram", "gs", "s3"} <= set(tf.io.gfile.get_registered_schemes())
+    True
+    """
     known = list(package("fsspec", "File systems other than the local one").available_protocols())
     return ["", "file", "ram", *[scheme for scheme in known if scheme != "file"]]

@@ -280,7 +280,13 @@ def _single(data: np.ndarray, features: dict[str, Any]) -> dict[str, Any]:
 
 @public
 def parse_single_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> dict[str, Any]:
-    """Return the features of one serialized `tf.train.Example`, a scalar string; see `parse_example`."""
+    """Return the features of one serialized `tf.train.Example`, a scalar string; see `parse_example`.
+
+    >>> feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[5]))
+    >>> example = tf.train.Example(features=tf.train.Features(feature={"age": feature}))
+    >>> tf.io.parse_single_example(example.SerializeToString(), {"age": tf.io.FixedLenFeature([], tf.int64)})["age"].numpy()
+    np.int64(5)
+    """
     if not features:
         raise ValueError("Missing features.")
     given = strings(serialized)
@@ -306,5 +312,10 @@ def _decode_json_example(json_examples: np.ndarray) -> np.ndarray:
 
 @public
 def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
-    """Return `tf.train.Example`s in JSON as serialized ones, strings of the same shape."""
+    """Return `tf.train.Example`s in JSON as serialized ones, strings of the same shape. InvalidArgumentError for other texts.
+
+    >>> example = tf.io.decode_json_example('{"features": {"feature": {"age": {"int64List": {"value": ["5"]}}}}}')
+    >>> tf.io.parse_single_example(example, {"age": tf.io.FixedLenFeature([], tf.int64)})["age"].numpy()
+    np.int64(5)
+    """
     return _decode_json_example(strings(json_examples))

@@ -183,6 +183,11 @@ class TFRecordOptions:
     """The compression of a TFRecord file: "GZIP", "ZLIB" or "" (not at all), and zlib's settings.
 
     `flush_mode` and the sizes of buffers are accepted and change nothing.
+
+    >>> with tf.io.TFRecordWriter("ram://packed", tf.io.TFRecordOptions("GZIP", compression_level=9)) as writer:
+    ...     writer.write(b"first")
+    >>> [record.numpy() for record in tf.data.TFRecordDataset("ram://packed", "GZIP")]
+    [b'first']
     """
 
     compression_type_map: ClassVar[dict[int, str]] = {1: "ZLIB", 2: "GZIP", 0: ""}

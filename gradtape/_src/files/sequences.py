@@ -125,6 +125,14 @@ def parse_single_sequence_example(
 
     `context_features` are as in `parse_example`; `sequence_features` `FixedLenSequenceFeature`s, which give tensors
     [steps, *shape], and `VarLenFeature`s, which give SparseTensors [steps, most values].
+
+    >>> steps = [tf.train.Feature(float_list=tf.train.FloatList(value=[x])) for x in (0.5, 1.5)]
+    >>> lists = tf.train.FeatureLists(feature_list={"x": tf.train.FeatureList(feature=steps)})
+    >>> example = tf.train.SequenceExample(feature_lists=lists).SerializeToString()
+    >>> specs = {"x": tf.io.FixedLenSequenceFeature([], tf.float32)}
+    >>> context, found = tf.io.parse_single_sequence_example(example, sequence_features=specs)
+    >>> print(found["x"].numpy())
+    [0.5 1.5]
     """
     data = serialized_of(serialized, TYPE)
     if data.ndim:
@@ -145,6 +153,15 @@ def parse_sequence_example(
 
     Steps are filled up with zeros to the longest message: tensors [batch, steps, *shape]. The third dict has how many steps
     each message has, int64 [batch], for each dense feature.
+
+    >>> def example(*values):
+    ...     steps = [tf.train.Feature(float_list=tf.train.FloatList(value=[x])) for x in values]
+    ...     lists = tf.train.FeatureLists(feature_list={"x": tf.train.FeatureList(feature=steps)})
+    ...     return tf.train.SequenceExample(feature_lists=lists).SerializeToString()
+    >>> specs = {"x": tf.io.FixedLenSequenceFeature([], tf.float32)}
+    >>> _, found, lengths = tf.io.parse_sequence_example([example(0.5, 1.5), example(2.0)], sequence_features=specs)
+    >>> print(found["x"].numpy().tolist(), lengths["x"].numpy())
+    [[0.5, 1.5], [2.0, 0.0]] [2 1]
     """
     data = serialized_of(serialized, TYPE)
     if data.ndim != 1:

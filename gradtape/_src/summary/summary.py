@@ -35,9 +35,16 @@ state = State()
 
 
 class SummaryWriter:
-    """Writes summaries to a file in a folder, which TensorBoard shows. See `create_file_writer`."""
+    """A writer of summaries to a file in a folder, which TensorBoard shows. `create_file_writer` makes one.
 
-    @public
+    >>> writer = tf.summary.create_file_writer("written")
+    >>> isinstance(writer, tf.summary.SummaryWriter)
+    True
+    >>> with writer.as_default(step=1):
+    ...     print(tf.summary.scalar("loss", 0.5).numpy())
+    True
+    """
+
     @public
     def __init__(self, logdir: str | None, max_queue: int = 10, flush_millis: int = 120_000, filename_suffix: str = "") -> None:
         self._file: Any = None
@@ -130,13 +137,26 @@ def create_file_writer(
 
 @public
 def create_noop_writer() -> SummaryWriter:
-    """Return a writer that writes nothing."""
+    """Return a writer that writes nothing.
+
+    >>> with tf.summary.create_noop_writer().as_default():
+    ...     print(tf.summary.scalar("loss", 0.5, step=1).numpy())
+    False
+    """
     return SummaryWriter(None)
 
 
 @public
 def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
-    """Write what `writer` (the default one) holds back to its file."""
+    """Write what `writer` (the default one) holds back to its file.
+
+    >>> writer = tf.summary.create_file_writer("flushed")
+    >>> with writer.as_default():
+    ...     written = tf.summary.scalar("loss", 0.5, step=1)
+    ...     tf.summary.flush()
+    >>> len(tf.io.gfile.listdir("flushed"))
+    1
+    """
     found = state.writer if writer is None else writer
     if found is not None:
         found.flush()
@@ -174,7 +194,12 @@ def should_record_summaries() -> Tensor:
 
 @public
 def get_step() -> Any:
-    """Return the step of summaries that are given none; None if there is none."""
+    """Return the step of summaries that are given none; None if there is none.
+
+    >>> with tf.summary.create_noop_writer().as_default(step=3):
+    ...     print(tf.summary.experimental.get_step())
+    3
+    """
     return state.step
 
 
@@ -193,7 +218,12 @@ def set_step(step: Any) -> None:
 @public
 @contextlib.contextmanager
 def summary_scope(name: str, default_name: str = "summary", values: Any = None) -> Iterator[tuple[str, str]]:
-    """Open a context with `(tag, name scope)` for a summary of this name, in the name scopes around it."""
+    """Open a context with `(tag, name scope)` for a summary of this name, in the name scopes around it.
+
+    >>> with tf.name_scope("train"), tf.summary.experimental.summary_scope("loss") as (tag, scope):
+    ...     print(tag, scope)
+    train/loss train/loss/
+    """
     with name_scope(name or default_name) as scope:
         yield scope.removesuffix("/"), scope
 
@@ -376,6 +406,10 @@ def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: s
     """Write a tensor, or what the function `tensor` returns, under `tag`. Returns whether it was written, a tensor.
 
     `metadata` says what shows it: a `tf.compat.v1.SummaryMetadata`, or its bytes.
+
+    >>> with tf.summary.create_file_writer("raw").as_default(step=1):
+    ...     print(tf.summary.write("weights", tf.ones([2, 3])).numpy())
+    True
     """
     if state.writer is None or state.writer.writes_nothing:
         return constant(False)

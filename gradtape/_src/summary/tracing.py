@@ -47,6 +47,12 @@ def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: str | 
 
     With `profiler` what the devices do is traced, too, and saved under the folder `profiler_outdir`. Inside of a function, and if
     a trace is on, it warns and does nothing.
+
+    >>> tf.summary.trace_on()
+    >>> print(tf.function(tf.square)(tf.constant(3.0)).numpy())
+    9.0
+    >>> with tf.summary.create_file_writer("graphs").as_default(step=0):
+    ...     tf.summary.trace_export("square")
     """
     if _inside("enable trace"):
         return
@@ -93,7 +99,11 @@ def trace_export(name: str, step: Any = None, profiler_outdir: str | None = None
 
 @public
 def trace_off() -> None:
-    """End the trace, and discard what was noted. Nothing if none is on."""
+    """End the trace, and discard what was noted. Nothing if none is on.
+
+    >>> tf.summary.trace_on()
+    >>> tf.summary.trace_off()
+    """
     _end(save=False)
 
 

@@ -14,7 +14,15 @@ from gradtape._src.core.errors import public
 
 
 def disable_with_predicate(pred: Callable[[], Any], skip_message: str) -> Callable[[Any], Any]:
-    """Return a decorator that skips a test method, with this message, where `pred()` holds when the test runs."""
+    """Return a decorator that skips a test method, with this message, where `pred()` holds when the test runs.
+
+    >>> class SquareTest(tf.test.TestCase):
+    ...     @tf.test.disable_with_predicate(lambda: True, "it needs a TPU")
+    ...     def test_square(self):
+    ...         self.assertEqual(tf.square(2.0), 5.0)
+    >>> SquareTest("test_square").run().skipped[0][1]
+    'it needs a TPU'
+    """
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
@@ -29,13 +37,25 @@ def disable_with_predicate(pred: Callable[[], Any], skip_message: str) -> Callab
 
 
 def with_eager_op_as_function(cls: Any = None, only_as_function: bool = False) -> Any:
-    """Return a test class as it is: eager ops are part of compiled programs in any case."""
+    """Return a test class as it is: eager ops are part of compiled programs in any case.
+
+    >>> @tf.test.with_eager_op_as_function
+    ... class SquareTest(tf.test.TestCase):
+    ...     def test_square(self):
+    ...         self.assertAllClose(tf.square([2.0, 3.0]), [4.0, 9.0])
+    >>> SquareTest("test_square").run().wasSuccessful()
+    True
+    """
     return cls if cls is not None else lambda decorated: decorated
 
 
 @public
 def sync_devices() -> None:
-    """Run all ops that are pending, and wait for the devices."""
+    """Run all ops that are pending, and wait for the devices.
+
+    >>> y = tf.square(tf.ones([100, 100]))  # recorded, and not run yet
+    >>> tf.test.experimental.sync_devices()
+    """
     engine.flush_if_outermost()
     for array in jax.live_arrays():
         array.block_until_ready()

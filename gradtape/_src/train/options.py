@@ -7,7 +7,11 @@ from typing import Any
 
 
 class ShardingCallback:
-    """A policy of cutting a checkpoint into files, as in TensorFlow. Here orbax cuts: each process writes what it has."""
+    """A policy of cutting a checkpoint into files, as in TensorFlow. Here orbax cuts: each process writes what it has.
+
+    >>> isinstance(tf.train.experimental.ShardByTaskPolicy(), tf.train.experimental.ShardingCallback)
+    True
+    """
 
     @property
     def description(self) -> str:
@@ -16,7 +20,12 @@ class ShardingCallback:
 
 
 class ShardByTaskPolicy(ShardingCallback):
-    """Each process writes the parts of variables that it has."""
+    """The policy by which each process writes the parts of variables that it has.
+
+    >>> options = tf.train.CheckpointOptions(experimental_sharding_callback=tf.train.experimental.ShardByTaskPolicy())
+    >>> options.experimental_sharding_callback.description
+    'Each process writes its own parts.'
+    """
 
 
 @dataclass(frozen=True)
@@ -27,6 +36,10 @@ class CheckpointOptions:
     Each process writes its own parts of variables. With `enable_async` it is one, too, and is written beside the training:
     `Checkpoint.sync` waits for it. Both need `pip install 'gradtape[checkpoints]'`, and a folder that all processes see.
     The other options are accepted.
+
+    >>> options = tf.train.CheckpointOptions(experimental_io_device="/job:localhost")
+    >>> tf.train.Checkpoint(w=tf.Variable(1.0)).write("with options", options)
+    'with options'
     """
 
     experimental_io_device: str | None = None

@@ -62,7 +62,13 @@ NewCheckpointReader = CheckpointReader  # TensorFlow 1's name
 
 @public
 def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
-    """Return a reader of a checkpoint, or of the latest one in a folder."""
+    """Return a reader of a checkpoint, or of the latest one in a folder. NotFoundError if there is none.
+
+    >>> path = tf.train.Checkpoint(w=tf.Variable([1.0, 2.0])).write("to read")
+    >>> reader = tf.train.load_checkpoint(path)
+    >>> reader.get_variable_to_shape_map()["w/.ATTRIBUTES/VARIABLE_VALUE"]
+    [2]
+    """
     path = os.fspath(ckpt_dir_or_file)
     if os.path.isdir(path):
         latest = latest_checkpoint(path)
@@ -74,7 +80,14 @@ def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
 
 @public
 def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
-    """Return the value of one variable of a checkpoint, a NumPy array or scalar. `name` as `list_variables` gives it."""
+    """Return the value of one variable of a checkpoint, a NumPy array or scalar. `name` as `list_variables` gives it.
+
+    NotFoundError if there is no such checkpoint or variable.
+
+    >>> path = tf.train.Checkpoint(w=tf.Variable([1.0, 2.0])).write("of one")
+    >>> print(tf.train.load_variable(path, "w/.ATTRIBUTES/VARIABLE_VALUE"))
+    [1. 2.]
+    """
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name)
 
 

@@ -134,9 +134,13 @@ def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -
 def checkpoints_iterator(
     checkpoint_dir: Any, min_interval_secs: float = 0, timeout: float | None = None, timeout_fn: Callable[[], bool] | None = None
 ) -> Iterator[str]:
-    """Return the path of each new checkpoint of a folder, as it is written; `min_interval_secs` lie between two at least.
+    """Yield the path of each new checkpoint of a folder, as it is written; `min_interval_secs` lie between two at least.
 
     Ends where none comes for `timeout` seconds (None: never), unless `timeout_fn` is given and does not return True.
+
+    >>> path = tf.train.Checkpoint(w=tf.Variable(1.0)).save("watched/ckpt")
+    >>> list(tf.train.checkpoints_iterator("watched", timeout=0))
+    ['watched/ckpt-1']
     """
     last = None
     while True:

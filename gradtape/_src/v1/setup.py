@@ -34,7 +34,14 @@ class Options:
 
 
 class ConfigProto(Options):
-    """A session's configuration: accepted, without effect."""
+    """A session's configuration: accepted, without effect.
+
+    >>> config = tf.compat.v1.ConfigProto(allow_soft_placement=True)
+    >>> config.gpu_options.allow_growth = True
+    >>> with tf.Graph().as_default(), tf.compat.v1.Session(config=config) as session:
+    ...     print(session.run(tf.square(3.0)))
+    9.0
+    """
 
 
 class GPUOptions(Options):

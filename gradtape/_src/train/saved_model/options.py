@@ -12,7 +12,13 @@ VARIABLES_DIRECTORY = VARIABLES_FILENAME = "variables"
 
 @dataclass
 class SaveOptions:
-    """TensorFlow's options for saving a model. They are accepted, as one way serves."""
+    """TensorFlow's options for saving a model. They are accepted, as one way serves.
+
+    >>> options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+    >>> tf.saved_model.save(tf.train.Checkpoint(w=tf.Variable(2.0)), "with options", options=options)
+    >>> print(tf.saved_model.load("with options").w.numpy())
+    2.0
+    """
 
     namespace_whitelist: Any = None
     save_debug_info: bool = False
@@ -29,7 +35,13 @@ class SaveOptions:
 
 @dataclass
 class LoadOptions:
-    """TensorFlow's options for loading a model. They are accepted, as one way serves."""
+    """TensorFlow's options for loading a model. They are accepted, as one way serves.
+
+    >>> tf.saved_model.save(tf.train.Checkpoint(w=tf.Variable(2.0)), "to load")
+    >>> options = tf.saved_model.LoadOptions(experimental_io_device="/job:localhost")
+    >>> print(tf.saved_model.load("to load", options=options).w.numpy())
+    2.0
+    """
 
     allow_partial_checkpoint: bool = False
     experimental_io_device: str | None = None
