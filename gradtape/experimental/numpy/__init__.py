@@ -1,6 +1,7 @@
 """NumPy's functions on tensors: `tf.experimental.numpy`. `ndarray` is `tf.Tensor`."""
 
 from gradtape._src.compat.names import missing as _missing
+from gradtape._src.core.tensor import Tensor as _Tensor
 from gradtape.experimental.numpy import random as random
 
 # Dtypes
@@ -246,15 +247,13 @@ from gradtape._src.ops.numpy.behavior import (
 # NumPy's own dtypes, limits and constants
 from numpy import (
     bool_ as bool_,
-    bytes_ as string_,
+    bytes_ as _bytes,
     complex64 as complex64,
     complex128 as complex128,
-    complex128 as complex_,
     e as e,
     float16 as float16,
     float32 as float32,
     float64 as float64,
-    float64 as float_,
     iinfo as iinfo,
     inexact as inexact,
     inf as inf,
@@ -267,12 +266,17 @@ from numpy import (
     newaxis as newaxis,
     object_ as object_,
     pi as pi,
-    str_ as unicode_,
+    str_ as _str,
     uint8 as uint8,
     uint16 as uint16,
     uint32 as uint32,
     uint64 as uint64,
 )
-from gradtape._src.core.tensor import Tensor as ndarray
+
+complex_ = complex128
+float_ = float64
+string_ = _bytes
+unicode_ = _str
+ndarray = _Tensor
 
 __getattr__ = _missing(__name__)

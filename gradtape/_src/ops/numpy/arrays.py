@@ -11,7 +11,7 @@ from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import broadcast_to as _broadcast_to, ones as _ones, reshape, transpose, zeros as _zeros
 from gradtape._src.ops.linalg import diagonals
-from gradtape._src.ops.math import arithmetic, elementary
+from gradtape._src.ops.math import arithmetic, elementary, rounding
 from gradtape._src.ops.math.complex import real
 from gradtape._src.ops.numpy.dtypes import default_float, of_value, result_type
 
@@ -278,7 +278,7 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     computed = result_type(wanted, np.float32)
     low, high = as_array(start, computed), as_array(stop, computed)
     signs = [1 - arithmetic.sign(real(x)) for x in (low, high)]
-    flip = cast(1 - arithmetic.floordiv(signs[0] * signs[1], tensor(2, signs[0].dtype)), computed)
+    flip = cast(1 - rounding.floordiv(signs[0] * signs[1], tensor(2, signs[0].dtype)), computed)
     tenth = 1.0 / math.log(10.0)
     exponents = linspace(elementary.log(flip * low) * tenth, elementary.log(flip * high) * tenth, num, endpoint)
     result = flip * elementary.pow(tensor(10.0, exponents.dtype), exponents)

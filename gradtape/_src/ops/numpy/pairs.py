@@ -9,7 +9,7 @@ from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, zeros_like
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import reshape, zeros
-from gradtape._src.ops.math import arithmetic, compare, elementary
+from gradtape._src.ops.math import arithmetic, compare, elementary, rounding
 from gradtape._src.ops.math.clip import clip_by_value
 from gradtape._src.ops.numpy.arrays import as_array, floating, promoted
 from gradtape._src.ops.numpy.dtypes import default_float
@@ -85,7 +85,7 @@ def floor_divide(x1, x2):
     >>> tf.experimental.numpy.floor_divide([7, -7], 2).numpy()
     array([ 3, -4])
     """
-    return arithmetic.floordiv(*_numbers(x1, x2))
+    return rounding.floordiv(*_numbers(x1, x2))
 
 
 @public
@@ -95,7 +95,7 @@ def mod(x1, x2):
     >>> tf.experimental.numpy.mod([7, -7], 3).numpy()
     array([1, 2])
     """
-    return arithmetic.floormod(*_numbers(x1, x2))
+    return rounding.floormod(*_numbers(x1, x2))
 
 
 @public
@@ -285,7 +285,7 @@ def lcm(x1, x2):
     """
     x1, x2 = promoted(x1, x2)
     divisor = gcd(x1, x2)
-    parts = arithmetic.floordiv(x2, arithmetic.maximum(divisor, ones_like(divisor)))
+    parts = rounding.floordiv(x2, arithmetic.maximum(divisor, ones_like(divisor)))
     return abs(x1 * parts)
 
 

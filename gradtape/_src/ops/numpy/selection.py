@@ -10,7 +10,7 @@ from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat, stack, unstack
 from gradtape._src.ops.array.points import gather_nd
 from gradtape._src.ops.array.shape import broadcast_to, reshape, transpose, zeros
-from gradtape._src.ops.math import arithmetic
+from gradtape._src.ops.math import rounding
 from gradtape._src.ops.math.clip import clip_by_value
 from gradtape._src.ops.numpy.arrays import as_array, asarray, promoted
 
@@ -99,7 +99,7 @@ def take(a, indices, axis=None, out=None, mode="clip"):
     if axis is None:
         x, axis = reshape(x, [-1]), 0
     extent = cast(x.shape[axis], indices.dtype)
-    within = arithmetic.floormod(indices, extent) if mode == "wrap" else clip_by_value(indices, 0, extent - 1)
+    within = rounding.floormod(indices, extent) if mode == "wrap" else clip_by_value(indices, 0, extent - 1)
     return gather(x, within, axis=axis)
 
 
