@@ -1,14 +1,18 @@
 """`gradtape info` and `gradtape completion`, and how commands end."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import gradtape
 from gradtape._src.cli import commands, info
+
+ROOT = Path(__file__).parents[2]
 
 
 def lines(capsys, *arguments):
@@ -29,6 +33,11 @@ def test_info_has_what_a_report_of_a_fault_needs(capsys, tmp_path, monkeypatch):
     assert facts["compiled programs"] == f"{tmp_path / 'gradtape' / 'xla'}: 1 files, 2.0 MB"
     assert facts["extra pictures"] == "installed"
     assert facts["jax"][0].isdigit()
+
+
+def test_info_knows_the_extras_of_the_page_of_installation():
+    page = (ROOT / "docs/start/install.md").read_text("utf-8")
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == info.FOR_USERS
 
 
 def test_info_says_what_is_missing(capsys, monkeypatch):

@@ -248,15 +248,16 @@ def left(how: str, node: Node, trace: Trace) -> None:
 
 
 class _Others(dict[str, bool]):
-    """File name → whether it is the library's, Python's own or an installed package's: no line of the user's."""
+    """File name → whether it is the library's, Python's own, an installed package's or a command's: no line of the user's."""
 
     def __missing__(self, filename: str) -> bool:
-        found = internal[filename] or filename.startswith((*_INSTALLED, "<frozen"))
+        path = filename if filename.startswith("<") else os.path.abspath(filename)
+        found = internal[filename] or path.startswith((*_INSTALLED, "<frozen"))
         self[filename] = found
         return found
 
 
-_INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+_INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib", "scripts")})
 others = _Others()
 
 

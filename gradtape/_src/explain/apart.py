@@ -159,7 +159,8 @@ def _computed(line: Line) -> bool:
     except SyntaxError:
         return True
     if isinstance(tree, ast.Call):
-        return any(not _literal(a) for a in [*tree.args, *[k.value for k in tree.keywords if k.arg != "dtype"]])
+        given = [*tree.args, *[k.value for k in tree.keywords if k.arg != "dtype"]]
+        return not given or not all(map(_literal, given))  # without arguments it is a function of the program's own
     if isinstance(tree, ast.BinOp):
         return not _literal(tree.left) and not _literal(tree.right)
     return True
