@@ -75,6 +75,117 @@ def test_names_are_the_users():
     assert "`the_tape.watch(model.kernel)`" in diagnosis.mend
 
 
+def test_names_lead_through_objects_and_their_entries():
+    class Head(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.body, self.head = tf.keras.layers.Dense(2), tf.keras.layers.Dense(1)
+
+    class Scales:
+        def __init__(self):
+            self.by_name, self.rest = {"first": tf.Variable(2.0)}, [tf.Variable(3.0)]
+
+    model, scales = Head(), Scales()
+    model.head.build([None, 2])
+    sources = [model.head.kernel, scales.by_name["first"], scales.rest[0]]
+    with tf.GradientTape() as tape:
+        loss = tf.constant(1.0)
+    tape.gradient(loss, sources)
+    said = [d.cause for d in tf.autodiff.explain(loss, sources)]
+    called = ["model.head.kernel", "scales.by_name['first']", "scales.rest[0]"]
+    assert said == [f"loss does not depend on {name}." for name in called]
+
+
+def test_a_mend_is_written_with_what_the_line_computes_with():
+    w = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        above = tf.cast(w * 2.0 > 0.5, tf.float32)
+        loss = tf.reduce_sum(above)
+    tape.gradient(loss, w)
+    assert "tf.sigmoid((w * 2.0) - 0.5)" in tf.autodiff.explain(loss, w).mend
+    with tf.GradientTape() as tape:
+        best = tf.argmax(w, 0)
+        loss = tf.cast(best, tf.float32)
+    tape.gradient(loss, w)
+    assert "tf.nn.softmax(w)" in tf.autodiff.explain(loss, w).mend
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.round(tf.sin(w)))
+    tape.gradient(loss, w)
+    assert "`x + tf.stop_gradient(tf.round(x) - x)`" in tf.autodiff.explain(loss, w).mend
+
+
+def test_a_source_computed_beside_the_target():
+    points = tf.constant([[1.0, 2.0]])
+    with tf.GradientTape() as tape:
+        tape.watch(points)
+        y = tf.reduce_sum(points**2)
+        x = points[:, :1]
+    tape.gradient(y, x)
+    diagnosis = tf.autodiff.explain(y, x)
+    assert re.match(r"y does not depend on x, which `x = points\[:, :1\]` \(\S+\) computed beside it", diagnosis.cause)
+    assert diagnosis.mend.startswith("compute x first, and y from it")
+
+
+def test_two_models_of_which_one_is_indexed():
+    image = tf.keras.Input([4])
+    maps = tf.keras.layers.Dense(3)(image)
+    model = tf.keras.Model(image, tf.keras.layers.Dense(2)(maps))
+    inner = tf.keras.Model(image, maps)
+    x = tf.ones([1, 4])
+    with tf.GradientTape() as tape:
+        features = inner(x)
+        tape.watch(features)
+        score = model(x)[:, 1]
+    tape.gradient(score, features)
+    assert "`features, output = both(x)`" in tf.autodiff.explain(score, features).mend
+
+
+def test_an_object_that_was_replaced_is_named():
+    class Net(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = tf.Variable(2.0)
+
+    net = Net()
+    sources = list(net.trainable_variables)
+    net = Net()
+    with tf.GradientTape() as tape:
+        loss = net.w * 2.0
+    tape.gradient(loss, sources)
+    (diagnosis,) = tf.autodiff.explain(loss, sources)
+    assert "which `net` holds" in diagnosis.cause
+    assert diagnosis.mend.startswith("pass the variables of `net`")
+
+
+def test_the_variable_that_is_not_finite_is_named():
+    w = tf.Variable([1.0, np.nan])
+    with tf.GradientTape(persistent=True) as tape:
+        loss = tf.reduce_sum(w**2)
+    tape.gradient(loss, w)
+    cause = tf.autodiff.explain_nan(loss, w).cause
+    assert cause.startswith("the variable w is not finite since `w = tf.Variable([1.0, np.nan])`")
+
+
+def test_an_optimizer_of_a_graph_has_reasons():
+    with tf.Graph().as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [None, 3])
+        w = tf.compat.v1.get_variable("w", [3, 2])
+        loss = tf.reduce_mean(tf.cast(tf.argmax(x @ w, 1), tf.float32))
+        with pytest.raises(ValueError, match=r"No gradients provided[\s\S]*not_differentiable: ArgMax in"):
+            tf.compat.v1.train.GradientDescentOptimizer(0.1).minimize(loss)
+
+
+def test_a_tape_longer_than_what_is_remembered():
+    w = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        x = tf.round(w)
+        for _ in range(journal.ring.maxlen + 2):
+            x = x * 1.5
+            x.numpy()
+    tape.gradient(x, w)
+    assert tf.autodiff.explain(x, w).code == "unknown"
+
+
 def test_the_latest_call_with_these_sources_counts():
     w = tf.Variable(2.0)
     with tf.GradientTape() as tape:

@@ -31,7 +31,7 @@ from gradtape._src.core.errors import DtypeError, invalid, invalid_dtype, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import NUMBER
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle, to_numpy
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle, index_of
 
 if TYPE_CHECKING:
     from gradtape._src.core.errors import OpError
@@ -346,7 +346,7 @@ def static(value: Any, what: str, kinds: Any = (builtins.int, np.integer)) -> in
             if (found := _structural(node)) is not None:
                 _refuse_fed_axes(found, what)
                 return found[0]
-            array = to_numpy(node)
+            array = index_of(node)
         if array.ndim == 0 and array.dtype.kind in "iu":
             return int(array)
     raise not_an_integer(value, what)
@@ -407,7 +407,7 @@ def static_list(value: Any, what: str) -> tuple[int, ...]:
         if (found := _structural(node)) is not None:
             _refuse_fed_axes(found, what)
             return found
-        value = to_numpy(node)
+        value = index_of(node)
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "iu" and value.size:
             raise DtypeError(None, None, f"{what} must be integers, received dtype {value.dtype}.")
@@ -434,7 +434,7 @@ def _truncated(item: Any) -> Any:
     """Truncate a scalar tensor of real numbers in a list of sizes, as in TensorFlow; return any other `item` as it is."""
     if not isinstance(item, (Tensor, Stored)):
         return item
-    array = to_numpy(node_of(item))
+    array = index_of(node_of(item))
     real = array.ndim == 0 and (array.dtype.kind == "b" or dtypes.is_floating(array.dtype)) and bool(np.isfinite(array))
     return int(array) if real else item
 

@@ -31,6 +31,10 @@ def _no_text(*args: Any) -> str:
     return ""
 
 
+def _first(*args: Any) -> Any:
+    return args[0]
+
+
 def _false(*args: Any) -> bool:
     return False
 
@@ -89,6 +93,9 @@ class Graphs:
     other: Callable[[Node, Trace], str | None] = _nothing
     """Return what is wrong with a node that belongs to another graph; None if it is something else. Called by `core/engine`."""
 
+    shown: Callable[[Op, Attributes], Op] = _first
+    """Return the op that one shows: of a call that a graph keeps, that of its result. Called by `explain`."""
+
     changing_loop: Callable[..., Any] = _nothing
     """Run a loop whose variables change their ranks. Called by `control/loop`."""
 
@@ -118,8 +125,8 @@ class Gradients:
     missing: Callable[[Asked, Sequence[Any], Sequence[bool], bool], None] = _nothing
     """Say why some gradients are None: `(call, sources, given, strict)`, after a call of `gradient` that gave one."""
 
-    reasons: Callable[[Sequence[Any]], str] = _no_text
-    """Return why sources have no gradient, as text for an error: a line for each."""
+    reasons: Callable[..., str] = _no_text
+    """Return why sources have no gradient, as text for an error: a line for each. `(sources, target)`, without it the latest."""
 
     left: Callable[[], str] = _no_text
     """Return where a value left the library last, as a sentence for an error."""

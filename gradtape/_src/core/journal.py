@@ -122,7 +122,7 @@ class Asked:
     def __init__(self, tape: Taped, targets: list[Origin], sources: list[int | Origin], trace: Trace) -> None:
         global asked
         asked += 1
-        self.number, self.line = asked, user_line(4)
+        self.number, self.line = asked, user_line(4, statement=True)
         self.tape, self.targets, self.sources = tape, targets, sources
         self.start = self.stop = trace.serial, len(trace.nodes)
         self.results: list[bool] | None = None
@@ -265,8 +265,13 @@ _main = main_thread().ident
 _latest: Line | None = None  # of the main thread
 
 
-def user_line(depth: int = 1) -> Line:
+COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>"}  # code objects of their own before Python 3.12
+
+
+def user_line(depth: int = 1, statement: bool = False) -> Line:
     """Return the innermost line of the user's own code that is being run; `depth` frames are known to be none of theirs.
+
+    With `statement` it is in the function whose statement that is, not in a comprehension there.
 
     A thread of a package's works for what the main thread did last, and gets the line that was noted there: frames of
     another thread end while they are walked, which can end the process.
@@ -279,6 +284,8 @@ def user_line(depth: int = 1) -> Line:
         return _latest
     if frame is None:  # nothing but installed packages: the innermost that is not this library
         frame = _outside(internal, first) or first
+    while statement and frame.f_code.co_name in COMPREHENSIONS and frame.f_back is not None:
+        frame = frame.f_back
     line = frame.f_code, frame.f_lasti
     if here:
         _latest = line

@@ -531,6 +531,13 @@ def to_numpy(node: Node) -> np.ndarray:
         raise memory.translated(error) from None
 
 
+def index_of(node: Node) -> np.ndarray:
+    """Return a value by which a shape, an index or a bound is chosen, as an array; what follows does not depend on it else."""
+    array = to_numpy(node)
+    journal.left("index", node, engine.local.trace)
+    return array
+
+
 def jax_value(node: Node) -> Any:
     """Return the value of a node as a JAX array."""
     value = engine.value(node)

@@ -51,12 +51,13 @@ def _asked_by_user() -> bool:
     return frame is not None and not errors.internal[frame.f_code.co_filename]
 
 
-def reasons(sources: Sequence[Any]) -> str:
-    """Return a line for each cause for which the latest gradients of sources were None, the fault first."""
+def reasons(sources: Sequence[Any], target: Any = None) -> str:
+    """Return a line for each cause for which gradients, the latest ones or those of `target`, were None, the fault first."""
     lines = []
     with contextlib.suppress(Exception):  # the error itself matters more than its reasons
         found = [
-            (source, _latest(source.variable if isinstance(source, Stored) else source)) for source in sources[:MOST_REASONS]
+            (source, _latest(source.variable if isinstance(source, Stored) else source, target))
+            for source in sources[:MOST_REASONS]
         ]
         for group, diagnosis in by_cause([(source, d) for source, d in found if not d.connected]):
             names = [str(getattr(source, "path", None) or getattr(source, "name", "a tensor")) for source in group]
@@ -75,9 +76,9 @@ def left() -> str:
     return f" The last value to leave the library did so at {place(text.file(line), text.number(line))}: `{text.text(line)}`."
 
 
-def _latest(source: Any) -> Diagnosis:
-    """Return the Diagnosis of a source in the latest gradient call that had it."""
-    return Question.of_latest_call(source, user_frame()).about(source)
+def _latest(source: Any, target: Any = None) -> Diagnosis:
+    """Return the Diagnosis of a source for a target, or in the latest gradient call that had it."""
+    return Question.of(target, [source], None, user_frame()).about(source)
 
 
 def _in_one_line(diagnosis: Diagnosis) -> str:

@@ -13,9 +13,10 @@ from gradtape._src.explain import source as text
 from gradtape._src.explain.branches import not_taken
 from gradtape._src.explain.breaks import COPIES, Break, Source, View
 from gradtape._src.explain.history import History, Name
-from gradtape._src.explain.twins import computed_again, other_object
+from gradtape._src.explain.twins import computed_again, computed_from, other_object
 
 WAYS_OUT = {"numpy", "__array__", "float", "int", "complex", "dlpack", "jax", "dataset"}
+SHAPES = {"Shape", "Size", "Rank"}  # of which a value says nothing
 
 
 def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], frame: FrameType | None) -> list[Break]:
@@ -38,21 +39,29 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
 
 def _unused(view: View, source: Source, targets: Iterable[Name], used: dict[Name, None], frame: FrameType | None) -> Break:
     """Return the break of a source that has no part in the target."""
+    if view.history.forgot(used):
+        return Break("unknown", text.NO_LINE)
     linear = _linear(view.history, source, used)
     again = {} if linear is not None else computed_again(view, source, used, frame)
-    return Break("unused", _made(view.history, targets), linear=linear, **again)
+    derived = None if linear is not None or again else computed_from(view, source, used)
+    return Break("unused", _made(view.history, targets), linear=linear, derived=derived, **again)
 
 
 def _decided(view: View, source: Source, used: dict[Name, None]) -> Break | None:
-    """Return the break of a source that only decides which branch runs, or how often a loop does."""
-    conditions = [view.history.deciding[name] for name in used if name in view.history.deciding]
+    """Return the break of a source that only decides which branch runs, how often a loop does, or which part is taken."""
     since = 0 if view.tape is None else view.tape.number
-    conditions += [left.origin for left in view.history.exits if left.how == "bool" and left.number > since]  # Python's `if`
-    way = view.way(source, conditions) if conditions else None
-    breaks = [b for name, step in way or () if (b := view.fault(name, step)) is not None]
-    if breaks:
-        breaks[0].detail["decides"] = True
-    return breaks[0] if breaks else None
+    exits = [left for left in view.history.exits if left.number > since]
+    conditions = [view.history.deciding[name] for name in used if name in view.history.deciding]
+    conditions += [left.origin for left in exits if left.how == "bool"]  # Python's `if`
+    indices = [left.origin for left in exits if left.how == "index"]
+    for decides, names in (("branch", conditions), ("index", indices)):
+        way = view.way(source, names) if names else None
+        breaks = [b for name, step in way or () if (b := view.fault(name, step)) is not None]
+        if breaks and not any(step.how in SHAPES for _, step in way or ()):
+            breaks[0].detail["decides"] = decides
+            return breaks[0]
+    counted = [left for left in _exits(view.history, source) if left.number > since and text.in_a_header(left.line)]
+    return Break("left_library", counted[-1].line, None, None, how=counted[-1].how, decides="branch") if counted else None
 
 
 def _made(history: History, targets: Iterable[Name]) -> Line:

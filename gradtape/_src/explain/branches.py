@@ -67,7 +67,7 @@ def _in_code(code: CodeType, ran: set[int], names: set[str]) -> Break | None:
                     continue
                 branches = _branches(part, block[k + 1 :] if part is node else [], file)
                 if _missed(part, branches, ran, names, file):
-                    loop = isinstance(part, (ast.While, ast.For))
+                    loop = isinstance(part, (ast.While, ast.For)) or _callee(part) == "while_loop"
                     return Break("branch_not_taken", text.line_at(code, part.lineno), None, None, loop=loop)
     return None
 
@@ -121,7 +121,7 @@ def _uses(nodes: Sequence[ast.AST], names: set[str], file: File) -> bool:
         if isinstance(node, ast.Attribute) and node.attr in ABOUT:
             continue
         if isinstance(node, ast.Call):
-            name = getattr(node.func, "id", getattr(node.func, "attr", None))
+            name = _callee(node)
             if name not in seen:
                 seen.add(name)
                 waiting += [statement for function in file.functions.get(str(name), ()) for statement in function.body]
@@ -140,7 +140,10 @@ def _branches(node: ast.AST, after: Sequence[ast.stmt], file: File) -> list[Sequ
         return [case.body for case in node.cases]
     if isinstance(node, ast.IfExp):
         return [[node.body], [node.orelse]]
-    if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", None)) in CHOICES:
+    if isinstance(node, ast.Call) and _callee(node) == "while_loop":
+        given = [*node.args, *[k.value for k in node.keywords if k.arg == "body"]]
+        return _functions(given[1], file) if len(given) > 1 else []
+    if isinstance(node, ast.Call) and _callee(node) in CHOICES:
         return [part for argument in [*node.args, *[k.value for k in node.keywords]] for part in _functions(argument, file)]
     return []
 
@@ -158,6 +161,13 @@ def _functions(argument: ast.AST, file: File, depth: int = 0) -> list[Sequence[a
         return []
     bodies: list[Sequence[ast.AST]] = [function.body for function in file.functions.get(name, ())]
     return bodies or [part for value in file.values.get(name, ()) for part in _functions(value, file, depth + 1)]
+
+
+def _callee(node: ast.AST) -> str | None:
+    """Return the last name of what a node calls: `cond` of `tf.cond(…)`."""
+    if not isinstance(node, ast.Call):
+        return None
+    return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", None)
 
 
 def _called(node: ast.AST) -> str | None:

@@ -10,7 +10,7 @@ from gradtape._src.autodiff.backward import Entry, apply_rule
 from gradtape._src.autodiff.custom import CLOSED, CUSTOM
 from gradtape._src.control.host import PY_FUNC
 from gradtape._src.control.scope import ASSIGNMENTS
-from gradtape._src.core import journal, tracing
+from gradtape._src.core import hooks, journal, tracing
 from gradtape._src.core.journal import Line, Moment, Taped
 from gradtape._src.core.op import Op, ops
 from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, Node, leaf
@@ -98,6 +98,10 @@ class View:
             return Break("not_watched", source.made, None, step, automatic=False)
         return Break("not_trainable", step.line if step is not None else source.made, step.how if step else None, step)
 
+    def watches(self, name: Name) -> bool:
+        """Return whether the tape was told to watch a value, or computed it from what it watches."""
+        return name in self._watched or name in self.active()
+
     def _forgotten(self, holds: Any) -> Break | None:
         """Return the reset of the tape that removed the values from its record."""
         earlier = None if self.tape is None else self.tape.earlier
@@ -130,7 +134,8 @@ class View:
         return None
 
     def _is_variable(self, name: Name) -> bool:
-        return name in self.history.variables
+        step = self.history.steps.get(name)
+        return name in self.history.variables or (step is not None and step.op in ASSIGNMENTS)
 
     def active(self) -> set[Name]:
         """Return the values that depend on the tape's watched values."""
@@ -160,6 +165,7 @@ class View:
                 copied = self._is_variable(before)
                 return Break("wrong_object" if copied else "state", step.line, None, step, how="copy" if copied else "variable")
             return Break("state", step.line, None, step, how="assign") if step.how == "assign" else None
+        op = hooks.graphs.shown(op, step.attrs)
         if op is PY_FUNC:
             return Break("left_library", step.line, op.type, step, how="numpy_function")
         if op in ASSIGNMENTS or op.type.startswith(("ResourceScatter", "ScatterNd_assign")):
@@ -179,7 +185,7 @@ class View:
             )
         if not _inexact(self.history.aval(step.name)) and op not in (CALL, FUNCTION):
             made = self.history.steps.get(step.inputs[0]) if op is ELEMENT else step
-            return Break("not_floating", step.line, (made or step).how, step)
+            return Break("not_floating", step.line, op.type if made is step else (made or step).how, step)
         return None
 
     def _by_place(self, before: Name, step: Step) -> Break | None:
@@ -226,29 +232,34 @@ class View:
     # -- the way with the fewest breaks
 
     def way(self, source: Source, targets: Iterable[Name]) -> list[tuple[Name, Step]] | None:
-        """Return the path from the source to a target with the fewest breaks, as (input, step); None if there is none."""
+        """Return the path from the source to a target with the fewest breaks, as (input, step); None if there is none.
+
+        Of as many breaks those that nobody means to be there count before a `stop_gradient`.
+        """
         wanted = set(targets)
         allowed = self.history.before(wanted)
-        best: dict[Name, tuple[int, int]] = {}
+        best: dict[Name, tuple[int, int, int]] = {}
         via: dict[Name, tuple[Name, Step]] = {}
-        queue: list[tuple[int, int, int, Name]] = []
+        queue: list[tuple[int, int, int, int, Name]] = []
         count = 0
         for name in source.names:
             if name in allowed:
-                best[name] = (0, 0)
-                queue.append((0, 0, count, name))
+                best[name] = (0, 0, 0)
+                queue.append((0, 0, 0, count, name))
                 count += 1
         heapq.heapify(queue)
         while queue:
-            broken, length, _, name = heapq.heappop(queue)
+            broken, meant, length, _, name = heapq.heappop(queue)
             if name in wanted and (name not in source.names or length):
                 return self._traced(via, name)
-            if best[name] < (broken, length):
+            if best[name] < (broken, meant, length):
                 continue
             for step in self.history.users.get(name, ()):
                 if step.name not in allowed:
                     continue
-                cost = broken + (self.fault(name, step) is not None), length + 1
+                fault = self.fault(name, step)
+                stopped = fault is not None and fault.code == "stopped"
+                cost = broken + (fault is not None), meant + stopped, length + 1
                 if step.name not in best or cost < best[step.name]:
                     best[step.name] = cost
                     via[step.name] = name, step

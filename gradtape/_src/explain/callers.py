@@ -14,21 +14,36 @@ from gradtape._src.explain.breaks import Break
 
 PLACED = {"outside_tape", "recording_paused"}  # of these an op stands in the wrong place, and what is moved is its call
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+OF_AN_OBJECT = {"call", "__call__"}  # methods that are called by an object's name
 LIBRARIES = {"gradtape", "tensorflow", "keras", "numpy", "jax"}
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
 
 
-def at_the_call(broken: Break, asked: Line) -> Break:
+def at_the_call(broken: Break, asked: Line, after: Sequence[Break] = ()) -> Break:
     """Return the break at the statement that called the op's function, if the gradient was `asked` for in another one.
 
-    Where no single statement is found the line stays that of the op, and `function` says what was called.
+    The breaks `after` it on the way may stand in that statement. Where no single one is found the line stays that of the op, and
+    `function` says what was called.
     """
     code = broken.line[0]
-    if broken.code not in PLACED or code is None or code.co_flags & inspect.CO_GENERATOR:  # which runs later than it is called
+    if broken.code not in PLACED or code is None:
         return broken
-    around, called = _scope(asked), _called(broken.line)
-    if around is None or called is None or (_scope(broken.line) is around and called == code.co_name):
+    around, own_scope = _scope(asked), _scope(broken.line)
+    if around is not own_scope and own_scope is not None and any(n is around for n in ast.walk(own_scope)):
+        # the tape's function lies inside of it, and does not call it
+        return Break(broken.code, broken.line, broken.op, broken.step, **broken.detail, elsewhere=True)
+    if code.co_flags & inspect.CO_GENERATOR:  # which runs later than it is called
         return broken
+    called = _called(broken.line)
+    if around is None or called is None or (own_scope is around and called in (code.co_name, "<module>")):
+        return broken
+    for k, later in enumerate(after):
+        caller = text.statement(later.line)
+        if later.code != broken.code or later.line[0] is code or caller is None:
+            continue
+        if called in _mentioned(caller) or _may_call(caller, called, _functions(later.line), called in OF_AN_OBJECT):
+            moved = Break(broken.code, later.line, broken.op, broken.step, **broken.detail)
+            return moved if _scope(later.line) is around else at_the_call(moved, asked, after[k + 1 :])
     own = list(_statements(around))
     at = text.number(asked) or 0
     tape = _last([n for n in own if _opens(n, "GradientTape")], at)
@@ -36,15 +51,16 @@ def at_the_call(broken: Break, asked: Line) -> Break:
     place = pause if broken.code == "recording_paused" else tape
     if tape is None or place is None:
         return broken
-    found = _callers(own, tape, place, broken, at, called)
+    found = _callers(own, tape, place, broken, asked, called)
     if len(found) != 1 or asked[0] is None:
         name = code.co_qualname.rpartition("<locals>.")[2]
         return Break(broken.code, broken.line, broken.op, broken.step, **broken.detail, function=name)
     return Break(broken.code, text.line_at(asked[0], found[0].lineno), broken.op, broken.step, **broken.detail)
 
 
-def _callers(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Break, at: int, called: str) -> list[ast.stmt]:
+def _callers(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Break, asked: Line, called: str) -> list[ast.stmt]:
     """Return the statements in the wrong place that may have called the function: by its name, else by what they compute."""
+    at = text.number(asked) or 0
     if place is not tape:
         there = [n for n in own if place.lineno < n.lineno <= (place.end_lineno or 0)]
         wanted = _names(place, ast.Store)
@@ -58,7 +74,8 @@ def _callers(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Break, at: 
     by_name = [n for n in there if called in _mentioned(n)]
     if by_name:
         return by_name
-    there = [n for n in there if any(True for _ in _calls(n))]
+    functions = {} if called in OF_AN_OBJECT else _functions(broken.line) | _functions(asked)
+    there = [n for n in there if _may_call(n, called, functions)]
     known = _names(tape, ast.Store)
     if wanted:
         return [n for n in there if _set_by(n) & wanted]
@@ -68,7 +85,9 @@ def _callers(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Break, at: 
 def _called(line: Line) -> str | None:
     """Return the name by which the function of a line is called; None where an object was made, which is not to be moved."""
     assert line[0] is not None
-    name = line[0].co_name
+    scope = _scope(line)
+    inside = line[0].co_name.startswith("<") and line[0].co_name.endswith("comp>")  # of a comprehension
+    name = getattr(scope, "name", "<module>") if inside else line[0].co_name
     if name in ("__init__", "build"):
         return None
     made = text.statement(line)
@@ -115,7 +134,7 @@ def _callee(call: ast.Call) -> str | None:
     return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", None)
 
 
-def _calls(node: ast.stmt) -> Iterator[ast.Call]:
+def _calls(node: ast.AST) -> Iterator[ast.Call]:
     """Yield the calls of a statement that may run the user's own code."""
     for n in ast.walk(node):
         if isinstance(n, ast.Call):
@@ -125,6 +144,33 @@ def _calls(node: ast.stmt) -> Iterator[ast.Call]:
             name = root.id if isinstance(root, ast.Name) else ""
             if name not in LIBRARIES | {"tf", "np", "jnp"} and not hasattr(builtins, name) and _callee(n) != "append":
                 yield n
+
+
+def _functions(line: Line) -> dict[str, list[ast.AST]]:
+    """Return the functions, by name, of the file in which a line stands."""
+    found: dict[str, list[ast.AST]] = {}
+    for n in ast.walk(text.tree(text.file(line)) or ast.Module([], [])):
+        if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            found.setdefault(n.name, []).append(n)
+    return found
+
+
+def _may_call(node: ast.stmt, called: str, functions: dict[str, list[ast.AST]], by_others: bool = True) -> bool:
+    """Return whether a statement may call a function: through functions that mention it, or `by_others` that are not known."""
+    waiting: list[ast.AST] = list(_calls(node))
+    seen: set[str | None] = set()
+    while waiting:
+        call = waiting.pop()
+        name = _callee(call) if isinstance(call, ast.Call) else None
+        if name not in functions:
+            if by_others:
+                return True
+        elif name not in seen:
+            seen.add(name)
+            if any(called in _mentioned(body) for body in functions[str(name)]):
+                return True
+            waiting += [c for body in functions[str(name)] for c in _calls(body)]
+    return False
 
 
 def _opens_gradient(node: ast.stmt) -> bool:

@@ -158,6 +158,7 @@ class Question:
         inside: Inside | None = None,
     ) -> None:
         self._tape, self._frame = tape, frame
+        self._paths: text.Paths = {}
         parts = [t.values if isinstance(t, IndexedSlices) else t for t in nest.flatten(target)]
         self._targets = [t for t in parts if isinstance(t, (Tensor, Variable))]
         self._foreign = [t for t in parts if not isinstance(t, (Tensor, Variable))]
@@ -218,9 +219,9 @@ class Question:
         words = self._words(source)
         breaks = self._breaks(view, found, case.targets, source)
         if case.call is not None:
-            breaks = _merged([at_the_call(b, case.call.line) for b in breaks])
+            breaks = _merged([at_the_call(b, case.call.line, breaks[k + 1 :]) for k, b in enumerate(breaks)])
         if not breaks:
-            if view.tape is not None and view.tape.consumed is not None and not view.tape.persistent:
+            if case.call is not None and view.tape is not None and view.tape.consumed is not None and not view.tape.persistent:
                 breaks = [Break("tape_used", view.tape.consumed)]
             else:
                 return CONNECTED
@@ -228,7 +229,12 @@ class Question:
 
     def name_of(self, source: Any) -> str:
         """Return the source's name in the user's code."""
-        return text.name_of(source, self._frame) or (source.name if isinstance(source, Variable) else "the source")
+        return text.name_of(source, self._frame, self._paths) or (source.name if isinstance(source, Variable) else "the source")
+
+    def _held_by(self, name: Name) -> str | None:
+        """Return the name of the variable that holds or held a value, in the user's code."""
+        variable = self.history.held_by(name)
+        return None if variable is None else self.name_of(variable)
 
     def _words(self, source: Any) -> Words:
         return Words(self.name_of(source), self._called, self._tape_name)
@@ -266,7 +272,7 @@ class Question:
     def _about_nan(self, probe: Probe, i: int, source: Any) -> Diagnosis:
         gradient = probe.gradient(i)
         finite = gradient is None or bool(np.isfinite(gradient).all())
-        return CONNECTED if finite else self._words(source).diagnoses([origin(probe, i)])
+        return CONNECTED if finite else self._words(source).diagnoses([origin(probe, i, self._held_by)])
 
     def flaws(self, call: Asked, flaw: Callable[[np.ndarray], str | None]) -> Iterator[tuple[int, str, str, Diagnosis]]:
         """Yield the gradients in which `flaw` finds something, of a gradient call in the open function.
@@ -286,7 +292,7 @@ class Question:
                 gradient = probe.gradient(i)
                 what = None if gradient is None else flaw(gradient)
                 if what is not None:
-                    breaks = flat_places(probe, i) if what == "zeros" else [origin(probe, i)]
+                    breaks = flat_places(probe, i) if what == "zeros" else [origin(probe, i, self._held_by)]
                     yield place, self.name_of(source), what, self._words(source).diagnoses(breaks)
 
     def _with_values(
@@ -337,7 +343,8 @@ class Question:
         if self._inside is not None:
             return self._case_inside(self._inside, key)
         calls = [c for c in self.history.calls if key in c.sources and (self._tape is None or c.tape is self._tape._record)]
-        call = calls[-1] if calls else None
+        about = [c for c in calls if set(self._names) & set(c.targets)]  # another thread may ask for it, too
+        call = about[-1] if about else calls[-1] if calls else None
         return Case(call, self._taped(call), self._names, key)
 
     def _case_inside(self, inside: Inside, outer: int | Name) -> Case:

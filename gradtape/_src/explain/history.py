@@ -7,6 +7,7 @@ from threading import get_ident
 from typing import Any
 
 from gradtape._src.autodiff.custom import CLOSED, CUSTOM
+from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, journal
 from gradtape._src.core.aval import aval
 from gradtape._src.core.journal import Line, Moment, Origin
@@ -141,7 +142,7 @@ class History:
         trace: Trace | None = engine.local.trace
         while trace is not None:
             scope: Any = trace.scope
-            for variable, node in getattr(scope, "variables", {}).values():
+            for variable, node in scope.variables.values() if isinstance(scope, Scope) else ():
                 now = scope.now.get(id(variable), node)
                 names = [journal.origin_of(node), journal.origin_of(now)]
                 self.held.setdefault(variable._uid, []).extend((1 << 62, name) for name in names)
@@ -364,6 +365,15 @@ class History:
     def holdings(self, number: int, since: int = 0) -> list[Name]:
         """Return the values of a variable from the trace `since` on."""
         return list(dict.fromkeys([name for serial, name in self.held.get(number, ()) if serial >= since]))
+
+    def forgot(self, names: Iterable[Name]) -> bool:
+        """Return whether one of the values was computed by a program that is not remembered."""
+        return any(len(name) == 2 and name[0] and name not in self.steps and name not in self.variables for name in names)
+
+    def held_by(self, name: Name) -> Any:
+        """Return the variable that holds or held a value; None if there is none, or no more."""
+        numbers = [number for number, holdings in self.held.items() if any(held == name for _, held in holdings)]
+        return journal.variables.get(numbers[0]) if numbers else None
 
 
 def _pending(nodes: Iterable[Node]) -> Iterator[Trace]:

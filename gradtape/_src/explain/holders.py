@@ -26,7 +26,16 @@ def holders(variable: Any, frame: FrameType | None, used: set[int]) -> set[str]:
 
 def in_an_object(variable: Any, frame: FrameType | None) -> bool:
     """Return whether an object with attributes that code can reach holds a variable, and not only a list or a name."""
-    return any(name.startswith(".") for name in holders(variable, frame, set()))
+    return any(name.startswith(".") or _is_object(name, frame) for name in holders(variable, frame, set()))
+
+
+def _is_object(name: str, frame: FrameType | None) -> bool:
+    """Return whether a name stands for an object that is no list, tuple or dict."""
+    while frame is not None:
+        if name in frame.f_locals:
+            return not isinstance(frame.f_locals[name], (list, tuple, dict))
+        frame = frame.f_back
+    return False
 
 
 def _look(names: list[tuple[str, Any]], variable: Variable, used: set[int], found: set[str]) -> None:
@@ -73,6 +82,6 @@ def _numbers(value: Any) -> set[int]:
         elif id(part) not in seen and depth <= DEEPEST and _holds(part) and len(seen) < MOST:
             seen.add(id(part))
             listed = getattr(part, "variables", None) if hasattr(type(part), "variables") else None
-            inside = listed if isinstance(listed, (list, tuple)) else [p for _, p in _parts(part)]
-            waiting += [(p, depth + 1) for p in inside]
+            inside = listed if isinstance(listed, (list, tuple)) else ()
+            waiting += [(p, depth + 1) for p in [*inside, *[p for _, p in _parts(part)]]]  # a module lists no Keras layers'
     return numbers

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
-from gradtape._src.core import engine
+from gradtape._src.core import engine, journal
+from gradtape._src.core.journal import Origin
 from gradtape._src.core.program import ELEMENT, Node, leaf
 from gradtape._src.explain.breaks import Break
 from gradtape._src.explain.precision import contribution_at, in_float64
@@ -15,8 +17,10 @@ from gradtape._src.explain.probe import Probe, array, like, value
 from gradtape._src.explain.source import NO_LINE
 
 
-def origin(probe: Probe, source: int) -> Break:
+def origin(probe: Probe, source: int, held_by: Callable[[Origin], str | None]) -> Break:
     """Return the op whose NaN or infinity reaches the gradient of a source, which is not finite.
+
+    `held_by` gives the name of the variable that holds or held a value.
 
     Walks from the gradient towards the target, each time to a contribution that is not finite. The backward pass made it at the
     entry whose cotangent is finite, or does not matter once its other values are taken out: from finite values, or from values
@@ -41,9 +45,14 @@ def origin(probe: Probe, source: int) -> Break:
     guilty = entry if forward is None else forward
     leaves = given(probe, guilty)
     where = "given" if leaves else "backward" if forward is None else "forward"
-    leaf = next((leaf for leaf in leaves if probe.made_under_tape(leaf)), None)
-    if leaf is not None:
-        return Break(code, (leaf.code, leaf.offset), None, None, where="made", dtype=leaf.aval.type.name)
+    for entered in leaves:
+        name = held_by(journal.origin_of(entered))
+        if name is not None and entered.code is not None:
+            return Break(code, (entered.code, entered.offset), None, None, where="assigned", name=name)
+    made = next((entered for entered in leaves if probe.made_under_tape(entered)), None)
+    if made is not None:
+        missing = bool(np.isnan(np.asarray(value(made), np.complex128)).any())
+        return Break(code, (made.code, made.offset), None, None, where="made", dtype=made.aval.type.name, missing=missing)
     dtype = guilty.node.aval.type.name if where != "given" and _overflows(probe, node, guilty) else None
     return Break(code, (guilty.node.code, guilty.node.offset), guilty.node.op.type, None, where=where, dtype=dtype)
 
@@ -106,22 +115,29 @@ def from_values(probe: Probe, entry: Entry) -> Entry | None:
         return None
     maker = probe.maker.get(current)
     while maker is not None:
-        passing = next((i for i in maker.inputs if _bad_value(i) and _matters(maker, i)), None)
+        bad = list(dict.fromkeys([i for i in maker.inputs if _bad_value(i)]))
+        passing = next((i for i in bad if _matters(maker, [i])), None)
+        if passing is None and len(bad) > 1 and _matters(maker, bad):  # each alone is enough
+            passing = bad[0]
         if passing is None or probe.maker.get(passing) is None:
             break
         maker = probe.maker[passing]
     return maker
 
 
-def _matters(entry: Entry, node: Node) -> bool:
-    """Return whether a non-finite input makes the result non-finite: a `where` may mask it."""
+def _matters(entry: Entry, nodes: list[Node]) -> bool:
+    """Return whether non-finite inputs make the result non-finite: a `where` may mask them."""
     if type(entry.node.aval) is tuple:
         return True
-    before = value(node)
-    cleaned = leaf(node.aval, np.where(np.isfinite(before), before, np.ones((), before.dtype)))
-    inputs = tuple([cleaned if i is node else i for i in entry.inputs])
+    inputs = tuple([_cleaned(i) if i in nodes else i for i in entry.inputs])
     try:
         again: Any = engine.record(entry.node.op, inputs, entry.node.attrs)
     except Exception:  # an op that ran by itself
         return True
     return bool((_bad(value(entry.node)) & ~_bad(value(again))).any())
+
+
+def _cleaned(node: Node) -> Node:
+    """Return a leaf with the finite elements of a value, and ones in the place of the others."""
+    before = value(node)
+    return leaf(node.aval, np.where(np.isfinite(before), before, np.ones((), before.dtype)))

@@ -10,13 +10,17 @@ import io
 import linecache
 import tokenize
 from collections.abc import Iterator
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from gradtape._src.core.journal import Line
-from gradtape._src.core.tensor import Stored
+from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.variable import Variable
 
 NO_LINE: Line = (None, 0)
+HELD = (Tensor, Variable)  # which are sources, and no way to one
+MOST = 100  # objects are looked into for it
+DEEPEST = 3  # so many attributes and entries are followed to one
 LONGEST = 120  # characters of a statement over several lines
 STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
 LOADS = ("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_FAST_CHECK", "LOAD_CLASSDEREF")
@@ -265,6 +269,15 @@ def statement(line: Line) -> ast.stmt | None:
     return max(around, key=lambda n: (n.lineno, n.col_offset), default=None)
 
 
+def in_a_header(line: Line) -> bool:
+    """Return whether the instruction stands in what an `if`, `while` or `for` decides by, and not in its body."""
+    found, at = statement(line), number(line)
+    if not isinstance(found, (ast.If, ast.While, ast.For)) or at is None:
+        return False
+    header = found.iter if isinstance(found, ast.For) else found.test
+    return header.lineno <= at <= (header.end_lineno or header.lineno)
+
+
 def expression(line: Line) -> str | None:
     """Return the text of the expression that the instruction computes, on one line; None where there is no source."""
     first, last, start, stop = position(line)
@@ -280,13 +293,19 @@ def expression(line: Line) -> str | None:
     return " ".join(part.decode(errors="replace").strip() for part in encoded)
 
 
-def argument(line: Line) -> str | None:
-    """Return the one argument of the instruction's call, if it is a name: `w` of `tf.round(w)`."""
+def operands(line: Line) -> list[str]:
+    """Return what the instruction computes with, as it is written: `w` of `tf.round(w)`, `p` and `0.5` of `p > 0.5`."""
+    parts: list[ast.expr] = []
     with contextlib.suppress(SyntaxError):
-        call = ast.parse(expression(line) or "", mode="eval").body
-        if isinstance(call, ast.Call) and len(call.args) == 1 and isinstance(call.args[0], (ast.Name, ast.Attribute)):
-            return ast.unparse(call.args[0])
-    return None
+        found = ast.parse(expression(line) or "", mode="eval").body
+        if isinstance(found, ast.Call) and not any(isinstance(a, ast.Starred) for a in found.args):
+            parts = found.args
+        elif isinstance(found, ast.Compare):
+            parts = [found.left, *found.comparators]
+        elif isinstance(found, ast.BinOp):
+            parts = [found.left, found.right]
+    closed = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant)
+    return [ast.unparse(part) if isinstance(part, closed) else f"({ast.unparse(part)})" for part in parts]
 
 
 def text(line: Line) -> str | None:
@@ -325,31 +344,61 @@ def names_of(value: Any, frame: FrameType | None) -> set[str]:
     return {name for held_by in names for name, held in list(held_by.items()) if stands_for(held, value)}
 
 
-def name_of(value: Any, frame: FrameType | None) -> str | None:
-    """Return the name of an object for the code in `frame`: a variable's name, or `self.w`; None if nothing in it holds the
-    object.
+Paths = dict[int, dict[int, str]]  # id of a frame → id of an object → its path there
+
+
+def name_of(value: Any, frame: FrameType | None, known: Paths | None = None) -> str | None:
+    """Return the name of an object for the code in `frame`: a variable's name, or `self.w`, `model.head.kernel`; None if
+    nothing in it holds the object. `known` keeps, from one call to the next, what was found.
     """
+    known = {} if known is None else known
     while frame is not None:
         for names in (frame.f_locals, frame.f_globals):
             for name, held in list(names.items()):
                 if stands_for(held, value) and not name.startswith("_"):
                     return name
-        for name, held in list(frame.f_locals.items()):
-            if isinstance(held, (list, tuple)) and len(held) < 1000:
-                for i, item in enumerate(held):
-                    if stands_for(item, value):
-                        return f"{name}[{i}]"
-            elif isinstance(held, dict) and len(held) < 1000:
-                for key, item in list(held.items()):
-                    if stands_for(item, value):
-                        return f"{name}[{key!r}]"
-            else:
-                for attribute, item in list(getattr(held, "__dict__", {}).items())[:1000]:
-                    if stands_for(item, value):
-                        public = attribute.lstrip("_")  # a Keras layer's `_kernel` is its property `kernel`
-                        is_property = isinstance(getattr(type(held), public, None), property)
-                        return f"{name}.{public if is_property else attribute}"
+        if id(frame) not in known:
+            listed = {name: held for name, held in list(frame.f_locals.items()) if isinstance(held, (list, tuple, dict))}
+            objects = [(name, held) for name, held in list(frame.f_locals.items()) if name not in listed]
+            known[id(frame)] = _paths(list(listed.items())) | _paths(objects)  # `model.w` says more than `variables[0]`
+        if id(value) in known[id(frame)]:
+            return known[id(frame)][id(value)]
         if frame.f_code.co_name == "<module>":
             return None
         frame = frame.f_back
     return None
+
+
+def _paths(names: list[tuple[str, Any]]) -> dict[int, str]:
+    """Return the shortest paths to objects, through entries and public attributes of those with these names."""
+    waiting = [(name, held, 1) for name, held in names if not isinstance(held, HELD)]
+    seen: set[int] = set()
+    found: dict[int, str] = {}
+    for name, held, depth in waiting:
+        for path, item in _parts(name, held):
+            found.setdefault(id(item.variable if isinstance(item, Stored) else item), path)
+            if depth < DEEPEST and id(item) not in seen and len(seen) < MOST and _holds_others(item):
+                seen.add(id(item))
+                waiting.append((path, item, depth + 1))
+    return found
+
+
+def _parts(name: str, held: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what an object holds, with the path to it; a Keras layer's `_kernel` is its property `kernel`."""
+    if isinstance(held, (list, tuple)):
+        yield from ((f"{name}[{i}]", item) for i, item in enumerate(held[:1000]))
+    elif isinstance(held, dict):
+        yield from ((f"{name}[{key!r}]", item) for key, item in list(held.items())[:1000])
+    else:
+        for attribute, item in list(getattr(held, "__dict__", {}).items())[:1000]:
+            public = attribute.lstrip("_")
+            is_property = isinstance(getattr(type(held), public, None), property)
+            if public == attribute or not isinstance(item, (list, tuple, dict)):
+                yield f"{name}.{public if is_property else attribute}", item
+
+
+def _holds_others(item: Any) -> bool:
+    """Return whether a path may lead through an object: a container, or an instance of a class that is no part of Python's."""
+    if isinstance(item, (list, tuple, dict)):
+        return True
+    return hasattr(item, "__dict__") and not isinstance(item, (type, ModuleType, FunctionType, CodeType, Stored, *HELD))

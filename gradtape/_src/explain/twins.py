@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from gradtape._src.core import journal
@@ -39,12 +39,17 @@ def other_object(view: View, source: Source, used: dict[Name, None], frame: Fram
     twin = _twin(variable, others)
     replaced = not in_an_object(variable, frame)
     if twin is None and replaced:
-        twin = next((other for other in others if _same_place(other, variable)), None)
+        found = [other for other in others if _same_place(other, variable)]
+        found += [other for other in others if _alike(other, variable) and in_an_object(other, frame)]
+        twin = next(iter(found), None)
     if twin is None:
         return None
     put = _put(twin, frame) if replaced else None
+    holder, named = _named(twin, variable, frame, 2 if replaced else 1)
+    if put is None and twin._made == variable._made:  # by one line of code, which both of them ran
+        put = named
     made = max(twin, variable, key=lambda v: v._uid)._made if put is None else put
-    return Break("wrong_object", made, None, None, how="another", name=twin.name)
+    return Break("wrong_object", made, None, None, how="another", name=twin.name, holder=holder)
 
 
 def computed_again(view: View, source: Source, used: dict[Name, None], frame: FrameType | None) -> dict[str, Any]:
@@ -61,6 +66,15 @@ def computed_again(view: View, source: Source, used: dict[Name, None], frame: Fr
     step = min(again, key=lambda step: step.at)
     models = [_functional(line, frame) for line in (made[0].line, step.line)]
     return {"again": step.line, "models": models if all(models) else ()}
+
+
+def computed_from(view: View, source: Source, used: dict[Name, None]) -> Line | None:
+    """Return the line that computed a source, a tensor, from values that the target was computed from in its place."""
+    if source.variable is not None or (step := view.history.steps.get(source.names[0])) is None or step.op is None:
+        return None
+    before = view.history.before(source.names)
+    shared = [name for name in before if name in used and name not in view.history.variables]
+    return step.line if any(view.watches(name) for name in shared) else None
 
 
 def _numbered(history: History, names: list[Name]) -> dict[Name, int]:
@@ -87,9 +101,13 @@ def _numbered(history: History, names: list[Name]) -> dict[Name, int]:
 
 
 def _functional(line: Line, frame: FrameType | None) -> tuple[str, str, str] | None:
-    """Return the names of a result, model and argument of a line that calls a functional model of Keras: `y = model(x)`."""
+    """Return the names of a result, model and argument of a line that calls a functional model of Keras: `y = model(x)`, or
+    `score = model(x)[:, 1]`, where the result is `output`.
+    """
     called, given = text.stored_name(line), text.statement(line)
     call = given.value if isinstance(given, ast.Assign) else None
+    if isinstance(call, ast.Subscript):
+        call, called = call.value, "output"
     if called is None or frame is None or not isinstance(call, ast.Call) or not call.args:
         return None
     name = ast.unparse(call.func)
@@ -100,12 +118,16 @@ def _functional(line: Line, frame: FrameType | None) -> tuple[str, str, str] | N
 
 def _twin(variable: Variable, others: list[Variable]) -> Variable | None:
     """Find the one of the same shape with the same name, or the only one that was made at the same line."""
-    alike = [other for other in others if other._tensor.node.aval is variable._tensor.node.aval]
-    same_name = [o for o in alike if _same_name(o.name, variable.name)]
-    same_line = [o for o in alike if o._made[0] is not None and o._made == variable._made]
+    same_name = [o for o in others if o._tensor.node.aval is variable._tensor.node.aval and _same_name(o.name, variable.name)]
+    same_line = [o for o in others if _alike(o, variable)]
     if same_name or len(same_line) == 1:  # several that were made at one line are a list of variables
         return (same_name or same_line)[0]
     return None
+
+
+def _alike(a: Variable, b: Variable) -> bool:
+    """Return whether two variables of one shape were made at the same line."""
+    return a._tensor.node.aval is b._tensor.node.aval and a._made[0] is not None and a._made == b._made
 
 
 def _same_name(a: str, b: str) -> bool:
@@ -137,16 +159,41 @@ def _owner(code: CodeType) -> tuple[str, str]:
 
 
 def _put(variable: Variable, frame: FrameType | None) -> Line | None:
-    """Return the only statement, of the code that asks, that sets an attribute in which the variable is held."""
-    attributes = {name[1:] for name in holders(variable, frame, set()) if name.startswith(".")}
+    """Return the only statement, of the code that asks or of a method, that sets an attribute in which the variable is held."""
     if frame is None:
         return None
+    names = holders(variable, frame, set())
+    attributes = {name[1:] for name in names if name.startswith(".")}
+    codes = [frame.f_code]
+    for holder in [frame.f_locals.get(name, frame.f_globals.get(name)) for name in sorted(names)]:
+        methods = [f for f in vars(type(holder)).values() if isinstance(f, FunctionType)]
+        codes += [f.__code__ for f in methods if f.__name__ not in ("__init__", "build", "setup")]
     found = [
-        node
-        for node in text.statements(frame.f_code)
+        text.line_at(code, node.lineno)
+        for code in dict.fromkeys(codes)
+        for node in text.statements(code)
         if isinstance(node, ast.Assign) and any(isinstance(t, ast.Attribute) and t.attr in attributes for t in node.targets)
     ]
-    return text.line_at(frame.f_code, found[0].lineno) if len(found) == 1 else None
+    return found[0] if len(found) == 1 else None
+
+
+def _named(twin: Variable, variable: Variable, frame: FrameType | None, times: int) -> tuple[str | None, Line | None]:
+    """Return the name of an object that holds the one variable and not the other, and the last statement that sets the name.
+
+    None for the statement if there are fewer than `times` of them.
+    """
+    names = {name for name in holders(twin, frame, {variable._uid}) if not name.startswith(".")}
+    while frame is not None:
+        made = [n for n in text.statements(frame.f_code) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)]
+        places = [(t.id, n.lineno) for n in made for t in n.targets if isinstance(t, ast.Name) and t.id in names]
+        if places:
+            called, last = places[-1]
+            again = sum(name == called for name, _ in places) >= times
+            return called, text.line_at(frame.f_code, last) if again else None
+        if frame.f_code.co_name == "<module>":
+            break
+        frame = frame.f_back
+    return None, None
 
 
 def _kept(view: View, step: Step, frame: FrameType | None) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gradtape._src.core import hooks
+from gradtape._src.core.journal import Line
 from gradtape._src.core.places import place
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.breaks import Break
@@ -16,6 +17,7 @@ SAMPLED = (
     "try the log-probability of what was drawn, times its reward (as tf.nn.sparse_softmax_cross_entropy_with_logits gives it), "
     "or a soft sample: tf.nn.softmax of the logits plus Gumbel noise"
 )
+LONGEST_OPERAND = 30
 # What to write in the place of an op without a derivative.
 SMOOTH = {
     "Floor": "pass the gradient straight through: `x + tf.stop_gradient(tf.floor(x) - x)`",
@@ -34,6 +36,13 @@ SMOOTH = {
 }  # fmt: skip
 
 
+# What a value that goes no further decides, and what to compute with instead.
+DECIDED = {
+    "branch": ("which branch runs, or how often a loop does,", "a soft weight, tf.sigmoid(…)"),
+    "index": ("which elements are taken", "weights that follow it smoothly, or an interpolation"),
+}
+
+
 class Words:
     """The names in which one source, its target and the tape are spoken of."""
 
@@ -43,9 +52,10 @@ class Words:
     def diagnosis(self, broken: Break, also: tuple[Diagnosis, ...] = ()) -> Diagnosis:
         """Return the Diagnosis of a break."""
         cause, mend = SENTENCES[broken.code](self, broken)
-        if broken.detail.get("decides"):
-            cause += f"; what follows only decides which branch runs, or how often a loop does, on the way to {self.target}"
-            mend = f"compute {self.target} from the value of {self.source} too, for example with a soft weight, tf.sigmoid(…)"
+        if decides := broken.detail.get("decides"):
+            what, soft = DECIDED[decides]
+            cause += f"; what follows only decides {what} on the way to {self.target}"
+            mend = f"compute {self.target} from the value of {self.source} too, for example with {soft}"
         file, line = text.file(broken.line), text.number(broken.line)
         process = hooks.clients.process()
         return Diagnosis(broken.code, file, line, broken.op, _sentence(cause), _sentence(mend), also, process)
@@ -113,7 +123,12 @@ def _unused(w: Words, b: Break) -> tuple[str, str]:
         where = place(text.file(again), text.number(again))
         said = f"{said}: `{text.text(again)}` ({where}) computes the same value again, and that one is used"
         return said, _from_the_source(w, b)
-    return said, f"compute {w.target} from {w.source}, or leave it out of the sources"
+    mend = f"compute {w.target} from {w.source}, or leave it out of the sources"
+    if (derived := b.detail.get("derived")) is not None:
+        where = place(text.file(derived), text.number(derived))
+        said += f", which `{text.text(derived)}` ({where}) computed beside it: what {w.target} was computed from is another value"
+        mend = f"compute {w.source} first, and {w.target} from it; or take as the source what {w.target} was computed from"
+    return said, mend
 
 
 def _from_the_source(w: Words, b: Break) -> str:
@@ -139,6 +154,8 @@ def _recording_paused(w: Words, b: Break) -> tuple[str, str]:
 
 def _moved(b: Break, move: str, call: str) -> str:
     """Return the advice to move a line, or to call the function in which it stands elsewhere."""
+    if b.detail.get("elsewhere"):
+        return f"compute what {_written(b)} computes again {call}"
     return f"call `{b.detail['function']}` {call}" if "function" in b.detail else f"move {_written(b)} {move}"
 
 
@@ -194,7 +211,17 @@ def _not_differentiable(w: Words, b: Break) -> tuple[str, str]:
     if b.op is not None and b.op.startswith("CustomGradient"):
         return f"the function with a gradient of its own in {_written(b)}: {reason}", "return a gradient from its grad function"
     instead = SMOOTH.get(b.op or "", "try a smooth function in its place, or give it a gradient with tf.custom_gradient")
-    return f"{b.op} in {_written(b)} has no derivative: {reason}", re.sub(r"\bx\b", text.argument(b.line) or "x", instead)
+    return f"{b.op} in {_written(b)} has no derivative: {reason}", _with_operands(b.line, instead)
+
+
+def _with_operands(line: Line, advice: str) -> str:
+    """Return advice with what the line computes with in the place of `x` and `y`, where that is short."""
+    operands = text.operands(line)
+    if not operands or max(map(len, operands[:2])) > LONGEST_OPERAND:
+        return advice
+    if "stop_gradient" in advice and re.search(r"\w\(", operands[0]):
+        return advice  # a call is not to be made three times
+    return re.sub(r"\b[xy]\b", lambda found: dict(zip("xy", operands, strict=False)).get(found[0], found[0]), advice)
 
 
 def _no_gradient_registered(w: Words, b: Break) -> tuple[str, str]:
@@ -286,9 +313,15 @@ def _wrong_object(w: Words, b: Break) -> tuple[str, str]:
             f"{_written(b)} made a new variable in the tape, and {w.target} was computed from that",
             "make the variable, or the layer that holds it, once and before the tape",
         )
+    name, holder = b.detail.get("name"), b.detail.get("holder")
+    if holder is None:
+        return (
+            f"{w.target} was computed from another variable, {name}, than the one that was passed",
+            "pass the variable that is used now, for example after a layer was built again",
+        )
     return (
-        f"{w.target} was computed from another variable, {b.detail.get('name')}, than the one that was passed",
-        "pass the variable that is used now, for example after a layer was built again",
+        f"{w.target} was computed from another variable than {w.source}: from {name}, which `{holder}` holds",
+        f"pass the variables of `{holder}`, or compute {w.target} from those that were passed",
     )
 
 
@@ -398,6 +431,12 @@ def _cancelled(w: Words, b: Break) -> tuple[str, str]:
             f"the outputs of {b.op} in {_written(b)} add up to the same, whatever goes in, and all of them get the same gradient",
             "let the target depend on single outputs, as a cross entropy does, not on their sum or mean",
         )
+    if "through" in b.detail:
+        return (
+            f"what flows back through {b.op} in {_written(b)} adds up to 0: to shift all of {w.source} changes nothing there, as "
+            "before a normalization",
+            f"try to leave {w.source} out, or to let it act behind what takes the shift away",
+        )
     return (
         f"what comes from {_written(b)} and from other ways to {w.source} adds up to 0",
         "check the signs of the parts of the loss",
@@ -406,28 +445,42 @@ def _cancelled(w: Words, b: Break) -> tuple[str, str]:
 
 # -- NaN and infinity
 
+FINITE = "keep its input where the function and its derivative are finite"
+SMALLER = "try smaller values: another initialization, a normalization, fewer steps, or a smaller rate"
+INSIDE = "keep the argument inside of -1 and 1: `tf.clip_by_value(x, -1 + 1e-6, 1 - 1e-6)`"
 AT_THE_EDGE = {
-    "Sqrt": "add a small number before the root: `tf.sqrt(x + 1e-12)`",
+    "Sqrt": "keep the argument above 0: `tf.sqrt(tf.maximum(x, 1e-12))`",
     "EuclideanNorm": "add a small number before the root: `tf.sqrt(tf.reduce_sum(x * x) + 1e-12)`",
-    "Rsqrt": "add a small number: `tf.math.rsqrt(x + 1e-12)`",
+    "Rsqrt": "keep the argument above 0: `tf.math.rsqrt(tf.maximum(x, 1e-12))`",
     "Log": "keep the argument away from 0: `tf.math.log(tf.maximum(x, 1e-12))`",
     "RealDiv": "keep the denominator away from 0, or use tf.math.divide_no_nan",
-    "Pow": "keep the base away from 0",
+    "Pow": "keep the base above 0: `tf.maximum(x, 1e-12) ** y`",
+    "Acos": INSIDE, "Asin": INSIDE, "Atanh": INSIDE,
+    "Acosh": "keep the argument above 1: `tf.maximum(x, 1 + 1e-6)`",
+    "Atan2": "keep the two arguments from being 0 at once: add a small number to one",
+    "Softmax": "leave each row an element that counts: mask with a large negative number, as -1e9, in the place of -inf",
+    "LogSoftmax": "leave each row an element that counts: mask with a large negative number, as -1e9, in the place of -inf",
     "Exp": "bound the exponent, or use tf.reduce_logsumexp or tf.nn.log_softmax",
-}
+}  # fmt: skip
 
 
 def _nonfinite(w: Words, b: Break) -> tuple[str, str]:
     what = "NaN" if b.code == "nan_origin" else "infinity"
     if b.line[0] is None and b.op is None:
         return f"the gradient of {w.source} holds a {what}", "look at the values that go into the target"
-    mend = AT_THE_EDGE.get(b.op or "", "keep its input where the function and its derivative are finite")
+    mend = AT_THE_EDGE.get(b.op or "", FINITE)
     dtype = b.detail.get("dtype")
-    if b.detail.get("where") == "made":
+    if b.detail.get("where") == "assigned":
         return (
-            f"a value in {_written(b)} is not finite in {dtype}, and it reaches the gradient of {w.source}",
-            f"write a number that {dtype} holds, between `tf.{dtype}.min` and `tf.{dtype}.max`",
+            f"the variable {b.detail['name']} is not finite since {_written(b)}, and it reaches the gradient of {w.source}",
+            "look at what it was given there; where a step did so, its gradient was too large or not finite: try a smaller "
+            "rate, or tf.clip_by_global_norm",
         )
+    if b.detail.get("where") == "made":
+        cause = f"a value in {_written(b)} is not finite in {dtype}, and it reaches the gradient of {w.source}"
+        if b.detail["missing"]:
+            return cause, "look for NaN in the data there: try to leave these rows out, or to fill them, `np.nan_to_num(x)`"
+        return cause, f"write a number that {dtype} holds, between `tf.{dtype}.min` and `tf.{dtype}.max`"
     if b.detail.get("where") == "given":
         return (
             f"{b.op} in {_written(b)} takes a value that was not finite before, and it reaches the gradient of {w.source}",
@@ -436,7 +489,7 @@ def _nonfinite(w: Words, b: Break) -> tuple[str, str]:
     if dtype is not None:
         return (
             f"{b.op} in {_written(b)} gives a value too large for {dtype}, and it reaches the gradient of {w.source}",
-            _wider(dtype, "scale the values down") if dtype in ("float16", "bfloat16") else mend,
+            _wider(dtype, "scale the values down") if dtype in ("float16", "bfloat16") else AT_THE_EDGE.get(b.op or "", SMALLER),
         )
     if b.detail.get("where") == "forward":
         return f"{b.op} in {_written(b)} gives a value that is not finite, and it reaches the gradient of {w.source}", mend

@@ -15,7 +15,7 @@ from gradtape._src.core.program import Node
 from gradtape._src.explain.breaks import Break
 from gradtape._src.explain.nonfinite import from_values, given
 from gradtape._src.explain.precision import flat, lost, underflow
-from gradtape._src.explain.probe import Probe, array, ones_like, value
+from gradtape._src.explain.probe import Probe, array, like, ones_like, value
 from gradtape._src.explain.source import NO_LINE
 
 WAYS = 8  # so many ways from a source to the target are looked at
@@ -148,6 +148,8 @@ def _kind(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> tuple[str, 
         return "masked_out", {"empty": True}
     if kind not in SELECTING and (magnitude := underflow(probe, node, entry, cotangent)) is not None:
         return "underflow", {"magnitude": magnitude, "dtype": node.aval.type.name}
+    if kind not in SELECTING | {"Softmax", "LogSoftmax"} and _adds_up(probe, node, entry, cotangent):
+        return "cancelled", {"through": True}
     if kind in RELUS:
         result = value(entry.node)
         if kind == "Relu6" and np.all(result >= 6):
@@ -175,6 +177,16 @@ def _kind(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> tuple[str, 
         return "not_selected", {}
     code = flat(probe, node, entry, cotangent)
     return code, {"dtype": node.aval.type.name, "fraction": 1.0} if code != "stationary" else {}
+
+
+def _adds_up(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> bool:
+    """Return whether a contribution of 0 is a sum that comes out at 0: of a cotangent with other shares it is another."""
+    if type(entry.node.aval) is tuple or entry.node.op.impure:
+        return False
+    given = array(cotangent)
+    uneven = like(cotangent, lambda a: a * np.linspace(1.0, 2.0, given.size).reshape(given.shape).astype(a.dtype))
+    passed = probe.contribution(entry, node, uneven)
+    return passed is not None and bool(np.any(array(passed)))
 
 
 def _softmax(kind: str, outputs: np.ndarray) -> tuple[str, dict[str, Any]]:

@@ -252,3 +252,39 @@ def an_array_in_numpy():
         shares = np.exp(w.numpy())  # <- left_library
         loss = tf.reduce_sum(shares)
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_loop_of_functions_without_a_trip():
+    w = tf.Variable(1.5)
+    count = tf.constant(0)
+    with tf.GradientTape() as tape:
+        loop = tf.while_loop(lambda i, x: i < count, lambda i, x: (i + 1, x * w), [0, 1.0])  # <- branch_not_taken
+        loss = loop[1] * 2.0
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_layer_of_a_module_in_the_other_arm():
+    class Coach(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.teacher, self.student = tf.keras.layers.Dense(2), tf.keras.layers.Dense(2)
+            self.teacher.build([None, 2])
+            self.taught = False
+
+        def step(self, x):
+            return self.teacher(x) if self.taught else self.student(x)  # <- branch_not_taken
+
+    coach = Coach()
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(coach.step(tf.ones([1, 2])) ** 2)
+    sources = coach.teacher.trainable_variables
+    return tape.gradient(loss, sources), tf.autodiff.explain(loss, sources)
+
+
+def a_number_that_only_counts_trips():
+    n, w = tf.Variable(3.0), tf.Variable(1.1)
+    with tf.GradientTape() as tape:
+        x = tf.constant(1.0)
+        for _ in range(int(n.numpy())):  # <- left_library
+            x = x * w
+    return tape.gradient(x, n), tf.autodiff.explain(x, n)

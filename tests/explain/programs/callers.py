@@ -134,3 +134,47 @@ def computed_when_the_object_was_made():
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(positive.scale * 2.0)
     return tape.gradient(loss, positive.raw), tf.autodiff.explain(loss, positive.raw)
+
+
+def actions_kept_before_the_step():
+    actor = keras.Sequential([keras.Input([2]), keras.layers.Dense(1)])
+    kept = []
+    for k in range(2):
+        x = tf.ones((1, 2)) * float(k)
+        kept.append(actor(x))  # <- outside_tape
+
+    def sample():
+        return tf.concat(kept, 0)
+
+    def step():
+        actions = sample()
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(actions**2)
+        return loss, tape.gradient(loss, actor.trainable_variables)
+
+    loss, gradients = step()
+    return gradients, tf.autodiff.explain(loss, actor.trainable_variables)
+
+
+def log_probabilities_kept_before_the_step():
+    model = TwoLayers()
+    kept = []
+
+    def log_probability(x):
+        return tf.nn.log_softmax(model(x))
+
+    def everything():
+        return tf.stack(kept)
+
+    for k in range(2):
+        x = tf.ones((1, 2)) * float(k)
+        kept.append(log_probability(x)[0])  # <- outside_tape
+
+    def step():
+        values = everything()
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(values * 3.0)
+        return loss, tape.gradient(loss, model.trainable_variables)
+
+    loss, gradients = step()
+    return gradients, tf.autodiff.explain(loss, model.trainable_variables)

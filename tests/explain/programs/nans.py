@@ -1,5 +1,7 @@
 """Gradients that are NaN or infinite, with masked NaNs beside the guilty op."""
 
+import numpy as np
+
 import gradtape as tf
 
 
@@ -219,4 +221,33 @@ def a_loss_scaled_too_far():
     with tf.GradientTape(persistent=True) as tape:
         loss = tf.reduce_sum(w * w)
         y = loss * tf.constant(32768.0, tf.float16)  # <- inf_origin
+    return tape.gradient(y, w), tf.autodiff.explain_nan(y, w)
+
+
+def a_recurrence_that_explodes():
+    w = tf.Variable([[30.0]])
+    with tf.GradientTape(persistent=True) as tape:
+        h = tf.ones([1, 1])
+        for _ in range(40):
+            h = h @ w  # <- inf_origin
+        y = tf.reduce_sum(h - 0.5 * h)
+    return tape.gradient(y, w), tf.autodiff.explain_nan(y, w)
+
+
+def a_variable_that_a_step_spoiled():
+    w = tf.Variable([1e10, 1.0])
+    for _ in range(2):
+        with tf.GradientTape(persistent=True) as tape:
+            y = tf.reduce_sum(w**4)
+        gradient = tape.gradient(y, w)
+        if np.isfinite(gradient.numpy()).all():
+            w.assign_sub(gradient * 1e30)  # <- inf_origin
+    return gradient, tf.autodiff.explain_nan(y, w)
+
+
+def a_hole_in_the_data():
+    table = np.array([[1.0, np.nan], [2.0, 3.0]], np.float32)
+    w = tf.Variable([[1.0], [2.0]])
+    with tf.GradientTape(persistent=True) as tape:
+        y = tf.reduce_sum((table @ w) ** 2)  # <- nan_origin
     return tape.gradient(y, w), tf.autodiff.explain_nan(y, w)

@@ -251,3 +251,16 @@ def a_generator_that_ran_ahead():
     with tf.GradientTape() as tape:
         loss = first * 2.0
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def losses_differentiated_in_a_comprehension():
+    w = tf.Variable([1.0, 2.0])
+
+    def squares(values):
+        return [values[i] ** 2 for i in range(2)]
+
+    with tf.GradientTape(persistent=True) as tape:
+        doubled = w * 2.0
+    parts = squares(doubled)  # <- outside_tape
+    gradients = [tape.gradient(part, w) for part in parts]
+    return gradients[0], tf.autodiff.explain(parts[0], w)

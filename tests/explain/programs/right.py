@@ -1,5 +1,7 @@
 """Programs that are right: every source is connected."""
 
+import threading
+
 import numpy as np
 
 import gradtape as tf
@@ -195,3 +197,28 @@ def paused_for_a_metric():
             tf.reduce_mean(w).numpy()
         loss = loss * 2.0
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def another_source_than_was_asked_for():
+    v, w = tf.Variable(2.0), tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        loss = v * w
+    gradient = tape.gradient(loss, v)
+    return gradient, tf.autodiff.explain(loss, w)
+
+
+def threads_with_tapes_of_their_own():
+    w = tf.Variable(2.0)
+    found = {}
+
+    def work(factor):
+        with tf.GradientTape() as tape:
+            loss = w * factor
+        found[factor] = loss, tape.gradient(loss, w)
+
+    for factor in (3.0, 4.0):
+        thread = threading.Thread(target=work, args=(factor,))
+        thread.start()
+        thread.join()
+    loss, gradient = found[3.0]
+    return gradient, tf.autodiff.explain(loss, w)

@@ -281,3 +281,69 @@ def a_list_comprehension_as_an_update():
         if step == 0:
             weights = [w - 0.1 * g for w, g in zip(weights, grads, strict=True)]  # <- rebound
     return grads, tf.autodiff.explain(loss, weights)
+
+
+def two_models_of_one_function():
+    def build():
+        x = tf.keras.Input([3])
+        return tf.keras.Model(x, tf.keras.layers.Dense(1)(x))
+
+    student = build()
+    teacher = build()  # <- wrong_object
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(teacher(tf.ones([2, 3])) ** 2)
+    sources = student.trainable_variables
+    return tape.gradient(loss, sources), tf.autodiff.explain(loss, sources)
+
+
+def a_module_that_was_made_again():
+    class Net(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = tf.Variable(tf.ones([2, 2]))
+
+    net = Net()
+    sources = list(net.trainable_variables)
+    net = Net()  # <- wrong_object
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.ones([1, 2]) @ net.w)
+    return tape.gradient(loss, sources), tf.autodiff.explain(loss, sources)
+
+
+def blocks_that_a_method_replaced():
+    class Block(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = tf.Variable(tf.ones([2]))
+
+    class Stack(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.blocks = [Block(), Block()]
+
+        def grow(self):
+            self.blocks = [Block() for _ in range(3)]  # <- wrong_object
+
+    net = Stack()
+    sources = list(net.trainable_variables)
+    net.grow()
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(net.blocks[0].w * net.blocks[1].w * net.blocks[2].w)
+    return tape.gradient(loss, sources), tf.autodiff.explain(loss, sources)
+
+
+def a_column_taken_beside_the_model():
+    points = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    with tf.GradientTape() as tape:
+        tape.watch(points)
+        y = tf.reduce_sum(points**2)  # <- unused
+        x = points[:, :1]
+    return tape.gradient(y, x), tf.autodiff.explain(y, x)
+
+
+def a_source_that_was_only_printed():
+    v, w = tf.Variable(2.0), tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        print(float(v))
+        loss = w * 3.0  # <- unused
+    return tape.gradient(loss, v), tf.autodiff.explain(loss, v)

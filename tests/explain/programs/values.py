@@ -344,3 +344,31 @@ def an_order_of_elements():
         order = tf.argsort(w)  # <- not_floating
         loss = tf.reduce_sum(tf.gather(tf.constant([5.0, 6.0]), order))
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def the_corner_of_a_crop():
+    corner = tf.Variable([1.0, 2.0])
+    picture = tf.reshape(tf.range(25.0), [5, 5])
+    with tf.GradientTape() as tape:
+        y, x = tf.unstack(tf.cast(corner, tf.int32))  # <- not_floating
+        loss = tf.reduce_sum(picture[y : y + 2, x : x + 2])
+    return tape.gradient(loss, corner), tf.autodiff.explain(loss, corner)
+
+
+def a_hard_choice_beside_one_that_is_stopped():
+    logits = tf.Variable([0.3, 0.8])
+    with tf.GradientTape() as tape:
+        soft = tf.nn.softmax(logits)
+        hard = tf.cast(tf.equal(soft, tf.reduce_max(soft)), tf.float32)  # <- not_differentiable
+        chosen = tf.stop_gradient(hard - soft) + hard
+        loss = tf.reduce_sum(chosen * tf.constant([1.0, 2.0]))
+    return tape.gradient(loss, logits), tf.autodiff.explain(loss, logits)
+
+
+def an_index_of_open_rows_in_a_graph():
+    with tf.Graph().as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [None, 3])
+        w = tf.compat.v1.get_variable("w", [3, 2])
+        guess = tf.argmax(x @ w, 1)  # <- not_differentiable
+        loss = tf.reduce_mean(tf.cast(guess, tf.float32))
+        return tf.compat.v1.gradients(loss, w)[0], tf.autodiff.explain(loss, w)

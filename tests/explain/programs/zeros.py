@@ -338,3 +338,12 @@ def dead_units_that_are_computed_again():
     with tf.GradientTape(persistent=True) as tape:
         loss = tf.recompute_grad(block)(tf.constant([1.0, 3.0])) * 2.0
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_bias_before_a_normalization():
+    b = tf.Variable([0.5])
+    with tf.GradientTape(persistent=True) as tape:
+        h = tf.constant([[1.0], [2.0], [6.0]]) + b
+        centered = h - tf.reduce_mean(h, 0)  # <- cancelled
+        loss = tf.reduce_sum(centered**2)
+    return tape.gradient(loss, b), tf.autodiff.explain(loss, b)

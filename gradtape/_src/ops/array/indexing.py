@@ -18,7 +18,7 @@ from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.hooks import attach
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import Node
-from gradtape._src.core.tensor import Stored, Tensor, emit, handle, to_numpy
+from gradtape._src.core.tensor import Stored, Tensor, emit, handle, index_of
 from gradtape._src.core.variable import STATE, Variable
 from gradtape._src.ops.array.joining import unstack
 from gradtape._src.ops.array.select import boolean_mask
@@ -187,7 +187,7 @@ def _integer(index):
             if node.value is None and engine.local.trace.parent is not None:
                 known = engine.folded(node)
                 return node if known is None else int(known)
-            return int(to_numpy(node))
+            return int(index_of(node))
     elif isinstance(index, np.ndarray) and index.dtype.kind in "iu" and not index.ndim:
         return int(index)
     raise TypeError(WRONG_INDEX.format(index))

@@ -351,8 +351,13 @@ class NameScope:
 def shown_op(node: Node) -> Op:
     """Return the op that a node shows: of a call that the graph keeps, that of its result."""
     assert node.op is not None
-    sample = getattr(node.attrs[0].array, "sample", None) if node.op is LATE else None
-    return node.op if sample is None else op_of_sample(sample)
+    return shown(node.op, node.attrs)
+
+
+def shown(op: Op, attrs: Attributes) -> Op:
+    """Return the op that one with these attributes shows."""
+    sample = getattr(attrs[0].array, "sample", None) if op is LATE else None
+    return op if sample is None else op_of_sample(sample)
 
 
 def op_of_sample(sample: Node) -> Op:

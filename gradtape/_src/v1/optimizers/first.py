@@ -81,9 +81,10 @@ class Optimizer(SlotOwner):
             )
             variables = [v for d, v in pairs if d is not None]
             if not variables:
+                reasons = hooks.gradients.reasons([v for _, v in pairs], None if callable(loss) else loss)
                 raise ValueError(
                     "No gradients provided for any variable, check your graph for ops that do not support gradients, between "
-                    f"variables {[str(v) for _, v in pairs]} and loss {loss}.{hooks.gradients.reasons([v for _, v in pairs])}"
+                    f"variables {[str(v) for _, v in pairs]} and loss {loss}.{reasons}"
                 )
             return self.apply_gradients(pairs, global_step, name)
 

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from gradtape._src.core import dtypes
+from gradtape._src.core import dtypes, hooks
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -82,7 +82,8 @@ class MaskedUpdate:
             if d is not None
         ]
         if not changes:
-            raise ValueError("No gradients provided for any variable: all of them are None.")
+            reasons = hooks.gradients.reasons([v for _, v in pairs])
+            raise ValueError(f"No gradients provided for any variable: all of them are None.{reasons}")
         self._apply(self, changes, options)
         for change in changes:
             change.steps.assign_add(cast(change.mask, change.steps.dtype))
