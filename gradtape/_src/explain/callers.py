@@ -28,13 +28,12 @@ def at_the_call(broken: Break, asked: Line, after: Sequence[Break] = ()) -> Brea
     code = broken.line[0]
     if broken.code not in PLACED or code is None:
         return broken
-    around, own_scope = _scope(asked), _scope(broken.line)
-    if around is not own_scope and own_scope is not None and any(n is around for n in ast.walk(own_scope)):
-        # the tape's function lies inside of it, and does not call it
+    around, own_scope, called = _scope(asked), _scope(broken.line), _called(broken.line)
+    inside = own_scope is not None and any(n is around for n in ast.walk(own_scope))
+    if around is not own_scope and (inside or called is None):  # it is not called from where the tape is
         return Break(broken.code, broken.line, broken.op, broken.step, **broken.detail, elsewhere=True)
     if code.co_flags & inspect.CO_GENERATOR:  # which runs later than it is called
         return broken
-    called = _called(broken.line)
     if around is None or called is None or (own_scope is around and called in (code.co_name, "<module>")):
         return broken
     for k, later in enumerate(after):
@@ -49,9 +48,9 @@ def at_the_call(broken: Break, asked: Line, after: Sequence[Break] = ()) -> Brea
     tape = _last([n for n in own if _opens(n, "GradientTape")], at)
     pause = _last([n for n in own if _opens(n, "stop_recording")], at)
     place = pause if broken.code == "recording_paused" else tape
-    if tape is None or place is None:
+    if place is None and broken.code == "recording_paused":
         return broken
-    found = _callers(own, tape, place, broken, asked, called)
+    found = [] if tape is None or place is None else _callers(own, tape, place, broken, asked, called)
     if len(found) != 1 or asked[0] is None:
         name = code.co_qualname.rpartition("<locals>.")[2]
         return Break(broken.code, broken.line, broken.op, broken.step, **broken.detail, function=name)
