@@ -1,8 +1,10 @@
 """Configure Sphinx for the pages that `docs.site.assemble` lays out under `build/site/source`."""
 
 import os
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -13,7 +15,7 @@ from docs.site.project import REPOSITORY, VERSION  # noqa: E402
 project, author, release, version = "gradtape", "The gradtape authors", VERSION, VERSION
 copyright = author
 extensions = ["myst_nb", "sphinx_copybutton"]
-templates_path: list[str] = []
+templates_path = [str(Path(__file__).parent / "templates")]
 exclude_patterns: list[str] = []
 
 # Pages are Markdown as GitHub shows it; their headings are link targets by GitHub's names.
@@ -59,3 +61,20 @@ html_theme_options = {
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 copybutton_exclude = ".linenos, .gp, .go"
+
+PARAMETERS = re.compile(r"<dl>\n(<dd><em class=\"sig-param\">.*?)</dl>", re.DOTALL)
+
+
+def setup(app: Any) -> None:
+    """Have each page written by `without_lists`."""
+    app.connect("html-page-context", without_lists)
+
+
+def without_lists(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Write a signature of several lines as spans: Sphinx makes it a list without terms, inside a term, which is no HTML."""
+
+    def spans(found: re.Match[str]) -> str:
+        return found[1].replace("<dd>", '<span class="sig-line">').replace("</dd>", "</span>")
+
+    if "body" in context:
+        context["body"] = PARAMETERS.sub(spans, context["body"])

@@ -69,7 +69,8 @@ def signature(value: Any, *, method: bool = False) -> str:
         return "()"
     parameters = [p for i, p in enumerate(found.parameters.values()) if not (method and i == 0 and p.name in ("self", "cls"))]
     parameters = [p.replace(annotation=_plain(p.annotation), default=_shown(p.default)) for p in parameters]
-    return str(found.replace(parameters=parameters, return_annotation=_plain(found.return_annotation))).replace("'", "")
+    result = inspect.Signature.empty if inspect.isclass(value) else _plain(found.return_annotation)
+    return str(found.replace(parameters=parameters, return_annotation=result))
 
 
 def _plain(annotation: Any) -> Any:
@@ -78,11 +79,11 @@ def _plain(annotation: Any) -> Any:
         return inspect.Parameter.empty
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__qualname__", None) or str(annotation)
     text = re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", text if "[" not in str(annotation) else str(annotation))
-    return inspect.Parameter.empty if re.search(r"[<>~]", text) else text
+    return inspect.Parameter.empty if re.search(r"[<>~]", text) else _Written(text.replace("'", ""))
 
 
 class _Written:
-    """A default that is shown by these words."""
+    """A default or annotation that is shown by these words."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -68,6 +68,18 @@ def test_a_name_has_signature_docstring_other_names_and_source(made):
     assert re.search(r"Source: \[gradtape/_src/ops/.*, line \d+\]\(https://", entry)
 
 
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (tf.io.gfile.GFile, "(name, mode: str = 'r')"),
+        (tf.reshape, "(tensor, shape, name=None) -> Tensor"),
+        (tf.config.list_physical_devices, "(device_type: str | None = None) -> list[PhysicalDevice]"),
+    ],
+)
+def test_a_signature(value, expected):
+    assert reference.signature(value) == expected
+
+
 def test_examples_of_docstrings_are_blocks_and_markup_is_escaped():
     doc = "Sum `a * b` and *c*.\n\n>>> print(1)\n1\n\nThen x_1 <b>."
     assert reference.prose(doc) == "Sum `a * b` and \\*c\\*.\n\n```pycon\n>>> print(1)\n1\n```\n\nThen x_1 \\<b>."
