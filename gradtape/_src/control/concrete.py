@@ -14,7 +14,7 @@ from gradtape._src.control.critical_section import Lock, holding, note
 from gradtape._src.control.eager_record import asks_for_gradients, recorded
 from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
-from gradtape._src.control.scope import Body, Structure, call, flatten_results
+from gradtape._src.control.scope import SINGLETON, Body, Structure, call, flatten_results
 from gradtape._src.core import engine, hooks, nest
 from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, has_no_shape
 from gradtape._src.core.convert import tensor
@@ -373,7 +373,7 @@ class FirstCall(EagerFunction):
     def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
         results = super()._run(nodes, stored)
         function = self._function
-        function._created = True
+        function._refusal = SINGLETON
         function._traced = {key: found for key, found in function._traced.items() if found is not self}
         function._concrete(self._arguments.of(stored))  # ValueError if it makes variables again
         return results

@@ -19,10 +19,11 @@ from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, Firs
 from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.passed import reachable_besides_arguments
-from gradtape._src.control.scope import MadeFromArguments, Scope, trace
+from gradtape._src.control.scope import SINGLETON, MadeFromArguments, Scope, trace
 from gradtape._src.core import engine, hooks, nest
 from gradtape._src.core.aval import Aval, has_no_shape
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.creators import creation_in_function
 from gradtape._src.core.errors import InvalidArgumentError, cut, internal, public
 from gradtape._src.core.program import Trace
 from gradtape._src.core.shape import TensorShape
@@ -103,6 +104,10 @@ def _without_shapes(arguments: Arguments) -> Any:
     return spec, tuple(found)
 
 
+NOT_FIRST = (
+    "Creating variables on a non-first call to a function decorated with tf.function.\n"
+    "Make them in the first call, or before it: a layer, model or optimizer makes its variables in `build`."
+)
 logger = logging.getLogger("gradtape")
 _run_eagerly = False
 
@@ -164,7 +169,7 @@ class Function:
         self._signatures = Signatures(input_signature is not None, relaxed)
         self._traced: dict[Any, ConcreteFunction] = {}
         self._seen: dict[Any, ConcreteFunction] = {}  # the same for calls with nothing but tensors, found without detours
-        self._created = False
+        self._refusal: str | None = None  # why the next trace may not make variables
         self._traces = 0
         self._calls = calls_of(python_function)
         self._lock = threading.RLock()
@@ -301,19 +306,22 @@ class Function:
 
         outermost = engine.local.trace.parent is None
         try:
-            scope = Scope(creates=not self._created, shaped_by_runs=outermost)
-            body = trace(run, parameters, scope, convert=self._result)
-            if body.created:  # what is made once must not be made again
-                self._created = True
+            with creation_in_function(self._refusal) as creation:
+                scope = Scope(shaped_by_runs=outermost)
+                body = trace(run, parameters, scope, convert=self._result)
+            if creation.variables:  # what is made once must not be made again
+                self._refusal = SINGLETON
                 self._traces += 1
-                body = trace(run, parameters, Scope(creates=False, shaped_by_runs=outermost), convert=self._result)
+                with creation_in_function(SINGLETON):
+                    scope = Scope(shaped_by_runs=outermost)
+                    body = trace(run, parameters, scope, convert=self._result)
             if any(map(has_no_shape, body.program.avals)):
                 return ShapedByRuns(self, arguments, body)
         except engine.NeedsValues as reason:
             if engine.local.trace.parent is not None:
                 raise  # the outermost function runs eagerly
             return (FirstCall if isinstance(reason, MadeFromArguments) else EagerFunction)(self, arguments, reason)
-        self._created = True
+        self._refusal = self._refusal or NOT_FIRST
         return (
             Locked(self, arguments, body, passes, scope.locks) if scope.locks else ConcreteFunction(self, arguments, body, passes)
         )

@@ -27,6 +27,11 @@ from gradtape._src.ops.random import seeds
 
 T = TypeVar("T")
 ASSIGNMENTS = (ASSIGN, ASSIGN_ADD, ASSIGN_SUB)
+SINGLETON = (
+    "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is only created once "
+    "or created outside tf.function. See https://www.tensorflow.org/guide/function#creating_tfvariables for more information.\n"
+    "Write `if self.v is None: self.v = tf.Variable(…)`; build a layer, model or optimizer before the call, by its `build`."
+)
 LARGE_CONSTANT = 1 << 14  # a constant with more elements is an argument of the program, not part of it
 
 
@@ -106,10 +111,7 @@ class Scope:
     def made(self, variable: Variable) -> None:
         """Note a new variable."""
         if not self.creates or self.nested:
-            raise ValueError(
-                "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is "
-                "only created once or created outside tf.function. Write `if self.v is None: self.v = tf.Variable(…)`."
-            )
+            raise ValueError(SINGLETON)
         self.created.append(variable)
 
     def initial(self, node: Node) -> Any:
