@@ -299,11 +299,11 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
         return EagerTensor(hooks.core.pack(value, wanted))
     array = constants.to_array(value, wanted)
     if shape is not None:
-        array = _shaped(array, tuple([int(extent) for extent in shape]))
+        array = _shaped(array, tuple([int(extent) for extent in shape]), value)
     return EagerTensor(_made(array))
 
 
-def _shaped(array: Any, shape: tuple[int, ...]) -> np.ndarray:
+def _shaped(array: Any, shape: tuple[int, ...], value: Any) -> np.ndarray:
     size = int(np.prod(shape, dtype=np.int64))
     if array.size == size:
         return np.asarray(array).reshape(shape)
@@ -311,7 +311,7 @@ def _shaped(array: Any, shape: tuple[int, ...]) -> np.ndarray:
         memory.check_array(size, array.dtype)
         return np.full(shape, np.asarray(array).reshape(()), array.dtype)
     raise TypeError(
-        f"Eager execution of tf.constant with unsupported shape. Tensor {str(array)[:80]} (converted from the value) has "
+        f"Eager execution of tf.constant with unsupported shape. Tensor {str(array)[:80]} (converted from {value!r:.80}) has "
         f"{array.size} elements, but got `shape` {shape} with {size} elements)."
     )
 

@@ -64,7 +64,7 @@ class _Open(threading.local):
 
 
 class Creation:
-    """The variables that a function makes while it is traced, in `init_scope` too; with a `refusal` making one is a ValueError."""
+    """The variables that a function makes while it is traced, in `init_scope` too. With a `refusal` that is a ValueError."""
 
     def __init__(self, refusal: str | None) -> None:
         self._refusal = refusal

@@ -577,9 +577,13 @@ class ResourceVariable(Variable):
 def invalid_shapes(name: str, how: str, mine: Aval, other: Aval) -> InvalidArgumentError:
     """Return the error for an update whose shape is not the variable's."""
     return invalid(
-        f"{how} on '{name}': cannot update variable with shape {list(mine.shape)} using a Tensor with shape "
-        f"{list(other.shape)}, shapes must be equal. Broadcast the value with tf.broadcast_to."
+        f"Cannot update variable with shape {_plain(mine)} using a Tensor with shape {_plain(other)}, shapes must be "
+        f"equal. This was {how} on '{name}'. Broadcast the value with tf.broadcast_to."
     )
+
+
+def _plain(of: Aval) -> str:
+    return f"[{','.join(map(str, of.shape))}]"
 
 
 def _is_array_like(value: Any) -> bool:

@@ -57,15 +57,16 @@ def broadcast_shapes(a, b):
     for m, n in zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b, strict=True):
         if m != n and m != 1 and n != 1:
             raise invalid(
-                f"Incompatible shapes: {_plain(a)} vs. {_plain(b)}: extents must be equal or 1, counted from the last "
+                f"Incompatible shapes: {plain(a)} vs. {plain(b)}: extents must be equal or 1, counted from the last "
                 "axis. Reshape, transpose or expand_dims one side."
             )
         shape.append(n if m == 1 else m)
     return tuple(shape)
 
 
-def _plain(shape):
-    return f"[{','.join(map(str, shape))}]"
+def plain(shape):
+    """Return a shape as error messages write it: `[2,3]`."""
+    return f"[{','.join(['?' if extent is None else str(extent) for extent in shape])}]"
 
 
 def broadcast(x, *others, **attributes):

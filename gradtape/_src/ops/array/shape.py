@@ -14,12 +14,7 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import ops
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor, Tensor, emit, handle
-from gradtape._src.ops.shapes import INDEX, broadcast_shapes, require, same
-
-
-def plain(shape):
-    """Return a shape as error messages write it: `[2,3]`."""
-    return f"[{','.join(['?' if extent is None else str(extent) for extent in shape])}]"
+from gradtape._src.ops.shapes import INDEX, broadcast_shapes, plain as plain, require, same
 
 
 def extents(shape, what="shape"):

@@ -13,7 +13,7 @@ from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import filled, identity, under_broadcast
 from gradtape._src.ops.math.compare import greater_equal, less_equal, logical_not
 from gradtape._src.ops.math.complex import complex as to_complex, conj, real
-from gradtape._src.ops.shapes import COMPLEX, FLOATING, INTEGER, NUMERIC, REAL, SIGNED, broadcast, only, same
+from gradtape._src.ops.shapes import COMPLEX, FLOATING, INTEGER, NUMERIC, REAL, SIGNED, broadcast, only, plain, same
 
 INEXACT = FLOATING + COMPLEX
 
@@ -110,7 +110,7 @@ def _equal_avals(*avals):
         if other.shape != first.shape:
             raise invalid(
                 "Inputs to operation AddN of type AddN must have the same size and shape.  Input 0: "
-                f"{list(first.shape)} != input {index}: {list(other.shape)}. Use tf.add to broadcast."
+                f"{plain(first.shape)} != input {index}: {plain(other.shape)}. Use tf.add to broadcast."
             )
     return first
 

@@ -21,7 +21,7 @@ from gradtape._src.ops.math.reduction import reduce_sum
 from gradtape._src.ops.math.special import sigmoid
 from gradtape._src.ops.nn.activation import relu
 from gradtape._src.ops.nn.softmax import _log_softmax, _softmax, class_axis, exponentials
-from gradtape._src.ops.shapes import FLOATING, broadcast_shapes, only, require
+from gradtape._src.ops.shapes import FLOATING, broadcast_shapes, only, plain, require
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Softmax cross-entropies. Their second result, the gradient of the loss to the logits, is there because it is in
@@ -32,7 +32,7 @@ def _beside_labels(logits, labels):
     """Raise InvalidArgumentError unless both have one shape; a run of a graph may be the first to know."""
     if not logits.tensor_shape.is_compatible_with(labels.tensor_shape):
         raise invalid(
-            f"logits and labels must be broadcastable: logits_size={list(logits.shape)} labels_size={list(labels.shape)}. "
+            f"logits and labels must be broadcastable: logits_size={plain(logits.shape)} labels_size={plain(labels.shape)}. "
             "Feed as many labels as logits."
         )
     return logits
@@ -184,8 +184,8 @@ def _broadcast(logits, labels):
         shape = broadcast_shapes(tuple(logits.shape), tuple(labels.shape))
     except InvalidArgumentError:
         raise invalid(
-            f"logits and labels must be broadcastable: logits_size={list(logits.shape)} "
-            f"labels_size={list(labels.shape)}. For labels that are class numbers use "
+            f"logits and labels must be broadcastable: logits_size={plain(logits.shape)} "
+            f"labels_size={plain(labels.shape)}. For labels that are class numbers use "
             "tf.nn.sparse_softmax_cross_entropy_with_logits."
         ) from None
     return broadcast_to(logits, shape), broadcast_to(labels, shape)
