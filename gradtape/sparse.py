@@ -1,6 +1,17 @@
 """Sparse tensors: `tf.sparse`, as far as gradients need it."""
 
 from gradtape._src.compat.names import missing as _missing
+from gradtape._src.ops.sparse.places import (
+    add as add,
+    concat as concat,
+    expand_dims as expand_dims,
+    eye as eye,
+    map_values as map_values,
+    reorder as reorder,
+    reshape as reshape,
+    retain as retain,
+    transpose as transpose,
+)
 from gradtape._src.ops.sparse.segment import (
     segment_mean as segment_mean,
     segment_sqrt_n as segment_sqrt_n,

@@ -95,7 +95,7 @@ _TABLE = [
         "image.sample_distorted_bounding_box image.stateless_sample_distorted_bounding_box image.extract_glimpse",
     ),
     (
-        "Sparse tensors have to_dense, from_dense, sparse_dense_matmul, reduce_sum and segment_* only; use to_dense.",
+        "Out of scope: sparse tensors have products, sums, and what moves their elements; use tf.sparse.to_dense.",
         "sparse.*",
     ),
     (

@@ -283,13 +283,13 @@ def _sparse_to_dense(sparse_indices, sparse_values, default_value, *, output_sha
 
 @gradient(_sparse_to_dense)
 def _(op, dy):
-    flat = _flat_places(op.inputs[0], op.get_attr("output_shape"))
+    flat = flat_places(op.inputs[0], op.get_attr("output_shape"))
     to_values = take_rows(reshape(dy, [-1]), flat)
     _, _, to_default = op.needed
     return None, to_values, sum_over(dy) - sum_over(to_values) if to_default else None
 
 
-def _flat_places(indices, shape, axes=None):
+def flat_places(indices, shape, axes=None):
     """Return the places of elements in the row-major order of the axes `axes` (all by default) of `shape`: int64 [count]."""
     strides = [0] * len(shape)
     stride = 1
@@ -474,7 +474,7 @@ def _sparse_sum(input_indices, input_values, *, input_shape, reduction_axes, kee
 @gradient(_sparse_sum)
 def _(op, dy):
     shape = op.get_attr("input_shape")
-    places = _flat_places(op.inputs[0], shape, _kept(shape, op.get_attr("reduction_axes")))
+    places = flat_places(op.inputs[0], shape, _kept(shape, op.get_attr("reduction_axes")))
     return None, take_rows(reshape(dy, [-1]), places)
 
 
