@@ -41,8 +41,8 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish():
-    gc.freeze()  # thousands of tests live as long as the process: no use to go through them at every collection
-    gc.set_threshold(20_000, 20, 20)  # nor to look so often at what JAX traces
+    keep_what_lives()
+    gc.set_threshold(20_000, 20, 20)  # nor is there a use to look so often at what JAX traces
     import jax.monitoring  # here, as the process that only distributes the tests does without
 
     jax.monitoring.register_event_duration_secs_listener(count_compiled)
@@ -53,16 +53,30 @@ def count_compiled(event, seconds, **more):
     compiled += event == COMPILED
 
 
-def pytest_runtest_teardown():
-    """Forget compiled programs from time to time: JAX keeps an MLIR context of 1.4 MB with each, and MLIR visits all that live
-    whenever it makes one, so that among 2,000 a program takes nearly twice as long to compile. Not too often, as kernels of ops
-    that several tests run are compiled again then."""
+def keep_what_lives():
+    """Let no later collection of garbage go through what lives now, as one takes most of a second among thousands of tests and
+    the caches of JAX. Many tests collect, and so does `tf.config.clear_cache`."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item, nextitem):
+    """After a module what it left is kept, and compiled programs are forgotten from time to time.
+
+    JAX keeps an MLIR context of 1.4 MB with each, and MLIR visits all that live whenever it makes one, so that among 2,000 a
+    program takes nearly twice as long to compile. Not too often, as kernels of ops that several tests run are compiled again then.
+    """
     global compiled
     if compiled >= KEPT:
         import jax
 
         jax.clear_caches()
+        gc.unfreeze()  # what only the caches held
         compiled = 0
+        keep_what_lives()
+    elif nextitem is None or nextitem.path != item.path:
+        keep_what_lives()
 
 
 @pytest.fixture(scope="session")
