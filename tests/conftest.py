@@ -65,7 +65,7 @@ def pytest_runtest_teardown(item, nextitem):
     """After a module what it left is kept, and compiled programs are forgotten from time to time.
 
     JAX keeps an MLIR context of 1.4 MB with each, and MLIR visits all that live whenever it makes one, so that among 2,000 a
-    program takes nearly twice as long to compile. Not too often, as kernels of ops that several tests run are compiled again then.
+    program takes nearly twice as long to compile. Not too often, as kernels of ops that several tests run are compiled again.
     """
     global compiled
     if compiled >= KEPT:

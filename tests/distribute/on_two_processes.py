@@ -15,9 +15,8 @@ import threading
 import jax
 import numpy as np
 
-import gradtape as tf
+import gradtape as tf  # `tf.keras` is imported in the ways that need it: that takes longer than the others
 
-keras = tf.keras
 way = sys.argv[1]
 strategy = tf.distribute.FullyShardedStrategy(min_bytes=256) if way == "parts" else tf.distribute.MultiWorkerMirroredStrategy()
 me = jax.process_index()
@@ -64,7 +63,7 @@ if way == "save":
 
     os.replace = replacing
     with strategy.scope():
-        model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(1)])
+        model = tf.keras.Sequential([tf.keras.layers.Input((8,)), tf.keras.layers.Dense(1)])
     checkpoint = tf.train.Checkpoint(model=model)
     checkpoint.write(f"{folder}/all")
     tf.train.CheckpointManager(checkpoint, folder, max_to_keep=1).save()
@@ -86,14 +85,14 @@ if way == "save":
     sys.exit()
 
 if way == "backup":
-    keras.utils.set_random_seed(1)
+    tf.keras.utils.set_random_seed(1)
     with strategy.scope():
-        layers = [keras.layers.Dense(16, "relu"), keras.layers.Dropout(0.3), keras.layers.Dense(1)]
-        model = keras.Sequential([keras.layers.Input((8,)), *layers])
+        layers = [tf.keras.layers.Dense(16, "relu"), tf.keras.layers.Dropout(0.3), tf.keras.layers.Dense(1)]
+        model = tf.keras.Sequential([tf.keras.layers.Input((8,)), *layers])
         model.compile("adam", "mse")
     last = int(sys.argv[3])
-    ends = keras.callbacks.LambdaCallback(on_epoch_begin=lambda epoch, logs: epoch == last and me == 1 and os._exit(1))
-    history = model.fit(X, Y, epochs=5, verbose=0, callbacks=[keras.callbacks.BackupAndRestore(sys.argv[2]), ends])
+    ends = tf.keras.callbacks.LambdaCallback(on_epoch_begin=lambda epoch, logs: epoch == last and me == 1 and os._exit(1))
+    history = model.fit(X, Y, epochs=5, verbose=0, callbacks=[tf.keras.callbacks.BackupAndRestore(sys.argv[2]), ends])
     print(json.dumps([history.epoch, history.history["loss"], os.path.exists(sys.argv[2])]), flush=True)
     sys.exit()
 
@@ -108,27 +107,27 @@ if way == "seeds":
 
 if way == "hundred":
     results = {}
-    devices = keras.distribution.list_devices()
-    mesh = keras.distribution.DeviceMesh((1, len(devices)), ["batch", "model"], devices)
-    layouts = keras.distribution.LayoutMap(mesh)
+    devices = tf.keras.distribution.list_devices()
+    mesh = tf.keras.distribution.DeviceMesh((1, len(devices)), ["batch", "model"], devices)
+    layouts = tf.keras.distribution.LayoutMap(mesh)
     layouts[".*kernel"] = ("model", None)
     sharded = tf.distribute.FullyShardedStrategy(min_bytes=64)
-    ways = {"data": strategy, "fully sharded": sharded, "model": keras.distribution.ModelParallel(layout_map=layouts)}
+    ways = {"data": strategy, "fully sharded": sharded, "model": tf.keras.distribution.ModelParallel(layout_map=layouts)}
     for name, distribution in ways.items():
-        keras.utils.set_random_seed(1)
+        tf.keras.utils.set_random_seed(1)
         with distribution.scope():
-            layers = [keras.layers.Dense(16, "tanh"), keras.layers.Dense(16, "tanh"), keras.layers.Dense(1)]
-            model = keras.Sequential([keras.layers.Input((8,)), *layers])
-            model.compile(keras.optimizers.Adam(0.01), "mse")
+            layers = [tf.keras.layers.Dense(16, "tanh"), tf.keras.layers.Dense(16, "tanh"), tf.keras.layers.Dense(1)]
+            model = tf.keras.Sequential([tf.keras.layers.Input((8,)), *layers])
+            model.compile(tf.keras.optimizers.Adam(0.01), "mse")
             history = model.fit(X[:64], Y[:64], batch_size=16, epochs=25, verbose=0, shuffle=False)
         results[name] = history.history["loss"] + model.predict(X[:64], verbose=0).ravel().tolist()
     print(json.dumps(results), flush=True)
     sys.exit()
 
 if way in ("fit", "parts"):
-    keras.utils.set_random_seed(1)
+    tf.keras.utils.set_random_seed(1)
     with strategy.scope():
-        model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(16, "relu"), keras.layers.Dense(1)])
+        model = tf.keras.Sequential([tf.keras.layers.Input((8,)), tf.keras.layers.Dense(16, "relu"), tf.keras.layers.Dense(1)])
         model.compile("adam", "mse")
     epoch = tf.Variable(0)
     checkpoint = tf.train.Checkpoint(model=model, optimizer=model.optimizer, epoch=epoch)
@@ -140,7 +139,7 @@ if way in ("fit", "parts"):
         epoch.assign(number + 1)
         manager.save(options=tf.train.CheckpointOptions(enable_async=way == "parts"))
 
-    saves = keras.callbacks.LambdaCallback(on_epoch_end=save)
+    saves = tf.keras.callbacks.LambdaCallback(on_epoch_end=save)
     epochs = int(sys.argv[3]) if len(sys.argv) > 3 else 1000 if way == "fit" else 150
     model.fit(X, Y, batch_size=32, initial_epoch=int(epoch), epochs=epochs, verbose=0, callbacks=[saves])
     print(json.dumps([w.ravel().tolist() for w in model.get_weights()]), flush=True)
@@ -156,26 +155,28 @@ for _ in range(3):
 result = {"losses": losses, "w": w.numpy().tolist(), "drawn": drawn.numpy().tolist()}
 
 if way == "train":
-    keras.utils.set_random_seed(0)
+    tf.keras.utils.set_random_seed(0)
     with strategy.scope():
-        model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(16, "relu"), keras.layers.Dense(1)])
+        model = tf.keras.Sequential([tf.keras.layers.Input((8,)), tf.keras.layers.Dense(16, "relu"), tf.keras.layers.Dense(1)])
         model.compile("adam", "mse")
     history = model.fit(X, Y, batch_size=32, epochs=2, verbose=0)
     result |= {"fit": history.history["loss"], "evaluated": float(model.evaluate(X, Y, verbose=0))}
     result |= {"predicted": model.predict(X, verbose=0).ravel().tolist()}
-    devices = keras.distribution.list_devices()
-    mesh = keras.distribution.DeviceMesh((len(devices), 1), ["batch", "model"], devices)
-    layouts = keras.distribution.LayoutMap(mesh)
+    devices = tf.keras.distribution.list_devices()
+    mesh = tf.keras.distribution.DeviceMesh((len(devices), 1), ["batch", "model"], devices)
+    layouts = tf.keras.distribution.LayoutMap(mesh)
     layouts[".*kernel"] = ("batch", None)
     for distribution in (
-        keras.distribution.DataParallel(),
-        keras.distribution.ModelParallel(layout_map=layouts, batch_dim_name="batch"),
-        keras.distribution.DataParallel(auto_shard_dataset=False),
+        tf.keras.distribution.DataParallel(),
+        tf.keras.distribution.ModelParallel(layout_map=layouts, batch_dim_name="batch"),
+        tf.keras.distribution.DataParallel(auto_shard_dataset=False),
     ):
         whole, name = distribution.auto_shard_dataset, f"{type(distribution).__name__} {distribution.auto_shard_dataset}"
-        keras.utils.set_random_seed(0)
+        tf.keras.utils.set_random_seed(0)
         with distribution.scope():
-            model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(16, "relu"), keras.layers.Dense(1)])
+            model = tf.keras.Sequential(
+                [tf.keras.layers.Input((8,)), tf.keras.layers.Dense(16, "relu"), tf.keras.layers.Dense(1)]
+            )
             model.compile("adam", "mse")
             count = jax.process_count()
             x, y = (X, Y) if whole else (X[me:64:count], Y[me:64:count])
