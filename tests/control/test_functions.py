@@ -394,3 +394,11 @@ def test_a_result_that_nobody_differentiates_may_have_no_gradient():
         tape.watch(x)
         total, _ = both(x)
     assert tape.gradient(total, [x, v], unconnected_gradients="zero")[0].numpy().tolist() == [1.0, 1.0]
+
+
+def test_a_function_counts_a_long_range_and_does_not_hold_it():
+    function = tf.function(lambda: (tf.range(70_000, 0, -1), tf.range(5, 400_000, 3, dtype=tf.int64)))
+    down, up = function()
+    np.testing.assert_array_equal(down, np.arange(70_000, 0, -1, np.int32), strict=True)
+    np.testing.assert_array_equal(up, np.arange(5, 400_000, 3), strict=True)
+    assert {op.type for op in function.get_concrete_function().graph.get_operations()} >= {"Range"}

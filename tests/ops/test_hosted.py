@@ -10,6 +10,8 @@ from gradtape._src.core.define import AT_ONCE
 from gradtape._src.core.host.convolution import convolution
 from gradtape._src.core.host.products import product
 from gradtape._src.core.op import ops
+from gradtape._src.core.program import ELEMENT
+from gradtape._src.core.structured import StructuredOp, is_call
 from tests.fuzz.table import ELEMENTWISE
 from tests.ops.rows import LEADING, ROWS
 
@@ -35,6 +37,7 @@ def scale(array):
 
 
 NO_TWIN, LOOPS = "NumPy has no twin of it", "it loops"  # reasons not to be hosted, which are tried
+PYTHON = "it runs in Python"
 
 CORNERS = np.float32([-np.inf, np.inf, np.nan, -0.0, 0.0, 1.0, -1.0, 30.0, -2.5])
 
@@ -80,10 +83,35 @@ def several(value):
     return value if isinstance(value, tuple) else (value,)
 
 
+def kernel_alone(op):
+    """Return whether an op is one kernel, which a compiled program can hold among others."""
+    return op is ELEMENT or (op.unhosted != PYTHON and not is_call(op) and not isinstance(op, StructuredOp))
+
+
 @pytest.fixture
 def compared(monkeypatch):
+    """Kernels are compiled together, as each program takes long to compile, and give the values of all their nodes."""
+    looks, one_by_one = Compared(), execution.interpret
+
+    def interpret(program, arguments, loops=None):
+        if not all(kernel_alone(op) for op, *_ in program.keys):
+            return one_by_one(program, arguments, loops)
+
+        def nodes(*leaves):
+            values = []
+            for op, attrs, *references in program.keys:
+                values.append(op.run([values[r] if r >= 0 else leaves[-1 - r] for r in references], attrs))
+            return values
+
+        leaves = (*arguments, *program.constants)
+        values = jax.jit(nodes, compiler_options=tiers.options(program))(*leaves)
+        for index, (op, _, *references) in enumerate(program.keys):
+            if op is not ELEMENT:
+                looks(program, index, [values[r] if r >= 0 else leaves[-1 - r] for r in references], values[index])
+        return tuple([values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs])
+
     monkeypatch.setattr(tiers, "early", True)
-    looks = Compared()
+    monkeypatch.setattr(execution, "interpret", interpret)
     execution.check_each(looks)
     yield looks
     execution.check_each(None)
@@ -128,7 +156,7 @@ def test_each_op_of_the_table_is_compared_or_says_why():
     compared = {type for row in ROWS.values() if row in LEADING for type in row.ops}
     table = {type: op for type, op in ops.items() if op.kernel.__module__.startswith("gradtape._src.ops")}
     assert [type for type, op in table.items() if op.hosted and type not in compared] == []
-    assert {op.unhosted for op in table.values()} == {"", NO_TWIN, LOOPS, AT_ONCE, "it runs in Python", "its numbers are complex"}
+    assert {op.unhosted for op in table.values()} == {"", NO_TWIN, LOOPS, AT_ONCE, PYTHON, "its numbers are complex"}
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=name) for name, row in ROWS.items() if row.special])

@@ -133,6 +133,7 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name
 # ---------------------------------------------------------------------------------------------------------------------
 # Sequences of numbers
 
+CONSTANT = 1 << 16  # numbers of a range that a function holds as a constant; more are counted when it runs
 _RANGES = (dtypes.int32, dtypes.int64, dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
 
@@ -202,10 +203,13 @@ def range_(start, limit=None, delta=1, dtype=None, name="range") -> Tensor:
     if (first > last) if step > 0 else (first < last):
         sign, relation = (">", "<=") if step > 0 else ("<", ">=")
         raise invalid(f"Requires start {relation} limit when delta {sign} 0: {first}/{last} [Op:Range]")
-    memory.check_array(max(0, (float(last) - float(first)) / float(step)), numpy_dtype)
+    count = max(0, (float(last) - float(first)) / float(step))
+    memory.check_array(count, numpy_dtype)
     in_function = engine.local.trace.scope is not None and engine.current_graph() is None  # whose constants have values
     if computed and not in_function:
         return ran(_range, *bounds, attrs=(numpy_dtype,))
+    if in_function and numpy_dtype.kind == "i" and count > CONSTANT:
+        return emit(_COUNTED, (), (int(first), int(last), int(step), numpy_dtype))
     return host_constant(_range.op.kernel(first, last, step, dtype=numpy_dtype))
 
 
