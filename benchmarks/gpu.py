@@ -1,111 +1,76 @@
 """Measure on a GPU, in turns with PyTorch and JAX: `make bench-gpu`. Without one the rows run on the CPU, for no number.
 
-The table (Markdown and JSON) is written anew after each row, so that what was measured stays when the time is up.
+The tables (Markdown and JSON) are written anew after each row, so that what was measured stays when the time is up. A later call
+on the same card begins with the rows that have no number yet, and keeps the others.
 """
 
 import argparse
-import contextlib
 import importlib
 import importlib.util
 import json
-import signal
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.measure import QUICK, Benchmark, Effort, Line
-from benchmarks.peers import ROOT, TITLES, VARIANTS, WORKPLACE
-from benchmarks.report import quantity
+from benchmarks import cards, gpu_tables
+from benchmarks.gpu_tables import COLUMNS
+from benchmarks.measure import QUICK, Benchmark, Effort
+from benchmarks.on_a_card import Figures, OnACard
+from benchmarks.peers import ROOT, VARIANTS, WORKPLACE, version_of
 
-ROWS = "mlp sine_chain three_heads convolution new_shapes function_call lstm per_example jacobian hvp".split()
-COLUMNS = ("gradtape", "torch_eager", "torch_compile", "jax_jit")
+ROWS = "resnet50 gpt2 mlp sine_chain three_heads convolution new_shapes function_call lstm per_example jacobian hvp".split()
+PRECISIONS = ("float32", "bfloat16")
 EFFORT = Effort(repetitions=8, seconds=0.1, warm_up=0.5, processes=1)
-# No program of these is written yet.
-PLANNED = {"rn": "ResNet-50, a step of batch 64", "gpt": "GPT-2-small, a step of 8 × 1,024"}
-FIND = "import jax; print(jax.devices()[0].platform, jax.devices()[0].device_kind)"
 
 
-def card() -> str | None:
-    """The name of the GPU that JAX has, or None."""
-    found = subprocess.run([sys.executable, "-c", FIND], capture_output=True, text=True)
-    platform, _, name = found.stdout.strip().partition(" ")
-    return name if platform in ("gpu", "cuda", "rocm") else None
+def taking_part(there: list[str]) -> tuple[list, dict[str, str]]:
+    """The variants whose peer is installed, and why the others are absent."""
+    wanted = [variant for variant in VARIANTS if variant.name in COLUMNS]
+    absent = {variant.name: f"{variant.peer} is not installed" for variant in wanted if variant.peer not in there}
+    return [variant for variant in wanted if variant.name not in absent], absent
 
 
-@contextlib.contextmanager
-def at_most(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError in the body after so many seconds; what it started ends with it."""
-
-    def expired(*_):
-        raise TimeoutError(f"it took longer than its {seconds:.0f} s")
-
-    before = signal.signal(signal.SIGALRM, expired)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.01))
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def cell(line: Line, name: str, absent: dict[str, str]) -> str:
-    """A measurement, or "not run" and why."""
-    if name in line.numbers:
-        return quantity(line.numbers[name], line.unit)
-    return f"not run: {absent.get(name) or line.reasons.get(name) or 'the row has no program for it'}"
-
-
-def write(path: Path, heading: str, lines: list[Line], absent: dict[str, str]) -> None:
-    """The table as `path`.md and `path`.json."""
-    table = [{"row": f"({line.key}) {line.title}", **{n: cell(line, n, absent) for n in COLUMNS}} for line in lines]
-    text = [heading, "", "| row | " + " | ".join(TITLES[n] for n in COLUMNS) + " |", "|---|" + "--:|" * len(COLUMNS)]
-    text += ["| " + " | ".join(cell.replace("|", "/") for cell in row.values()) + " |" for row in table]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.with_suffix(".md").write_text("\n".join(text) + "\n", "utf-8")
-    path.with_suffix(".json").write_text(json.dumps({"heading": heading, "rows": table}, indent=1), "utf-8")
+def measured_before(path: Path, heading: str) -> dict[tuple[str, str], Figures]:
+    """The rows that a call with the same heading has numbers of."""
+    if not path.exists():
+        return {}
+    stored = json.loads(path.read_text("utf-8"))
+    rows = [Figures.read(row) for row in stored["rows"]] if stored["heading"] == heading else []
+    return {(row.row, row.precision): row for row in rows if "gradtape" in row.step.numbers}
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure, and write the table; 1 if a result was wrong."""
+    """Measure, and write the tables; 1 if a result was wrong."""
     parser = argparse.ArgumentParser(prog="benchmarks.gpu", description=__doc__)
-    parser.add_argument("--rows", help=f"some rows only, of {','.join(ROWS)}")
+    parser.add_argument("--rows", help=f"some rows only, of {','.join(ROWS)}; they are measured again")
+    parser.add_argument("--precisions", default=",".join(PRECISIONS), help="float32, bfloat16, or both")
     parser.add_argument("--seconds", type=float, default=540, help="for all rows together")
-    parser.add_argument("--row-seconds", type=float, default=60, help="for each row")
+    parser.add_argument("--row-seconds", type=float, help="for each row: 60, and 240 for the models")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "gpu" / "benchmarks")
     parsed = parser.parse_args(arguments)
-    end, name = time.monotonic() + parsed.seconds, card()
-    absent = {} if name else dict.fromkeys(COLUMNS, "no GPU here")
-    there = {
-        peer: sys.executable for peer in ("gradtape", "jax", "torch") if peer == "gradtape" or importlib.util.find_spec(peer)
-    }
-    taking = [v for v in VARIANTS if v.name in COLUMNS and v.peer in there]
-    for variant in VARIANTS:
-        if variant.name in COLUMNS and variant.peer not in there:
-            absent.setdefault(variant.name, f"{variant.peer} is not installed")
+    end, card = time.monotonic() + parsed.seconds, cards.name()
+    there = [peer for peer in ("gradtape", "jax", "torch") if peer == "gradtape" or importlib.util.find_spec(peer)]
+    variants, absent = taking_part(there)
+    versions = ", ".join(f"{peer} {version_of(peer, sys.executable)}" for peer in there)
+    heading = f"On {card or 'no GPU: every row ran on the CPU in a small size, to see that it ends'}. {versions}."
+    rows = parsed.rows.split(",") if parsed.rows else ROWS
+    wanted = [(row, precision) for precision in parsed.precisions.split(",") for row in rows]
+    known = measured_before(parsed.out.with_suffix(".json"), heading) if card else {}
     WORKPLACE.mkdir(exist_ok=True)
-    benchmark, lines = Benchmark(taking, there, EFFORT if name else QUICK, "gpu" if name else "cpu"), []
-    heading = f"On {name or 'no GPU: every row ran on the CPU, to see that it ends'}. float32; bfloat16 is not run."
-    for row in parsed.rows.split(",") if parsed.rows else ROWS:
-        module = importlib.import_module(f"benchmarks.rows.{row}")
-        try:
-            with at_most(min(parsed.row_seconds, end - time.monotonic())):
-                found = benchmark.measure(module)
-        except TimeoutError as error:
-            found = [Line(module.KEY, module.TITLE, "s", reasons=dict.fromkeys(COLUMNS, str(error)))]
-        for line in found:
-            print(f"({line.key}) {line.title}: {line.reasons or 'ran'}", flush=True)
-            if not name:
-                line.numbers = {}
-        lines += found
-        write(parsed.out, heading, lines, absent)
-    lines += [
-        Line(key, title, "s", reasons=dict.fromkeys(COLUMNS, "no program is written yet")) for key, title in PLANNED.items()
-    ]
-    write(parsed.out, heading, lines, absent)
+    pythons = dict.fromkeys(there, sys.executable)
+    bench = OnACard(Benchmark(variants, pythons, EFFORT if card else QUICK, "gpu" if card else "cpu"), tiny=card is None)
+    wrong = False
+    for name, precision in wanted if parsed.rows else [pair for pair in wanted if pair not in known] or wanted:
+        row = importlib.import_module(f"benchmarks.rows.{name}")
+        found = bench.measure(row, precision, end, parsed.row_seconds or getattr(row, "SECONDS", 60))
+        print(f"({row.KEY}) {found.step.title}: {found.step.reasons or 'ran'}", flush=True)
+        wrong |= any(reason.startswith("WRONG") for reason in found.step.reasons.values())
+        if not card:
+            found.forget("no GPU here")
+        known[name, precision] = found
+        gpu_tables.write(parsed.out, heading, [known[pair] for pair in wanted if pair in known], cards.known(card), absent)
     print(f"{parsed.out}.md")
-    return int(any(reason.startswith("WRONG") for line in lines for reason in line.reasons.values()))
+    return int(wrong)
 
 
 if __name__ == "__main__":

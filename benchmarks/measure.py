@@ -106,21 +106,9 @@ class Benchmark:
 
     def compare(self, row: ModuleType, line: Line, workers: dict[str, WorkerProcess]) -> None:
         """Compare the results of all `workers`, and drop those that deviate by more than `row` tolerates."""
-        results = {}
-        with tempfile.TemporaryDirectory() as folder:
-            for name, worker in workers.items():
-                path = Path(folder, f"{name}.npz")
-                worker.ask("save", path)
-                with np.load(path) as arrays:
-                    results[name] = [arrays[key] for key in arrays.files]
-        reference = next((results[name] for name in REFERENCES if name in results), None)
-        for name, arrays in results.items():
-            if reference is None:
-                continue
-            line.deviations[name] = deviation(arrays, reference)
-            if not line.deviations[name] <= row.TOLERANCE:
-                line.reasons[name] = f"WRONG: deviates by {line.deviations[name]:.1e}, tolerated {row.TOLERANCE:.0e}"
-                del workers[name]
+        results = {name: results_of(worker) for name, worker in workers.items()}
+        for name in judged(line, results, row.TOLERANCE):
+            del workers[name]
 
     def warm_up(self, worker: WorkerProcess, run: str) -> int:
         """Run `worker` for a while; how many steps fill a repetition."""
@@ -210,6 +198,27 @@ class Benchmark:
 def name_of(row: ModuleType) -> str:
     """The name of the file of `row`."""
     return row.__name__.rpartition(".")[2]
+
+
+def results_of(worker: WorkerProcess) -> list[np.ndarray]:
+    """The arrays of the latest step of `worker`."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "results.npz")
+        worker.ask("save", path)
+        with np.load(path) as arrays:
+            return [arrays[key] for key in arrays.files]
+
+
+def judged(line: Line, results: dict, tolerance: float, reference: list[np.ndarray] | None = None) -> list[str]:
+    """Note in `line` how far results are from the reference (by default the first of REFERENCES); those that are too far."""
+    reference = reference or next((results[name] for name in REFERENCES if name in results), None)
+    wrong = []
+    for name, arrays in results.items() if reference is not None else ():
+        line.deviations[name] = deviation(arrays, reference)
+        if not line.deviations[name] <= tolerance:
+            line.reasons[name] = f"WRONG: deviates by {line.deviations[name]:.1e}, tolerated {tolerance:.0e}"
+            wrong.append(name)
+    return wrong
 
 
 def deviation(arrays: list[np.ndarray], reference: list[np.ndarray]) -> float:

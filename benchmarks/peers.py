@@ -38,6 +38,7 @@ VARIANTS = (
     Variant("gradtape", "gradtape", "gradtape", "gradtape"),
     Variant("gradtape_run", "gradtape run", "gradtape", "gradtape", tuned=True),
     Variant("gradtape_python", "gradtape in Python", "gradtape", "gradtape", pure=True),
+    Variant("gradtape_fit", "gradtape, Keras fit", "gradtape", "gradtape_fit"),
     Variant("tensorflow_eager", "TensorFlow eager", "tensorflow", "tensorflow_eager"),
     Variant("tensorflow_function", "tf.function", "tensorflow", "tensorflow_function"),
     Variant("torch_eager", "PyTorch eager", "torch", "torch_eager"),

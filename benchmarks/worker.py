@@ -3,14 +3,16 @@
 ====================== ===================================== ==========================================
 line                   what it does                          answer
 ====================== ===================================== ==========================================
-torch_on_gpu           makes PyTorch's tensors on a GPU      ok
 tune                   gradtape's tune_allocator()           ok
 prepare ROW FUNCTION   imports the framework, builds a step  ok
+  DEVICE PRECISION SIZE  for "cpu" or "gpu", a precision (float32, bfloat16, rounded), "full" or "tiny"
 run N                  N steps; waits for the last results   ok SECONDS
 look N                 N steps, waits for the results each   ok SECONDS
 save PATH              keeps the last results as PATH.npz    ok
 reset_peak             forgets the peak of the memory        ok
 memory                 counts what the process holds         ok RESIDENT PEAK OBJECTS (bytes, bytes, 1)
+device_peak            the most that it held on the device   ok BYTES (nan: the device keeps no count)
+count                  counts a step of gradtape's           ok FLOPS BYTES
 ====================== ===================================== ==========================================
 
 An exception is answered by `error` and its last line, in full on standard error. Only what the row itself needs is
@@ -21,6 +23,8 @@ import os
 import sys
 import time
 import traceback
+
+from benchmarks.precision import EXACT, rounded, set_up_torch, wide
 
 LINUX = sys.platform == "linux"
 
@@ -38,7 +42,13 @@ def values(output):
     """Every array of `output` as NumPy sees it, which waits for it; no copy is made where memory can be shared."""
     import numpy as np
 
-    return [np.asarray(array.detach().cpu() if hasattr(array, "detach") else array) for array in flatten(output)]
+    def seen(array):
+        if not hasattr(array, "detach"):
+            return np.asarray(array)
+        array = array.detach().cpu()
+        return (array.view(sys.modules["torch"].int16) if "bfloat16" in str(array.dtype) else array).numpy()
+
+    return list(map(seen, flatten(output)))
 
 
 def resident_and_peak():
@@ -64,23 +74,26 @@ class Worker:
 
         tune_allocator()
 
-    def torch_on_gpu(self):
-        import torch
-
-        torch.set_default_device("cuda")
-        from_numpy = torch.from_numpy
-        torch.from_numpy = lambda array: from_numpy(array).to("cuda")
-
-    def prepare(self, row, function):
+    def prepare(self, row, function, device="cpu", precision="float32", size="full"):
         from importlib import import_module
 
-        self.step = getattr(import_module(f"benchmarks.rows.{row}"), function)()
+        module = import_module(f"benchmarks.rows.{row}")
+        if size == "tiny" and hasattr(module, "TINY"):
+            module.SIZE = module.TINY
+        if precision != "float32":
+            module.start = rounded(module.start, "float32" if precision == EXACT else precision)
+        if function.startswith("torch") and (device, precision) != ("cpu", "float32"):
+            set_up_torch(device, precision)
+        self.step = getattr(module, function)()
 
     def run(self, count):
         step = self.step
         start = time.perf_counter()
-        for _ in range(int(count)):
-            output = step()
+        if hasattr(step, "many"):
+            output = step.many(int(count))
+        else:
+            for _ in range(int(count)):
+                output = step()
         values(output)
         seconds = time.perf_counter() - start
         self.output = output
@@ -99,7 +112,7 @@ class Worker:
     def save(self, path):
         import numpy as np
 
-        np.savez(path, *values(self.output))
+        np.savez(path, *map(wide, flatten(self.output)))
 
     def reset_peak(self):
         if LINUX:
@@ -112,6 +125,20 @@ class Worker:
         gc.collect()
         resident, peak = resident_and_peak()
         return f"{resident} {peak} {len(gc.get_objects())}"
+
+    def device_peak(self):
+        torch = sys.modules.get("torch")
+        if torch is not None:
+            return torch.cuda.max_memory_allocated() if torch.cuda.is_available() else "nan"
+        import jax
+
+        return (jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use", "nan")
+
+    def count(self):
+        import gradtape as tf
+
+        cost = tf.profiler.profile(self.step, sources=[])
+        return f"{cost.flops} {cost.forward.bytes}"
 
 
 def main():

@@ -1,5 +1,6 @@
 """A worker as a process of its own that is asked for one thing at a time."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -45,12 +46,18 @@ class WorkerProcess:
 
     def ask(self, *words) -> list[float]:
         """Send a line, wait for the answer, and return its numbers; raises WorkerError."""
+        self.send(*words)
+        return self.answer()
+
+    def send(self, *words) -> None:
+        """Send a line and wait for nothing: `answer` must follow."""
         self.process.send_signal(signal.SIGCONT)
-        try:
+        with contextlib.suppress(BrokenPipeError):  # then there is no answer either
             print(*words, file=self.process.stdin)
-            answer = self.process.stdout.readline()
-        except BrokenPipeError:
-            answer = ""
+
+    def answer(self) -> list[float]:
+        """Wait for the answer, and return its numbers; raises WorkerError."""
+        answer = self.process.stdout.readline()
         if not answer:
             raise WorkerError(f"the process ended with status {self.process.wait()}")
         self.process.send_signal(signal.SIGSTOP)
@@ -61,11 +68,14 @@ class WorkerProcess:
 
     def prepare(self, row: str) -> None:
         """Build the step of the row in the file `row`."""
+        self.send_prepare(row)
+        self.answer()
+
+    def send_prepare(self, row: str, precision: str = "float32", size: str = "full") -> None:
+        """Have the step built while others build theirs: `answer` must follow."""
         if self.variant.tuned:
             self.ask("tune")
-        if self.device != "cpu" and self.variant.peer == "torch":
-            self.ask("torch_on_gpu")
-        self.ask("prepare", row, self.variant.function)
+        self.send("prepare", row, self.variant.function, self.device, precision, size)
 
     def __enter__(self):
         return self

@@ -35,7 +35,7 @@ def tensorflow_step(tf):
                 memory = tf.sigmoid(f) * memory + tf.sigmoid(i) * tf.tanh(g)
                 return tf.sigmoid(o) * tf.tanh(memory), memory
 
-            zeros = tf.zeros([BATCH, UNITS])
+            zeros = tf.zeros([BATCH, UNITS], x.dtype)
             hidden, _ = tf.scan(cell, inputs, (zeros, zeros))
             loss = tf.reduce_mean(hidden * hidden)
         return tape.gradient(loss, [x, kernel, recurrent, bias])
@@ -58,7 +58,7 @@ def tensorflow_function():
 def torch_eager():
     import torch
 
-    x, kernel, recurrent, bias = [torch.tensor(array) for array in start()]
+    x, kernel, recurrent, bias = [torch.from_numpy(array) for array in start()]
     lstm = torch.nn.LSTM(INPUTS, UNITS)
     with torch.no_grad():
         lstm.weight_ih_l0.copy_(kernel.T)
@@ -91,7 +91,7 @@ def jax_jit():
             hidden = jax.nn.sigmoid(o) * jnp.tanh(memory)
             return (hidden, memory), hidden
 
-        zeros = jnp.zeros((BATCH, UNITS), jnp.float32)
+        zeros = jnp.zeros((BATCH, UNITS), x.dtype)
         _, hidden = jax.lax.scan(cell, (zeros, zeros), x @ kernel + bias)
         return jnp.mean(hidden * hidden)
 

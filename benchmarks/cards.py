@@ -1,0 +1,40 @@
+"""The card of this machine, and what is known of its kind: the most operations and bytes per second."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+
+FIND = "import jax; print(jax.devices()[0].platform, jax.devices()[0].device_kind)"
+
+
+@dataclass(frozen=True)
+class Card:
+    """The most FLOP/s of dense products in TensorFloat-32 and in bfloat16, and the bytes per second of its memory."""
+
+    float32: float
+    bfloat16: float
+    bandwidth: float
+
+
+# NVIDIA's data sheets of the H100, H200 and A100 (tensor cores, without sparsity, which doubles the numbers printed there).
+# The first whose words are all in the card's name is it.
+KNOWN = {
+    "H200": Card(495e12, 989e12, 4.8e12),
+    "H100 PCIe": Card(378e12, 756e12, 2.0e12),
+    "H100 HBM3": Card(495e12, 989e12, 3.35e12),
+    "A100 80GB PCIe": Card(156e12, 312e12, 1.935e12),
+    "A100 80GB": Card(156e12, 312e12, 2.039e12),
+    "A100": Card(156e12, 312e12, 1.555e12),
+}
+
+
+def name() -> str | None:
+    """The name of the GPU that JAX has, or None."""
+    found = subprocess.run([sys.executable, "-c", FIND], capture_output=True, text=True)
+    platform, _, kind = found.stdout.strip().partition(" ")
+    return kind if platform in ("gpu", "cuda", "rocm") else None
+
+
+def known(card: str | None) -> Card | None:
+    """What is known of the card of this name, such as "NVIDIA A100-SXM4-80GB"."""
+    return next((found for words, found in KNOWN.items() if all(word in (card or "") for word in words.split())), None)

@@ -1,0 +1,205 @@
+"""How a row is measured on a GPU: a step, the first step, the peak of the card's memory; and the work of a step, counted."""
+
+import contextlib
+import math
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from types import ModuleType
+
+import numpy as np
+
+from benchmarks.measure import REFERENCES, Benchmark, Line, judged, name_of, results_of
+from benchmarks.peers import Variant
+from benchmarks.precision import EXACT, TOLERANCES
+from benchmarks.workers import WorkerError, WorkerProcess
+
+# Targets of a step by the row's key, and those of memory. Every row has `BEST` times the best peer besides.
+MODEL = {"jax_jit": 1.0, "torch_eager": 0.95, "torch_compile": 1.1}
+TARGETS = {"a": {"torch_eager": 0.6}, "rn": MODEL, "gpt": MODEL}
+MEMORY = {"jax_jit": 1.0}
+BEST = 1.2
+
+
+@dataclass
+class Figures:
+    """What was found of a row in one precision. `flops` and `moved` (bytes, as if nothing was fused) are those of a step."""
+
+    row: str
+    precision: str
+    step: Line
+    first: Line
+    memory: Line
+    flops: float = math.nan
+    moved: float = math.nan
+
+    @classmethod
+    def of(cls, row: ModuleType, precision: str) -> "Figures":
+        """Figures without a number."""
+        key, title = row.KEY, f"{row.TITLE}, {precision}"
+        step, first = Line(key, title, "s", TARGETS.get(key, {})), Line(key, title, "s", compared=False)
+        return cls(name_of(row), precision, step, first, Line(key, title, "bytes", MEMORY))
+
+    @classmethod
+    def read(cls, stored: dict) -> "Figures":
+        """The figures that `asdict` wrote."""
+        return cls(**stored | {name: Line(**stored[name]) for name in ("step", "first", "memory")})
+
+    def lines(self) -> list[Line]:
+        """The three lines."""
+        return [self.step, self.first, self.memory]
+
+    def give_up(self, name: str, reason: str) -> None:
+        """Note why the numbers are missing that a variant does not have."""
+        for line in self.lines():
+            if name not in line.numbers:
+                line.reasons.setdefault(name, reason)
+
+    def forget(self, reason: str) -> None:
+        """Leave no number, for this reason."""
+        for line in self.lines():
+            line.reasons = dict.fromkeys([*line.numbers, *line.reasons], reason)
+            line.numbers = {}
+        self.flops = self.moved = math.nan
+
+    def to_dict(self) -> dict:
+        """All of it, as JSON takes it."""
+        return asdict(self)
+
+
+def rank(variant: Variant) -> int:
+    """The place among those whose results are the reference."""
+    return REFERENCES.index(variant.name) if variant.name in REFERENCES else len(REFERENCES)
+
+
+@contextlib.contextmanager
+def at_most(seconds: float, why: str) -> Iterator[None]:
+    """Raise TimeoutError in the body after so many seconds; what it started ends with it."""
+
+    def expired(*_):
+        raise TimeoutError(why)
+
+    before = signal.signal(signal.SIGALRM, expired)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.01))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@dataclass
+class _Side:
+    """A variant that takes part, its process, and how many steps are a repetition."""
+
+    worker: WorkerProcess
+    steps: int = 0
+
+
+@dataclass
+class OnACard:
+    """Measures rows as `benchmark` would, for its variants; rows that have tiny sizes take them where `tiny`."""
+
+    benchmark: Benchmark
+    tiny: bool
+    results: dict[str, list[np.ndarray]] = field(default_factory=dict)
+    exact: list[np.ndarray] | None = None
+
+    def measure(self, row: ModuleType, precision: str, end: float, seconds: float) -> Figures:
+        """The figures of a row, which takes no more than `seconds` and ends at `end` (of `time.monotonic`)."""
+        found, self.results, self.exact = Figures.of(row, precision), {}, None
+        refused = getattr(row, "REFUSED", {}).get(precision)
+        variants = self.benchmark.variants_of(row)
+        if refused:
+            for variant in variants:
+                found.give_up(variant.name, refused)
+            return found
+        left = end - time.monotonic()
+        why = f"the row took longer than its {seconds:.0f} s" if seconds < left else "the time of all rows was over"
+        try:
+            with at_most(min(seconds, left), why):
+                if precision == "bfloat16":
+                    self.exact = self.in_float32(row, variants)
+                for together in self.turns(row, variants):
+                    self.fill(found, row, together)
+        except TimeoutError as error:
+            for variant in variants:
+                found.give_up(variant.name, str(error))
+        return found
+
+    def in_float32(self, row: ModuleType, variants: list[Variant]) -> list[np.ndarray] | None:
+        """The results of the first of REFERENCES that is there, for the same numbers in float32; None where it fails."""
+        first = min(variants, key=rank)
+        try:
+            with ExitStack() as stack:
+                worker = self.benchmark.worker(first, stack)
+                worker.send_prepare(name_of(row), EXACT, "tiny" if self.tiny else "full")
+                worker.answer()
+                worker.ask("look", row.CHECKED_STEPS)
+                return results_of(worker)
+        except WorkerError:
+            return None
+
+    def turns(self, row: ModuleType, variants: list[Variant]) -> list[list[Variant]]:
+        """Which variants are there at the same time: all, or one at a time, that with the reference's results first."""
+        if not getattr(row, "APART", False):
+            return [variants]
+        return [[variant] for variant in sorted(variants, key=rank)]
+
+    def fill(self, found: Figures, row: ModuleType, variants: list[Variant]) -> None:
+        """Measure variants that are there at the same time."""
+        with ExitStack() as stack:
+            sides = self.prepared(found, row, variants, stack)
+            for name, side in list(sides.items()):
+                with self.noted(found, name, sides):
+                    (found.first.numbers[name],) = side.worker.ask("look", 1)
+                    if row.CHECKED_STEPS > 1:
+                        side.worker.ask("look", row.CHECKED_STEPS - 1)
+                    self.results[name] = results_of(side.worker)
+            for name in judged(found.step, self.results, max(row.TOLERANCE, TOLERANCES[found.precision]), self.exact):
+                found.give_up(name, found.step.reasons[name])
+                sides.pop(name, None)
+            self.take_turns(found, row, sides)
+            for name, side in list(sides.items()):
+                with self.noted(found, name, sides):
+                    (peak,) = side.worker.ask("device_peak")
+                    if math.isnan(peak):
+                        found.memory.reasons[name] = "the device keeps no count of its memory"
+                    else:
+                        found.memory.numbers[name] = peak
+            if "gradtape" in sides and getattr(row, "COUNTED", True):
+                with self.noted(found, "gradtape", sides):
+                    found.flops, found.moved = sides["gradtape"].worker.ask("count")
+
+    def prepared(self, found: Figures, row: ModuleType, variants: list[Variant], stack: ExitStack) -> dict[str, _Side]:
+        """A process for each variant with its step built, all at the same time."""
+        sides = {variant.name: _Side(self.benchmark.worker(variant, stack)) for variant in variants}
+        for side in sides.values():
+            side.worker.send_prepare(name_of(row), found.precision, "tiny" if self.tiny else "full")
+        for name, side in list(sides.items()):
+            with self.noted(found, name, sides):
+                side.worker.answer()
+        return sides
+
+    def take_turns(self, found: Figures, row: ModuleType, sides: dict[str, _Side]) -> None:
+        """The seconds of a step: the smallest of repetitions in which the variants take turns."""
+        run = "run" if getattr(row, "STEPS_DEPEND", False) else "look"
+        for name, side in list(sides.items()):
+            with self.noted(found, name, sides):
+                side.steps = getattr(row, "STEPS", None) or self.benchmark.warm_up(side.worker, run)
+        for _ in range(getattr(row, "REPETITIONS", self.benchmark.effort.repetitions)):
+            for name, side in list(sides.items()):
+                with self.noted(found, name, sides):
+                    (seconds,) = side.worker.ask(run, side.steps)
+                    found.step.numbers[name] = min(seconds / side.steps, found.step.numbers.get(name, math.inf))
+
+    @contextlib.contextmanager
+    def noted(self, found: Figures, name: str, sides: dict[str, _Side]) -> Iterator[None]:
+        """Drop a side whose process answers with an error, and note that."""
+        try:
+            yield
+        except WorkerError as error:
+            found.give_up(name, str(error))
+            sides.pop(name, None)
