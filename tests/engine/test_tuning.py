@@ -36,18 +36,18 @@ def asked_anew():
 @pytest.mark.parametrize("program", [CONVOLUTION, CALLED], ids=["convolution", "a call of one"])
 def test_a_convolution_gets_options(program):
     with mock.patch.object(tiers, "_accepted", return_value=True):
-        assert tiers.options(program) == tiers.CONVOLVING
+        assert tiers.options(program, "cpu") == tiers.CONVOLVING
 
 
 def test_what_was_accepted_compiles():
-    options = tiers.options(CONVOLUTION)
+    options = tiers.options(CONVOLUTION, "cpu")
     shapes = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in CONVOLUTION.parameters]
     assert options in (None, tiers.CONVOLVING)
     assert jax.jit(CONVOLUTION.evaluate, compiler_options=options).lower(*shapes).compile()
 
 
 def test_other_programs_get_none():
-    assert tiers.options(SINE) is None
+    assert tiers.options(SINE, "cpu") is None
 
 
 def chain(length, results):
@@ -117,19 +117,18 @@ def called_with_a_constant(extent):
 )
 def test_ops_on_large_constants_are_not_computed_by_the_compiler(program, options):
     with mock.patch.object(tiers, "_accepted", return_value=True):
-        assert tiers.options(program) == options
+        assert tiers.options(program, "cpu") == options
 
 
 def test_a_function_that_reduces_a_large_constant():
     with mock.patch.object(tiers, "options", wraps=tiers.options) as asked:
         total = tf.function(lambda x: tf.reduce_max(tf.fill([tiers.LARGE_CONSTANT], 3.0)) * x)(tf.constant(2.0))
         assert total.numpy() == 6.0
-    assert [tiers.options(call.args[0]) for call in asked.call_args_list] == [tiers.UNFOLDED]
+    assert [tiers.options(*call.args) for call in asked.call_args_list] == [tiers.UNFOLDED]
 
 
 def test_another_platform_gets_none():
-    with mock.patch.object(tiers, "platform", return_value="gpu"):
-        assert tiers.options(CONVOLUTION) is None
+    assert tiers.options(CONVOLUTION, "gpu") is None
 
 
 @pytest.mark.parametrize(
@@ -138,7 +137,7 @@ def test_another_platform_gets_none():
 def test_a_jaxlib_without_the_flag_goes_on(unknown):
     images, filters = tf.ones([1, 3, 3, 2]), tf.ones([2, 2, 2, 1])
     with mock.patch.object(tiers, "CONVOLVING", unknown):
-        assert tiers.options(CONVOLUTION) is None
+        assert tiers.options(CONVOLUTION, "cpu") is None
         engine.flush()
         for _ in range(2):
             assert tf.nn.conv2d(images, filters, 1, "VALID").numpy().max() == 8.0
@@ -147,5 +146,5 @@ def test_a_jaxlib_without_the_flag_goes_on(unknown):
 def test_the_question_is_asked_once():
     with mock.patch.object(jax, "jit", wraps=jax.jit) as jit:
         for _ in range(3):
-            tiers.options(CONVOLUTION)
+            tiers.options(CONVOLUTION, "cpu")
     assert jit.call_count <= 1

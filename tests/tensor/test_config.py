@@ -2,11 +2,16 @@
 
 import subprocess
 import sys
+from unittest import mock
 
+import jax
+import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import device_config, dtypes, switches
+from gradtape._src.core import device_config, dtypes, execution, switches
+from gradtape._src.core.aval import aval
+from gradtape._src.ops.linalg.matmul import MAT_MUL
 
 config = tf.config
 CPU = config.PhysicalDevice("/physical_device:CPU:0", "CPU")
@@ -60,18 +65,53 @@ def test_a_switch_is_accepted(switch):
     assert switch() is None
 
 
-def test_products_without_tensor_float_32():
-    import jax
+@pytest.fixture
+def without_tensor_float_32():
+    config.experimental.enable_tensor_float_32_execution(False)
+    yield
+    config.experimental.enable_tensor_float_32_execution(True)
 
+
+def test_tensor_float_32_is_the_default():
     assert config.experimental.tensor_float_32_execution_enabled()
-    try:
-        config.experimental.enable_tensor_float_32_execution(False)
-        assert not config.experimental.tensor_float_32_execution_enabled()
-        assert jax.config.jax_default_matmul_precision == "float32"
-        assert tf.matmul([[2.0]], [[3.0]]).numpy() == [[6.0]]
-    finally:
-        config.experimental.enable_tensor_float_32_execution(True)
-    assert jax.config.jax_default_matmul_precision is None
+
+
+def test_products_without_tensor_float_32(without_tensor_float_32):
+    assert not config.experimental.tensor_float_32_execution_enabled()
+    assert tf.matmul([[2.0]], [[3.0]]).numpy() == [[6.0]]
+    assert jax.config.jax_default_matmul_precision is None  # the user's own programs of JAX stay as they are
+
+
+def highest(program):
+    """Whether the products of a Program, as it would be compiled, are of float32 in full."""
+    shapes = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.parameters]
+    return "HIGHEST" in jax.jit(program.evaluate).lower(*shapes).as_text()
+
+
+@pytest.mark.usefixtures("compiled_early")
+def test_the_precision_of_products_is_a_part_of_the_program():
+    """A function that was traced before follows the switch, and what was compiled for either setting stays."""
+    product = tf.function(lambda x: tf.matmul(x, x))
+    x = tf.ones([3, 3])
+    compiled = []
+    with mock.patch.object(execution.pool, "compile", side_effect=execution.pool.compile) as compiling:
+        for enabled in (True, False, True, False):
+            config.experimental.enable_tensor_float_32_execution(enabled)
+            try:
+                product(x).numpy()
+                compiled.append([highest(call.args[0]) for call in compiling.call_args_list if "MatMul" in str(call.args[0])])
+            finally:
+                config.experimental.enable_tensor_float_32_execution(True)
+    assert compiled == [[False], [False, True], [False, True], [False, True]]
+
+
+@pytest.mark.usefixtures("compiled_early")
+def test_the_precision_of_products_is_a_part_of_a_kernel(without_tensor_float_32):
+    arrays = [np.ones(shape, "float32") for shape in ((3, 5), (5, 2))]
+    with mock.patch.object(execution.pool, "compile", side_effect=execution.pool.compile) as compiling:
+        execution.run_kernel(MAT_MUL, (False, False), tuple([aval(a.shape, a.dtype) for a in arrays]), arrays)
+    kernel = compiling.call_args_list[-1].args[1]
+    assert "HIGHEST" in jax.jit(kernel).lower(*arrays).as_text()
 
 
 def test_run_functions_eagerly_by_its_older_name():

@@ -12,7 +12,7 @@ import numpy as np
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.autodiff.tape import InnerTape
 from gradtape._src.core import convert, engine, nest, tracing
-from gradtape._src.core.arrays import jnp, lax
+from gradtape._src.core.arrays import is_on_host, jnp, lax
 from gradtape._src.core.convert import is_tensor
 from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import public
@@ -261,6 +261,8 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _barrier(*values: Any) -> tuple[Any, ...]:
+    if is_on_host():
+        return values  # nothing is removed there
     return tuple(lax.platform_dependent(*values, cpu=_chosen, default=lambda *v: tuple(lax.optimization_barrier(v))))
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from gradtape._src.core import errors, execution, hooks, journal, memory, runtime, slices
+from gradtape._src.core import errors, execution, hooks, journal, memory, runtime, slices, tiers
 from gradtape._src.core.aval import LARGE, aval
 from gradtape._src.core.errors import internal
 from gradtape._src.core.native import twins
@@ -377,7 +377,7 @@ def number(value: Any, dtype: np.dtype) -> Node:
     key = (value, dtype.num)
     known = _numbers.get(key)
     if known is not None and (value or str(value)[0] != "-"):  # 0.0 equals -0.0
-        if type(known.value) is np.ndarray:
+        if type(known.value) is np.ndarray and not (dtype.kind in "iu" and tiers.stays(known.value)):
             known.value = jax.device_put(known.value)
         return known
     with np.errstate(over="ignore"):

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradtape._src.core import allocator, arrays, devices, hooks, memory, runtime, stages, tiers
 from gradtape._src.core.aval import bytes_of
-from gradtape._src.core.program import ELEMENT, Cache, Executable, Program
+from gradtape._src.core.program import ELEMENT, Cache, Executable, Program, precise
 from gradtape._src.core.stages import Stages
 from gradtape._src.core.structured import StructuredOp, is_call
 
@@ -44,6 +44,7 @@ LACKING = (AttributeError, TypeError, NotImplementedError, KeyError)  # what a k
 programs = Cache(1024)  # fingerprint → Program
 kernels = Cache(4096)  # (op, attributes, *input Avals) → the Executable of the op
 eager = False  # whether each op runs at once, by itself: it was asked for, or each is checked
+precision: str | None = None  # of products of float32 in what runs from now on; None: the device's default
 check: Callable[[Program, int, Sequence[Any], Any], None] | None = None  # sees `(program, index, inputs, value)` of each op
 _asked = False
 
@@ -53,6 +54,12 @@ def run_each(run: bool) -> None:
     global eager, _asked
     _asked = run
     eager = _asked or check is not None
+
+
+def compute_in(wanted: str | None) -> None:
+    """Compute products of float32 in a precision, as JAX names it, from now on; None: the device's default."""
+    global precision
+    precision = wanted
 
 
 def check_each(looks: Callable[[Program, int, Sequence[Any], Any], None] | None) -> None:
@@ -169,6 +176,8 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
     `again`: it is a record that the explainer runs again. All its values are results, so a large one is never compiled whole.
     """
     runtime.check_running()
+    if precision is not None:
+        program = program.in_precision(precision)
     compiled = program.compiled if check is None else None
     if compiled is None and program.staged and (staged := stages.of(program, intern)) is not None:
         return _staged(staged, arguments)
@@ -177,13 +186,14 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
         if compiled is None:
             runtime.watch()
             program.runs += 1
-            may_cost = math.inf if eager else tiers.allowance(program, kernels, again)
+            where = tiers.place(program, arguments)
+            may_cost = math.inf if eager else tiers.allowance(program, kernels, again, where)
             if hooks.clients.together is not None and devices.elsewhere(arguments):
                 may_cost = 0.0
-            if may_cost and (made := _node_by_node(program, arguments, may_cost, again)) is not None:
+            if may_cost and (made := _node_by_node(program, arguments, may_cost, again, where)) is not None:
                 return made
             counters.programs += 1
-            compiled = pool.compile(program, program.evaluate, arguments, tiers.options(program))
+            compiled = pool.compile(program, program.evaluate, arguments, tiers.options(program, where))
             if large:
                 program.derived["needed"] = memory.needed(compiled)
         pool.runs = program.ran = pool.runs + 1
@@ -197,22 +207,24 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
         values = compiled(*arguments)
         return jax.block_until_ready(values) if large else values
     except (TypeError, ValueError) as error:
-        if by_placement(program, program.evaluate, tiers.options(program)):
+        if by_placement(program, program.evaluate, tiers.options(program, tiers.place(program, arguments))):
             return execute(program, arguments, again)
         return execute(program, devices.brought_together(arguments, error), again)
     except jax.errors.JaxRuntimeError as error:
         raise memory.translated(error) from None
 
 
-def _node_by_node(program: Program, arguments: Sequence[Any], may_cost: float, again: bool) -> tuple[Any, ...] | None:
-    """Run a Program node by node; None if a loop in it goes on for so long that it has to be compiled, from its beginning."""
+def _node_by_node(program: Program, arguments: Sequence[Any], may_cost: float, again: bool, where: str) -> tuple[Any, ...] | None:
+    """Run a Program node by node on the platform `where`; None if a loop in it goes on for so long that it has to be compiled,
+    from its beginning.
+    """
     counters.node_by_node += 1
-    costs = tiers.costs(program)
-    loops = None if again else _Apart(costs.own, may_cost)
-    hosted = check is None and tiers.all_hosted(program)
+    costs = tiers.costs(program, where)
+    loops = None if again else _Apart(costs.own, may_cost, where)
+    hosted = check is None and tiers.all_hosted(program, where)
     try:
         with arrays.on_host() if hosted else contextlib.nullcontext():
-            values = interpret(program, arguments, loops)
+            values = interpret(program, arguments, where, loops)
     except GoesOn:
         counters.went_over += 1
         return None
@@ -290,15 +302,15 @@ class GoesOn(Exception):
 class _Apart(OnHost):
     """The Interpreter that runs bodies node by node, until `spent` is more than they may cost."""
 
-    def __init__(self, spent: float, may_cost: float) -> None:
-        self.spent, self.may_cost = spent, may_cost
+    def __init__(self, spent: float, may_cost: float, where: str) -> None:
+        self.spent, self.may_cost, self.where = spent, may_cost, where
 
     def call(self, program: Program, inputs: Sequence[Any]) -> Sequence[Any]:
         """Run a body."""
-        self.spent += tiers.call_cost(program) + tiers.costs(program).own
+        self.spent += tiers.call_cost(program) + tiers.costs(program, self.where).own
         if self.spent > self.may_cost:
             raise GoesOn
-        return interpret(program, inputs, self)
+        return interpret(program, inputs, self.where, self)
 
 
 def run_outside(op: Op, attrs: Attributes, inputs: Sequence[Any]) -> Any:
@@ -309,12 +321,12 @@ def run_outside(op: Op, attrs: Attributes, inputs: Sequence[Any]) -> Any:
     return op.host(*inputs, **dict(zip(op.attributes, attrs, strict=True)))
 
 
-def interpret(program: Program, arguments: Sequence[Any], loops: OnHost | None = None) -> tuple[Any, ...]:
-    """Run a Program node by node, each on NumPy or with its own compiled kernel; branches and loops by `loops`, if given."""
+def interpret(program: Program, arguments: Sequence[Any], where: str, loops: OnHost | None = None) -> tuple[Any, ...]:
+    """Run a Program node by node, each on NumPy or with its kernel for the platform `where`; branches and loops by `loops`."""
     leaves = (*arguments, *program.constants)
     large = program.bytes > memory.LARGE
     values: list[Any] = []
-    hosted = tiers.costs(program).hosted
+    hosted = tiers.costs(program, where).hosted
     for index, (op, attrs, *references) in enumerate(program.keys):
         inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
         if hosted[index]:
@@ -326,7 +338,7 @@ def interpret(program: Program, arguments: Sequence[Any], loops: OnHost | None =
             if check is not None:
                 check(program, index, inputs, value)
         elif is_call(op):
-            values.append(interpret(attrs[0], inputs, loops))
+            values.append(interpret(attrs[0], inputs, where, loops))
         elif loops is not None and isinstance(op, StructuredOp):
             values.append(op.interpret(loops, attrs, inputs))
         elif op is ELEMENT:
@@ -345,7 +357,7 @@ def interpret(program: Program, arguments: Sequence[Any], loops: OnHost | None =
 
 def run_kernel(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Sequence[Any]) -> Any:
     """Run one op by itself, on the host or compiled; `avals` are those of its inputs."""
-    if tiers.hosts(op, avals):
+    if tiers.hosts(op, avals, inputs):
         try:
             return arrays.run(op, attrs, inputs, op.avals.get((attrs, *avals)) or op.result(avals, attrs))
         except LACKING as error:
@@ -365,19 +377,30 @@ def _in_its_place(error: Exception, op: Op, attrs: Attributes, avals: Sequence[A
 
 def _run_compiled(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Sequence[Any]) -> Any:
     """Run one op by itself, compiled."""
-    key = (op, attrs, *avals)
+    key = (op, attrs, *avals) if precision is None else (op, attrs, *avals, precision)
     kernel: Executable = kernels.find(key) or kernels.keep(key, Executable(1))
     compiled = kernel.compiled
     if compiled is None:
         counters.kernels += 1
-        compiled = pool.compile(kernel, lambda *inputs: op.run(inputs, attrs), inputs)
+        compiled = pool.compile(kernel, _kernel(op, attrs), inputs)
     pool.runs = kernel.ran = pool.runs + 1
     try:
         return compiled(*inputs)
     except (TypeError, ValueError):
-        if by_placement(kernel, lambda *inputs: op.run(inputs, attrs)):
+        if by_placement(kernel, _kernel(op, attrs)):
             return kernel.compiled(*inputs)
         raise
+
+
+def _kernel(op: Op, attrs: Attributes) -> Callable[..., Any]:
+    """Return the function of an op's inputs that is compiled, in the precision that is asked for now."""
+    wanted = precision
+
+    def kernel(*inputs: Any) -> Any:
+        with precise(wanted):
+            return op.run(inputs, attrs)
+
+    return kernel
 
 
 def intern(program: Program) -> Program:

@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import jax
 import numpy as np
 
 from gradtape._src.core import runtime
@@ -263,6 +264,11 @@ def effectful(key: Key) -> bool:
     return bool(key[0].effect) or (key[0].structured and any(program.effects for program in programs_of(*key[:2])))
 
 
+def precise(precision: str | None) -> contextlib.AbstractContextManager[None]:
+    """Open a context in which JAX traces products of float32 in a precision; None leaves it as it is."""
+    return contextlib.nullcontext() if precision is None else jax.default_matmul_precision(precision)
+
+
 class Executable:
     """An owner of compiled code, which it loses once it was not run for long: `compiled` is None then.
 
@@ -290,9 +296,10 @@ class Program(Executable):
     """A closed computation: keys, the Avals of its parameters and its outputs. Immutable; compared by identity.
 
     The last parameters are `constants`: values that are part of the program. `lines` are the user's lines that the keys were
-    recorded at (of a gradient: the line of the op that it belongs to); empty where that is not known. `effects`: it does
-    something besides giving values. `on_host` names the nodes that run outside of XLA (effects, strings). `hosted`: there are
-    such nodes, or parameters that are strings. `endless`: a loop in it may never end.
+    recorded at (of a gradient: the line of the op that it belongs to); empty where that is not known. `precision` is that of its
+    products of float32, as JAX names it; None is the device's default. `effects`: it does something besides giving values.
+    `on_host` names the nodes that run outside of XLA (effects, strings). `hosted`: there are such nodes, or parameters that are
+    strings. `endless`: a loop in it may never end.
     """
 
     __slots__ = (
@@ -308,6 +315,7 @@ class Program(Executable):
         "on_host",
         "outputs",
         "parameters",
+        "precision",
         "runs",
         "spent",
     )
@@ -317,6 +325,7 @@ class Program(Executable):
     outputs: tuple[int, ...]
     constants: tuple[np.ndarray, ...]
     lines: tuple[Line, ...]
+    precision: str | None
     bytes: int
     runs: int
     spent: float
@@ -334,9 +343,10 @@ class Program(Executable):
         outputs: tuple[int, ...],
         constants: tuple[np.ndarray, ...] = (),
         lines: tuple[Line, ...] = (),
+        precision: str | None = None,
     ) -> None:
         self.keys, self.avals, self.parameters, self.outputs = keys, avals, parameters, outputs
-        self.constants, self.lines = constants, lines
+        self.constants, self.lines, self.precision = constants, lines, precision
         held = [(i, key[0], programs_of(*key[:2])) for i, key in enumerate(keys) if key[0].structured or key[0].effect]
         super().__init__(len(keys) + sum([sum([p.size for p in inner]) - is_call(op) for _, op, inner in held]))
         self.bytes = bytes_of(avals)
@@ -373,11 +383,25 @@ class Program(Executable):
 
     def evaluate(self, *arguments: Any) -> tuple[Any, ...]:
         """Run the kernels in order on JAX arrays; called by `jax.jit`, and as the kernel of a call node."""
+        with precise(self.precision):
+            return self._evaluate(*arguments)
+
+    def _evaluate(self, *arguments: Any) -> tuple[Any, ...]:
         leaves = (*arguments, *[jnp.asarray(c) for c in self.constants])  # kernels index by traced values, which NumPy cannot
         values: list[Any] = []
         for op, attrs, *references in self.keys:
             values.append(op.run([values[r] if r >= 0 else leaves[-1 - r] for r in references], attrs))
         return tuple([values[r] if r >= 0 else leaves[-1 - r] for r in self.outputs])
+
+    def in_precision(self, precision: str | None) -> Program:
+        """Return the Program of this computation in another precision: made once, compiled by itself."""
+        if precision == self.precision:
+            return self
+        known: Program | None = self.derived.get(("precision", precision))
+        if known is None:
+            made = Program(self.keys, self.avals, self.parameters, self.outputs, self.constants, self.lines, precision)
+            known = self.derived["precision", precision] = made
+        return known
 
     def aval_of(self, reference: int) -> Any:
         """Return the Aval of a reference's value."""

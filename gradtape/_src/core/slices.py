@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from gradtape._src.core import execution, journal
+from gradtape._src.core import execution, journal, tiers
 from gradtape._src.core.native import twins
 from gradtape._src.core.program import (
     NUMBER,
@@ -107,9 +107,9 @@ def argument_of(node: Node, compiled: bool) -> Any:
     if type(value) is np.ndarray:
         if node.op is not None:
             if compiled:
-                value = node.value = to_device(value)
+                value = node.value = placed(value)
         elif node.index == USED:
-            value = node.value = to_device(value)
+            value = node.value = placed(value)
         elif node.index != NUMBER:
             node.index = USED
     return value
@@ -119,6 +119,11 @@ def argument_of(node: Node, compiled: bool) -> Any:
 def arguments(leaves: list[Node], positions: tuple[int, ...], compiled: bool) -> list[Any]:
     """Return the values of the leaves at these positions, as the arguments of a Program that is `compiled` or not."""
     return [argument_of(n, compiled) if type(v := n.value) is np.ndarray else v for n in [leaves[p] for p in positions]]
+
+
+def placed(array: np.ndarray) -> Any:
+    """Return a NumPy array of the library's own on the device that programs take it from; small integers may stay on the host."""
+    return array if tiers.stays(array) else to_device(array)
 
 
 def to_device(array: np.ndarray) -> Any:

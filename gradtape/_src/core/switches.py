@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-
-from gradtape._src.core import config, errors
+from gradtape._src.core import engine, errors, execution
 from gradtape._src.core.errors import public
 
 POLICIES = ("silent", "silent_for_int32", "warn", "explicit")
@@ -81,16 +79,16 @@ def tensor_float_32_execution_enabled() -> bool:
 def enable_tensor_float_32_execution(enabled: bool) -> None:
     """Allow TensorFloat-32 in products and convolutions of float32 on a GPU, as JAX does by default, or compute in float32.
 
-    Programs are compiled again. On a CPU they are computed in float32 in any case.
+    It counts for what runs from now on; programs of either kind stay compiled. On a CPU products are of float32 in any case.
 
     >>> tf.config.experimental.enable_tensor_float_32_execution(False)
     >>> print(tf.config.experimental.tensor_float_32_execution_enabled())
     False
     >>> tf.config.experimental.enable_tensor_float_32_execution(True)
     """
+    engine.flush_if_outermost()
     _Set.tensor_float_32 = bool(enabled)
-    config.clear_cache()
-    jax.config.update("jax_default_matmul_precision", None if enabled else "float32")
+    execution.compute_in(None if enabled else "float32")
 
 
 @public

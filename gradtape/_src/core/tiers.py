@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
+from jax.sharding import SingleDeviceSharding
 
 from gradtape._src.core import hooks, memory
 from gradtape._src.core.aval import bytes_of
@@ -39,6 +40,7 @@ HOSTED_PRODUCT = 0.00004  # and for each multiplication of a product of matrices
 # have cost this part of what compiling it costs.
 PATIENCE = 1 / 8
 HOSTED_BYTES = 1 << 23  # a single op that reads and writes more is compiled: XLA takes all cores
+STEERING = 256  # bytes of an integer value up to which it stays on the host, where Python decides by it
 LARGE_RECORD = 64  # nodes; a smaller record is compiled faster than its kernels
 
 # XLA's CPU compiler gives convolutions to YNNPACK, which computes each on one core; Eigen takes all of them. Products
@@ -82,23 +84,65 @@ class Costs(NamedTuple):
     hosted: tuple[bool, ...]
 
 
-def allowance(program: Program, kernels: Container[Any], again: bool) -> float:
+def place(program: Program, arguments: Sequence[Any]) -> str:
+    """Return the platform that a Program runs on: that of its values, or of the default device if they are the host's.
+
+    Small integers of the host stay there: a GPU would have to be waited for where Python decides by them.
+    """
+    found = _place_of(arguments) or default_place()
+    return "cpu" if found != "cpu" and steers(program) and _place_of(arguments) is None else found
+
+
+def _place_of(values: Sequence[Any]) -> str | None:
+    """Return the platform of the first JAX array among values; None: all are the host's."""
+    for value in values:
+        if isinstance(value, jax.Array):
+            return str(next(iter(value.devices())).platform)
+    return None
+
+
+def default_place() -> str:
+    """Return the platform of the default device, which takes the values of the host."""
+    chosen = jax.config.jax_default_device  # type: ignore[attr-defined]
+    return platform() if chosen is None else str(getattr(chosen, "platform", chosen))
+
+
+def steers(program: Program) -> bool:
+    """Return whether all values of a Program are small integers, and it has no loop."""
+    known = program.derived.get("steers")
+    if known is None:
+        avals = (*program.avals, *program.parameters)
+        known = program.derived["steers"] = all(map(is_steering, avals)) and not count_loops(program)
+    return bool(known)
+
+
+def stays(array: np.ndarray) -> bool:
+    """Return whether an array of the host stays there though it is used again: a small integer, where the default is no CPU."""
+    return array.dtype.kind in "iub" and array.nbytes <= STEERING and default_place() != "cpu"
+
+
+def is_steering(aval: Any) -> bool:
+    """Return whether a value is a small integer or boolean array."""
+    return type(aval) is not tuple and aval.dtype.kind in "iub" and bytes_of(aval) <= STEERING
+
+
+def allowance(program: Program, kernels: Container[Any], again: bool, where: str) -> float:
     """Return the most that a Program without compiled code may cost node by node this time, in microseconds; 0: compile it.
 
-    `kernels` are those that are compiled. `again`: it is a record that the explainer runs again. All its values are results, so a
-    large one is never compiled whole.
+    It runs on the platform `where`. `kernels` are those that are compiled. `again`: it is a record that the explainer runs again.
+    All its values are results, so a large one is never compiled whole.
     """
     if again and program.size > LARGE_RECORD:
         return math.inf
     if program.bytes > memory.LARGE:
         return 0.0
     loops = count_loops(program)
-    if not loops and is_fused_again(program):
+    if (not loops and is_fused_again(program)) or (where != default_place() and steers(program)):
         return math.inf
-    known = costs(program)
+    known = costs(program, where)
     new = COMPILE_KERNEL * sum([key not in kernels for key in known.kernels])
     whole = COMPILE + COMPILE_NODE * program.size + COMPILE_LOOP * loops
-    if not hosting():
+    if not hosting(where):
         return math.inf if not loops and program.runs == 1 and new < whole else 0.0
     program.spent += known.least / PATIENCE + new
     if program.spent >= whole:
@@ -111,16 +155,16 @@ def spend(program: Program, cost: float) -> None:
     program.spent += cost / PATIENCE
 
 
-def costs(program: Program) -> Costs:
-    """Estimate the cost of a run node by node."""
-    key = "costs", hosting()
+def costs(program: Program, where: str) -> Costs:
+    """Estimate the cost of a run node by node on the platform `where`."""
+    key = "costs", hosting(where)
     known: Costs | None = program.derived.get(key)
     if known is None:
-        known = program.derived[key] = _costs(program)
+        known = program.derived[key] = _costs(program, where)
     return known
 
 
-def _costs(program: Program) -> Costs:
+def _costs(program: Program, where: str) -> Costs:
     avals = [*program.avals, *reversed(program.parameters)]  # what a negative reference finds
     sizes = list(map(_hosted_bytes, avals))
     own = more = 0.0
@@ -128,16 +172,16 @@ def _costs(program: Program) -> Costs:
     hosted = [False] * len(program.keys)
     for index, (op, attrs, *references) in enumerate(program.keys):
         if isinstance(op, StructuredOp):
-            inner = [costs(held) for held in programs_of(op, attrs)]
+            inner = [costs(held, where) for held in programs_of(op, attrs)]
             kernels.update(*[of.kernels for of in inner])
             if is_call(op):
                 own, more = own + inner[0].own, more + inner[0].least - inner[0].own
             else:
                 own += HOSTED + HOSTED_BYTE * bytes_of(avals[index])
-                more += _least(op, attrs, [avals[r] for r in references])
+                more += _least(op, attrs, [avals[r] for r in references], where)
         elif op is not ELEMENT:
             moved = sizes[index] + sum([sizes[r] for r in references])
-            if op.hosted and moved <= HOSTED_BYTES and hosting():
+            if op.hosted and moved <= HOSTED_BYTES and hosting(where):
                 hosted[index] = True
                 own += HOSTED + HOSTED_BYTE * moved
                 if op.type in CONTRACTIONS:
@@ -148,9 +192,9 @@ def _costs(program: Program) -> Costs:
     return Costs(own, own + more, frozenset(kernels), tuple(hosted))
 
 
-def _least(op: StructuredOp, attrs: Attributes, avals: Sequence[Any]) -> float:
+def _least(op: StructuredOp, attrs: Attributes, avals: Sequence[Any], where: str) -> float:
     """Estimate the least cost of the Programs in an op: how often some run depends on values."""
-    runs = [(call_cost(inside) + costs(inside).least, times) for inside, times in op.runs(attrs)]
+    runs = [(call_cost(inside) + costs(inside, where).least, times) for inside, times in op.runs(attrs)]
     if op.kind == BRANCH:
         return min([cost for cost, _ in runs])
     if op.kind == ROWS:
@@ -175,19 +219,21 @@ def count_loops(program: Program) -> int:
     return known
 
 
-def all_hosted(program: Program) -> bool:
+def all_hosted(program: Program, where: str) -> bool:
     """Return whether each op of a Program runs on NumPy where it runs by itself."""
-    return hosting() and not costs(program).kernels
+    return hosting(where) and not costs(program, where).kernels
 
 
-def hosting() -> bool:
-    """Return whether ops may run on the host: where the CPU is the only device, and programs are not compiled early."""
-    return not early and _on_one_cpu()
+def hosting(where: str) -> bool:
+    """Return whether ops of values on the platform `where` run on the host: on one CPU, unless programs are compiled early."""
+    return not early and where == "cpu" and _is_one_cpu()
 
 
-def hosts(op: Op, avals: Sequence[Any]) -> bool:
-    """Return whether an op whose inputs are of `avals` runs on NumPy where it runs by itself."""
-    return op.hosted and hosting() and sum(map(_hosted_bytes, avals)) <= HOSTED_BYTES
+def hosts(op: Op, avals: Sequence[Any], values: Sequence[Any]) -> bool:
+    """Return whether an op runs on NumPy where it runs by itself; `avals` are those of its inputs."""
+    if not op.hosted or sum(map(_hosted_bytes, avals)) > HOSTED_BYTES:
+        return False
+    return hosting(_place_of(values) or ("cpu" if all(map(is_steering, avals)) else default_place()))
 
 
 def _hosted_bytes(aval: Any) -> float:
@@ -199,12 +245,14 @@ def _hosted_bytes(aval: Any) -> float:
 
 
 @functools.cache
-def _on_one_cpu() -> bool:
-    return platform() == "cpu" and jax.device_count() == 1
+def _is_one_cpu() -> bool:
+    return jax.device_count("cpu") == 1
 
 
-def options(program: Program) -> dict[str, str] | None:
-    """Return the compiler options for a Program: a dict, or None for the compiler's own choice."""
+def options(program: Program, where: str) -> dict[str, str] | None:
+    """Return the compiler options for a Program on the platform `where`: a dict, or None for the compiler's own choice."""
+    if where != "cpu":
+        return None
     chosen: dict[str, str] = {}
     if _holds_convolution(program) and _accepted("convolving"):
         chosen |= CONVOLVING
@@ -284,13 +332,12 @@ def _holds_convolution(program: Program) -> bool:
 
 @functools.cache
 def _accepted(which: str) -> bool:
-    """Return whether this process computes on a CPU and its jaxlib knows the options."""
-    if platform() != "cpu":
-        return False
+    """Return whether the jaxlib of this process knows the options."""
     try:
         known = {"convolving": CONVOLVING, "unfolded": UNFOLDED, "in order": IN_ORDER}
         identity = jax.jit(lambda x: x, compiler_options=known[which])
-        identity.lower(jax.ShapeDtypeStruct((), np.float32)).compile()
+        on_cpu = SingleDeviceSharding(jax.devices("cpu")[0])
+        identity.lower(jax.ShapeDtypeStruct((), np.float32, sharding=on_cpu)).compile()
     except (jax.errors.JaxRuntimeError, TypeError, ValueError):
         return False
     return True

@@ -206,7 +206,7 @@ class Variable(Stored, metaclass=creators.Created):
                 if self._declared_in_graph(leaf(node.aval, value), name):
                     return
         if node.aval.dtype != object:
-            value = slices.to_device(value)
+            value = slices.placed(value)
         held = leaf(node.aval, value)
         self._tensor = EagerTensor(held)
         journal.made(held)

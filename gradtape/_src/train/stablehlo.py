@@ -13,9 +13,10 @@ import numpy as np
 
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
 from gradtape._src.control.function import Function
-from gradtape._src.core import nest
+from gradtape._src.core import execution, nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
+from gradtape._src.core.program import precise
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor, jax_value
@@ -73,7 +74,8 @@ def export_stablehlo(
         return concrete._body.structure.fill(run(*nest.flatten(arguments)))
 
     arguments = [jax.ShapeDtypeStruct(shape, s.dtype.numpy) for shape, s in zip(shapes, specs, strict=True)]
-    exported = export.export(jax.jit(of_arguments), platforms=platforms)(*nest.unflatten(structure, arguments))
+    with precise(execution.precision):
+        exported = export.export(jax.jit(of_arguments), platforms=platforms)(*nest.unflatten(structure, arguments))
     with replacing(os.fspath(path)) as part:
         Path(part).write_bytes(exported.serialize())
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
-from gradtape._src.core.backend import platform
 from gradtape._src.core.convert import is_tensor, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import UnimplementedError, invalid, public
@@ -90,9 +89,15 @@ def _to_filter(x, dy, shape, ways, data_format):
     spatial, channel = spatial_axes(data_format)
     if shape[-2] != x.shape[channel]:
         return _group_products(x, dy, shape, ways, channel)
-    if x.shape[channel] <= FEW_CHANNELS and cells(ways) <= FEW_CELLS and platform() == "cpu":
-        return _patches_product(x, dy, shape, ways, spatial, channel)
-    # A convolution of the image with dy, in which batches and channels have changed places.
+    by_patches = partial(_patches_product, shape=shape, ways=ways, spatial=spatial, channel=channel)
+    by_convolution = partial(_filter_convolution, ways=ways, data_format=data_format)
+    if x.shape[channel] <= FEW_CHANNELS and cells(ways) <= FEW_CELLS:
+        return lax.platform_dependent(x, dy, cpu=by_patches, default=by_convolution)
+    return by_convolution(x, dy)
+
+
+def _filter_convolution(x, dy, ways, data_format):
+    """Return a convolution of the image with dy, in which batches and channels have changed places."""
     return lax.conv_general_dilated(
         x,
         dy,
