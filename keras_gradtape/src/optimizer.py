@@ -5,7 +5,8 @@ import functools
 from keras.src.optimizers.base_optimizer import BaseOptimizer
 
 import gradtape as tf
-from gradtape._src.core import hooks
+from gradtape._src.core import engine, hooks
+from gradtape._src.core.program import Trace
 from keras_gradtape.src.ops.core import name_scope
 from keras_gradtape.src.tracked import KerasTracked
 
@@ -24,8 +25,20 @@ def _whole(build):
             del self._variables[count:]
             raise
         self.child_set("_variables", self._variables)  # a restore may have waited for the slots
+        if not before and type(self).scale_loss is not BaseOptimizer.scale_loss:
+            _trace_again(self._variables)  # what was traced so far scaled the loss by a number, not by the variable
 
     return whole
+
+
+def _trace_again(variables):
+    """Let the functions under trace be traced once more, as those are that make a `tf.Variable`."""
+    trace: Trace | None = engine.local.trace
+    while trace is not None:
+        created = getattr(trace.scope, "created", None)
+        if created is not None:
+            created += [variable.value for variable in variables]
+        trace = trace.parent
 
 
 class BackendOptimizer(BaseOptimizer, KerasTracked):

@@ -54,7 +54,6 @@ def test_a_switch_gives_what_it_was_given(setter, getter, default, value, expect
 @pytest.mark.parametrize(
     "switch",
     [
-        config.experimental.enable_op_determinism,
         config.experimental.enable_mlir_bridge,
         config.experimental.disable_mlir_bridge,
         lambda: tf.debugging.experimental.enable_dump_debug_info("/nowhere"),

@@ -382,12 +382,12 @@ def _run_compiled(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Seq
     compiled = kernel.compiled
     if compiled is None:
         counters.kernels += 1
-        compiled = pool.compile(kernel, _kernel(op, attrs), inputs)
+        compiled = pool.compile(kernel, _kernel(op, attrs), inputs, tiers.options_of_kernel(inputs))
     pool.runs = kernel.ran = pool.runs + 1
     try:
         return compiled(*inputs)
     except (TypeError, ValueError):
-        if by_placement(kernel, _kernel(op, attrs)):
+        if by_placement(kernel, _kernel(op, attrs), tiers.options_of_kernel(inputs)):
             return kernel.compiled(*inputs)
         raise
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core import engine, errors, execution
+from gradtape._src.core import config, engine, errors, execution, tiers
 from gradtape._src.core.errors import public
 
 POLICIES = ("silent", "silent_for_int32", "warn", "explicit")
@@ -15,7 +15,6 @@ class _Set:
 
     soft_placement = True
     log_placement = False
-    determinism = False
     tensor_float_32 = True
     policy = "silent"
     synchronous = True
@@ -93,16 +92,19 @@ def enable_tensor_float_32_execution(enabled: bool) -> None:
 
 @public
 def enable_op_determinism() -> None:
-    """Accept the switch without effect: programs on a CPU are deterministic, and equal seeds give equal bits.
+    """Let a program give the same bits each time: a random op without a seed is a RuntimeError from now on, as in TensorFlow.
 
-    On a GPU set `XLA_FLAGS=--xla_gpu_deterministic_ops=true` in the environment, as XLA reads it when it starts.
+    Programs for a GPU are compiled with XLA's deterministic ops, those that were compiled before again. On a CPU programs are
+    deterministic in any case.
 
-    >>> tf.config.experimental.enable_op_determinism()
-    >>> first, second = (tf.random.stateless_normal([100], seed=[1, 2]) for _ in range(2))
-    >>> print(np.array_equal(first, second))
-    True
+    >>> tf.config.experimental.enable_op_determinism()  # doctest: +SKIP
+    >>> tf.random.uniform([2])  # doctest: +SKIP
+    RuntimeError: Random ops require a seed to be set when determinism is enabled.
     """
-    _Set.determinism = True
+    engine.flush_if_outermost()
+    if not tiers.deterministic:
+        tiers.compute_deterministically(True)
+        config.clear_cache()
 
 
 def get_synchronous_execution() -> bool:

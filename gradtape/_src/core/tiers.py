@@ -60,6 +60,8 @@ UNFOLDED = {"xla_disable_hlo_passes": "constant_folding"}
 LARGE_CONSTANT = 1 << 14
 # Over several processes the collectives of a program must have one order, which XLA's concurrent scheduler for CPUs may change.
 IN_ORDER = {"xla_cpu_enable_concurrency_optimized_scheduler": "false"}
+# Some of a GPU's scatters and reductions add in an order that differs from run to run.
+DETERMINISTIC = {"xla_gpu_deterministic_ops": True}
 CONTRACTIONS = frozenset(("MatMul", "BatchMatMulV2", "Einsum")) | CONVOLUTIONS
 
 early = False  # whether each Program is compiled at first sight, unless its kernels are known
@@ -69,6 +71,15 @@ def compile_early(wanted: bool) -> None:
     """Compile each Program at first sight, unless its kernels are known; or not."""
     global early
     early = wanted
+
+
+deterministic = False  # whether XLA shall take deterministic ops, and random ops must have a seed
+
+
+def compute_deterministically(wanted: bool) -> None:
+    """Compile for a GPU with deterministic ops from now on, and ask random ops for a seed; or not."""
+    global deterministic
+    deterministic = wanted
 
 
 class Costs(NamedTuple):
@@ -249,11 +260,11 @@ def _is_one_cpu() -> bool:
     return jax.device_count("cpu") == 1
 
 
-def options(program: Program, where: str) -> dict[str, str] | None:
+def options(program: Program, where: str) -> dict[str, Any] | None:
     """Return the compiler options for a Program on the platform `where`: a dict, or None for the compiler's own choice."""
     if where != "cpu":
-        return None
-    chosen: dict[str, str] = {}
+        return options_elsewhere()
+    chosen: dict[str, Any] = {}
     if _holds_convolution(program) and _accepted("convolving"):
         chosen |= CONVOLVING
     if _folds_large(program) and _accepted("unfolded"):
@@ -261,6 +272,16 @@ def options(program: Program, where: str) -> dict[str, str] | None:
     if hooks.clients.together is not None and _accepted("in order"):
         chosen |= IN_ORDER
     return chosen or None
+
+
+def options_of_kernel(inputs: Sequence[Any]) -> dict[str, Any] | None:
+    """Return the compiler options for one op on these values."""
+    return options_elsewhere() if deterministic and (_place_of(inputs) or default_place()) != "cpu" else None
+
+
+def options_elsewhere() -> dict[str, Any] | None:
+    """Return the compiler options for what does not run on a CPU."""
+    return DETERMINISTIC if deterministic else None
 
 
 def _folds_large(program: Program, constant: frozenset[int] = frozenset()) -> bool:

@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 
-from gradtape._src.core import dtypes
+from gradtape._src.core import dtypes, tiers
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.errors import UnimplementedError, public
 from gradtape._src.core.module import Tracked
@@ -107,7 +107,12 @@ class Generator(Tracked):
     @classmethod
     @public
     def from_non_deterministic_state(cls, alg=None):
-        """Return a generator whose state comes from the operating system: other numbers each time."""
+        """Return a generator whose state comes from the operating system: other numbers each time.
+
+        RuntimeError under `enable_op_determinism`.
+        """
+        if tiers.deterministic:
+            raise RuntimeError('"from_non_deterministic_state" cannot be called when determinism is enabled.')
         words = WORDS[algorithm(alg)]
         return cls(state=np.frombuffer(os.urandom(8 * words), np.int64).copy(), alg=alg)
 
@@ -229,6 +234,11 @@ def get_global_generator():
     (2,)
     """
     global _global
+    if _global is None and tiers.deterministic:
+        raise RuntimeError(
+            '"get_global_generator" cannot be called if determinism is enabled, unless "set_global_generator" has already been '
+            'called. Please call "set_global_generator" first.'
+        )
     if _global is None:
         _global = Generator.from_non_deterministic_state()
     return _global

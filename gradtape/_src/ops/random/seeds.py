@@ -15,6 +15,7 @@ import threading
 
 import numpy as np
 
+from gradtape._src.core import tiers
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.errors import public
@@ -198,11 +199,22 @@ def share(seed):
         set_seed(seed)
 
 
+def required(seed):
+    """Raise RuntimeError for an op without a seed, its own or a global one, where results are to be deterministic."""
+    source = (_drawing.own if _drawing.draws is None else _drawing.source) or _global
+    if seed is None and source.seed is None and tiers.deterministic:
+        raise RuntimeError(
+            "Random ops require a seed to be set when determinism is enabled. Please set a seed before running the op, e.g. by "
+            "calling tf.random.set_seed(1)."
+        )
+
+
 def draw(kind, seed, blocks):
     """Return the state for one run of an op of type `kind` that uses up to `blocks`; its own seed is `seed` (or None). A
     Tensor.
     """
     draws, trips = _drawing.draws, _drawing.trips
+    required(seed)
     if _drawing.asked is not None and not trips:
         return _drawing.asked(kind, seed, blocks)
     if draws is None:
@@ -255,6 +267,7 @@ def given(states):
 def pair_of(seed):
     """Return the two seeds of what draws on the host, as a dataset does; its own is `seed` (or None)."""
     source = _drawing.source or _drawing.own or _global
+    required(seed)
     if seed is None and source.seed is None:
         return Stream(None, None).words
     return pair(source.seed, seed) if seed is not None else source.stream("host", None).words
