@@ -17,17 +17,15 @@ from gradtape._src.core.device_config import (
     LogicalDeviceConfiguration as LogicalDeviceConfiguration,
     PhysicalDevice as PhysicalDevice,
     get_logical_device_configuration as get_logical_device_configuration,
+    get_soft_device_placement as get_soft_device_placement,
     get_visible_devices as get_visible_devices,
     list_logical_devices as list_logical_devices,
     list_physical_devices as list_physical_devices,
     set_logical_device_configuration as set_logical_device_configuration,
+    set_soft_device_placement as set_soft_device_placement,
     set_visible_devices as set_visible_devices,
 )
 from gradtape._src.core.loop_kernels import tune_loops as tune_loops
-from gradtape._src.core.switches import (
-    get_soft_device_placement as get_soft_device_placement,
-    set_soft_device_placement as set_soft_device_placement,
-)
 from gradtape._src.explain.explain import keep_last_step as keep_last_step
 from gradtape.config import experimental as experimental, optimizer as optimizer, threading as threading
 

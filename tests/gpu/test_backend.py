@@ -1,4 +1,4 @@
-"""A device that cannot be started, and the rules that go by the platform on which values lie."""
+"""A device that cannot be started or is full, and the rules that go by the platform on which values lie."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import execution, tiers
+from gradtape._src.core import backend, device_config, execution, memory, tiers
 from gradtape._src.core.aval import aval
 from gradtape._src.core.program import Program
 from gradtape._src.ops.math.arithmetic import sum_of_two
@@ -119,3 +119,110 @@ def test_a_platform_that_jax_cannot_start():
     assert ended.returncode == 1
     assert "JAX could not start a device (JAX_PLATFORMS=cuda)" in ended.stderr
     assert "gradtape/_src" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Unable to initialize backend 'cuda': INTERNAL: no supported devices found for platform CUDA",
+        "CUDA driver version is insufficient for CUDA runtime version",
+        "RESOURCE_EXHAUSTED: Out of memory allocating 63000000000 bytes",
+    ],
+    ids=["no driver", "an old driver", "a device that another process holds"],
+)
+def test_a_device_that_does_not_start_says_why_and_what_to_do(said, monkeypatch):
+    def default_backend():
+        raise RuntimeError(said)
+
+    monkeypatch.setattr(jax, "default_backend", default_backend)
+    backend.platform.cache_clear()
+    try:
+        with pytest.raises(
+            RuntimeError, match=r"JAX could not start a device.*a driver that it supports.*unset JAX_PLATFORMS"
+        ) as raised:
+            backend.platform()
+        assert said in str(raised.value)
+    finally:
+        backend.platform.cache_clear()
+
+
+GIB = 1 << 30
+
+
+@pytest.fixture
+def nearly_full(monkeypatch):
+    """The statistics of a GPU of 78 GiB of which 77 are in use."""
+    monkeypatch.setattr(memory, "_of_device", lambda: {"bytes_limit": 78 * GIB, "bytes_in_use": 77 * GIB})
+
+
+def test_a_program_that_does_not_fit_names_the_devices_memory(nearly_full):
+    kept = tf.Variable([1.0, 2.0])
+    with pytest.raises(
+        tf.errors.ResourceExhaustedError, match=r"needs [0-9.]+ GiB, and 1.0 of the device's 78.0 GiB are available"
+    ):
+        kept.assign(kept + tf.reduce_sum(tf.cumsum(tf.ones([1 << 15, 1 << 14]) * kept[0], axis=1)[:, ::2]))
+        kept.numpy()
+    assert kept.numpy().tolist() == [1.0, 2.0]
+
+
+def test_an_array_of_the_host_is_not_measured_by_the_device(nearly_full):
+    memory.check_array(1 << 29, "float32")
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="of the host's"):
+        memory.check_array(1 << 50, "float32")
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["RESOURCE_EXHAUSTED: Out of memory while trying to allocate", "FAILED_PRECONDITION: DNN library initialization failed"],
+)
+def test_memory_that_another_process_may_hold(said, nearly_full):
+    """CUDA's libraries do not start on a device that is full, and say nothing of memory."""
+    error = memory.translated(jax.errors.JaxRuntimeError(said))
+    assert isinstance(error, tf.errors.ResourceExhaustedError)
+    assert said in str(error)
+    assert "Another process may hold the device's memory" in str(error)
+    assert "XLA_PYTHON_CLIENT_MEM_FRACTION" in str(error)
+
+
+def test_on_the_host_no_other_process_is_blamed():
+    assert "Another process" not in str(memory.translated(jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED")))
+
+
+def test_other_errors_stay_as_they_are():
+    error = jax.errors.JaxRuntimeError("INTERNAL: something else")
+    assert memory.translated(error) is error
+
+
+@pytest.fixture
+def placed_exactly(monkeypatch):
+    monkeypatch.setattr(device_config._Chosen, "soft_placement", True)
+    tf.config.set_soft_device_placement(False)
+
+
+@pytest.mark.parametrize("name", ["GPU:7", "/gpu:0", "CPU:5", "/device:TPU:0"])
+def test_a_device_that_is_not_there_is_an_error_without_soft_placement(name, placed_exactly):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"Could not satisfy device specification '/device:.*enable_soft_placement=0"
+    ):
+        tf.device(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["CPU:0", "/cpu:0", "cpu", "/device:CPU:*", "/job:localhost/replica:0/task:0/device:CPU:0", "", None]
+)
+def test_a_device_that_is_there_is_none(name, placed_exactly):
+    with tf.device(name):
+        assert (tf.constant(1.0) + 1).numpy() == 2.0
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("FOO:0", "Unknown attribute 'FOO'"), ("GPU:x", "'x'"), (3, "Expecting a string device name")]
+)
+def test_what_is_no_name_of_a_device(name, said):
+    with pytest.raises(ValueError, match=said):
+        tf.device(name)
+
+
+def test_a_name_is_no_device_to_show():
+    with pytest.raises(ValueError, match="Unrecognized device: 'GPU:7'"):
+        tf.config.set_visible_devices("GPU:7")

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import jax
 
 from gradtape._src.core import config
-from gradtape._src.core.errors import UnimplementedError, public
+from gradtape._src.core.device_spec import DeviceSpec
+from gradtape._src.core.errors import InvalidArgumentError, UnimplementedError, public
 
 KINDS = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU"}
 _NAME = re.compile(r"(?:.*/)?(?:device:)?([A-Z_]+):(\d+)", re.IGNORECASE)
@@ -50,8 +51,12 @@ class LogicalDeviceConfiguration(NamedTuple):
 
 
 class _Chosen:
-    """The user's choices: the visible devices of a kind, the logical devices of a physical one, and whether its memory grows."""
+    """The user's choices: the visible devices of a kind, the logical devices of a physical one, and whether its memory grows.
 
+    `soft_placement` lets another device stand for one that is not there.
+    """
+
+    soft_placement = True
     visible: dict[str, list[PhysicalDevice]] = {}
     logical: dict[PhysicalDevice, list[LogicalDeviceConfiguration]] = {}
     growth: dict[PhysicalDevice, bool] = {}
@@ -101,6 +106,43 @@ def _is_visible(device: jax.Device) -> bool:
     return physical in _Chosen.visible.get(physical.device_type, [physical])
 
 
+def get_soft_device_placement() -> bool:
+    """Return the last argument of `set_soft_device_placement`; True before.
+
+    >>> print(tf.config.get_soft_device_placement())
+    True
+    """
+    return _Chosen.soft_placement
+
+
+@public
+def set_soft_device_placement(enabled: bool) -> None:
+    """Take the default device for one that is not there, as is done before this is called; or let `tf.device` raise an error.
+
+    >>> tf.config.set_soft_device_placement(False)
+    >>> print(tf.config.get_soft_device_placement())
+    False
+    >>> tf.config.set_soft_device_placement(True)
+    """
+    _Chosen.soft_placement = bool(enabled)
+
+
+def check_device(name: str) -> None:
+    """Raise ValueError for what is no name of a device, InvalidArgumentError for one that is not there and must be."""
+    spec = DeviceSpec.from_string(name)
+    if _Chosen.soft_placement:
+        return
+    there = list_logical_devices()
+    found = [DeviceSpec.from_string(d.name) for d in there]
+    if not any(spec.device_type in (None, d.device_type) and spec.device_index in (None, d.device_index) for d in found):
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"Could not satisfy device specification '{spec.to_string()}'. enable_soft_placement=0. All available devices "
+            f"{[d.name for d in there]}. Name one of these, or call tf.config.set_soft_device_placement(True).",
+        )
+
+
 @public
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     """Return the devices that are in use, as a list of PhysicalDevice; of one type ("CPU", "GPU") if given.
@@ -123,7 +165,7 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
     >>> tf.config.get_visible_devices("GPU")
     []
     """
-    wanted = [devices] if isinstance(devices, PhysicalDevice) else list(devices)
+    wanted: list[Any] = [devices] if isinstance(devices, (PhysicalDevice, str)) else list(devices)
     there = list_physical_devices(device_type)
     for device in wanted:
         if device not in there:

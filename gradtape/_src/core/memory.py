@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,17 +25,27 @@ FILES = {
 
 def limit() -> int:
     """Return the memory of the default device in bytes; on the host no more than a container's limit."""
-    stats = jax.local_devices()[0].memory_stats()
-    if stats and "bytes_limit" in stats:
-        return stats["bytes_limit"]
-    return min([_of_machine(), *[total for total, _ in _containers()]])
+    return _of_device().get("bytes_limit") or _of_host()
 
 
 def available() -> int:
     """Return the free memory of the default device in bytes."""
-    stats = jax.local_devices()[0].memory_stats()
-    if stats and "bytes_limit" in stats:
-        return stats["bytes_limit"] - stats.get("bytes_in_use", 0)
+    stats = _of_device()
+    return stats["bytes_limit"] - stats.get("bytes_in_use", 0) if stats else _free_on_host()
+
+
+def _of_device() -> dict[str, int]:
+    """Return the statistics of the default device's memory; empty for the host, which keeps none."""
+    device = jax.config.jax_default_device or jax.local_devices()[0]  # type: ignore[attr-defined]
+    stats: dict[str, int] = getattr(device, "memory_stats", dict)() or {}
+    return stats if "bytes_limit" in stats else {}
+
+
+def _of_host() -> int:
+    return min([_of_machine(), *[total for total, _ in _containers()]])
+
+
+def _free_on_host() -> int:
     free = _entries(PROC / "meminfo").get("MemAvailable:")
     machine = _of_machine() if free is None else free << 10
     return max(0, min([machine, *[total - used for total, used in _containers()]]))
@@ -47,30 +58,48 @@ def needed(compiled: Any) -> int:
 
 
 def check(needs: int) -> None:
-    """Raise ResourceExhaustedError if so many bytes are not available."""
-    free = available()
-    if needs > free:
-        raise ResourceExhaustedError(
-            None,
-            None,
-            f"Out of memory: this needs {needs / 2**30:,.1f} GiB, and {free / 2**30:,.1f} of the device's {limit() / 2**30:,.1f} "
-            "GiB are available. No variable was changed. Use smaller batches, or look for a broadcast or product that makes a "
-            "tensor larger than meant.",
-        )
+    """Raise ResourceExhaustedError if so many bytes are not available on the default device."""
+    if needs > (free := available()):
+        raise _lacking(needs, free, limit(), "device")
 
 
 def check_array(count: float, dtype: Any) -> None:
     """Raise ResourceExhaustedError if the host has no room for an array of so many elements, before it is made."""
     needs = count * np.dtype(dtype).itemsize
-    if LARGE < needs < math.inf:
-        check(int(needs))
+    if LARGE < needs < math.inf and needs > (free := _free_on_host()):
+        raise _lacking(int(needs), free, _of_host(), "host")
+
+
+def _lacking(needs: int, free: int, total: int, where: str) -> Exception:
+    return ResourceExhaustedError(
+        None,
+        None,
+        f"Out of memory: this needs {needs / 2**30:,.1f} GiB, and {free / 2**30:,.1f} of the {where}'s {total / 2**30:,.1f} "
+        "GiB are available. No variable was changed. Use smaller batches, or look for a broadcast or product that makes a "
+        "tensor larger than meant.",
+    )
+
+
+# What CUDA's libraries say that find no memory left when they start.
+NOT_STARTED = re.compile(
+    "DNN library initialization failed|CUBLAS_STATUS_(NOT_INITIALIZED|ALLOC_FAILED)|CUDNN_STATUS_NOT_INITIALIZED"
+)
 
 
 def translated(error: Exception) -> Exception:
     """Translate an error of XLA's runtime into the user's."""
-    if "RESOURCE_EXHAUSTED" in str(error) or "ut of memory" in str(error):
-        return ResourceExhaustedError(None, None, f"Out of memory: {error}. No variable was changed.")
-    return error
+    text = str(error)
+    if "RESOURCE_EXHAUSTED" not in text and "ut of memory" not in text and not NOT_STARTED.search(text):
+        return error
+    device = (
+        ""
+        if not _of_device()
+        else (
+            " Another process may hold the device's memory (nvidia-smi names it): end it, or let this one take less of it with "
+            "XLA_PYTHON_CLIENT_MEM_FRACTION or XLA_PYTHON_CLIENT_PREALLOCATE=false in the environment."
+        )
+    )
+    return ResourceExhaustedError(None, None, f"Out of memory: {text}. No variable was changed.{device}")
 
 
 def _of_machine() -> int:

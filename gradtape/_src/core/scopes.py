@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from gradtape._src.core import engine, tracing
+from gradtape._src.core.device_config import check_device
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Stored, Tensor, unvalued
 
@@ -113,10 +114,10 @@ def get_current_name_scope() -> str:
 
 @public
 def device(device_name: str | None) -> AbstractContextManager[None]:
-    """Open a context for code that names a device; ValueError for a name that is none. Values stay on JAX's default device; a
-    name that is none is a ValueError.
+    """Open a context for code that names a device; ValueError for a name that is none. Values stay on JAX's default device.
 
-    None and "" stand for any device.
+    None and "" stand for any device. After `tf.config.set_soft_device_placement(False)` a device that is not there is an
+    InvalidArgumentError.
 
     >>> with tf.device("/CPU:0"):
     ...     x = tf.ones([2])
@@ -125,8 +126,9 @@ def device(device_name: str | None) -> AbstractContextManager[None]:
     """
     if device_name in (None, ""):
         return contextlib.nullcontext()
-    if not isinstance(device_name, str) or not any(kind in device_name.upper() for kind in ("CPU", "GPU", "TPU")):
-        raise ValueError(f"Unknown device {device_name!r}: give a name such as '/CPU:0' or '/GPU:0'.")
+    if not isinstance(device_name, str):
+        raise ValueError(f"Expecting a string device name. Got {type(device_name)}({device_name}). Give one such as '/GPU:0'.")
+    check_device(device_name)
     return contextlib.nullcontext()
 
 

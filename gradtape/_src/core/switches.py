@@ -13,7 +13,6 @@ POLICIES = ("silent", "silent_for_int32", "warn", "explicit")
 class _Set:
     """The values of the switches; TensorFlow's defaults."""
 
-    soft_placement = True
     log_placement = False
     tensor_float_32 = True
     policy = "silent"
@@ -21,27 +20,6 @@ class _Set:
     jit = ""
     threads = {"intra": 0, "inter": 0}
     optimizer: dict[str, Any] = {"disable_model_pruning": False, "disable_meta_optimizer": False}
-
-
-def get_soft_device_placement() -> bool:
-    """Return the last argument of `set_soft_device_placement`; True before.
-
-    >>> print(tf.config.get_soft_device_placement())
-    True
-    """
-    return _Set.soft_placement
-
-
-@public
-def set_soft_device_placement(enabled: bool) -> None:
-    """Accept the switch without effect: values lie where JAX puts them, and a missing device is never an error.
-
-    >>> tf.config.set_soft_device_placement(False)
-    >>> print(tf.config.get_soft_device_placement())
-    False
-    >>> tf.config.set_soft_device_placement(True)
-    """
-    _Set.soft_placement = bool(enabled)
 
 
 def get_log_device_placement() -> bool:
