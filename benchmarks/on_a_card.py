@@ -106,6 +106,7 @@ class OnACard:
     tiny: bool
     results: dict[str, list[np.ndarray]] = field(default_factory=dict)
     exact: list[np.ndarray] | None = None
+    end: float = math.inf
 
     def measure(self, row: ModuleType, precision: str, end: float, seconds: float) -> Figures:
         """The figures of a row, which takes no more than `seconds` and ends at `end` (of `time.monotonic`)."""
@@ -117,6 +118,7 @@ class OnACard:
                 found.give_up(variant.name, refused)
             return found
         left = end - time.monotonic()
+        self.end = time.monotonic() + min(seconds, left)
         why = f"the row took longer than its {seconds:.0f} s" if seconds < left else "the time of all rows was over"
         try:
             with at_most(min(seconds, left), why):
@@ -154,7 +156,8 @@ class OnACard:
             sides = self.prepared(found, row, variants, stack)
             for name, side in list(sides.items()):
                 with self.noted(found, name, sides):
-                    (found.first.numbers[name],) = side.worker.ask("look", 1)
+                    side.worker.send("look", 1)  # half of the time at most: the others want some, too
+                    (found.first.numbers[name],) = side.worker.answer(within=max(0.0, self.end - time.monotonic()) / 2)
                     if row.CHECKED_STEPS > 1:
                         side.worker.ask("look", row.CHECKED_STEPS - 1)
                     self.results[name] = results_of(side.worker)

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 from pathlib import Path
@@ -55,8 +56,11 @@ class WorkerProcess:
         with contextlib.suppress(BrokenPipeError):  # then there is no answer either
             print(*words, file=self.process.stdin)
 
-    def answer(self) -> list[float]:
-        """Wait for the answer, and return its numbers; raises WorkerError."""
+    def answer(self, within: float | None = None) -> list[float]:
+        """Wait for the answer, and return its numbers; raises WorkerError, also after so many seconds, which ends the process."""
+        if within is not None and not select.select([self.process.stdout], [], [], within)[0]:
+            self.process.kill()
+            raise WorkerError(f"no answer within {within:.0f} s")
         answer = self.process.stdout.readline()
         if not answer:
             raise WorkerError(f"the process ended with status {self.process.wait()}")

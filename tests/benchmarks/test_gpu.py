@@ -11,6 +11,7 @@ from benchmarks.measure import Line
 from benchmarks.on_a_card import Figures
 from benchmarks.precision import rounded, wide
 from benchmarks.rows import mlp
+from benchmarks.workers import WorkerProcess
 
 
 def test_a_row_ends_on_a_cpu_and_no_cell_is_a_number(tmp_path):
@@ -37,6 +38,18 @@ def test_what_took_too_long_says_so(tmp_path, capsys):
     assert "the row took longer than its 0 s" in capsys.readouterr().out
     assert gpu.main(["--rows", "per_example", "--seconds", "0.1", "--out", str(tmp_path / "table")]) == 0
     assert "the time of all rows was over" in capsys.readouterr().out
+
+
+def test_a_side_whose_first_step_takes_too_long_leaves_time_to_the_others(tmp_path, monkeypatch, capsys):
+    """`torch.compile` can take minutes: the others are measured."""
+    answer = WorkerProcess.answer
+
+    def late(self, within=None):
+        return answer(self, 0.0 if within is not None and self.variant.name == "jax_jit" else within)
+
+    monkeypatch.setattr(WorkerProcess, "answer", late)
+    assert gpu.main(["--rows", "per_example", "--precisions", "float32", "--out", str(tmp_path / "table")]) == 0
+    assert "{'jax_jit': 'no answer within 0 s'}" in capsys.readouterr().out
 
 
 def figures(**numbers):
