@@ -161,7 +161,8 @@ class OnACard:
                     if row.CHECKED_STEPS > 1:
                         side.worker.ask("look", row.CHECKED_STEPS - 1)
                     self.results[name] = results_of(side.worker)
-            for name in judged(found.step, self.results, max(row.TOLERANCE, TOLERANCES[found.precision]), self.exact):
+            tolerance = (TOLERANCES | getattr(row, "TOLERANCES", {}))[found.precision]
+            for name in judged(found.step, self.results, max(row.TOLERANCE, tolerance), self.exact):
                 found.give_up(name, found.step.reasons[name])
                 sides.pop(name, None)
             self.take_turns(found, row, sides)

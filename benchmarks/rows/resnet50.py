@@ -13,6 +13,7 @@ STEPS_DEPEND = True
 CHECKED_STEPS = 2
 STEPS, REPETITIONS = 5, 4
 TOLERANCE = 1e-2
+TOLERANCES = {"bfloat16": 0.2}  # 53 convolutions, each with statistics of its batch, round one after the other
 APART = True
 SECONDS = 240
 
