@@ -467,3 +467,17 @@ def test_a_first_gradient_asks_for_no_second():
         tape.watch(x)
         y = tf.map_fn(tf.math.lgamma, x)
     assert tape.gradient(y, x).numpy().tolist() == tf.math.digamma(x).numpy().tolist()
+
+
+@pytest.mark.parametrize("draws", [False, True])
+def test_a_loop_counts_its_trips_if_its_body_draws_random_numbers(draws):
+    def trip(x):
+        return x + (tf.random.uniform([2]) if draws else 1.0)
+
+    looped = tf.function(lambda x: tf.while_loop(lambda x: x[0] < 9.0, lambda x: (trip(x),), (x,)))
+    mapped = tf.function(lambda x: tf.map_fn(lambda row: row + trip(tf.zeros([2]))[0], x))
+    x = tf.constant([0.0, 1.0])
+    (loop,) = [attrs for op, attrs, *_ in looped.get_concrete_function(x).program.keys if op is bounded_scan.WHILE]
+    (scan,) = [attrs for op, attrs, *_ in mapped.get_concrete_function(x).program.keys if op is bounded_scan.SCAN]
+    assert bounded_scan.While(*loop).carry == 1 + draws
+    assert len(bounded_scan.Scan(*scan).body.parameters) - len(bounded_scan.Scan(*scan).body.constants) == 1 + draws + draws

@@ -14,7 +14,6 @@ from gradtape._src.control.scope import TENSOR, Structure
 from gradtape._src.core import nest
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.naming import Numbered
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.spec import TensorSpec, VariableSpec
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
@@ -147,7 +146,10 @@ def symbol(spec: TensorSpec, extent: int = 1, rank: int = 0) -> Tensor:
 
 
 def named_parameters(arguments: Arguments, signature: inspect.Signature, specs: Sequence[Any] | None) -> list[Node]:
-    """Create a leaf without a value for each tensor among the arguments; its name is that of its parameter, or of its spec."""
+    """Create a leaf without a value for each tensor among the arguments; its name is that of its parameter, or of its spec.
+
+    A leaf's attributes are the names of all of them and its own place there: `core/function_names` numbers those that are equal.
+    """
     symbols = [leaf(node.aval, None) for node in arguments.nodes]
     args, kwargs = arguments.pack(symbols)
     kinds = inspect.Parameter
@@ -157,11 +159,15 @@ def named_parameters(arguments: Arguments, signature: inspect.Signature, specs: 
     for i, spec in enumerate(specs or ()):
         if isinstance(spec, TensorSpec) and spec.name and i < len(names):
             names[i] = spec.name
-    numbered = Numbered()
-    for name, value in [*zip(names, args, strict=True), *kwargs.items()]:
-        for x in nest.flatten(value, expand_composites=True):
-            if isinstance(x, Tensor) and x.node in symbols:
-                x.node.key = (None, (numbered(name),))
+    named = [
+        (name, x.node)
+        for name, value in [*zip(names, args, strict=True), *kwargs.items()]
+        for x in nest.flatten(value, expand_composites=True)
+        if isinstance(x, Tensor) and x.node in symbols
+    ]
+    taken = tuple([name for name, _ in named])
+    for place, (_, node) in enumerate(named):
+        node.key = (None, (taken, place))
     return symbols
 
 

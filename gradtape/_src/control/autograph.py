@@ -25,7 +25,7 @@ from malt.impl import api, conversion
 from malt.lang import directives as malt_directives
 from malt.pyct import anno, errors as malt_errors, inspect_utils
 
-from gradtape._src.control import branch, branch_captures, directives
+from gradtape._src.control import branch, branch_captures
 from gradtape._src.control.bound_names import symbolic
 from gradtape._src.control.mapping import map_fn
 from gradtape._src.control.statements import DynamicRange, for_stmt, if_stmt, while_stmt
@@ -206,11 +206,16 @@ def _file_of(function: Any) -> str:
     return str(function.__code__.co_filename)
 
 
+def switched_off() -> bool:
+    """Return whether the thread runs a function that is marked by `do_not_convert`."""
+    return bool(ag_ctx.control_status_ctx().status == ag_ctx.Status.DISABLED)
+
+
 def converted(function: Any) -> Any:
     """Wrap `function` so that its source is transformed at its first call; one without source stays."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        with directives.switch(off=False):
+        with ag_ctx.ControlStatusCtx(ag_ctx.Status.ENABLED):
             return converted_call(function, args, kwargs, options=OPTIONS)
 
     return call
@@ -250,7 +255,7 @@ def _readable(file: str) -> bool:
 def converted_call(function: Any, args: Any, kwargs: Any, caller_fn_scope: Any = None, options: Any = None) -> Any:
     """Call `function` from transformed code: builtins on tensors become ops, user functions are transformed too."""
     kwargs = kwargs or {}
-    if directives.switched.off or ag_ctx.control_status_ctx().status == ag_ctx.Status.DISABLED:
+    if switched_off():
         return function(*args, **kwargs)
     if isinstance(function, functools.partial):
         return converted_call(function.func, (*function.args, *args), {**function.keywords, **kwargs}, caller_fn_scope, options)

@@ -14,13 +14,12 @@ from typing import Any
 from gradtape._src.autodiff.backward import Entry, blocks, differentiable
 from gradtape._src.control.eager_record import running
 from gradtape._src.control.scope import Scope, is_constant
-from gradtape._src.core import engine, naming, nest, tracing
+from gradtape._src.core import engine, nest, tracing
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import is_tensor
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.ops.array.shape import identity_n
-from gradtape._src.ops.random import seeds
 
 
 def on_tape() -> bool:
@@ -42,7 +41,7 @@ def captures_of(function: Callable[..., Any], *arguments: Aval) -> list[Tensor]:
     symbols = [leaf(of, None) for of in arguments]
     scope = Scope(nested=True)
     results: list[Node] | None = None
-    with tracing.inner(scope) as inner, seeds.numbered_anew(), naming.apart():
+    with tracing.inner(scope) as inner:
         scope.trace = inner
         with contextlib.suppress(Exception):  # it did not run: an error is none of the user's, what was used before it counts
             results = _floating(function(*map(handle, symbols)))

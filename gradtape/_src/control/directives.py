@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import enum
 import functools
-import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from gradtape._src.core import engine
 from gradtape._src.core.errors import public
-
-
-class _Switched(threading.local):
-    off = False
-
-
-switched = _Switched()  # `off`: whether this thread runs a function that is not to be converted
-
-
-@contextlib.contextmanager
-def switch(off: bool) -> Iterator[None]:
-    """Switch the conversion of what is called in the context off, or on again."""
-    before, switched.off = switched.off, off
-    try:
-        yield
-    finally:
-        switched.off = before
 
 
 def do_not_convert(func: Any = None) -> Any:
@@ -44,7 +25,9 @@ def do_not_convert(func: Any = None) -> Any:
 
     @functools.wraps(func)
     def as_it_is(*args: Any, **kwargs: Any) -> Any:
-        with switch(off=True):
+        from malt.core import ag_ctx  # loads what transforms source, at the first call only
+
+        with ag_ctx.ControlStatusCtx(ag_ctx.Status.DISABLED):
             return func(*args, **kwargs)
 
     vars(as_it_is)["autograph_info__"] = {}

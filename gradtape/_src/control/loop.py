@@ -12,7 +12,6 @@ from gradtape._src.control.branch_captures import repeated
 from gradtape._src.control.programs import ordered, rewired, selected
 from gradtape._src.control.scope import Body, Outside, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
-from gradtape._src.control.tensor_array_size import Growth, tracing_body
 from gradtape._src.core import engine, hooks, nest, tracing
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import is_tensor, static, tensor
@@ -23,7 +22,6 @@ from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.shape import reshape, stop_gradient
-from gradtape._src.ops.random import seeds
 
 
 class ShapeChanged(ValueError):
@@ -34,11 +32,14 @@ NUMBER_OF_TRIP = aval((), np.dtype(np.int64))
 
 
 class Loop:
-    """A traced body: parameters are (carry…, variables in `carried`…, number of the trip, element…), results
-    (carry…, y…, number of the next trip, the variables' new values…); besides what `body` lists."""
+    """A traced body: parameters are (carry…, variables in `carried`…, element…, number of the trip), results
+    (carry…, y…, number of the next trip, the variables' new values…); besides what `body` lists.
 
-    def __init__(self, body: Body, carried: list[Variable], carry: int, elements: int) -> None:
-        self.body, self.carried, self.carry, self.elements = body, carried, carry, elements
+    The trips have numbers if they are `counted`, as the body draws random numbers: other ones in each trip.
+    """
+
+    def __init__(self, body: Body, carried: list[Variable], carry: int, counted: bool) -> None:
+        self.body, self.carried, self.carry, self.counted = body, carried, carry, counted
 
     def bind(self, condition: Body | None = None) -> tuple[list[Node], list[Program]]:
         """Return `(constants, Programs)`: the condition's (if any) and the body's, both of (constants…, carry…, element…).
@@ -51,30 +52,23 @@ class Loop:
         consts = outside.inputs()
         count = len(self.body.program.parameters) - len(self.body.program.constants)
         own = count - len(self.body.variables) - len(self.body.captures)
-        moving = list(self.body.program.parameters[:own])
-        at = self.carry + len(self.carried)
-        numbers = list(range(own))
-        if condition is None:  # the number of the trip comes after the elements
-            numbers = [*range(at), own - 1, *range(at, own - 1)]
-            moving.append(moving.pop(at))
-        parameters = [*[n.aval for n in consts], *moving]
+        parameters = [*[n.aval for n in consts], *self.body.program.parameters[:own]]
         programs = []
         for body in bodies:
-            places = [*[len(consts) + k for k in numbers], *outside.places(body)]
+            places = [*range(len(consts), len(consts) + own), *outside.places(body)]
             body.placed(places)
             programs.append(rewired(body.program, places, parameters))
-        programs[-1] = self._in_order(programs[-1], condition is not None)
+        programs[-1] = self._in_order(programs[-1], self.counted and condition is not None)
         return consts, programs
 
     def _in_order(self, program: Program, counts: bool) -> Program:
         """Order the outputs for a loop: carry, variables, number of the trip (if it is carried), ys."""
         results = len(program.outputs) - len(self.carried)
         written = self.body.written
-        following = results - 1
         order = list(range(self.carry))
         order += [results + next(k for k, w in enumerate(written) if w is v) for v in self.carried]
-        order += [following] if counts else []
-        order += range(self.carry, following)
+        order += [results - 1] if counts else []
+        order += range(self.carry, results - self.counted)
         return selected(program, order) if not program.effects else ordered(program, order)
 
 
@@ -84,29 +78,42 @@ def trace_body(
     """Trace `function(carry, element)` → carry and ys, flat; again with the variables that it assigns carried along."""
     carried: list[Variable] = []
     while True:
-        parameters = [leaf(node.aval, None) for node in carry]
-        held = [leaf(v.aval, None) for v in carried]
-        number = leaf(NUMBER_OF_TRIP, None)
-        element = [leaf(a, None) for a in elements]
-        scope = Scope(nested=True, carried=list(zip(carried, held, strict=True)))
-
-        def step(parameters: list[Node] = parameters, number: Node = number, element: list[Node] = element) -> list[Any]:
-            with seeds.in_trip(number):
-                results = function(parameters, element)
-            return [*results, EagerTensor(number) + 1]
-
-        body = trace(step, [*parameters, *held, number, *element], scope, draws=False)
-        new = [v for v in body.written if all(v is not c for c in carried)]
+        loop = _traced(function, carry, carried, elements)
+        new = [v for v in loop.body.written if all(v is not c for c in carried)]
         if not new:
-            return Loop(body, carried, len(carry), len(elements))
-        carried += new
+            return loop
+        carried = [*carried, *new]
+
+
+def _traced(
+    function: Callable[[list[Node], list[Node]], Sequence[Tensor]],
+    carry: Sequence[Node],
+    carried: list[Variable],
+    elements: Sequence[Aval],
+) -> Loop:
+    """Trace a body with these variables carried along."""
+    parameters = [leaf(node.aval, None) for node in carry]
+    held = [leaf(v.aval, None) for v in carried]
+    element = [leaf(a, None) for a in elements]
+    number = leaf(NUMBER_OF_TRIP, None)
+    scope = Scope(nested=True, carried=list(zip(carried, held, strict=True)), trip=number)
+    taken = [*parameters, *held, *element]
+
+    def step() -> list[Tensor]:
+        results = list(function(parameters, element))
+        if scope.counted:
+            taken.append(number)
+            results.append(EagerTensor(number) + 1)
+        return results
+
+    return Loop(trace(step, taken, scope, draws=False), carried, len(carry), scope.counted)
 
 
 def trace_condition(function: Callable[[list[Node]], Tensor], loop: Loop) -> Body:
     """Trace the condition of a loop, of the same parameters."""
-    count = loop.carry + len(loop.carried) + 1
-    parameters = [leaf(a, None) for a in loop.body.program.parameters[:count]]
-    held = parameters[loop.carry : -1]
+    count = loop.carry + len(loop.carried)
+    parameters = [leaf(a, None) for a in loop.body.program.parameters[: count + loop.counted]]
+    held = parameters[loop.carry : count]
     scope = Scope(nested=True, carried=list(zip(loop.carried, held, strict=True)))
     return trace(lambda: function(parameters[: loop.carry]), parameters, scope, draws=False)
 
@@ -254,8 +261,7 @@ def _settled(body: Callable[[Any], Any], state: Any) -> Any:
         after.extend(nest.flatten(body(nest.unflatten(spec, [next(given) if isinstance(x, Tensor) else x for x in leaves]))))
         return [entry for x in after if isinstance(x, TensorArray) and (entry := x.open_entry()) is not None]
 
-    with tracing_body(None):
-        first = trace(once, parameters, Scope(nested=True), draws=False)
+    first = trace(once, parameters, Scope(nested=True), draws=False)
     if len(after) != len(leaves):
         return state
     graph = engine.current_graph()
@@ -307,7 +313,6 @@ def run_loop(
     state: Any,
     limit: int | None,
     names: Sequence[str] | None = None,
-    growth: Growth | None = None,
 ) -> Any:
     """Record a `While` over a nest of tensors; `names` are what the user calls its leaves."""
     leaves, spec = nest.flatten_with_spec(state, nest.EXPANDED)
@@ -324,15 +329,16 @@ def run_loop(
         check_same(start, flat, names)
         return flat
 
-    with tracing_body(growth):
-        loop = trace_body(lambda nodes, _: stepped(nodes), start)
+    loop = trace_body(lambda nodes, _: stepped(nodes), start)
     if not start and not loop.carried and not loop.body.program.effects:
         raise ValueError("A loop on a tensor condition changes no tensor and no variable, so it would never end.")
     condition = trace_condition(lambda nodes: _condition(cond(packed(nodes))), loop)
     if condition.written:
         return run_assigning_loop(cond, body, state, cond(state), limit, names)
     consts, (test, step) = loop.bind(condition)
-    carry = [*start, *[v.read() for v in loop.carried], engine.constant(np.array(0, TRIPS))]
+    carry = [*start, *[v.read() for v in loop.carried]]
+    if loop.counted:
+        carry.append(engine.constant(np.array(0, TRIPS)))
     nodes = record_while(test, step, consts, carry, limit)
     for variable, node in zip(loop.carried, nodes[len(start) :], strict=False):
         variable._hold(node)

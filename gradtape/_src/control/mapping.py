@@ -6,12 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape._src.control.bounded_scan import record_scan
-from gradtape._src.control.directives import switched
 from gradtape._src.control.eager_record import in_function
 from gradtape._src.control.loop import check_same, stopped, trace_body
 from gradtape._src.control.ragged_rows import has_ragged_rows, map_rows
 from gradtape._src.control.scope import Scope, trace
-from gradtape._src.control.tensor_array_size import Growth, tracing_body
 from gradtape._src.core import dtypes, engine, nest
 from gradtape._src.core.aval import aval, provisional
 from gradtape._src.core.convert import tensor
@@ -55,15 +53,13 @@ def record_rows(
     carry: Sequence[Node],
     rows: Rows,
     reverse: bool = False,
-    growth: Growth | None = None,
 ) -> tuple[list[Node], list[Node]]:
     """Record `function(carry, row)` → carry and ys over all rows, and return `(last carry, stacked ys)`."""
-    with tracing_body(growth):
-        loop = trace_body(function, carry, rows.avals)
+    loop = trace_body(function, carry, rows.avals)
     consts, (step,) = loop.bind()
     start = [*carry, *[v.read() for v in loop.carried]]
-    numbers = engine.counting(rows.count, rows.nodes)
-    nodes = record_scan(step, consts, start, [*rows.nodes, numbers], rows.count, reverse=reverse)
+    numbers = [engine.counting(rows.count, rows.nodes)] if loop.counted else []
+    nodes = record_scan(step, consts, start, [*rows.nodes, *numbers], rows.count, reverse=reverse)
     for variable, node in zip(loop.carried, nodes[len(carry) :], strict=False):
         variable._hold(node)
     return nodes[: len(carry)], nodes[len(start) : len(step.outputs)]
@@ -121,10 +117,10 @@ def map_fn(
     """
     if not callable(fn):
         raise TypeError(f"The provided function {fn!r} is not callable. fn must be callable.")
-    if engine.local.trace.scope is not None and not switched.off:
-        from gradtape._src.control.autograph import converted  # loads what transforms source, in functions and graphs only
+    if engine.local.trace.scope is not None:
+        from gradtape._src.control import autograph  # loads what transforms source, in functions and graphs only
 
-        fn = converted(fn)
+        fn = fn if autograph.switched_off() else autograph.converted(fn)
     signature = fn_output_signature if fn_output_signature is not None else dtype
     if has_ragged_rows(elems, signature):
         return map_rows(fn, elems, signature)

@@ -11,7 +11,7 @@ import numpy as np
 from gradtape._src.autodiff.backward import FORWARD, Operation, vjp_program, vjp_with_slices
 from gradtape._src.control.checks import ASKED_FOR, CHECK, Check, check, checked_nodes, have_values, parted, used_checks
 from gradtape._src.control.passed import Passed
-from gradtape._src.core import engine, errors, execution, journal, naming, nest, tracing, transcript
+from gradtape._src.core import engine, errors, execution, journal, nest, tracing, transcript
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient
@@ -60,6 +60,7 @@ class Scope:
         carried: Sequence[tuple[Variable, Node]] = (),
         creates: bool = True,
         shaped_by_runs: bool = False,
+        trip: Node | None = None,
     ) -> None:
         self.nested, self.creates = nested, creates
         self.shaped_by_runs = shaped_by_runs  # whether results may have shapes that only a run tells
@@ -74,6 +75,9 @@ class Scope:
         self.created: list[Variable] = []
         self.inside: list[Inner] = []  # the bodies in it that have tapes in them
         self.trace: Trace | None = None
+        self.draws: seeds.Draws | None = None  # None: those of the function around it
+        self.trip, self.counted = trip, False
+        self.unseeded = 0  # a branch, as a function, counts from 0
         self.collections: dict[Any, list[Any]] | None = None  # a graph's, as the function sees them
         self.locks: dict[Any, None] = {}  # of the critical sections in it
 
@@ -343,8 +347,9 @@ def trace(
     `draws`: seeds of random ops are drawn by the caller of the Body; else by the function around it.
     """
     body, asked = Body(), journal.asked
-    drawing = seeds.drawn_by_caller() if draws else seeds.numbered_anew()
-    with tracing.inner(scope) as inner, drawing as drawn, naming.apart():
+    if draws:
+        scope.draws = seeds.Draws()
+    with tracing.inner(scope) as inner:
         scope.trace = inner
         try:
             results = function()
@@ -357,6 +362,7 @@ def trace(
         body.variables = [variable for variable, _ in scope.variables.values()]
         body.updated = [i for i, v in enumerate(body.variables) if id(v) in scope.written]
         read = [node for _, node in scope.variables.values()]
+        drawn = scope.draws or ()
         seeds_taken = [node for node, _ in drawn]
         body.draws = [stream for _, stream in drawn]
         tracing.enter(inner, nodes)

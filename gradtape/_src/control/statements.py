@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -27,7 +28,7 @@ from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.python_loops import Rules, for_in_python, rules_of
 from gradtape._src.control.scope import TENSOR, Body, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
-from gradtape._src.control.tensor_array_size import Growth, tracing_body
+from gradtape._src.control.tensor_array_size import Growth
 from gradtape._src.core import dtypes, engine, execution, naming, nest, tracing
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
@@ -351,7 +352,7 @@ def _defined(
             found.extend(get_state())
             return []
 
-        with tracing_body(growth):
+        with contextlib.nullcontext() if growth is None else growth.in_loop():
             trace(one, (), Scope(nested=True), draws=False)
         return found
 
@@ -488,8 +489,6 @@ def _for_rows(rows: Tensor, body: Any, get_state: Any, set_state: Any, names: Se
         branch_captures.looped(get_state(), 0, body, taken.avals, get_state, set_state)
         return
     before = _defined(get_state, set_state, lambda: body(symbol), names, lambda: tensor(taken.count > 0), growth)
-    with tracing_body(growth):
-        state = _State(before, names)
 
     def step(carry: list[Node], row: list[Node]) -> list[Tensor]:
         set_state(state.pack([handle(n) for n in carry]))
@@ -498,7 +497,9 @@ def _for_rows(rows: Tensor, body: Any, get_state: Any, set_state: Any, names: Se
         check_same(carry, after, state.names)
         return after
 
-    last, _ = record_rows(step, [t.node for t in state.tensors], taken, growth=growth)
+    with growth.in_loop():
+        state = _State(before, names)
+        last, _ = record_rows(step, [t.node for t in state.tensors], taken)
     set_state(state.pack([handle(n) for n in last]))
 
 
@@ -533,8 +534,6 @@ def _counted(item: Any, count: Tensor, extra_test: Any, body: Any, get_state: An
     growth = Growth(None if most is None or extra_test is not None else _numbers(item, most))
     body = growth.counting(body)
     before = _defined(get_state, set_state, lambda: body(item(symbol)), names, lambda: count > 0, growth)
-    with tracing_body(growth):
-        state = _State(before, names)
 
     def condition(values: Any) -> Any:
         i, *tensors = values
@@ -550,7 +549,9 @@ def _counted(item: Any, count: Tensor, extra_test: Any, body: Any, get_state: An
         body(item(i))
         return [i + 1, *state.flat(get_state())]
 
-    after = loop.run_loop(condition, step, [zero, *state.tensors], most, ["the counter", *state.names], growth)
+    with growth.in_loop():
+        state = _State(before, names)
+        after = loop.run_loop(condition, step, [zero, *state.tensors], most, ["the counter", *state.names])
     set_state(state.pack(after[1:]))
 
 

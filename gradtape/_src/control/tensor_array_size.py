@@ -50,6 +50,15 @@ class Growth:
 
         return counted
 
+    @contextlib.contextmanager
+    def in_loop(self) -> Iterator[None]:
+        """Open a context for recording the loop."""
+        _loops.around.append(self)
+        try:
+            yield
+        finally:
+            _loops.around.pop()
+
 
 class _Loops(threading.local):
     def __init__(self) -> None:
@@ -59,18 +68,8 @@ class _Loops(threading.local):
 _loops = _Loops()
 
 
-@contextlib.contextmanager
-def tracing_body(growth: Growth | None) -> Iterator[None]:
-    """Open a context for the trace of a loop's body; None for a loop without known counts."""
-    _loops.around.append(Growth() if growth is None else growth)
-    try:
-        yield
-    finally:
-        _loops.around.pop()
-
-
 def is_around(growth: Growth | None) -> bool:
-    """Return whether the body of that loop is being traced."""
+    """Return whether that loop is being recorded."""
     return any(loop is growth for loop in _loops.around)
 
 

@@ -31,12 +31,16 @@ def in_function(node: Node) -> bool:
 
 def name_in_function(node: Node) -> str:
     """Return the name of a tensor of a function under trace, or after it."""
+    numbered, name, output = Numbered(), "", 0
     if node.trace is None:
-        return f"{node.attrs[0] if node.attrs else 'x' if node.value is None else 'Const'}:0"
-    output = 0
+        if not node.attrs:
+            return "x:0" if node.value is None else "Const:0"
+        names, place = node.attrs
+        for taken in names[: place + 1]:
+            name = numbered(taken)
+        return f"{name}:0"
     if node.op is ELEMENT:
         output, (node,) = node.attrs[0], node.inputs
-    numbered, name = Numbered(), ""
     for recorded in node.trace.nodes[: node.index + 1]:
         if recorded.op is not ELEMENT:
             name = numbered(default_name(recorded.op.type, recorded.code, recorded.offset))

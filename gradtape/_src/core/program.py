@@ -33,7 +33,16 @@ if TYPE_CHECKING:
     from gradtape._src.core.variable import Variable
 
     class Scope:
-        """The knowledge of a function, branch, loop body or graph under trace besides its ops."""
+        """The knowledge of a function, branch, loop body or graph under trace besides its ops.
+
+        `draws` are the random ops of a function or graph, `trip` numbers the trips of a loop's body, and is `counted` if
+        that is needed; `unseeded` counts the random ops without a seed. See `ops/random/seeds`.
+        """
+
+        draws: Any
+        trip: Node | None
+        counted: bool
+        unseeded: int
 
         def read(self, variable: Variable) -> Node: ...
         def hold(self, variable: Variable, node: Node) -> None: ...

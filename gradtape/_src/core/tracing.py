@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import engine
+from gradtape._src.core import engine, naming
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import CALL, Node, Program, Trace, effectful
 
@@ -17,12 +17,17 @@ from gradtape._src.core.program import CALL, Node, Program, Trace, effectful
 def inner(scope: Any = None) -> Iterator[Trace]:
     """Record into a trace of its own, whose leaves are the nodes of the surrounding one; yields that Trace.
 
-    `scope` is that of a function which is traced there; without it the surrounding one's.
+    `scope` is that of a function which is traced there; without it the surrounding one's. The calls in a function have names
+    of their own in a graph, as if no other call were under way.
     """
-    outer = engine.local.trace
+    outer, around = engine.local.trace, naming.calls.stack
     trace = Trace(engine.UNBOUNDED, outer, outer.overrides, outer.scope if scope is None else scope)
-    with engine.recording_in(trace):
-        yield trace
+    naming.calls.stack = around if scope is None else []
+    try:
+        with engine.recording_in(trace):
+            yield trace
+    finally:
+        naming.calls.stack = around
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.scope import Scope
-from gradtape._src.core import engine, naming, tracing
+from gradtape._src.core import engine, tracing
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import (
@@ -224,7 +224,8 @@ def _inferred(call: Call, given: Structure, make_empty: Callable[[Any], Any]) ->
 
 def _specs_for(call: Call, given: Structure, extent: int, make_empty: Callable[[Any], Any]) -> Any:
     scope = Scope()
-    with apart(), tracing.inner(scope) as scope.trace, seeds.drawn_by_caller(), naming.apart(), assuming(extent):
+    scope.draws = seeds.Draws()
+    with apart(), tracing.inner(scope) as scope.trace, assuming(extent):
         return call.on_symbols(given.nest.unflatten([_placeholder(spec, extent, make_empty) for spec in given.specs]))
 
 

@@ -165,7 +165,9 @@ def _traced(fn, args, kwargs, extent):
         known = tuple([extent if d is None else d for d in x.shape])
         return EagerTensor(leaf(aval.aval(known, tf.as_dtype(x.dtype).numpy), None))
 
-    with StatelessScope(), SymbolicScope(), tracing.inner(Scratch()), seeds.drawn_by_caller():
+    scope = Scratch()
+    scope.draws = seeds.Draws()
+    with StatelessScope(), SymbolicScope(), tracing.inner(scope):
         args, kwargs = tree.map_structure(symbol, (args, kwargs))
         return fn(*args, **kwargs)
 

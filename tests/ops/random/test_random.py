@@ -8,7 +8,8 @@ import pytest
 from scipy import stats
 
 import gradtape as tf
-from gradtape._src.core import execution, tracing
+from gradtape._src.control.scope import Scope, trace
+from gradtape._src.core import execution
 from gradtape._src.ops.random import philox, seeds
 from tests.ops.random import philox as reference
 
@@ -330,17 +331,26 @@ def test_split_seeds_give_unrelated_numbers():
 
 def test_draws_in_a_traced_function_are_its_callers():
     random.set_seed(5)
-    with seeds.drawn_by_caller() as draws, tracing.inner() as trace:
-        inside = random.normal([2])
-        seeded = random.normal([2], seed=1)
-        program = tracing.close(trace, [inside.node, seeded.node], [node for node, _ in draws])
-    assert len(draws) == 2
-    first, second = [np.asarray(execution.execute(program, [stream.draw() for _, stream in draws])) for _ in range(2)]
+    body = trace(lambda: [random.normal([2]), random.normal([2], seed=1)], (), Scope())
+    assert len(body.draws) == 2
+    first, second = [np.asarray(execution.execute(body.program, [stream.draw() for stream in body.draws])) for _ in range(2)]
     assert len(np.unique([first, second])) == 8
-    with seeds.drawn_by_caller() as again, tracing.inner():
-        random.uniform([2])
-        random.uniform([2], seed=1)
-    assert [stream.words for _, stream in again] == [(5, 0), (5, 1)] == [stream.words for _, stream in draws]
+    again = trace(lambda: [random.uniform([2]), random.uniform([2], seed=1)], (), Scope())
+    assert [stream.words for stream in again.draws] == [(5, 0), (5, 1)] == [stream.words for stream in body.draws]
+
+
+def test_under_init_scope_a_traced_function_draws_as_eager_code_does():
+    random.set_seed(3)
+    kept = []
+
+    @tf.function
+    def drawn(x):
+        with tf.init_scope():
+            kept.append(random.uniform([2]))
+        return x + random.uniform([2])
+
+    np.testing.assert_allclose(drawn(tf.zeros([2])), [0.12736404, 0.8146913], rtol=1e-6)  # TensorFlow's numbers
+    np.testing.assert_allclose(kept[0], [0.13366318, 0.5678531], rtol=1e-6)
 
 
 @pytest.mark.parametrize("own", [None, 3])

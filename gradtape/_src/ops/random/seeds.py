@@ -12,10 +12,11 @@ import contextlib
 import os
 import random
 import threading
+from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import tiers
+from gradtape._src.core import engine, tiers
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.errors import public
@@ -129,12 +130,12 @@ class Global:
 
 
 class Draws(list):
-    """The draws in a function or graph, as `(leaf, stream)`, and how many of its ops had no seed of their own.
+    """The draws in a function or graph, as `(leaf, stream)`.
 
-    `kept` are the streams of other traces of the function, if they go on in this one.
+    The leaf is int64[3] without a value, to be made a parameter; each call of the function gives it `stream.draw()`. `kept` are
+    the streams of other traces of the function, if they go on in this one.
     """
 
-    unseeded = 0
     kept: list[Stream] | None = None
 
     def stream(self, *of):
@@ -152,14 +153,10 @@ class Draws(list):
 class Drawing(threading.local):
     """The source of a thread's seeds."""
 
-    draws: Draws | None = None  # of the function that is being traced; None outside of functions
     source = None  # the Global of the graph that is being built
     own = None  # the Global of the pass over a dataset whose function runs
     unseeded = 0  # how many ops without a seed this call of that function had
     asked = None  # what gives states instead, of a call that a graph keeps
-
-    def __init__(self):
-        self.trips = []  # the nodes that number the trips of the loops that are being traced
 
 
 _lock = threading.RLock()
@@ -213,18 +210,39 @@ def draw(kind, seed, blocks):
     """Return the state for one run of an op of type `kind` that uses up to `blocks`; its own seed is `seed` (or None). A
     Tensor.
     """
-    draws, trips = _drawing.draws, _drawing.trips
     required(seed)
+    draws, trips = _around()
     if _drawing.asked is not None and not trips:
         return _drawing.asked(kind, seed, blocks)
     if draws is None:
         return _of_trips(_taken((_drawing.own or _global).stream(kind, seed), blocks), trips)
     source = _drawing.source or _global
     if seed is None and source.seed is not None:
-        seed = draws.unseeded
-        draws.unseeded += 1
+        scope: Any = engine.local.trace.scope
+        seed = scope.unseeded
+        scope.unseeded += 1
     state = _taken(draws.stream(source.seed, seed, blocks, bool(trips)))
     return advanced(_of_trips(state, trips[:-1]), EagerTensor(trips[-1]), blocks) if trips else state
+
+
+def _around():
+    """Return the Draws of the function or graph under trace, and the numbers of the trips in it, outermost first.
+
+    The Draws are None in eager code. Each branch and loop body has a scope of its own, inside of the function's.
+    """
+    scope: Any = None
+    trace: Any = engine.local.trace
+    trips: list[Any] = []
+    while trace is not None and trace.scope is not None:
+        if trace.scope is not scope:
+            scope = trace.scope
+            if scope.trip is not None:
+                scope.counted = True
+                trips.insert(0, scope.trip)
+            if scope.draws is not None:
+                return scope.draws, trips
+        trace = trace.parent
+    return None, trips
 
 
 @contextlib.contextmanager
@@ -255,7 +273,7 @@ def given(states):
 
     def take(kind, seed, blocks):
         state = next(remaining)
-        draws = _drawing.draws or []
+        draws = drawn()
         for place, (node, stream) in enumerate(draws):
             if node is state.node:  # how much it draws is known now
                 draws[place] = node, stream.shared(blocks)
@@ -283,12 +301,12 @@ def begun():
 @contextlib.contextmanager
 def drawn_from(source):
     """Open a context for a function call in eager code: the seeds come from the Global `source`."""
-    outer = _drawing.own, _drawing.draws, _drawing.unseeded
-    _drawing.own, _drawing.draws, _drawing.unseeded = source, None, 0
+    outer = _drawing.own, _drawing.unseeded
+    _drawing.own, _drawing.unseeded = source, 0
     try:
         yield
     finally:
-        _drawing.own, _drawing.draws, _drawing.unseeded = outer
+        _drawing.own, _drawing.unseeded = outer
 
 
 def drawn_by_function(source):
@@ -298,24 +316,25 @@ def drawn_by_function(source):
 
 def drawn():
     """Return the draws of the function under trace so far, as `(leaf, stream)`."""
-    return _drawing.draws or []
+    return _around()[0] or []
 
 
 def go_on(streams):
     """Continue the streams of other traces of the function under trace, which the list holds."""
-    if _drawing.draws is not None:
-        _drawing.draws.kept = streams
+    draws, _ = _around()
+    if draws is not None:
+        draws.kept = streams
 
 
 def again(stream):
     """Return the next state of a stream that a traced function draws from, a Tensor; in another function that one's caller
     draws.
     """
-    return _of_trips(_taken(stream), _drawing.trips)
+    return _of_trips(_taken(stream), _around()[1])
 
 
 def _taken(stream, blocks=None):
-    draws = _drawing.draws
+    draws, _ = _around()
     if draws is None:
         return EagerTensor(leaf(STATE, stream.draw(blocks)))
     node = leaf(STATE, None)
@@ -350,49 +369,10 @@ def advanced(state, count, blocks):
 
 
 @contextlib.contextmanager
-def drawn_by(source, draws):
-    """Open a context for a graph: each random op adds `(leaf, stream)` to `draws`, a Draws; the seeds come from `source`."""
-    outer = _drawing.draws, _drawing.source, _drawing.trips
-    _drawing.draws, _drawing.source, _drawing.trips = draws, source, []
+def seeded_by(source):
+    """Open a context for a graph: the seeds of its random ops come from `source`, a Global."""
+    outer, _drawing.source = _drawing.source, source
     try:
         yield
     finally:
-        _drawing.draws, _drawing.source, _drawing.trips = outer
-
-
-@contextlib.contextmanager
-def in_trip(number):
-    """Open a context for a loop's body: its draws differ from trip to trip; `number` is the node of the trip's."""
-    _drawing.trips.append(number)
-    try:
-        yield
-    finally:
-        _drawing.trips.pop()
-
-
-@contextlib.contextmanager
-def drawn_by_caller():
-    """Open a context for the trace of a function: yields a list, to which each random op in its body adds `(leaf, stream)`.
-
-    The leaf is int64[3] without a value, to be made a parameter; each call of the function gives it `stream.draw()`.
-    """
-    outer, _drawing.draws = _drawing.draws, Draws()
-    trips, _drawing.trips = _drawing.trips, []
-    try:
-        yield _drawing.draws
-    finally:
-        _drawing.draws, _drawing.trips = outer, trips
-
-
-@contextlib.contextmanager
-def numbered_anew():
-    """Open a context for a branch or a loop's body, whose ops without a seed are numbered from 0, as in a function. Yields ()."""
-    draws = _drawing.draws
-    before = 0 if draws is None else draws.unseeded
-    if draws is not None:
-        draws.unseeded = 0
-    try:
-        yield ()
-    finally:
-        if draws is not None:
-            draws.unseeded = before
+        _drawing.source = outer

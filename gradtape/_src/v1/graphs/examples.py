@@ -57,7 +57,8 @@ class Example(Replay):
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
         """Open a context in which the thread records into the example."""
-        with engine.recording_in(self._trace), seeds.drawn_by_caller():
+        self.scope.draws = seeds.Draws()
+        with engine.recording_in(self._trace):
             yield
 
     def of(self, nodes: Iterable[Node]) -> list[Node]:

@@ -61,6 +61,7 @@ class Graph(Operations):
         self.graph = self
         self.seeds = seeds.Global()
         self.draws: seeds.Draws = seeds.Draws()
+        self.trip, self.counted, self.unseeded = None, False, 0
         self.variables: dict[Node, Variable] = {}  # the handle of each variable
         self.unknown_rank: set[Node] = set()
         self.unknown_elements: set[tuple[Node, int]] = set()  # the same, of ops with several results
@@ -94,7 +95,7 @@ class Graph(Operations):
             root = engine.local.trace
         if root is not self.trace:
             self.trace.parent = root
-        with engine.recording_in(self.trace), naming.apart(), seeds.drawn_by(self.seeds, self.draws):
+        with engine.recording_in(self.trace), naming.apart(), seeds.seeded_by(self.seeds):
             before = scopes.enter_scope(self._prefix)
             naming.count_graphs(1)
             try:
