@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape._src.core import dtypes
@@ -17,7 +17,7 @@ from gradtape._src.ops.math.arithmetic import divide_no_nan, maximum, minimum
 from gradtape._src.ops.math.compare import greater, logical_and, logical_not
 from gradtape._src.ops.math.elementary import log
 from gradtape._src.ops.math.reduction import reduce_sum
-from gradtape._src.v1.ops.metrics import Pair, aligned, metric, spread, variable
+from gradtape._src.v1.ops.metrics import Pair, aligned, metric, of_two, spread, variable
 
 RIGHT = {  # what is counted, by whether it is labelled and whether it is predicted
     "true_positives": (True, True),
@@ -63,22 +63,13 @@ def _counted_at(
 
 
 def _counter(kind: str) -> Any:
-    def counted(
-        labels: Any,
-        predictions: Any,
-        weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
-        name: Any = None,
-    ) -> Pair:
-        return _counted(kind, labels, predictions, weights)
-
-    counted.__name__ = counted.__qualname__ = kind
-    counted.__doc__ = f"The number of {kind.replace('_', ' ')}; labels and predictions are cast to bool."
-    return metric(kind)(counted)
+    doc = f"The number of {kind.replace('_', ' ')}; labels and predictions are cast to bool."
+    return of_two(kind, doc, lambda labels, predictions, weights: _counted(kind, labels, predictions, weights))
 
 
-def _counter_at_thresholds(kind: str) -> Any:
+def _at_thresholds(name: str, doc: str, kinds: list[str], result: Callable[..., Pair]) -> Any:
+    """Return the metric `result` of the counts of these kinds, as a function of this name."""
+
     def counted(
         labels: Any,
         predictions: Any,
@@ -88,11 +79,17 @@ def _counter_at_thresholds(kind: str) -> Any:
         updates_collections: Any = None,
         name: Any = None,
     ) -> Pair:
-        return _counted_at([kind], labels, predictions, thresholds, weights)[kind]
+        found = _counted_at(kinds, labels, predictions, thresholds, weights)
+        return result(*[found[kind] for kind in kinds])
 
-    counted.__name__ = counted.__qualname__ = f"{kind}_at_thresholds"
-    counted.__doc__ = f"The number of {kind.replace('_', ' ')} where what is above a threshold is predicted, for each of them."
-    return metric(kind)(counted)
+    counted.__name__ = counted.__qualname__ = f"{name}_at_thresholds"
+    counted.__doc__ = doc
+    return metric(f"{name}_at_thresholds")(counted)
+
+
+def _counter_at_thresholds(kind: str) -> Any:
+    doc = f"The number of {kind.replace('_', ' ')} where what is above a threshold is predicted, for each of them."
+    return _at_thresholds(kind, doc, [kind], lambda counts: counts)
 
 
 COUNTERS = {kind: _counter(kind) for kind in RIGHT}
@@ -109,40 +106,20 @@ def _ratio(hits: Any, rest: Any, name: str) -> Any:
 def _share(name: str, other: str, doc: str) -> Any:
     """Return the metric true_positives / (true_positives + other)."""
 
-    def counted(
-        labels: Any,
-        predictions: Any,
-        weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
-        name: Any = None,
-    ) -> Pair:
+    def shared(labels: Any, predictions: Any, weights: Any) -> Pair:
         counts = [COUNTERS[kind](labels, predictions, weights) for kind in ("true_positives", other)]
         (hits, more_hits), (rest, more_rest) = counts
         return _ratio(hits, rest, "value"), _ratio(more_hits, more_rest, "update_op")
 
-    counted.__name__ = counted.__qualname__ = name
-    counted.__doc__ = doc
-    return metric(name)(counted)
+    return of_two(name, doc, shared)
 
 
 def _share_at_thresholds(name: str, other: str, doc: str) -> Any:
-    def counted(
-        labels: Any,
-        predictions: Any,
-        thresholds: Any,
-        weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
-        name: Any = None,
-    ) -> Pair:
-        found = _counted_at(["true_positives", other], labels, predictions, thresholds, weights)
-        value, update = (hits / (1e-7 + hits + rest) for hits, rest in zip(found["true_positives"], found[other], strict=True))
+    def shared(hits: Pair, rest: Pair) -> Pair:
+        value, update = (h / (1e-7 + h + r) for h, r in zip(hits, rest, strict=True))
         return value, update
 
-    counted.__name__ = counted.__qualname__ = f"{name}_at_thresholds"
-    counted.__doc__ = f"{doc} For each threshold, above which it is predicted."
-    return metric(f"{name}_at_thresholds")(counted)
+    return _at_thresholds(name, f"{doc} For each threshold, above which it is predicted.", ["true_positives", other], shared)
 
 
 PRECISION, RECALL = "Which share of what is predicted is labelled.", "Which share of what is labelled is predicted."

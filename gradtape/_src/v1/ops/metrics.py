@@ -182,10 +182,10 @@ def mean_cosine_distance(
     return 1.0 - value, 1.0 - update
 
 
-def _mean_of(name: str, each: Callable[[Any, Any], Any], doc: str, after: Callable[[Any], Any] | None = None) -> Any:
-    """Return the metric that is the mean of `each(labels, predictions)`, or a function of that mean."""
+def of_two(name: str, doc: str, result: Callable[[Any, Any, Any], Pair]) -> Any:
+    """Return the metric `result(labels, predictions, weights)` as a function of this name."""
 
-    def mean_of(
+    def compared(
         labels: Any,
         predictions: Any,
         weights: Any = None,
@@ -193,13 +193,22 @@ def _mean_of(name: str, each: Callable[[Any, Any], Any], doc: str, after: Callab
         updates_collections: Any = None,
         name: Any = None,
     ) -> Pair:
+        return result(labels, predictions, weights)
+
+    compared.__name__ = compared.__qualname__ = name
+    compared.__doc__ = doc
+    return metric(name)(compared)
+
+
+def _mean_of(name: str, each: Callable[[Any, Any], Any], doc: str, after: Callable[[Any], Any] | None = None) -> Any:
+    """Return the metric that is the mean of `each(labels, predictions)`, or a function of that mean."""
+
+    def mean_of(labels: Any, predictions: Any, weights: Any) -> Pair:
         labels, predictions, weights = aligned(labels, predictions, weights)
         value, update = _averaged(each(labels, predictions), weights)
         return (value, update) if after is None else (after(value), after(update))
 
-    mean_of.__name__ = mean_of.__qualname__ = name
-    mean_of.__doc__ = doc
-    return metric(name)(mean_of)
+    return of_two(name, doc, mean_of)
 
 
 accuracy = _mean_of("accuracy", lambda y, p: equal(cast(p, y.dtype), y), "How often `predictions` are `labels`.")
