@@ -10,6 +10,7 @@ SOURCE = Path(__file__).parents[2] / "gradtape/_src"
 LONGEST = 25  # words of a sentence
 FORMULA = re.compile(r"[=≤≥Σ∫√·→]|`[^`]*`")  # what is read by the eye and not aloud: counted as one word
 CLAUSES = frozenset("how that what when where which who why".split())  # what a class, module or property is has a noun
+SUBJECT = re.compile(r"(?:How|What|Who|Whose)\b.*[^?]$")  # a clause in the place of a sentence's subject
 BLOCK = re.compile(r"^\s*(?:>>>|\.\.\.|```|[-*|] |\d+\. |    )")  # an example, a list, a table
 VERBS = frozenset(
     """
@@ -74,7 +75,10 @@ def test_docstrings(folder):
                 first = re.match(r"\w*", ast.get_docstring(node) or "").group().lower()
                 if first in CLAUSES:
                     wrong.append(f"{at}{getattr(node, 'lineno', 1)} begins with {first!r}: begin with a noun, or a verb")
-                long = [s for s in prose(ast.get_docstring(node) or "") if words(s) > LONGEST]
+                sentences = list(prose(ast.get_docstring(node) or ""))
+                clauses = [s for s in sentences if SUBJECT.match(s)]
+                wrong += [f"{at}{getattr(node, 'lineno', 1)} has a clause as subject, where a noun belongs: {s}" for s in clauses]
+                long = [s for s in sentences if words(s) > LONGEST]
                 wrong += [f"{at}{getattr(node, 'lineno', 1)} has a sentence of {words(s)} words: {s}" for s in long]
     assert not wrong, "\n".join(wrong)
 
@@ -88,3 +92,17 @@ def test_a_clause_is_found():
     tree = ast.parse('def f():\n    """What a call gives."""\n\n@property\ndef g():\n    """The name."""\n')
     assert [node.name for node in functions(tree)] == ["f"]
     assert re.match(r"\w*", ast.get_docstring(tree.body[0])).group().lower() not in VERBS
+
+
+@pytest.mark.parametrize(
+    "sentence, found",
+    [
+        ("What a loop carries is state.", True),
+        ("How many trips it makes may depend on values:", True),
+        ("The values that a loop carries are state.", False),
+        ("Whatever was recorded is run.", False),
+        ("What is this?", False),
+    ],
+)
+def test_a_clause_as_subject_is_found(sentence, found):
+    assert bool(SUBJECT.match(sentence)) == found

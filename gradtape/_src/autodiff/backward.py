@@ -130,7 +130,7 @@ def leading_back(
 ) -> dict[Node, int]:
     """Return the nodes `on_tape` that depend on `wanted` ones, like `active_nodes`.
 
-    What is on a tape for another's sake leads to a tensor that was watched after that, too, as in TensorFlow; not to one of
+    Nodes that are on a tape for another's sake lead to a tensor that was watched after them, too, as in TensorFlow; not to one of
     `variables`, whose earlier reads are not on the tape.
     """
     computed = {entry.node: position for position, entry in enumerate(entries)}

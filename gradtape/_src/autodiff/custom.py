@@ -153,7 +153,7 @@ class CustomGradient:
 def _record_closed(rule: Rule, results: list[Node], inputs: list[Node], transparent: bool) -> Node:
     """Record a custom gradient where a function is traced: its gradient function runs once, into a Program of its own.
 
-    What that one uses of the function's values are inputs too, so it can be called wherever the function is.
+    The values of the function that it uses are inputs too, so it can be called wherever the function is.
     """
     seeds = [leaf(r.aval, None) for r in results]
     with tracing.inner() as inner:

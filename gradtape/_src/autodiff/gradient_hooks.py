@@ -30,7 +30,7 @@ class GradientHook:
         self._function: Callable[[Tensor], Any] | None = function
 
     def remove(self) -> None:
-        """Let gradients pass as they are from now on. What a `tf.function` has traced keeps the hook."""
+        """Let gradients pass as they are from now on. A `tf.function` that was traced with the hook keeps it."""
         self._function = None
 
     def _passed(self, dy: Tensor) -> Any:
@@ -52,10 +52,10 @@ class GradientHook:
 def register_gradient_hook(self: Tensor, function: Callable[[Tensor], Any]) -> GradientHook:
     """Call `function(dy)` when a gradient with respect to this tensor has been computed; return a hook with `remove()`.
 
-    What `function` returns takes its place, for the gradient of this tensor and of all that it was computed from; None
-    leaves it as it is. Uses of the tensor from here on count. Hooks of one tensor run in the order of the gradient: the
-    last registered first. In a `tf.function` the hook is traced once, like everything there. TypeError where `function`
-    is no function; ValueError where the tensor has no gradient, or the hook returns another shape or dtype.
+    The result of `function` takes its place, for the gradient of this tensor and of all that it was computed from; None leaves it
+    as it is. Uses of the tensor from here on count. Hooks of one tensor run in the order of the gradient: the last registered
+    first. In a `tf.function` the hook is traced once, like everything there. TypeError where `function` is no function;
+    ValueError where the tensor has no gradient, or the hook returns another shape or dtype.
 
     >>> x = tf.Variable([3.0, 4.0])
     >>> with tf.GradientTape() as tape:

@@ -109,7 +109,7 @@ class Plan:
     def inputs(self, traces: Sequence[Trace]) -> list[Node]:
         """Return the nodes of the forward pass that the gradient Program takes.
 
-        What stands a second time in a trace is known to outer tapes by the node that it stands for.
+        A node that stands a second time in a trace is known to outer tapes as the first one.
         """
         nodes = picked(traces, self.places)
         recomputed = [pair for trace in traces for pair in trace.recomputed]

@@ -336,8 +336,8 @@ class GradientTape(Recording):
     def draw(self, fold: bool = True) -> Any:
         """Draw the tape as a graph: an SVG that a notebook shows, with `save(path)`.
 
-        Ops that one line recorded in a row are one box, unless `fold` is False. What depends on nothing that is watched is
-        dashed. At most 300 boxes are drawn. It runs nothing.
+        Ops that one line recorded in a row are one box, unless `fold` is False. Ops that depend on nothing watched are dashed. At
+        most 300 boxes are drawn. It runs nothing.
 
         >>> w = tf.Variable([1.0, 2.0])
         >>> with tf.GradientTape() as tape:

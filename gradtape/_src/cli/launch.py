@@ -20,8 +20,8 @@ KILL = 5.0  # seconds from SIGTERM to SIGKILL
 def launch(count: int, arguments: Sequence[str]) -> int:
     """Run `gradtape run` with these arguments in `count` processes; return 0, or the exit status of the first that failed.
 
-    Each finds the others by TF_CONFIG. What they print is shown with the number of the process in front. When one fails, the
-    others have 20 seconds to end by themselves.
+    Each finds the others by TF_CONFIG. Their output is shown with the number of the process in front. When one fails, the others
+    have 20 seconds to end by themselves.
     """
     addresses = [f"127.0.0.1:{port}" for port in _free_ports(count)]
     group = [_started(number, addresses, arguments) for number in range(count)]

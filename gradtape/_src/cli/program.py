@@ -29,7 +29,7 @@ class Program:
     def run(self, arguments: Sequence[str]) -> None:
         """Run it as Python would: its name, sys.argv, sys.path and tracebacks.
 
-        What the program raises is raised again, so that Python ends the process as it would have; only the frames of this
+        An exception of the program is raised again, so that Python ends the process as it would have; only the frames of this
         runner are left out where the traceback is printed.
         """
         module = types.ModuleType("__main__")

@@ -241,7 +241,7 @@ class Signature:
 
     @property
     def type(self) -> FunctionType:
-        """The parameters with the types of what they take, as far as those are constrained."""
+        """The parameters with their types, as far as those are constrained."""
         parameters = []
         for p in self.parameters.parameters.values():
             wanted = type_of(self.wanted[p.name]) if p.name in self.wanted else p.empty

@@ -1,7 +1,7 @@
 """The source of functions, transformed (diastatic-malt), so that `if`, `while` and `for` over tensors become ops.
 
-The operators that transformed code calls are here and in `statements`. What depends on no tensor runs as Python, while the
-function is traced.
+The operators that transformed code calls are here and in `statements`. Statements that depend on no tensor run as Python, while
+the function is traced.
 """
 
 from __future__ import annotations

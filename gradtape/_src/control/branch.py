@@ -240,7 +240,7 @@ def _open_elements(node: Node, programs: Sequence[Program]) -> list[Node]:
 def run_branches(choice: Node, branches: Sequence[Callable[[], Any]], op: Op, names: Sequence[str]) -> Any:
     """Trace the branches and join them.
 
-    What one branch assigns to a variable, the others leave as it is.
+    A variable that one branch assigns keeps its value in the others.
     """
 
     def traced(number: int, function: Callable[[], Any]) -> Body:

@@ -87,7 +87,7 @@ def repeated(start: Any, results: Any, trips: int, body: Callable[[Any], Any]) -
 
 
 def switched(taken: Callable[[], None], other: Callable[[], None], get_state: Any, set_state: Any, nouts: int) -> None:
-    """Run one branch of an `if` statement on a tensor, whose names are joined with what the other one leads back to."""
+    """Run one branch of an `if` statement on a tensor, and join its names with the captures of the other one."""
     before = get_state()
     taken()
     after = get_state()

@@ -177,7 +177,9 @@ class ConcreteFunction:
         return self._body.avals[: len(self._body.avals) - len(self._body.written)]
 
     def _shapes(self) -> list[TensorShape]:
-        """Return the shapes of the results. What follows from an open extent or rank is open: another trace gives another."""
+        """Return the shapes of the results. Extents that follow from an open extent or rank are open: another trace gives
+        another.
+        """
         shapes = [TensorShape(a.shape) for a in self.results]
         if self._specs is None or not shapes:
             return shapes

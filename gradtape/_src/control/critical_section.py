@@ -1,4 +1,4 @@
-"""`tf.CriticalSection`: what one thread at a time executes."""
+"""`tf.CriticalSection`: code that one thread at a time executes."""
 
 from __future__ import annotations
 

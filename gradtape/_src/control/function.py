@@ -473,11 +473,10 @@ def function(
 ) -> Any:
     """Create a function that runs as one compiled program; as a decorator, with or without arguments.
 
-    It is traced once per signature: shapes and dtypes of tensors and variables, values of Python
-    arguments, identity of objects.
+    It is traced once per signature: shapes and dtypes of tensors and variables, values of Python arguments, identity of objects.
     `input_signature` is a sequence of nests of `TensorSpec`; with `reduce_retracing`, too, other extents count as no new trace.
-    With `autograph`, `if`, `while` and `for` over tensors become part of the program. Eager code is compiled without it,
-    too: what it adds is that Python runs once only.
+    With `autograph`, `if`, `while` and `for` over tensors become part of the program. Eager code is compiled without it, too: in
+    a function Python runs once only.
 
     >>> @tf.function
     ... def square(x):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class FunctionOperation:
-    """One operation of a traced function: its `name` and `type`, and specs of what it takes and gives."""
+    """One operation of a traced function: its `name` and `type`, and the specs of its inputs and outputs."""
 
     control_inputs: tuple[FunctionOperation, ...] = ()
 
@@ -80,7 +80,7 @@ class FuncGraph:
 
     @property
     def inputs(self) -> list[TensorSpec]:
-        """The specs of its arguments, then those of what it captures."""
+        """The specs of its arguments, then those of its captures."""
         return [*self._concrete.inputs, *self.internal_captures]
 
     @property

@@ -1,4 +1,4 @@
-"""`FunctionType`: the parameters of a function, what each of them takes, and what the function gives; as TensorFlow prints it."""
+"""`FunctionType`: the parameters of a function, the type of each of them, and that of the results; as TensorFlow prints it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Kind = inspect.Parameter
 
 
 class Literal:
-    """The type of what is no tensor: one value, or a nest of specs and values."""
+    """The type of a value that is no tensor: one value, or a nest of specs and values."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -61,7 +61,7 @@ def nested(constraint: TensorSpec | Literal) -> Any:
 
 
 class Parameter(inspect.Parameter):
-    """A parameter: `name`, `kind`, whether it is `optional`, and `type_constraint`, what it takes."""
+    """A parameter: `name`, `kind`, whether it is `optional`, and `type_constraint`, the type of its values."""
 
     @property
     def optional(self) -> bool:
@@ -70,7 +70,7 @@ class Parameter(inspect.Parameter):
 
     @property
     def type_constraint(self) -> TensorSpec | Literal | None:
-        """The spec of its argument: a TensorSpec, a Literal for what is no tensor; None if anything will do."""
+        """The spec of its argument: a TensorSpec, a Literal for a value that is no tensor; None if anything will do."""
         return None if self.annotation is self.empty else self.annotation
 
 
@@ -93,7 +93,7 @@ class FunctionType(inspect.Signature):
 
     @property
     def output(self) -> TensorSpec | Literal | None:
-        """The type of what the function gives."""
+        """The type of the function's results."""
         return None if self.return_annotation is self.empty else self.return_annotation
 
     def __repr__(self) -> str:

@@ -248,7 +248,7 @@ def _changing(cond: Callable[[Any], Any], body: Callable[[Any], Any], state: Any
 
 
 def _settled(body: Callable[[Any], Any], state: Any) -> Any:
-    """Return the loop variables, with TensorArrays that know the shape of what the loop writes into them."""
+    """Return the loop variables, with TensorArrays that know the shape of the loop's writes."""
     leaves, spec = nest.flatten_with_spec(state)
     if not any(isinstance(x, TensorArray) for x in leaves):
         return state

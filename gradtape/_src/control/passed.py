@@ -51,7 +51,7 @@ class Passed:
 def reachable_besides_arguments(function: Any, variables: Sequence[Variable]) -> bool:
     """Return whether a function may use any of these variables by other ways than its arguments.
 
-    Looked at are its closure, the globals that its code names, its object, and what those hold. True where that is too much.
+    Its closure, the globals that its code names, its object, and their attributes are looked at. True where that is too much.
     """
     wanted = {id(variable) for variable in variables}
     waiting, seen = [function], set[int]()

@@ -30,7 +30,7 @@ def rewired(program: Program, places: Sequence[int], parameters: Sequence[Aval],
 
 
 def selected(program: Program, outputs: Sequence[int]) -> Program:
-    """Return `program` with the outputs at these positions only, pruned to what they need."""
+    """Return `program` with the outputs at these positions only, without the ops that only others need."""
     wanted = [program.outputs[i] for i in outputs]
     kept = _needed(program.keys, wanted)
     return _renumbered(program, kept, wanted, program.parameters, {})
@@ -86,13 +86,12 @@ def _renumbered(
 def linearized(
     program: Program, derived: Program, held: set[int], again: Callable[[int], bool] | None = None
 ) -> tuple[Program, Program, list[int]]:
-    """Split the gradient `derived` of `program` into what is known in the forward pass and what needs cotangents.
+    """Split the gradient `derived` of `program` into a part of the forward pass and a part that needs cotangents.
 
     Returns `(forward, backward, carried)`: `forward` gives the outputs of `program`, then residuals; `backward` takes the
-    parameters, the residuals and the cotangents. Parameters in `held` are at hand in the backward pass; of the others,
-    those that it needs are residuals, too: `carried` are their positions. What depends on held parameters only, is cheap, or
-    follows from other residuals by a few sums and products, is computed again; `again` says so of each reference in place
-    of that.
+    parameters, the residuals and the cotangents. Parameters in `held` are at hand in the backward pass; of the others, those that
+    it needs are residuals, too: `carried` are their positions. Cheap values are computed again, and those that follow from held
+    parameters, or from other residuals by a few sums and products; `again` says so of each reference in place of that.
     """
     count = len(program.parameters) - len(program.constants)
     seeds = len(derived.parameters) - len(derived.constants) - count

@@ -1,6 +1,6 @@
 """Loops of transformed code that run as Python.
 
-In a function that runs as eager code they keep the rules of TensorFlow's loops, which are ops there.
+In a function that runs as eager code they keep the rules of TensorFlow's loops, which are ops in TensorFlow.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class Scope:
     def read(self, variable: Variable) -> Node:
         """Return the node that the variable holds now; at first a parameter.
 
-        What a loop carries is state: a read of it is a read of the variable, which is a parameter of its own.
+        The values that a loop carries are state: a read of one is a read of the variable, which is a parameter of its own.
         """
         node = self.now.get(id(variable))
         if node is None:
@@ -101,7 +101,7 @@ class Scope:
         return node
 
     def hold(self, variable: Variable, node: Node) -> None:
-        """Note an assignment. What reads it from now on is a read of the variable, too, for a tape outside."""
+        """Note an assignment. For a tape outside, later uses of its value are reads of the variable, too."""
         before = self.read(variable)
         origin = self.variables.get(id(variable))
         if node.aval.inexact and node.op not in ASSIGNMENTS:  # an op with branches or a loop, which may have left it as it was
@@ -131,7 +131,7 @@ class Scope:
     def check(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
         """Note a data-dependent check of the op that is recorded next, for when the function is called.
 
-        What a gradient computes, in a trace of its own inside of the function's, is not checked.
+        Values of a gradient, which has a trace of its own inside of the function's, are not checked.
         """
         here = engine.local.trace
         asked_for = op.type in ASKED_FOR
@@ -315,7 +315,7 @@ class Outside:
         return self._place[id(variable)]
 
     def places(self, body: Body) -> list[int]:
-        """Return the places of what a Body takes."""
+        """Return the places of the variables and captures of a Body."""
         return [*map(self.place, body.variables), *[self._place[node] for node in body.captures]]
 
 
@@ -459,7 +459,7 @@ def _assigned(body: Body, nodes: list[Node]) -> list[Node]:
 def _run_at_once(body: Body, arguments: Sequence[Node]) -> list[Node]:
     """Run a call on its fast path: no tape records it. A training step costs what is done here.
 
-    Where another thread has changed a variable meanwhile that the call updates, it is run again on the new values.
+    If another thread has meanwhile changed a variable that the call updates, the call is run again on the new values.
     """
     argument = engine.argument
     drawn = body.seeds() if body.draws else []

@@ -75,7 +75,7 @@ def if_stmt(
 
 
 class _Branch:
-    """A branch, traced: for each name it binds the leaves of what it holds at the end, and which of them are tensors."""
+    """A branch, traced: for each name that it binds the leaves of the value at the end, and which of them are tensors."""
 
     def __init__(self, run: Any, get_state: Any, set_state: Any, before: Any, nouts: int) -> None:
         self.leaves: list[list[Any]] = []
@@ -227,7 +227,7 @@ def _arrange(first: Body, second: Body, plans: Sequence[tuple[int | None, int | 
 
 
 def _is_number(body: Body, output: int) -> bool:
-    """Return whether a result of a traced branch is a constant of its own, a Python number that was bound there."""
+    """Return whether a result of a traced branch is a constant of its own, a Python number that was bound in it."""
     reference = body.program.outputs[output]
     count = len(body.program.parameters) - len(body.program.constants)
     of = body.program.aval_of(reference)
@@ -335,9 +335,8 @@ def _defined(
     runs: Callable[[], Any],
     growth: Growth | None = None,
 ) -> Any:
-    """Return the values of the names before a loop. A name that only the loop binds (None counts, too) starts as zeros of what
-    it binds; a check at the call ensures that the loop `runs` at least once. TensorArrays get room for what the loop
-    writes.
+    """Return the values of the names before a loop. A name that only the loop binds (None counts, too) starts as zeros of what it
+    binds; a check at the call ensures that the loop `runs` at least once. TensorArrays get room for the loop's writes.
     """
     values = get_state()
     if not any(v is None or isinstance(v, (*UNDEFINED, TensorArray)) for v in values):

@@ -114,7 +114,7 @@ class TensorArraySpec(TypeSpec):
 class TensorArray:
     """Tensors of one dtype by number: `write` gives a new array with one more of them, `read`, `stack`, `concat` give them.
 
-    `size` is how many there are; with `dynamic_size` it grows as needed. What was never written reads as zeros. With
+    `size` is how many there are; with `dynamic_size` it grows as needed. Entries that were never written are zeros. With
     `clear_after_read` (the default) each can be read once. Always go on with the array that a method returned.
 
     >>> array = tf.TensorArray(tf.float32, size=2)

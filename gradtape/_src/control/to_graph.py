@@ -1,4 +1,6 @@
-"""`tf.autograph.to_graph` and `to_code`: what `tf.function` does with Python's statements, for one function by itself."""
+"""`tf.autograph.to_graph` and `to_code`: the transformation of Python's statements that `tf.function` makes, for one function by
+itself.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from gradtape._src.core.errors import public
 def to_graph(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> Callable[..., Any]:
     """Return `entity` with its `if`, `while` and `for` over tensors as ops: usable in a graph, or in eager code.
 
-    `tf.function` does the same to what it is given. What `entity` calls is transformed too. `experimental_optional_features`
-    has no effect.
+    `tf.function` does the same to what it is given. The functions that `entity` calls are transformed, too.
+    `experimental_optional_features` has no effect.
 
     Raises:
       ValueError: for what is no Python function or method, and for `recursive=False`.
@@ -42,7 +44,7 @@ def to_graph(entity: Any, recursive: bool = True, experimental_optional_features
 
 
 def _plain_function(entity: Any) -> Any:
-    """Return the Python function of a function or method; ValueError for what has no source to transform."""
+    """Return the Python function of a function or method; ValueError for a function without a source."""
     function = getattr(entity, "__func__", entity)
     if not inspect.isfunction(function):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The platform that programs run on: what rules for a CPU or a GPU ask."""
+"""The platform that programs run on, for rules of a CPU or a GPU."""
 
 from __future__ import annotations
 

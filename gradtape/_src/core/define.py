@@ -10,7 +10,7 @@
         (y,) = op.outputs
         return dy * conj(1 - y * y)
 
-What `@op` leaves under the kernel's name is the public function: it takes whatever can be a tensor, and records the op.
+Under the kernel's name `@op` leaves the public function: it takes whatever can be a tensor, and records the op.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ def _independent(made: Op, values: Sequence[Any]) -> tuple[Node, ...]:
 def check(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
     """Raise the op's data-dependent error, if the values deserve it. In a trace of a gradient nothing is checked.
 
-    What a function does is checked when it is called: here its values are not known.
+    In a function the values are not known: the check is made when the function is called.
     """
     trace = engine.local.trace
     if made.status is None or (trace.parent is not None and trace.scope is None):

@@ -1,4 +1,4 @@
-"""The devices of `tf.config`: which there are, which are visible, and what is known about them. They are JAX's."""
+"""The devices of `tf.config`: all that there are, the visible ones, and their details. They are JAX's."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
 
     Computations then run on the first of them that is no CPU, and strategies span them: `set_visible_devices([], "GPU")` leaves
     the CPU. JAX still starts on all devices; `CUDA_VISIBLE_DEVICES` in the environment keeps it away from a GPU. ValueError for
-    what is no device of that type.
+    any that is no device of that type.
 
     >>> tf.config.set_visible_devices([], "GPU")
     >>> tf.config.get_visible_devices("GPU")

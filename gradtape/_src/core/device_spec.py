@@ -69,7 +69,7 @@ class DeviceSpec:
     @classmethod
     @public
     def from_string(cls, spec: str) -> DeviceSpec:
-        """Return the DeviceSpec of a name such as "/job:worker/replica:0/task:1/device:GPU:0"; ValueError for what is none."""
+        """Return the DeviceSpec of a name such as "/job:worker/replica:0/task:1/device:GPU:0"; ValueError for any other text."""
         parts: dict[str, Any] = {}
         for given in filter(None, spec.split("/")):
             if (place := _PLACE.fullmatch(given)) is not None:

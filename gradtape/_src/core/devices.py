@@ -58,7 +58,7 @@ def in_parts(arrays: Sequence[Any]) -> bool:
 
 
 def whole(value: jax.Array) -> np.ndarray:
-    """Return an array as NumPy's. What lies on other processes is gathered from them, so all processes read it."""
+    """Return an array as NumPy's. Parts on other processes are gathered from them, so all processes read the value."""
     if not in_parts([value]):
         return np.asarray(value)
     assert hooks.clients.together is not None

@@ -42,7 +42,7 @@ def _arithmetic(function: Callable[[Any, Any], Any], reflected: bool = False) ->
 class Dimension:
     """An extent: `value` is an int, or None if it is not known. A known one is an int, too; sums and products are Dimensions.
 
-    What depends on an extent that is not known is not known: an arithmetic result is `Dimension(None)`, a comparison None.
+    Results that depend on an unknown extent are unknown: an arithmetic result is `Dimension(None)`, a comparison None.
     """
 
     __slots__ = ()

@@ -65,9 +65,9 @@ def to_dlpack(tf_tensor: Any) -> Any:
 def from_dlpack(dlcapsule: Any) -> Tensor:
     """Create a tensor on the memory of another library's array: an object with `__dlpack__`, or a capsule.
 
-    Nothing is copied where the compiler can use the memory as it lies (dense, in row-major order, aligned to 16 bytes or
-    more); else it is. What is written into the array afterwards may be seen in the tensor: write before, or copy. An object
-    that is neither is an InvalidArgumentError, and so is a dtype that JAX does not have.
+    Nothing is copied where the compiler can use the memory as it lies (dense, in row-major order, aligned to 16 bytes or more);
+    else it is. Later writes into the array may be seen in the tensor: write before, or copy. An object that is neither is an
+    InvalidArgumentError, and so is a dtype that JAX does not have.
 
     >>> import numpy as np
     >>> tf.experimental.dlpack.from_dlpack(np.arange(3)).numpy()

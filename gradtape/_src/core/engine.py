@@ -114,8 +114,8 @@ os.register_at_fork(after_in_child=_after_fork)
 def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
     """Append one op to the thread's trace and return its node. `inputs` is a tuple of nodes, `attrs` of structure.
 
-    How an input is referred to is written out for one and for two inputs: a call would cost more than what it does. So is the
-    making of the node, by which 7 % of the whole are saved.
+    The references are written out for one and for two inputs: a call would cost more than what it does. So is the making of the
+    node, by which 7 % of the whole are saved.
     """
     trace = local.trace
     if trace.overrides is not None:
@@ -415,7 +415,7 @@ def value(node: Node) -> Any:
 
 
 def peek(node: Node) -> None:
-    """Give a pending node its value by running what it needs and nothing more; what pends goes on pending.
+    """Give a pending node its value by running what it needs and nothing more; the rest of the trace stays pending.
 
     For ops that look at a value in mid-step, such as indices or labels. A slice that is not small is left to `value`.
     """

@@ -302,7 +302,7 @@ class UnauthenticatedError(OpError):
 
 
 class InvalidInFunctionError(InvalidArgumentError, ValueError):
-    """An argument that an operation cannot take, found while a function is traced: TensorFlow raises a ValueError there."""
+    """An argument that an operation cannot take, found while a function is traced: TensorFlow raises a ValueError for it."""
 
 
 class DtypeError(InvalidArgumentError, TypeError):
@@ -310,7 +310,7 @@ class DtypeError(InvalidArgumentError, TypeError):
 
 
 class DtypeInFunctionError(DtypeError):
-    """A dtype that an operation cannot take, found while a function is traced: TensorFlow raises a TypeError there."""
+    """A dtype that an operation cannot take, found while a function is traced: TensorFlow raises a TypeError for it."""
 
 
 class SymbolicNumberError(OperatorNotAllowedInGraphError):

@@ -81,9 +81,9 @@ SHARE = 16  # this part of the memory is the bound of the code that had to be co
 class Pool:
     """The owners of compiled code, and the bound of the bytes that they hold together.
 
-    Code that ran once, or that is idle, is dropped as more is compiled. What is compiled a second time was dropped too early:
-    it is kept up to a bound that depends on the machine's memory. So a loop over many shapes compiles each of them twice at
-    most.
+    Code that ran once, or that is idle, is dropped as more is compiled. A Program that is compiled a second time was dropped too
+    early: it is kept up to a bound that depends on the machine's memory. So a loop over many shapes compiles each of them twice
+    at most.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Hooks: functions that a floor above fills in, and that a floor below calls without knowing whose they are.
 
 A higher floor assigns the fields of the objects here, and attaches the methods of `METHODS`. It assigns nothing else of a lower
-floor: `tests/architecture` holds that. What is not filled in does nothing.
+floor: `tests/architecture` holds that. A field that is not filled in does nothing.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""The journal: small records of what happened, for explanations after the fact. Never a frame, a node or a value: code objects
-only.
+"""The journal: small records of events, for explanations after the fact. Never a frame, a node or a value: code objects only.
 
 An *origin* names a value without holding it: `(serial number of a trace, index in it)`, or `(0, n)` for leaf number n;
 `NUMBERS` stands for every Python number. A *moment* is `(serial number of a trace, how many nodes it had then)`.

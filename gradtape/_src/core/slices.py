@@ -134,7 +134,7 @@ def to_device(array: np.ndarray) -> Any:
 
 
 def retire(trace: Trace, avals: tuple[Any, ...], outputs: tuple[int, ...], keys: tuple[Key, ...]) -> None:
-    """Let go of what is not needed: a node that has a value needs no inputs, so that the past is freed."""
+    """Let go of values that are not needed: a node that has a value needs no inputs, so that the past is freed."""
     nodes = trace.nodes
     if trace.tapes:
         trace.inputs = inputs_of(nodes)

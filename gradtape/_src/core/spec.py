@@ -81,7 +81,7 @@ class TensorSpec(TypeSpec):
 
     @property
     def value_type(self) -> type[Tensor]:
-        """The class of what it is the spec of."""
+        """The class of the values that it is the spec of."""
         return Tensor
 
     @classmethod

@@ -87,7 +87,7 @@ def _of_wide(program: Program, interned: Interned) -> Stages:
 
 
 def _around_host(program: Program, interned: Interned) -> Stages:
-    """Make a stage of each node that runs on the host, and of what lies between two of them."""
+    """Make a stage of each node that runs on the host, and of the nodes between two of them."""
     cutter = _Cutter(program, interned)
     pure: list[int] = []
     on_host = program.on_host

@@ -1,4 +1,4 @@
-"""Ops that hold Programs: calls, branches, loops. Each says once which Programs it runs, on what, and what it does with them.
+"""Ops that hold Programs: calls, branches, loops. Each says once which Programs it runs, on which inputs, and with which meaning.
 
 A *body* is such a Program. `StructuredOp.run` is the meaning of the op in Python. An `Interpreter` says what its values are
 and how a body runs: arrays on the host, nodes that are recorded, costs that are counted.

@@ -357,8 +357,8 @@ def unvalued(node: Node) -> bool:
 
 @public
 def is_symbolic_tensor(tensor: Any) -> bool:
-    """Return whether a tensor has no value because it belongs to a function or graph. False of variables, and of what is no
-    tensor.
+    """Return whether a tensor has no value because it belongs to a function or graph. False of variables, and of all other
+    values.
 
     >>> print(tf.is_symbolic_tensor(tf.constant(1.0)))
     False

@@ -85,8 +85,8 @@ def users(trace: Trace, outputs: Sequence[Node], always: Sequence[Node]) -> User
 def close(trace: Trace, outputs: Sequence[Node], parameters: Sequence[Node], effects: bool = False) -> Program:
     """Close a trace into a Program: `outputs` are nodes, `parameters` the nodes that its callers will give values for.
 
-    Leaves that are not parameters must hold values, and become constants of the Program. What only has effects is kept
-    if `effects`: those of a forward pass are not repeated in its gradient.
+    Leaves that are not parameters must hold values, and become constants of the Program. Ops that only have effects are kept if
+    `effects`: those of a forward pass are not repeated in its gradient.
     """
     references = enter(trace, outputs)
     position: dict[Node, int] = {}

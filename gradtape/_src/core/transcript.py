@@ -37,10 +37,10 @@ class Transcript:
     """The trace of a function: keys, Avals and lines of its nodes, the origins of its leaves, the tapes and gradient calls in it.
 
     `inputs` are the origins of the parameters of its Program, `places` says which leaf is which of them, `constants` are the
-    values of other leaves. `variables` are those that it uses, by their numbers, each with the origins of what it held;
-    `passed` those of them that each call passes. `reads` are `(position, number of a variable, origin)`. Of a branch or loop body
-    `placed` is `(index, which branch, places)`: the first op of its kind from that index on in the trace around runs it, and
-    gives input k of it parameter number `places[k]`.
+    values of other leaves. `variables` are those that it uses, by their numbers, each with the origins of its values; `passed`
+    those of them that each call passes. `reads` are `(position, number of a variable, origin)`. Of a branch or loop body `placed`
+    is `(index, which branch, places)`: the first op of its kind from that index on in the trace around runs it, and gives input k
+    of it parameter number `places[k]`.
     """
 
     __slots__ = (

@@ -61,7 +61,7 @@ READ = define(
 
 
 def hold_all(variables: Sequence[Variable], nodes: Sequence[Node]) -> None:
-    """Swap in what a function gave to the variables that it assigns."""
+    """Swap in the new values of the variables that a function assigns."""
     state = engine.local
     trace = state.trace
     if trace.scope is not None:
@@ -479,7 +479,7 @@ class Variable(Stored, metaclass=creators.Created):
             trace.assigned.append((self, self._tensor))
 
     def _restore(self, tensor: EagerTensor) -> None:
-        """Go back to what was held before a run that failed."""
+        """Go back to the values before a run that failed."""
         self._tensor = tensor
         self._assigned_in = None
 

@@ -59,8 +59,8 @@ class Filing(Grouping):
     ) -> None:
         """Write the elements to a directory, in TensorFlow's format; `tf.data.Dataset.load` reads them.
 
-        `compression` is None or "GZIP"; `shard_func(element)` gives the number of the file that an element goes to. What was
-        saved there before is what is loaded until all elements are written, and stays in the directory.
+        `compression` is None or "GZIP"; `shard_func(element)` gives the number of the file that an element goes to. An earlier
+        save in the directory stays, and is the one to be loaded until all elements are written.
         """
         if checkpoint_args:
             raise UnimplementedError(

@@ -47,7 +47,7 @@ def signature(generator: Any, types: Any, shapes: Any, specs: Any) -> Structure:
 
 
 def generated(generator: Callable[..., Any], arguments: Sequence[Any], structure: Structure) -> Iterator[Element]:
-    """Return the elements that `generator(*arguments)` yields. What it raises comes with the number of the element."""
+    """Return the elements that `generator(*arguments)` yields. Its errors come with the number of the element."""
     running: list[Iterator[Any]] = []
 
     def element(index: int) -> Element:

@@ -73,7 +73,7 @@ class Iterator:
 class OwnedIterator(Iterator, Stateful):
     """The iterator of `iter(dataset)`: its elements as tensors. A checkpoint that it hangs on saves its place.
 
-    What was given before is made again when it is restored, and not given.
+    When it is restored, the elements before that place are made again, and not given.
     """
 
     saved_as = "ITERATOR_STATE"

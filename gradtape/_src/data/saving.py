@@ -1,7 +1,7 @@
 """`Dataset.save` and `load`: elements in a directory, in TensorFlow's format.
 
-`dataset_spec.pb` says what elements look like, `snapshot.metadata` in which directory they are. There, for each shard, files of
-records hold the tensors of one element after the other, each as a TensorProto. What elements look like is said there, too: so
+`dataset_spec.pb` has the structure of elements, `snapshot.metadata` in which directory they are. There, for each shard, files of
+records hold the tensors of one element after the other, each as a TensorProto. The structure stands there, too: so
 `snapshot.metadata` is the one file by which a save takes the place of another.
 """
 
@@ -45,7 +45,7 @@ def compression_of(value: str | None) -> str:
 
 
 def save(path: str, elements: Stream, structure: Structure, compression: str, shard: Call | None) -> None:
-    """Write elements to a directory. What makes them the saved ones, two small files, is written last."""
+    """Write elements to a directory. The two small files that make them the saved ones are written last."""
     for spec in structure.specs:
         if not isinstance(spec, TensorSpec):
             raise TypeError(f"save() takes datasets of tensors; an element has a {spec}. Use flat_map() or batch() first.")

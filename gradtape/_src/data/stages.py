@@ -26,8 +26,8 @@ Start = Callable[[], Stream]  # begins a stream anew
 class Resumed(Iterator[Any]):
     """An iterator over a generator's elements that goes on after an error, which would end a generator.
 
-    It is then called again with the same arguments, which must hold all that counts: streams, which are further on by then,
-    and lists and sets of what it keeps. What it had taken from a stream and not given is lost.
+    It is then called again with the same arguments, which must hold all that counts: streams, which are further on by then, and
+    the lists and sets that it keeps. Elements that it had taken from a stream and not given are lost.
     """
 
     def __init__(self, make: Callable[..., Stream], *arguments: Any) -> None:

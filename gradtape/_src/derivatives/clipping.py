@@ -72,11 +72,11 @@ def clipped_gradients(
 ) -> Any:
     """Return the mean (or "sum") of the examples' gradients, each scaled to a norm of at most `max_norm`, with noise.
 
-    The step of DP-SGD: Abadi et al., "Deep learning with differential privacy" (2016), algorithm 1. The noise is normal
-    with standard deviation `noise_multiplier` · `max_norm` on the sum, from `generator` (`tf.random.Generator`, by default
-    the global one). What privacy that buys is for an accountant to say, and none is part of gradtape. Two passes, one
-    for the norms (see `per_example_norms`) and one for the sum: no per-example gradient is kept. Other arguments as for
-    `per_example_gradients`; ValueError where `max_norm` is not positive or `noise_multiplier` negative.
+    The step of DP-SGD: Abadi et al., "Deep learning with differential privacy" (2016), algorithm 1. The noise is normal with
+    standard deviation `noise_multiplier` · `max_norm` on the sum, from `generator` (`tf.random.Generator`, by default the global
+    one). An accountant tells the privacy that this buys, and none is part of gradtape. Two passes, one for the norms (see
+    `per_example_norms`) and one for the sum: no per-example gradient is kept. Other arguments as for `per_example_gradients`;
+    ValueError where `max_norm` is not positive or `noise_multiplier` negative.
 
     >>> w = tf.Variable([1.0, 2.0])
     >>> x = tf.constant([[3.0, 4.0], [0.0, 1.0]])

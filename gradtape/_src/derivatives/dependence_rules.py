@@ -1,7 +1,7 @@
 """Rules of dependence for JAX's primitives, by families: element by element, moved about, summed up, multiplied.
 
 A dependence is a boolean CSR matrix. It has a row for each element of a value (in C order) and a column for each element of the
-argument. What is moved about is found by moving the elements' numbers in place of the elements.
+argument. The dependence of a move is found by moving the elements' numbers in place of the elements.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def gradient_factors(x: Any, factors: Any) -> Tensor:
 def reverse_gradient(x: Any, factor: Any = 1.0) -> Tensor:
     """Return `x` itself, whose gradient is multiplied by −`factor`.
 
-    What lies before it is trained against what lies behind: Ganin and Lempitsky, "Unsupervised domain adaptation by
+    The layers before it are trained against the layers behind it: Ganin and Lempitsky, "Unsupervised domain adaptation by
     backpropagation" (2015), section 3.2.
 
     >>> x = tf.Variable(3.0)

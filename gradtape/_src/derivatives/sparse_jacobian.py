@@ -151,10 +151,10 @@ class _Traced:
 def jacobian_sparsity(f: Callable[..., Any], args: Any, mode: str | None = None, sources: Any = None) -> Sparsity:
     """Return the sparsity pattern of the Jacobian of `f` at `args`, for use in `sparse_jacobian(…, pattern=…)`.
 
-    `args` and `sources` as for `sparse_jacobian`. `f` is traced, not run, and how elements depend on elements is followed
-    through its program. What is found may be more than what is not zero, never less. A constant that the argument is multiplied
-    with counts where it is not zero, and places of a gather as they are: for other such values ask again. `mode`: "forward"
-    or "reverse" products; None takes those that promise to be fewer. NotImplementedError where `f` looks at values.
+    `args` and `sources` as for `sparse_jacobian`. `f` is traced, not run, and how elements depend on elements is followed through
+    its program. The pattern may have entries that are zero, and lacks none that is not. A constant that the argument is
+    multiplied with counts where it is not zero, and places of a gather as they are: for other such values ask again. `mode`:
+    "forward" or "reverse" products; None takes those that promise to be fewer. NotImplementedError where `f` looks at values.
 
     >>> tf.autodiff.jacobian_sparsity(lambda x: x[1:] - x[:-1], tf.zeros([5]))
     <Sparsity 4×5, 8 entries, 2 products forward>

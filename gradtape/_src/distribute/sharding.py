@@ -81,7 +81,7 @@ def lay_out(variable: Variable, sharding: Sharding) -> Variable:
 
 
 def begun(value: Any, sharding: Sharding | None) -> Any:
-    """Return the initial value of a variable that is to lie as `sharding` states. What is large and pending is computed in parts,
+    """Return the initial value of a variable that is to lie as `sharding` states. A large pending value is computed in parts,
     each on its device: it is never whole on one.
     """
     if sharding is None or sharding.is_fully_replicated or not sharding.is_fully_addressable or engine.tracing():

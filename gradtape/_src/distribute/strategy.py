@@ -110,7 +110,7 @@ class Strategy:
 
     @public
     def run(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, options: Any = None) -> Any:
-        """Run `fn(*args, **kwargs)` in the replica. What lies split over the devices is computed by all of them.
+        """Run `fn(*args, **kwargs)` in the replica. Values that lie split over the devices are computed by all of them.
 
         RuntimeError if it is called in a function that `run` runs.
         """

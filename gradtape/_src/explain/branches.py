@@ -1,4 +1,4 @@
-"""A branch that did not run, or a loop without a trip: the user's source is read for what it would have used."""
+"""Branches that did not run, and loops without a trip: the names that they would have used are read in the user's source."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 class File(NamedTuple):
-    """A file as it is written: its functions by name, and what single names are set to."""
+    """A file as it is written: its functions by name, and the values that single names are set to."""
 
     tree: ast.Module
     functions: dict[str, list[ast.FunctionDef]]
@@ -28,7 +28,7 @@ class File(NamedTuple):
 def not_taken(view: View, used: dict[Name, None], names: set[str]) -> Break | None:
     """Return a condition or loop with one of `names` in a part of which the tape saw nothing.
 
-    Names are those of the source, and of what holds it and nothing that was used; ".head" is an attribute of any object.
+    Names are those of the source, and of objects that hold it and nothing that was used; ".head" is an attribute of any object.
     """
     ran: dict[str, set[int]] = {}
     codes: dict[CodeType, None] = {}

@@ -23,7 +23,7 @@ COPIES = {READ, ops["Identity"]}
 
 
 class Break:
-    """One break: its code, the line, the op type, and what the words about it need besides."""
+    """One break: its code, the line, the op type, and details for the text."""
 
     __slots__ = ("code", "detail", "line", "op", "step")
 

@@ -22,8 +22,8 @@ SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
 def at_the_call(broken: Break, asked: Line, after: Sequence[Break] = ()) -> Break:
     """Return the break at the statement that called the op's function, if the gradient was `asked` for in another one.
 
-    The breaks `after` it on the way may stand in that statement. Where no single one is found the line stays that of the op, and
-    `function` says what was called.
+    The breaks `after` it on the way may stand in that statement. If no single statement is found the line stays that of the op, and
+    `function` is the name of the called function.
     """
     code = broken.line[0]
     if broken.code not in PLACED or code is None:
@@ -129,7 +129,7 @@ def _last(found: Sequence[ast.stmt], at: int) -> ast.stmt | None:
 
 
 def _callee(call: ast.Call) -> str | None:
-    """Return the last name of what is called: `gradient` of `tape.gradient(…)`."""
+    """Return the last name of the function that is called: `gradient` of `tape.gradient(…)`."""
     return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", None)
 
 

@@ -73,7 +73,7 @@ class Diagnosis:
 
     @property
     def connected(self) -> bool:
-        """Whether there is a gradient, and nothing to mend."""
+        """Whether there is a gradient, and nothing to fix."""
         return self.code == "connected"
 
     @property

@@ -76,8 +76,8 @@ def explain(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
 def explain_nan(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
     """Find the op at which the NaN or infinity in the gradient of `target` with respect to each of `sources` begins.
 
-    A nest of `Diagnosis` like `sources`: "nan_origin" or "inf_origin" at the op whose value really reaches the gradient, in
-    the forward or the backward pass; "connected" where the gradient is finite. What is masked away is not blamed. The
+    A nest of `Diagnosis` like `sources`: "nan_origin" or "inf_origin" at the op whose value really reaches the gradient, in the
+    forward or the backward pass; "connected" where the gradient is finite. Elements that are masked away are not blamed. The
     recorded program is run again, so the tape has to be persistent, or `gradtape.config.keep_last_step(True)` in force:
     RuntimeError if neither is so.
 
@@ -138,7 +138,7 @@ def _checked(sources: Sequence[Any]) -> Sequence[Any]:
 
 
 class Case(NamedTuple):
-    """A gradient call, its tape, the names of its targets, and what it calls a source; `call` is None if there was none."""
+    """A gradient call, its tape, the names of its targets, and its words for a source; `call` is None if there was none."""
 
     call: Asked | None
     tape: Taped | None
@@ -348,7 +348,7 @@ class Question:
         return Case(call, self._taped(call), self._names, key)
 
     def _case_inside(self, inside: Inside, outer: int | Name) -> Case:
-        """Return the same case in a function, whose result may differ from the target of the call. What it returned may be
+        """Return the same case in a function, whose result may differ from the target of the call. The function may return
         another value than the target of the call.
         """
         keys = inside.keys(outer)

@@ -1,4 +1,4 @@
-"""Calls of functions with tapes in them, opened: what they gave and took, by the names inside."""
+"""Calls of functions with tapes in them, opened: their arguments and results, by the names inside."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Name = tuple[Any, ...]
 
 
 class Opened(NamedTuple):
-    """A Transcript in a call: `given` are the names of what its parameters stand for, `around` is the Opened that it is in."""
+    """A Transcript in a call: `given` are the names of the arguments, `around` is the Opened that it is in."""
 
     transcript: Transcript
     given: Sequence[Name | None]
@@ -24,7 +24,7 @@ class Opened(NamedTuple):
 
 
 class Inside:
-    """A call, with the functions, branches and loops in it that have tapes; `given` are the names of what it was given."""
+    """A call, with the functions, branches and loops in it that have tapes; `given` are the names of its arguments."""
 
     def __init__(self, run: Run, wanted: Iterable[Name], given: Sequence[Name | None] | None = None) -> None:
         self.run = run

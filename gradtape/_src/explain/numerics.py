@@ -17,7 +17,7 @@ from gradtape._src.explain import source
 if TYPE_CHECKING:
     from gradtape._src.core.program import Program
 
-# What hands on elements as they are: not where a NaN comes from. TensorFlow's list, by the names that ops have here, too.
+# What hands on elements as they are: not where a NaN comes from. TensorFlow's list, by the names of ops in gradtape, too.
 HANDS_ON = {
     "Concat", "ConcatV2", "ExpandDims", "Fill", "Gather", "GatherV2", "Identity", "IdentityN", "Maximum", "Minimum", "Pack",
     "Reshape", "Slice", "Squeeze", "Stack", "StridedSlice", "StridedSliceGrad", "Transpose", "Unpack",

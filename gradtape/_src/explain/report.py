@@ -1,4 +1,4 @@
-"""`gradtape why`: what is noted of each gradient call while a script runs, and the text that is printed at its end."""
+"""`gradtape why`: the notes about each gradient call while a script runs, and the text that is printed at its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tape of a function, made again from what was recorded while that was traced, with the values of one call."""
+"""A tape of a function, made again from its Transcript, with the values of one call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST = 10_000  # so many trips of a loop are run again
 
 
 class Again(NamedTuple):
-    """A tape that can be run again, with the sources and targets as that has them."""
+    """A tape that can be run again, with its own nodes for the sources and targets."""
 
     tape: GradientTape
     sources: Sequence[Any]
@@ -32,9 +32,7 @@ class Again(NamedTuple):
 def again(
     inside: Inside, taped: Taped | None, targets: Sequence[Name], sources: Sequence[tuple[int | Name, Any]]
 ) -> Again | None:
-    """Restore a tape of a function, with the values of a call; a source is given by its key in the `gradient` call, and
-    itself.
-    """
+    """Restore a tape of a function, with the values of a call. Each source comes with its key in the `gradient` call."""
     given = inside.run.given()
     if given is None or taped is None:
         return None
@@ -50,7 +48,7 @@ def again(
 
 
 class RestoredTape(GradientTape):
-    """A tape whose record is a Transcript's. What has effects is not repeated."""
+    """A tape whose record is a Transcript's. Ops with effects are not repeated."""
 
     def _entries_of(self, segment: Segment) -> list[Entry]:
         return [entry for entry in super()._entries_of(segment) if not entry.node.op.effect]
@@ -206,7 +204,9 @@ def _segment(trace: Trace, start: int, stop: int) -> Segment:
 
 
 def _outside(tape: GradientTape) -> bool:
-    """Give values to what the tape's record uses and does not hold: they become leaves. False if there are none."""
+    """Give values to the nodes that the tape's record uses and does not hold, which become leaves. False if their values are
+    gone.
+    """
     entries, _ = tape._entries()
     known = {entry.node for entry in entries}
     nodes = list(dict.fromkeys([i for entry in entries for i in entry.inputs if i not in known and i.trace is not None]))

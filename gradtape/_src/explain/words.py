@@ -1,4 +1,4 @@
-"""The sentences about a break: one of cause, one of mend, in the user's own names."""
+"""The sentences about a break: the cause and the fix, in the user's own names."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _unused(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _from_the_source(w: Words, b: Break) -> str:
-    """Return the mend of a target whose inputs have the source's value from elsewhere; of two Keras models one is made."""
+    """Return the fix of a target whose inputs have the source's value from elsewhere; of two Keras models one is made."""
     if not b.detail["models"]:
         return f"compute {w.target} from {w.source} itself"
     (inner, features, _), (outer, model, given) = b.detail["models"]

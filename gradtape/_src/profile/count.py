@@ -1,6 +1,6 @@
 """Adds up what a normal Program costs: each op once, those in a loop as often as it makes trips, of branches the one taken.
 
-How many trips a loop makes, and which way a branch goes, may depend on values. Then the Program is run, as far as that takes.
+The number of a loop's trips, and the way of a branch, may depend on values. Then the Program is run, as far as that takes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Entry:
 class Tally:
     """The costs by (op type, line, whether there is a formula); `open` are the lines of loops whose trips are not known.
 
-    What was recorded at the line `asking`, which asked for the gradient, belongs to the loop or branch that it is part of.
+    Ops that were recorded at the line `asking`, which asked for the gradient, belong to the loop or branch that they are part of.
     """
 
     asking: Line = UNKNOWN[:2]

@@ -1,4 +1,4 @@
-"""Formulas for the floating-point operations of an op: one table by op type. What is not in it is listed in the report, never 0.
+"""Formulas for the floating-point operations of an op: one table by op type. Other ops are listed in the report, never as 0.
 
 A FLOP is one operation on real floating-point numbers. A multiply-add counts as two; a division, a square root, an
 elementary function (`exp`, `tanh`, …) and a comparison count as one; moving, choosing and converting values as none, and so

@@ -111,9 +111,9 @@ def profile(target: Any, *arguments: Any, sources: Any = None, output_gradients:
     each result (None: ones). `measure` also runs it, for times. TypeError if `target` is something else, ValueError if a tape's
     target is missing.
 
-    A multiply-add counts as two FLOPs; integers count as none. Each op's bytes are those of its inputs and its result. What
-    is computed twice counts once, as XLA merges it; what the library saves, by knowing that the gradient of a sum is the same
-    everywhere, does not count.
+    A multiply-add counts as two FLOPs; integers count as none. Each op's bytes are those of its inputs and its result. A value
+    that is computed twice counts once, as XLA merges it; savings of the library, which knows that the gradient of a sum is the
+    same everywhere, do not count.
 
     >>> x, w = tf.ones([32, 64]), tf.ones([64, 64])
     >>> cost = tf.profiler.profile(lambda x, w: tf.reduce_sum(tf.square(x @ w)), x, w)

@@ -226,8 +226,8 @@ _FORWARD: dict[str, Several] = COMPOSED | {
 
 
 def forward(operations: Sequence[Any]) -> list[tuple[str, str, int]]:
-    """Count the operations of a graph: (name of the operation, type, FLOPs). What updates variables for an optimizer is left
-    out, as it is one op without a statistic in TensorFlow.
+    """Count the operations of a graph: (name of the operation, type, FLOPs). Updates of variables by an optimizer are left out,
+    as each is one op without a statistic in TensorFlow.
     """
     updates = tuple([f"{op.name}/" for op in operations if op.type == "NoOp" and any(map(_assigns, op.control_inputs))])
     counted = [op for op in operations if not (updates and op.name.startswith(updates))]

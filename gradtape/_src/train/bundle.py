@@ -165,7 +165,7 @@ def _short(key: str, placed: dict[str, Placed]) -> str:
 
 
 def _key_of(given: str, placed: dict[str, Placed]) -> str | None:
-    """Return the key of what an object was saved as. What is no variable goes by keys that only begin as the graph says."""
+    """Return the key that an object was saved as. An object that is no variable has keys that only begin as the graph says."""
     if given in placed:
         return _short(given, placed)
     if given.endswith(VALUE):

@@ -124,10 +124,9 @@ class Checkpoint(Tracked):
     def read(self, save_path: Any, options: Any = None) -> CheckpointLoadStatus:
         """Give the variables the values of a checkpoint that `write` wrote; return a status to make assertions with.
 
-        Where a `tf.compat.v1.train.Saver` wrote it, variables are found by their own names.
-        Everything is read and checked first: if a shape or dtype does not fit (ValueError, InvalidArgumentError) or the file is
-        damaged (DataLossError) or not there (NotFoundError), no variable has changed. What the checkpoint has for attributes
-        that come later is restored when they are set.
+        Where a `tf.compat.v1.train.Saver` wrote it, variables are found by their own names. Everything is read and checked first:
+        if a shape or dtype does not fit (ValueError, InvalidArgumentError) or the file is damaged (DataLossError) or not there
+        (NotFoundError), no variable has changed. Attributes that come later are restored when they are set.
         """
         restore = Restore(self, opened(os.fspath(save_path)))
         restore.run(self, 0)

@@ -11,7 +11,8 @@ from gradtape._src.core.module import Tracked
 class AwaitingList(list[Any], Tracked):
     """A list whose later entries a restore has values for. Copies of it are plain lists.
 
-    `origin` is the list that it stands for. What is appended here is appended there too; what is appended there is not seen.
+    `origin` is the list that it stands for. Entries that are appended to this one are appended to `origin`, too; the other way
+    round they are not seen.
     """
 
     _origin: tuple[list[Any], list[Any]]

@@ -1,4 +1,4 @@
-"""TensorFlow 1: graphs and sessions, and what only they need. Floors below reach it through `core/hooks` alone."""
+"""TensorFlow 1: graphs and sessions, and the parts that only they need. Floors below reach it through `core/hooks` alone."""
 
 from gradtape._src.core import hooks
 from gradtape._src.v1.graphs import deferred, extents, gradient_check, gradients, graph, interpreter, names, retrace

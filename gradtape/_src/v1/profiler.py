@@ -96,7 +96,7 @@ class ProfileOptionBuilder:
         return self._with(**{name: list(value) for name, value in given.items() if value is not None})
 
     def account_displayed_op_only(self, is_true: bool) -> ProfileOptionBuilder:
-        """Return whether totals are of what is shown only."""
+        """Return whether totals are of the shown ops only."""
         return self._with(account_displayed_op_only=is_true)
 
     def with_empty_output(self) -> ProfileOptionBuilder:
@@ -159,7 +159,7 @@ def profile(
 
     `graph` is a `tf.Graph` (the default one) or that of a concrete function. `cmd`: "op" sums by op type, "scope" and "graph" by
     name. `options` are those of a `ProfileOptionBuilder`; `options["output"] = "none"` prints nothing. Ops whose shapes are not
-    known when the graph is built count nothing, as in TensorFlow. What really runs is counted by `tf.profiler.profile`.
+    known when the graph is built count nothing, as in TensorFlow. `tf.profiler.profile` counts the ops that really run.
 
     InvalidArgumentError for another `cmd`; NotImplementedError for "code", and for times and bytes.
 

@@ -34,7 +34,7 @@ def _at_once() -> Iterator[None]:
 class LateDataset:
     """A dataset that depends on tensors of a graph: it is made when an iterator's initializer runs.
 
-    Calls of a Dataset's methods are noted, and made then. What elements look like is found on samples of those tensors.
+    Calls of a Dataset's methods are noted, and made then. The structure of elements is found on samples of those tensors.
     """
 
     def __init__(self, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

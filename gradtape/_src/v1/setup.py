@@ -122,7 +122,9 @@ def executing_eagerly_outside_functions() -> bool:
 
 
 class name_scope:
-    """Open a context that puts `name/` (or `default_name/`) before the names of what is made in it; return the whole prefix."""
+    """Open a context that puts `name/` (or `default_name/`) before the names of ops and variables made in it; return the whole
+    prefix.
+    """
 
     @public
     def __init__(self, name: Any, default_name: Any = None, values: Any = None) -> None:

@@ -30,8 +30,8 @@ class Finder(MetaPathFinder, Loader):
     """Finds modules by the rows of its `table`. They are the same module objects under either name, so that classes, registries
     and state are shared.
 
-    What gradtape lacks is a ModuleNotFoundError even where TensorFlow is installed: the two never mix. The error's `name` is
-    gradtape's, as Python drops the message of one that names what `from tensorflow import …` asked for.
+    A module that gradtape lacks is a ModuleNotFoundError even where TensorFlow is installed: the two never mix. The error's
+    `name` is gradtape's, as Python drops the message of one that names what `from tensorflow import …` asked for.
     """
 
     def __init__(self) -> None:

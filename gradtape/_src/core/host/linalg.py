@@ -1,4 +1,4 @@
-"""`jax.numpy.linalg` and `jax.lax.linalg` on NumPy arrays. What fails is NaN, as in XLA, and not an error."""
+"""`jax.numpy.linalg` and `jax.lax.linalg` on NumPy arrays. A failure is NaN, as in XLA, and not an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tape's pictures. What draws them is imported when the first one is asked for."""
+"""A tape's pictures. The modules that draw them are imported when the first one is asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gradtape why --html`: what is noted of each gradient call while a script runs, and the page that is made of it."""
+"""`gradtape why --html`: the notes about each gradient call while a script runs, and the page that is made of them."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Watched:
-    """A variable, or a tensor that is watched: what ops of the tape take from outside, and what is differentiated."""
+    """A variable, or a tensor that is watched: an input of the tape's ops from outside, or a source."""
 
     name: str
     aval: Any
@@ -66,7 +66,7 @@ class Group:
 
 
 class Record:
-    """`ops` of a tape in order, and what they take that is `watched`; `used`: the tape was used up, and holds nothing.
+    """`ops` of a tape in order, and their `watched` inputs; `used`: the tape was used up, and holds nothing.
 
     `history`: what is remembered, if somebody has read the journal already.
     """

@@ -1,4 +1,4 @@
-"""`tape.residuals()`: the forward values that the backward pass will read, where they come from and what reads them."""
+"""`tape.residuals()`: the forward values that the backward pass will read, with their origins and readers."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def _(op, *dy):
 
 
 def split_sizes(sizes, extent):
-    """Return `sizes` with -1 replaced by what is left of `extent`. What a graph does not know yet is not checked."""
+    """Return `sizes` with -1 replaced by the rest of `extent`. Sizes that a graph does not know yet are not checked."""
     if any(map(provisional, sizes)):
         return tuple(sizes)
     unknown = [i for i, size in enumerate(sizes) if size == -1]

@@ -1,7 +1,7 @@
 """Choosing by values: `where`, masks, unique values, partitions.
 
-What is chosen by a mask, and partitions, have shapes that depend on values. So masks and indices are read at once,
-while the data that they choose from stays in the pending program.
+Results of a mask, and partitions, have shapes that depend on values. So masks and indices are read at once, while the data that
+they choose from stays in the pending program.
 """
 
 from math import prod

@@ -1,6 +1,6 @@
 """Checks of values, shapes and dtypes: `tf.debugging`.
 
-Shapes and dtypes are known at once. What depends on values is computed at once in eager code, and raises there.
+Shapes and dtypes are known at once. In eager code checks of values are computed at once, and raise at their line.
 """
 
 from dataclasses import dataclass

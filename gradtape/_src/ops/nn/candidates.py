@@ -3,8 +3,8 @@
 A sampler gives classes, and how often it expects each class among them: Q in "Candidate Sampling Algorithms Reference"
 (TensorFlow), and in Jean et al., "On using very large target vocabulary for neural machine translation", 2014.
 
-Distinct classes, drawn again and again until there are enough, come in the order of log p + Gumbel noise: the largest
-are the sample (Yellott, 1977). How many draws that took is a sum of geometric numbers, one for each class.
+Distinct classes, drawn again and again until there are enough, come in the order of log p + Gumbel noise: the largest are the
+sample (Yellott, 1977). The number of draws is a sum of geometric numbers, one for each class.
 """
 
 from typing import NamedTuple

@@ -157,7 +157,7 @@ def outside_padding(cell, ways, shape):
 def winners(candidates, best, ways):
     """Return for each stop of the window the number of the first cell whose candidate equals `best`, or is NaN.
 
-    `candidates` are arrays like `best`, one for each cell. What is in the padding does not win, even where all is −∞.
+    `candidates` are arrays like `best`, one for each cell. Cells in the padding do not win, even where all is −∞.
     """
     winner = jnp.full(best.shape, -1, jnp.int8 if cells(ways) < 127 else jnp.int32)
     numbered = list(enumerate(zip(candidates, positions(ways), strict=True)))

@@ -54,10 +54,9 @@ def create_rng_state(seed, alg):
 class Generator(Tracked):
     """A source of random numbers with a state of its own, a variable: the same numbers from the same state.
 
-    Made by `Generator.from_seed(1)`, `from_non_deterministic_state()`, `from_state(state, alg)`, or as a copy of
-    another. A state that is a Variable is shared, any other is copied. What is drawn advances the state; draws from one
-    state are the same on every device and in every thread. Threads that draw at the same time should each have one of
-    their own: see `split`.
+    Made by `Generator.from_seed(1)`, `from_non_deterministic_state()`, `from_state(state, alg)`, or as a copy of another. A state
+    that is a Variable is shared, any other is copied. A draw advances the state; draws from one state are the same on every
+    device and in every thread. Threads that draw at the same time should each have one of their own: see `split`.
 
     >>> g = tf.random.Generator.from_seed(1)
     >>> g.normal([2, 3]).shape

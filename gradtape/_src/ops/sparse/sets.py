@@ -1,4 +1,4 @@
-"""Sets: what stands in the last axis of a tensor, each value once. How many there are depends on values."""
+"""Sets: what stands in the last axis of a tensor, each value once. Their number depends on values."""
 
 import operator
 
@@ -61,8 +61,8 @@ def _combined(function, a, b):
 def intersection(a, b, validate_indices=True):
     """Return the intersection of the sets `a` and `b`, Tensors or SparseTensors of integers or strings, as a SparseTensor.
 
-    A set is the last axis; the shapes before it are the same, InvalidArgumentError if not. What does not fill the longest set
-    is not stored.
+    A set is the last axis; the shapes before it are the same, InvalidArgumentError if not. Places behind the end of a shorter set
+    are not stored.
 
     >>> tf.sparse.to_dense(tf.sets.intersection([[1, 2, 3], [4, 5, 5]], [[3, 1, 9], [5, 5, 7]])).numpy()
     array([[1, 3],

@@ -1,6 +1,6 @@
 """Strings taken apart: words, bytes, characters, and n-grams of them.
 
-How many parts a string has depends on its value, so one string gives a vector, and several a RaggedTensor, in eager code.
+The number of a string's parts depends on its value, so one string gives a vector, and several a RaggedTensor, in eager code.
 """
 
 import codecs
@@ -229,7 +229,7 @@ def unicode_decode(
 ):  # fmt: skip
     """Return the code points of a string, an int32 vector; of several strings a RaggedTensor, in eager code.
 
-    What cannot be read is replaced by `replacement_char`, left out (`errors="ignore"`) or an error ("strict").
+    Bytes that cannot be read are replaced by `replacement_char`, left out (`errors="ignore"`) or an error ("strict").
 
     >>> tf.strings.unicode_decode("né", "UTF-8").numpy().tolist()
     [110, 233]

@@ -1,7 +1,7 @@
 """Regular expressions as TensorFlow has them: RE2's syntax, run by Python's `re`.
 
-What both write alike means the same; the rest is translated: classes of ASCII characters, `[[:punct:]]`, `\\pL`, `$`, which in
-RE2 is the very end. What RE2 refuses (lookaround, references in a pattern) is refused.
+Patterns that both write alike mean the same; the rest is translated: classes of ASCII characters, `[[:punct:]]`, `\\pL`, `$`,
+which in RE2 is the very end. Parts that RE2 refuses (lookaround, references in a pattern) are refused.
 """
 
 import functools

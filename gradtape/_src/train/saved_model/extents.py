@@ -1,8 +1,8 @@
 """Numbers that depend on extents which a signature leaves open, as polynomials that were found by tracing and verified.
 
-A function with an open extent is traced for several values of it. A number that is not the same in all of these traces is
-written as a polynomial of the extents: of degree 2 at most, and products of different extents besides. More traces are made
-than a polynomial has coefficients, so the last ones verify it. What no such polynomial gives is an error: no number of one
+A function with an open extent is traced for several values of it. A number that is not the same in all of these traces is written
+as a polynomial of the extents: of degree 2 at most, and products of different extents besides. More traces are made than a
+polynomial has coefficients, so the last ones verify it. A number that no such polynomial gives is an error: no number of one
 trace can stand for another.
 """
 

@@ -1,4 +1,4 @@
-"""Calls on tensors whose shapes are not fully known: a graph keeps them, and makes them when it runs and the shapes are there."""
+"""Calls on tensors whose shapes are not fully known: a graph keeps them, and makes them when it runs and the shapes are known."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class DeferredCall:
             trace.overrides = outer
 
     def example(self, nodes: Sequence[Node]) -> tuple[Any, list[Aval]]:
-        """Return the layout and the Avals of what it gives for nodes of an example. NotTensors if results are something else."""
+        """Return the layout and the Avals of the results for nodes of an example. NotTensors if results are something else."""
         with seeds.noted() as wishes:
             result = self(nodes)
         result = nest.map_structure(lambda x: without_extents(x) if isinstance(x, SparseTensor) else x, result)
@@ -305,7 +305,7 @@ def examples_of(graph: Graph) -> Examples:
 
 
 def _learned(tried: Found) -> tuple[Any, list[Aval | np.dtype]]:
-    """Return the layout, and what is the same in all examples of each result."""
+    """Return the layout, and for each result the common part of all examples."""
     layout, first = tried.results[0]
     if any(len(avals) != len(first) for _, avals in tried.results):
         raise ValueError(
@@ -473,7 +473,7 @@ TOLD: dict[str, Callable[..., tuple[Any, list[Aval | np.dtype]] | None]] = {
 def _with_value(
     graph: Graph, node: Node, extent: int, value: Callable[[int], Any], open_rank: tuple[int, Any], fixed: bool
 ) -> Node:
-    """Return a leaf like `node`, for a trial; of `open_rank`, or that array for integers. What is known is itself if it is
+    """Return a leaf like `node`, for a trial; of `open_rank`, or that array for integers. A known value is itself if it is
     `fixed`.
     """
     if node.value is not None and fixed:

@@ -1,4 +1,4 @@
-"""Examples of a graph: what it records for made-up shapes, from which dtypes, ranks and known extents are learned.
+"""Examples of a graph: records for made-up shapes, from which dtypes, ranks and known extents are learned.
 
 Nothing of an example is ever run, and nothing of it enters the graph but what is the same in all examples.
 """
@@ -41,7 +41,7 @@ _NUMBER = re.compile(r"\d+")
 class Example(Replay):
     """A graph, recorded for made-up shapes: extents are of `sizes`, ranks are `rank`, but for those `chosen`.
 
-    What nodes of `cut` depend on is left out: they are made up, too.
+    The inputs of nodes of `cut` are left out, as the values of these are made up, too.
     """
 
     def __init__(
@@ -164,8 +164,8 @@ class Examples:
     def try_out(
         self, nodes: Sequence[Node], hints: Sequence[Any], attempt: Callable[[Example], T], by_themselves: bool = True
     ) -> Found:
-        """Return the results of `attempt` for examples that differ in what is not known of `nodes`; what it raises if it never
-        succeeds.
+        """Return the results of `attempt` for examples that differ in the unknown extents and ranks of `nodes`; what it raises if
+        it never succeeds.
 
         `hints` are ints that an extent may have to be, and shapes that a tensor may have to fit. `by_themselves`: the
         nodes may be made up, whatever they depend on.

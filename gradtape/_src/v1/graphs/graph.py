@@ -205,7 +205,7 @@ class Graph(Operations):
     def deferred(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Any:
         """Record an op whose result's shape depends on values: a run that needs it is not compiled as a whole.
 
-        How many there will be along its first axis is not known; the rest is what the op gives for some array.
+        Its extent along the first axis is unknown; the rest is what the op gives for some array.
         """
         known = all(n.value is not None or n.op is CONST for n in nodes)
         if naming.calls.stack and not naming.calls.stack[-1].through and not known:
@@ -501,7 +501,7 @@ class Graph(Operations):
 
 
 def extents_of(shape: TensorShape) -> tuple[int, ...]:
-    """Return the extents of a TensorShape, the provisional one for what is not known."""
+    """Return the extents of a TensorShape, the provisional one for an unknown extent."""
     return tuple([PROVISIONAL if extent is None else extent for extent in shape.as_list()])
 
 

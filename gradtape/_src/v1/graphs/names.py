@@ -115,7 +115,7 @@ class Operations:
     # -- operations
 
     def _sync(self) -> None:
-        """Enter the Operations of what was recorded since."""
+        """Enter the Operations of the nodes that were recorded since."""
         nodes = self.trace.nodes
         while self._seen < len(nodes):
             node = nodes[self._seen]
@@ -392,7 +392,7 @@ def _parameter(op: Op, position: int) -> str:
 
 
 def _main(call: naming.Call) -> Node | None:
-    """Return the node of what a call returned."""
+    """Return the node of a call's result."""
     for item in nest.flatten(call.result):
         if isinstance(item, IndexedSlices):
             item = item.values

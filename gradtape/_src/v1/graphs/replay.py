@@ -54,7 +54,7 @@ class RunScope(Scope):
         self._avals, self.fixes_strings = avals, False
 
     def hand_on(self, check: Check, nodes: tuple[Node, ...]) -> None:
-        """Note a check: what is run in a session was asked for."""
+        """Note a check: all ops of a session's run were asked for."""
         super().hand_on(check._replace(uses=None), nodes)
 
     def read(self, variable: Variable) -> Node:

@@ -32,7 +32,7 @@ PLANS = 256  # so many different runs are kept by a session
 
 
 class Plan:
-    """A run that was prepared: the traced part of the graph, and what is given to it."""
+    """A run that was prepared: the traced part of the graph, and its inputs."""
 
     __slots__ = ("asks_state", "body", "captures", "gives", "streams", "variables")
     asks_state: bool  # whether it depends on which variables have values
@@ -125,8 +125,8 @@ class SparseTensorValue(NamedTuple):
 class Session:
     """Runs parts of a graph: `session.run(fetches, feed_dict)`. As a context it makes its graph the default one, too.
 
-    What is run is compiled at its second run, one program for all that a call fetches; later calls with feeds of the
-    same shapes run that program.
+    A run is compiled at the second time, as one program for all fetches; later calls with feeds of the same shapes run that
+    program.
     """
 
     @public

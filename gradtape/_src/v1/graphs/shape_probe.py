@@ -16,7 +16,7 @@ SAMPLE = 7  # the extent, for the one that is not known, of arrays on which an o
 
 
 def tried(op: Op, nodes: Sequence[Node], attrs: Attributes) -> Aval | list[Aval]:
-    """Return the Aval of what `op` gives, or those of its several results: their first extents are not known.
+    """Return the Aval of the result of `op`, or those of its several results: their first extents are not known.
 
     A result that has as many rows as an input for ones and for zeros has as many in general.
     """

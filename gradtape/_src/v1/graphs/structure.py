@@ -15,7 +15,7 @@ MOST = 200  # so many ops are looked through for a shape
 
 
 class NeedsFeed(Exception):
-    """A value that is structure is fed: it is part of what is compiled."""
+    """A value that is structure is fed: it is part of the compiled program."""
 
     def __init__(self, node: Node) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""`variable_scope`: what holds for the variables that `get_variable` makes in it."""
+"""`variable_scope`: the settings of the variables that `get_variable` makes in it."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class VariableScope:
 
 
 class Store(threading.local):
-    """The variables of a graph by name, and what each thread has open: a scope, and how often scopes of a name were opened."""
+    """The variables of a graph by name, and for each thread the open scope and the numbers of opened ones."""
 
     def __init__(self, variables: dict[str, Any]) -> None:
         self.variables = variables

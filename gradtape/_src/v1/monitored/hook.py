@@ -1,4 +1,4 @@
-"""`SessionRunHook`: what takes part in each run of a monitored session."""
+"""`SessionRunHook`: the listeners to each run of a monitored session."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SessionRunValues(NamedTuple):
 
 
 class SessionRunContext:
-    """A run, as hooks see it: what the caller asked for, the session, and a way to end the training."""
+    """A run, as hooks see it: the caller's fetches and feeds, the session, and a way to end the training."""
 
     def __init__(self, original_args: SessionRunArgs, session: Any) -> None:
         self._original_args, self._session, self._stop_requested = original_args, session, False

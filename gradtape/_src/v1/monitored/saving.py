@@ -17,7 +17,7 @@ from gradtape._src.v1.summary import FileWriterCache
 
 
 class CheckpointSaverListener:
-    """Base of what is called around each checkpoint; `after_save` may return True to end the training."""
+    """Base of listeners to each checkpoint; `after_save` may return True to end the training."""
 
     def begin(self) -> None:
         """Prepare before the session is made."""

@@ -1,4 +1,4 @@
-"""`Scaffold`: what a graph needs before it can be trained."""
+"""`Scaffold`: the parts that a graph needs before it can be trained."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gradtape._src.v1.summary import merge_all
 class Scaffold:
     """The operations that initialize a graph and say whether it is ready, its summary and its saver.
 
-    What is not given is taken from the graph's collections, or made by `finalize`. `init_fn(scaffold, session)` is called after
+    Missing parts are taken from the graph's collections, or made by `finalize`. `init_fn(scaffold, session)` is called after
     `init_op` has run.
     """
 

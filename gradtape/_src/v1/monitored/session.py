@@ -19,7 +19,7 @@ DEFAULT = object()  # an argument that nobody gave
 
 
 class SessionCreator:
-    """Base of what makes the session of a MonitoredSession."""
+    """Base of makers of the session of a MonitoredSession."""
 
     def create_session(self) -> Session:
         """Return a session whose variables have values."""

@@ -170,7 +170,7 @@ def _area(curve: str, method: str, hits: Any, missed: Any, rejected: Any, alarms
 
 
 def _interpolated(hits: Any, alarms: Any, missed: Any) -> Any:
-    """Return the area under the PR curve where hits between two thresholds are linear in what is predicted."""
+    """Return the area under the PR curve where hits between two thresholds are linear in the predictions."""
     between, predicted = hits[:-1] - hits[1:], hits + alarms
     more, fewer = predicted[:-1], predicted[1:]
     slope = divide_no_nan(between, maximum(more - fewer, 0.0))

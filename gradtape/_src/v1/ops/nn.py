@@ -1,4 +1,4 @@
-"""`compat.v1.nn`: what TensorFlow 1 calls with other arguments than TensorFlow 2. Convolutions stand in `convolutions.py`."""
+"""`compat.v1.nn`: functions that take other arguments in TensorFlow 1. Convolutions stand in `convolutions.py`."""
 
 from __future__ import annotations
 

@@ -210,13 +210,13 @@ class Optimizer(SlotOwner):
         raise NotImplementedError
 
     def _finish(self, updates: list[Any], name_scope: str) -> Any:
-        """Return the updates, and what follows after all variables were changed."""
+        """Return the updates, with the steps that follow after all variables were changed."""
         return updates
 
     # -- slots
 
     def get_slot(self, var: Variable, name: str) -> Variable | None:
-        """Return the slot called `name` of a variable: what the optimizer keeps for it, or None."""
+        """Return the slot called `name` of a variable: a variable that the optimizer keeps for it, or None."""
         return self._slots.get(name, {}).get(var._uid)
 
     def get_slot_names(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Updates of some elements only, by any optimizer: what is frozen keeps its value and everything that is kept for it."""
+"""Updates of some elements only, by any optimizer: frozen elements keep their values, and the optimizer their slots."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ OF_ALL = ("_iterations", "_learning_rate")  # numbers of an optimizer of Keras t
 class MaskedUpdate:
     """An optimizer whose updates reach only the elements that a mask lets through; masks may differ in every step.
 
-    A frozen element keeps its value and its slots: momenta do not decay and do not move. How many steps an element has made, by
-    which Adam corrects the bias of its moments, is counted for each element. So an element that is released goes on from where
-    it was frozen. All elements move as if those with the same history had an optimizer of their own. The gradient of a frozen
-    element counts as 0 in norms that the optimizer clips by, and IndexedSlices are made dense.
+    A frozen element keeps its value and its slots: momenta do not decay and do not move. Steps, by which Adam corrects the bias
+    of its moments, are counted for each element. So an element that is released goes on from where it was frozen. All elements
+    move as if those with the same history had an optimizer of their own. The gradient of a frozen element counts as 0 in norms
+    that the optimizer clips by, and IndexedSlices are made dense.
 
     `optimizer`: one of Keras's, or of `tf.compat.v1.train`. Learning-rate schedules go by the optimizer's own steps. Not for
     optimizers that accumulate gradients over steps or keep factored moments (Adafactor), and not in graphs: in eager code and
