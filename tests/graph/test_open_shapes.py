@@ -252,3 +252,36 @@ def test_word2vec_of_an_open_batch(session):
     session.run(tf.global_variables_initializer())
     losses = [session.run([loss, step], {words: [0, 3], labels: [[2], [7]]})[0] for _ in range(3)]
     np.testing.assert_allclose(losses, [3.2800364, 2.2278767, 1.3594224], rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [[None], None])
+def test_a_sparse_tensor_of_unknown_values(shape):
+    with tf.Graph().as_default(), tf.Session() as session:
+        values = tf.placeholder(tf.float32, shape)
+        sparse = tf.SparseTensor([[0, 1], [2, 3]], values, [3, 4])
+        assert sparse.shape.as_list() == [3, 4]
+        found = session.run(tf.sparse.to_dense(sparse), {values: [5.0, 6.0]})
+        np.testing.assert_array_equal(found, [[0, 5, 0, 0], [0, 0, 0, 0], [0, 0, 0, 6]])
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_calls_whose_results_follow_from_an_argument_alone(known):
+    def unknown(rank):
+        return tf.placeholder(tf.float32, [None] * rank if known else None)
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        image, kernel, boxes, scores = unknown(4), unknown(4), unknown(2), unknown(1)
+        larger = tf.nn.conv2d_transpose(image, kernel, [1, 4, 4, 1], 2)
+        gradients = tf.gradients(larger, [image, kernel])
+        arrays = {image: np.arange(4.0).reshape(1, 2, 2, 1), kernel: np.arange(4.0).reshape(2, 2, 1, 1)}
+        value, *slopes = session.run([larger, *gradients], arrays)
+        assert larger.shape[1:].as_list() == [4, 4, 1]
+        np.testing.assert_array_equal(value[0, ..., 0], [[0, 0, 0, 1], [0, 0, 2, 3], [0, 2, 0, 3], [4, 6, 6, 9]])
+        assert [slope.ravel().tolist() for slope in slopes] == [[6.0] * 4, [6.0] * 4]
+        left = tf.image.non_max_suppression(boxes, scores, 2)
+        assert left.shape.as_list() == [None]
+        found = session.run(left, {boxes: [[0, 0, 1, 1], [0, 0, 1, 0.9], [2, 2, 3, 3]], scores: [0.9, 0.8, 0.7]})
+        assert found.tolist() == [0, 2]
+        numbers, rest = tf.image.non_max_suppression_with_scores(boxes, scores, 2)
+        assert (numbers.shape.as_list(), rest.shape.as_list(), rest.dtype) == ([None], [None], tf.float32)
+        assert tf.image.crop_and_resize(image, boxes, [0, 0], [1, 1]).shape[1:3].as_list() == [1, 1]

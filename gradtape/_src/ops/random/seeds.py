@@ -198,8 +198,10 @@ def share(seed):
 
 def required(seed):
     """Raise RuntimeError for an op without a seed, its own or a global one, where results are to be deterministic."""
-    source = (_drawing.own if _drawing.draws is None else _drawing.source) or _global
-    if seed is None and source.seed is None and tiers.deterministic:
+    if seed is not None or not tiers.deterministic:
+        return
+    source = (_drawing.own if _around()[0] is None else _drawing.source) or _global
+    if source.seed is None:
         raise RuntimeError(
             "Random ops require a seed to be set when determinism is enabled. Please set a seed before running the op, e.g. by "
             "calling tf.random.set_seed(1)."

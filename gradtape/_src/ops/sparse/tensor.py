@@ -14,6 +14,7 @@ from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.shape import TensorShape, provisional
 from gradtape._src.core.spec import TypeSpec
+from gradtape._src.core.tensor import stated_shape
 from gradtape._src.ops.array.points import gather_nd
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import broadcast_to, host_constant, plain, reshape, transpose
@@ -44,19 +45,21 @@ class SparseTensor:
     def __init__(self, indices, values, dense_shape):
         indices, values = _index_tensor(indices, "indices", 2), tensor(values)
         dense_shape = _index_tensor(dense_shape, "dense_shape", 1)
-        if values.ndim != 1:
-            raise ValueError(f"Shape {values.shape} must have rank 1: values is a vector, with a value for each of the indices.")
+        stored = stated_shape(values.node)
+        if not stored.is_compatible_with([None]):
+            raise ValueError(f"Shape {stored} must have rank 1: values is a vector, with a value for each of the indices.")
         extents = _extents_of(dense_shape)
-        (count, rank) = indices.shape
-        if extents is not None and rank != len(extents):
+        places = stated_shape(indices.node)
+        count, rank = places if places.rank else (None, None)
+        number = stored[0] if stored.rank else None
+        if extents is not None and rank not in (None, len(extents)):
             raise ValueError(
-                f"Dimensions {rank} and {len(extents)} are not compatible: indices of shape {indices.shape} name {rank} axes, "
+                f"Dimensions {rank} and {len(extents)} are not compatible: indices of shape {places} name {rank} axes, "
                 f"dense_shape is {plain(extents)}."
             )
-        if count != values.shape[0]:
+        if None not in (count, number) and count != number:
             raise ValueError(
-                f"Dimensions {count} and {values.shape[0]} are not compatible: indices names {count} places, values has "
-                f"{values.shape[0]} elements."
+                f"Dimensions {count} and {number} are not compatible: indices names {count} places, values has {number} elements."
             )
         self._indices, self._values, self._dense_shape, self._known_extents = indices, values, dense_shape, extents
 
@@ -96,8 +99,8 @@ class SparseTensor:
     def shape(self):
         """The shape of the whole, a TensorShape."""
         if self._known_extents is None:
-            rank = self._indices.node.aval.shape[1]
-            return TensorShape(None if provisional(rank) else [None] * rank)
+            places = stated_shape(self._indices.node)
+            return TensorShape(None if places.rank is None or places[1] is None else [None] * places[1])
         return TensorShape([None if provisional(extent) else extent for extent in self._known_extents])
 
     @property
@@ -218,8 +221,8 @@ def _index_tensor(value, what, rank):
         x = tensor(value, dtypes.int64)
     except ValueError as error:
         raise ValueError(f"{what}: {error}") from None
-    if x.ndim != rank:
-        raise ValueError(f"Shape {x.shape} must have rank {rank}: {what} is a {'matrix' if rank == 2 else 'vector'}.")
+    if not (shape := stated_shape(x.node)).is_compatible_with([None] * rank):
+        raise ValueError(f"Shape {shape} must have rank {rank}: {what} is a {'matrix' if rank == 2 else 'vector'}.")
     return x
 
 

@@ -342,13 +342,20 @@ def inferred(graph: Graph, op: Op, inputs: tuple[Node, ...], attrs: Attributes) 
         return None, list(result) if many else [result]
 
     hints = [i for i in nest.flatten(attrs) if type(i) is int and 1 < i < 1 << 16]
+    stated = [value for name, value in zip(op.attributes, attrs, strict=True) if name in RESULT_SIZES]
     try:
         tried = examples_of(graph).try_out(inputs, hints, attempt)
     except (NeedsEager, NotImplementedError):
         return None
+    except REFUSALS:
+        if not stated:
+            raise
+        return aval(stated[0], inputs[0].aval.dtype), True
     _, avals = _learned(tried)
     return tuple(avals) if many else avals[0], tried.by_itself
 
+
+RESULT_SIZES = ("input_sizes", "filter_sizes")  # attributes that state the shape of a result: of the transposes of a convolution
 
 # What unknown extents and numbers are in the trials of a call that needs values: extents and values must differ between
 # them, so that what is the same in all results does not depend on them.
@@ -460,13 +467,54 @@ def _losses(
     return (ONE, [aval((x.shape[time_major and logits_time_major],), x.dtype)]) if x.ndim == 3 else None
 
 
-TELLING = ("gradtape._src.ops.array.", "gradtape._src.ops.nn.", "gradtape._src.v1.ops.")  # where those functions stand
+def _of_stated_shape(
+    graph: Graph, output_shape: Any = None, input_sizes: Any = None, filter_sizes: Any = None, **others: Any
+) -> tuple[Any, list[Aval | np.dtype]] | None:
+    """Return the result of the transpose of a convolution, whose shape is an argument."""
+    shape = next(s for s in (output_shape, input_sizes, filter_sizes) if s is not None)
+    return _reshaped(graph, shape, next(x for x in others.values() if isinstance(x, Tensor)))
+
+
+def _cropped(graph: Graph, crop_size: Any, **others: Any) -> tuple[Any, list[Aval | np.dtype]] | None:
+    """Return a picture of this size for each box, of as many channels as the image has."""
+    height, width = crop_size if isinstance(crop_size, (list, tuple)) else (None, None)
+    return _reshaped(graph, [None, height, width, None], convert.tensor(0.0))
+
+
+def _picked(graph: Graph, scores: Any, **others: Any) -> tuple[Any, list[Aval | np.dtype]]:
+    """Return the numbers of the boxes that a suppression leaves, as many as there are."""
+    return ONE, [aval((PROVISIONAL,), np.dtype(np.int32))]
+
+
+def _picked_with_scores(graph: Graph, scores: Any, **others: Any) -> tuple[Any, list[Aval | np.dtype]]:
+    """Return the numbers of the boxes that a suppression leaves, and their scores."""
+    both = nest.flatten_with_spec((0, 0))[1], [True, True]
+    return both, [aval((PROVISIONAL,), np.dtype(np.int32)), aval((PROVISIONAL,), convert.tensor(scores).node.aval.dtype)]
+
+
+TELLING = (
+    "gradtape._src.ops.array.",
+    "gradtape._src.ops.image.",
+    "gradtape._src.ops.nn.",
+    "gradtape._src.v1.ops.",
+)  # where those functions stand
 TOLD: dict[str, Callable[..., tuple[Any, list[Aval | np.dtype]] | None]] = {
     "reshape": _reshaped,
     "broadcast_to": _reshaped,
     "split": _parts,
     "transpose": _turned,
     "ctc_loss": _losses,
+    "conv1d_transpose": _of_stated_shape,
+    "conv2d_transpose": _of_stated_shape,
+    "conv3d_transpose": _of_stated_shape,
+    "conv_transpose": _of_stated_shape,
+    "atrous_conv2d_transpose": _of_stated_shape,
+    "depthwise_conv2d_backprop_input": _of_stated_shape,
+    "depthwise_conv2d_backprop_filter": _of_stated_shape,
+    "crop_and_resize": _cropped,
+    "non_max_suppression": _picked,
+    "non_max_suppression_overlaps": _picked,
+    "non_max_suppression_with_scores": _picked_with_scores,
 }
 
 

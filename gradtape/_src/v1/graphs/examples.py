@@ -33,7 +33,8 @@ APART = ((24, 12, 60),)  # which tell what is the same in BASE by chance
 ONES = ((1, 0, 0), (24, 12, 0))
 OTHERS = (1, 2, 3, 4, 240)  # what is tried where a call refuses those
 RANKS = (2, 1, 3, 4, 0, 5)
-MOST = 300  # examples that are made for one call, and
+FEW = (3, 40)  # choices of extents for each choice of ranks, of which all are gone through with few ones first
+MOST = 600  # examples that are made for one call, and
 STEPS = 20_000  # the ops that are recorded for all of them
 _NUMBER = re.compile(r"\d+")
 
@@ -278,10 +279,13 @@ class _Search:
         return (*SIZES, *fixed) if len(fixed) > 1 else SIZES
 
     def of_ranks(self, ranks: Sequence[Node]) -> list[Any]:
-        """Search like `first`, for any values of the unknown ranks."""
-        for given in itertools.product(RANKS, repeat=len(ranks)) if len(ranks) < 4 else ():
-            if found := self.first(dict(zip(ranks, given, strict=True)), 3 if ranks else MOST):
-                return found
+        """Search like `first`, for any values of the unknown ranks; of many nodes all but the first have one rank."""
+        free = min(len(ranks), 3) if len(ranks) < 4 else 2
+        given = [(*some, *some[-1:] * (len(ranks) - free)) for some in itertools.product(RANKS, repeat=free)]
+        for most in FEW if ranks else (MOST,):
+            for some in given:
+                if found := self.first(dict(zip(ranks, some, strict=True)), most):
+                    return found
         return []
 
     def first(self, ranks: dict[Node, int], most: int) -> list[Any]:
@@ -337,8 +341,11 @@ class _Search:
         for size in self._sizes:
             yield base | dict.fromkeys(beside, size)
         if len(beside) > 1:
-            for of, size, place in itertools.product((plain, beside), self._sizes, beside):
+            small = dict.fromkeys(beside, 1)
+            for of, size, place in itertools.product((plain, beside, ahead, small), self._sizes, beside):
                 yield {**base, **of, place: size}
+            for sizes, places in itertools.product(itertools.permutations(self._sizes[:4], 2), itertools.combinations(beside, 2)):
+                yield {**base, **small, **dict(zip(places, sizes, strict=True))}
         if 1 < len(beside) < 5:
             for each in itertools.product(self._sizes[:5], repeat=len(beside)):
                 yield base | dict(zip(beside, each, strict=True))
