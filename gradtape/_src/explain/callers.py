@@ -22,8 +22,8 @@ SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
 def at_the_call(broken: Break, asked: Line, after: Sequence[Break] = ()) -> Break:
     """Return the break at the statement that called the op's function, if the gradient was `asked` for in another one.
 
-    The breaks `after` it on the way may stand in that statement. If no single statement is found the line stays that of the op, and
-    `function` is the name of the called function.
+    The breaks `after` it on the way may stand in that statement. If no single statement is found the line stays that of the
+    op, and `function` is the name of the called function.
     """
     code = broken.line[0]
     if broken.code not in PLACED or code is None:

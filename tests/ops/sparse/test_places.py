@@ -82,12 +82,20 @@ def test_gradients_go_to_the_values(call, gradient):
     [
         (lambda s: tf.sparse.reorder(1.0), TypeError, "must be a SparseTensor"),
         (lambda s: tf.sparse.transpose(s, [1, 0, 2]), Invalid, r"perm \[1, 0, 2\] must name each of the 2 axes"),
-        (lambda s: tf.sparse.reshape(s, [4, -1]), Invalid, "with 6 dense values, but the requested shape requires a multiple of 4"),
+        (
+            lambda s: tf.sparse.reshape(s, [4, -1]),
+            Invalid,
+            "with 6 dense values, but the requested shape requires a multiple of 4",
+        ),
         (lambda s: tf.sparse.reshape(s, [4, 2]), Invalid, "with 6 dense values, but the requested shape has 8"),
         (lambda s: tf.sparse.reshape(s, [-1, -1]), Invalid, "only one output dimension may be -1"),
         (lambda s: tf.sparse.retain(s, [True, False]), ValueError, "Dimensions 3 and 2 are not compatible"),
         (lambda s: tf.sparse.expand_dims(s, 5), Invalid, "axis 5 is out of range"),
-        (lambda s: tf.sparse.concat(1, [s, tf.sparse.transpose(s)]), Invalid, "expected 2 for dimension 0 but got 3 at position 1"),
+        (
+            lambda s: tf.sparse.concat(1, [s, tf.sparse.transpose(s)]),
+            Invalid,
+            "expected 2 for dimension 0 but got 3 at position 1",
+        ),
         (lambda s: tf.sparse.concat(0, [s, tf.sparse.expand_dims(s)]), Invalid, "expected 2 but got 3 at position 1"),
         (lambda s: tf.sparse.concat(0, []), ValueError, "at least one SparseTensor"),
         (lambda s: tf.sparse.map_values(tf.add, 1.0, 2.0), ValueError, "No SparseTensor in argument list of map_values"),
