@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import engine, errors, execution, journal, naming
+from gradtape._src.core import engine, errors, execution, journal, naming, structures
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.native import twins
 from gradtape._src.core.op import Op
-from gradtape._src.core.program import ELEMENT, Node, Trace
+from gradtape._src.core.program import ELEMENT, LEAF_KEY, Node, Trace
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.core.variable import ResourceVariable
 from tests.architecture.rules import ROOT
@@ -64,10 +64,11 @@ def test_of_another_source(tmp_path, monkeypatch, caplog):
 def handed_over(**changed):
     engine_parts = {
         "Node": Node, "Trace": Trace, "Op": Op, "Aval": Aval, "EagerTensor": EagerTensor, "ResourceVariable": ResourceVariable,
-        "Array": np.ndarray, "local": engine.local, "internal": errors.internal, "wanted": engine.wanted,
+        "Structure": structures.Structure, "guesses": structures.guesses, "Array": np.ndarray, "local": engine.local,
+        "internal": errors.internal, "wanted": engine.wanted,
         "numbers": engine._numbers, "cut": errors.cut, "element": ELEMENT, "execution": vars(execution), "engine": vars(engine),
         "naming": vars(naming), "others": journal.others, "journal": vars(journal), "exits": journal.exits,
-        "serial": journal.serial, "Left": journal.Left, "left": journal.left, "as_array": np.asarray, "main": journal._main,
+        "serial": journal.serial, "Left": journal.Left, "left": journal.left, "as_array": np.asarray, "leaf_key": LEAF_KEY, "main": journal._main,
         "longest": engine.LIMIT,
     }  # fmt: skip
     return engine_parts | changed

@@ -18,7 +18,7 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.autodiff.plan import Places, picked
-from gradtape._src.core import engine, journal, slices
+from gradtape._src.core import engine, journal, program, slices, structures
 from gradtape._src.core.aval import aval
 from gradtape._src.core.native import twins
 from gradtape._src.core.program import NUMBER, are_one, leaf
@@ -164,7 +164,7 @@ def written(trace, numbered):
     return nodes, leaves, reads, assigned, known
 
 
-def program(seed, made):
+def random_program(seed, made):
     """Make random calls, and return what they recorded, gave and raised."""
     rng = random.Random(seed)
     engine.flush()
@@ -197,8 +197,8 @@ def test_random_calls(count, fuzz_factor):
     for seed in range(cases):
         made = random.Random(seed).choices(OPERANDS[:13], k=3) + random.Random(seed).choices(OPERANDS, k=4)
         with twins.off():
-            python = program(seed, made)
-        told, recorded = program(seed, made)
+            python = random_program(seed, made)
+        told, recorded = random_program(seed, made)
         assert told == python[0], seed
         assert recorded == python[1], seed
     count("random calls recorded in C and in Python", 30 * cases)
@@ -261,6 +261,62 @@ def test_keys_of_gradients(fuzz_factor):
         with twins.off():
             expected = sought_on(tape, values[-1], sources)
         assert sought_on(tape, values[-1], sources) == expected, seed
+
+
+def recorded_twice(rng, change):
+    """Return a trace that was recorded as another one before it, at the same lines, but for some `change`; and what it is."""
+
+    def record(changed):
+        engine.flush()
+        x, y = tf.constant([[1.0, 2.0]]), tf.Variable([[3.0, 4.0]])
+        made = [tf.transpose(x, [1, 0]), tf.reshape(x, [1, 2] if changed and change == "attributes" else [2, 1])]
+        for _ in range(length):
+            before = made[-1 - (changed and change == "references")]
+            made.append(tf.reshape(before * 2.0, [2 if made[-1].shape[0] == 1 else 1, -1]))
+        made.append((tf.cos if changed and change == "ops" else tf.sin)(made[-1] + y[:, : made[-1].shape[1]]))
+        z = tf.constant([[1, 2]]) if changed and change == "leaves" else x
+        return [*made, z + z]
+
+    length = rng.randint(1, 5)
+    record(False)
+    structures.structure_of(engine.local.trace, len(engine.local.trace.nodes), len(engine.local.trace.leaves))
+    kept = record(True)
+    trace = engine.local.trace
+    whole = structures.structure_of(trace, len(trace.nodes), len(trace.leaves))
+    parts = [structures.structure_of(trace, n, rng.randint(0, len(trace.leaves))) for n in range(len(trace.nodes))]
+    last = program.lines_of(trace.nodes)
+    lines = [program.lines_of(trace.nodes, known) for known in (last, None, (last[0], last[1][:-1]), (last[0], last[0]))]
+    return whole, parts, lines, lines[0] is last, slices.live_in(trace.nodes), len(kept)
+
+
+@pytest.mark.parametrize("change", ["nothing", "attributes", "references", "ops", "leaves"])
+def test_structures(change, fuzz_factor):
+    for seed in range(10 * fuzz_factor):
+        structures.guesses.clear()
+        with twins.off():
+            expected = recorded_twice(random.Random(seed), change)
+        structures.guesses.clear()
+        found = recorded_twice(random.Random(seed), change)
+        assert found == expected, seed  # a Structure equals itself alone
+        assert found[0].keys == program.keys_of(engine.local.trace.nodes)
+        assert found[0].avals == program.avals_of(engine.local.trace.leaves)
+
+
+def test_origins_and_lines():
+    def noted():
+        engine.flush()
+        ran = X * 2.0
+        ran.numpy()
+        number, new = leaf(aval((), np.dtype(np.float32)), np.float32(2.5), NUMBER), leaf(X.node.aval, X.node.value)
+        nodes = [X.node, ran.node, (X + 1.0).node, V._tensor.node, number]
+        origins = journal.origins_of([*nodes, new])
+        serial = engine.local.trace.serial
+        told = [index if of == serial else (of, index) for of, index in origins[2:3]]
+        return told, origins[:2] == [X.node.origin, ran.node.origin], origins[4], origins[5] == new.origin, journal.user_line()
+
+    with twins.off():
+        expected = noted()
+    assert noted() == expected
 
 
 def test_arguments_of_programs():

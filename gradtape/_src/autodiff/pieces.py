@@ -35,12 +35,12 @@ def recurs(key: Any, structure: Sequence[tuple[Any, ...]]) -> bool:
         return False
     size = known = 0
     for segment in structure:
-        size += len(segment[0])
-        if _seen.find(segment[:3]):
-            known += len(segment[0])
+        size += len(segment[0].keys)
+        if _seen.find(segment[:2]):
+            known += len(segment[0].keys)
         else:
-            _seen.keep(segment[:3], True)
-    ops = {key[0] for keys, *_ in structure for key in keys}
+            _seen.keep(segment[:2], True)
+    ops = {key[0] for one, *_ in structure for key in one.keys}
     if 2 * known <= size or any(op is RAN or op.structured or op.gives_slices for op in ops):
         return False
     return bool(_seen.keep(key, True))

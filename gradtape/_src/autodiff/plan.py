@@ -10,7 +10,8 @@ from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.core import engine, tracing
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.native import twins
-from gradtape._src.core.program import ELEMENT, NUMBER, RAN, Node, Program, Trace, avals_of, keys_of, leaf
+from gradtape._src.core.program import ELEMENT, NUMBER, RAN, Node, Program, Trace, leaf
+from gradtape._src.core.structures import structure_of
 from gradtape._src.core.tensor import Tensor, tensors
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ CUSTOM = "CustomGradient"  # the type of (results…, arguments…) → results,
 class Places:
     """The places of the nodes of a tape's record: `(segment number, reference in its trace)`.
 
-    `structure` is what the record computes, however often and with whichever values: the keys of each segment, the Avals
-    of its leaves, and which of those stand in an earlier segment.
+    `structure` is what the record computes: for each segment its Structure, where it begins, and which of its leaves stand in
+    an earlier segment.
     """
 
     def __init__(self, segments: Sequence[Segment]) -> None:
@@ -35,15 +36,9 @@ class Places:
         for number, segment in enumerate(segments):
             trace = segment.trace
             stop = len(trace.nodes) if segment.stop is None else segment.stop
-            leaves = trace.leaves if segment.leaves is None else trace.leaves[: segment.leaves]
-            structure.append(
-                (
-                    keys_of(trace.nodes[:stop]),
-                    segment.start,
-                    avals_of(leaves),
-                    self._link(number, leaves) if len(segments) > 1 else None,
-                )
-            )
+            leaves = len(trace.leaves) if segment.leaves is None else segment.leaves
+            link = self._link(number, trace.leaves[:leaves]) if len(segments) > 1 else None
+            structure.append((structure_of(trace, stop, leaves), segment.start, link))
         self.structure = tuple(structure)
 
     def _link(self, number: int, leaves: Sequence[Node]) -> tuple[Place | None, ...]:

@@ -20,7 +20,7 @@ from gradtape._src.core.op import Attributes, Op, define
 from gradtape._src.core.program import FUNCTION, NUMBER, Line, Node, Program, Trace, leaf, leaves
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.transcript import Inner, Transcript
-from gradtape._src.core.variable import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, Variable, hold_all, put_all
+from gradtape._src.core.variable import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, Variable, hold_all, put_all, still_hold
 from gradtape._src.ops.array.creation import zeros_of
 from gradtape._src.ops.array.shape import host_shape
 from gradtape._src.ops.random import seeds
@@ -480,7 +480,7 @@ def _run_at_once(body: Body, arguments: Sequence[Node]) -> list[Node]:
                 _transcribe(body, body.transcript, arguments, nodes, given)
             return nodes
         with engine.shared:
-            if all(body.variables[i]._tensor is held[i] for i in body.updated) or body.program.effects:
+            if still_hold(body.variables, held, body.updated) or body.program.effects:
                 _journal(body, arguments, nodes)
                 if body.transcript is not None:
                     _transcribe(body, body.transcript, arguments, nodes, given)

@@ -22,13 +22,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gradtape._src.core import convert, engine, errors, execution, hooks, journal, naming
+from gradtape._src.core import convert, engine, errors, execution, hooks, journal, naming, structures
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.errors import InvalidArgumentError, cut
 from gradtape._src.core.native import twins
 from gradtape._src.core.op import Attributes, Kernel, Op, Rule, define, ops
 from gradtape._src.core.places import place
-from gradtape._src.core.program import ELEMENT, Node, Trace
+from gradtape._src.core.program import ELEMENT, LEAF_KEY, Node, Trace
 from gradtape._src.core.tensor import EagerTensor, Tensor, emit, handle, to_numpy
 from gradtape._src.core.variable import ResourceVariable
 
@@ -344,6 +344,7 @@ twins.bind(
     Aval=Aval,
     EagerTensor=EagerTensor,
     ResourceVariable=ResourceVariable,
+    Structure=structures.Structure,
     Array=np.ndarray,
     local=engine.local,
     internal=errors.internal,
@@ -361,6 +362,8 @@ twins.bind(
     Left=journal.Left,
     left=journal.left,
     as_array=np.asarray,
+    leaf_key=LEAF_KEY,
+    guesses=structures.guesses,
     main=journal._main,
     longest=engine.LIMIT,
 )

@@ -574,7 +574,7 @@ def run(trace: Trace) -> None:
     execution.counters.runs += 1
     if len(nodes) > execution.counters.most_pending:
         execution.counters.most_pending = len(nodes)
-    structure, (program, positions, outputs, keys, _) = slices.of(trace)
+    structure, (program, positions, outputs, _) = slices.of(trace)
     if program is not None:
         try:
             arguments = slices.arguments(trace.leaves, positions, program.compiled is not None)
@@ -588,7 +588,7 @@ def run(trace: Trace) -> None:
             for original, again in trace.recomputed:
                 if again.value is not None and original.value is None:
                     original.value = again.value
-        slices.retire(trace, structure[1], outputs, keys)
+        slices.retire(trace, structure, outputs)
 
 
 def argument(node: Node) -> Any:

@@ -25,6 +25,7 @@ from gradtape._src.core.program import NUMBER, lines_of
 if TYPE_CHECKING:
     from gradtape._src.core.aval import Aval
     from gradtape._src.core.program import Key, Node, Trace
+    from gradtape._src.core.structures import Structure
 
 Line = tuple[CodeType | None, int]  # a code object and the offset of an instruction in it
 Origin = tuple[int, int]
@@ -178,18 +179,13 @@ def unnoted(serial: int) -> Iterator[None]:
         ring.extend([*before, *others])
 
 
-def ran(trace: Trace, keys: tuple[Key, ...], avals: tuple[Aval, ...]) -> None:
-    """Keep what a trace computed that has run."""
-    nodes = trace.nodes
-    codes, offsets = lines_of(nodes)
-    with contextlib.suppress(IndexError):  # it is empty; another thread may have emptied it just now
-        last = ring[-1]
-        if last.keys is keys and last.offsets == offsets and last.codes == codes:
-            codes, offsets = last.codes, last.offsets  # the next step of a loop
-    leaves = [n.origin or origin_of(n) for n in trace.leaves]
+def ran(trace: Trace, structure: Structure) -> None:
+    """Keep what a trace computed that has run. In the next step of a loop the lines are the same."""
+    codes, offsets = structure.lines = lines_of(trace.nodes, structure.lines)
+    leaves = origins_of(trace.leaves)
     again = [(node.index, origin_of(original)) for original, node in trace.recomputed] if trace.recomputed else ()
     # made as the tuple that it is: this runs once in each step of a training loop
-    ring.append(tuple.__new__(Ran, (trace.serial, get_ident(), keys, codes, offsets, leaves, avals, again)))
+    ring.append(tuple.__new__(Ran, (trace.serial, get_ident(), structure.keys, codes, offsets, leaves, structure.avals, again)))
 
 
 def origin_of(node: Node) -> Origin:
@@ -200,6 +196,12 @@ def origin_of(node: Node) -> Origin:
             return node.trace.serial, node.index
         origin = node.origin = NUMBERS if node.index == NUMBER else (0, next(serial))
     return origin
+
+
+@twins.in_c
+def origins_of(nodes: list[Node]) -> list[Origin]:
+    """Return the origins of nodes."""
+    return [n.origin or origin_of(n) for n in nodes]
 
 
 def made(node: Node) -> None:
@@ -267,6 +269,7 @@ _latest: Line | None = None  # of the main thread
 COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>"}  # code objects of their own before Python 3.12
 
 
+@twins.in_c
 def user_line(depth: int = 1, statement: bool = False) -> Line:
     """Return the innermost line of the user's own code that is being run; `depth` frames are known to be none of theirs.
 

@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -58,6 +58,7 @@ WIDE = 4096  # parameters and outputs from which on a Program is cut
 # What XLA holds for a compiled program on the host, as measured: 0.24 to 0.8 MB with up to 10 nodes, 2 to 5 MB with 500.
 PROGRAM_BYTES = 300_000
 NODE_BYTES = 10_000
+Lines = tuple[list[Any], list[int]]  # of nodes: (code objects, offsets)
 Line = tuple[Any, int]  # (the user's code object or None, the offset of an instruction in it)
 
 
@@ -128,7 +129,8 @@ def leaf(aval: Any, value: Any, index: int = -1) -> Node:
     return node
 
 
-def leaves(avals: Iterable[Any], values: Iterable[Any]) -> list[Node]:
+@twins.in_c
+def leaves(avals: Sequence[Any], values: Sequence[Any]) -> list[Node]:
     """Create a leaf for each of these values; written out, as a training step makes one for each variable."""
     made = []
     new = Node.__new__
@@ -157,9 +159,10 @@ def avals_of(nodes: list[Node]) -> tuple[Any, ...]:
 
 
 @twins.in_c
-def lines_of(nodes: list[Node]) -> tuple[list[CodeType | None], list[int]]:
-    """Return the user's lines of nodes: code objects, and instruction offsets in them."""
-    return [n.code for n in nodes], [n.offset for n in nodes]
+def lines_of(nodes: list[Node], last: Lines | None = None) -> Lines:
+    """Return the user's lines of nodes: code objects, and instruction offsets in them. It is `last` if they equal that."""
+    lines = [n.code for n in nodes], [n.offset for n in nodes]
+    return last if last == lines else lines
 
 
 @twins.in_c

@@ -17,19 +17,15 @@ from gradtape._src.core.program import (
     NUMBER,
     USED,
     Cache,
-    Key,
     Node,
     Program,
     Trace,
     are_one,
-    avals_of,
     equal_numbers,
     inputs_of,
-    keys_of,
     slice_trace,
 )
-
-Structure = tuple[tuple[Key, ...], tuple[Any, ...]]  # the keys of a trace, the Avals of its leaves
+from gradtape._src.core.structures import Structure, structure_of
 
 
 class Variant(NamedTuple):
@@ -41,20 +37,19 @@ class Variant(NamedTuple):
     program: Program | None
     positions: tuple[int, ...]
     outputs: tuple[int, ...]
-    keys: tuple[Key, ...]
     same: tuple[tuple[int, int], ...]
 
 
-_slices = Cache(1024)  # what is to be run, as recorded → what `_sliced` gives
-_structures = Cache(1024)  # the same without saying which outputs are wanted → the variants made so far
+_slices = Cache(1024)  # what is to be run, as recorded, and the outputs that are wanted → what `_sliced` gives
 
 
 def of(trace: Trace) -> tuple[Structure, Variant]:
     """Return the structure of a trace that is to run, and the Variant to run it with."""
-    live, structure = scanned(trace)
+    live = live_in(trace.nodes)
+    structure = structure_of(trace, len(trace.nodes), len(trace.leaves))
     if trace.tapes:
         live = _with_residuals(trace, structure, live)
-    key = (structure, tuple(live))
+    key = (structure, *live)
     found: Variant | None = _slices.find(key)
     if found is None or not are_one(trace.leaves, found.same):
         found = _slices.keep(key, _sliced(trace, structure, live))
@@ -64,23 +59,20 @@ def of(trace: Trace) -> tuple[Structure, Variant]:
 
 
 @twins.in_c
-def scanned(trace: Trace) -> tuple[list[int], Structure]:
-    """Return the indices of the live nodes of a trace that is to run, and its structure."""
-    nodes = trace.nodes
-    live = [n.index for n in nodes if (handle := n.handle) is not None and n.value is None and handle() is not None]
-    return live, (keys_of(nodes), avals_of(trace.leaves))
+def live_in(nodes: list[Node]) -> list[int]:
+    """Return the indices of the live nodes of a trace that is to run."""
+    return [n.index for n in nodes if (handle := n.handle) is not None and n.value is None and handle() is not None]
 
 
 def _sliced(trace: Trace, structure: Structure, live: list[int]) -> Variant:
     """Return the Program to run a trace with, and its arguments; the outputs are `live` or more.
 
     A Program of the same structure that gives more outputs serves too; after two variants, one is made that gives the
-    outputs of all (rule 6). The keys are those that were seen first, so that the journal holds on to no others. Numbers that
-    were equal once and no longer are get parameters of their own for good (rule 5).
+    outputs of all (rule 6). Numbers that were equal once and no longer are get parameters of their own for good (rule 5).
     """
     if not live:
-        return Variant(None, (), (), structure[0], ())
-    variants: list[Variant] = _structures.find(structure) or _structures.keep(structure, [])
+        return Variant(None, (), (), ())
+    variants: list[Variant] = structure.variants
     apart = False
     for variant in variants:
         differ = not are_one(trace.leaves, variant.same)
@@ -92,8 +84,7 @@ def _sliced(trace: Trace, structure: Structure, live: list[int]) -> Variant:
     same = {} if apart else equal_numbers(trace)
     program, positions = slice_trace(trace, live, same)
     program = execution.first_made(program)
-    keys = variants[0].keys if variants else structure[0]
-    variants.append(Variant(program, positions, tuple(live), keys, tuple(same.items())))
+    variants.append(Variant(program, positions, tuple(live), tuple(same.items())))
     return variants[-1]
 
 
@@ -133,13 +124,13 @@ def to_device(array: np.ndarray) -> Any:
     return array if array.dtype.hasobject else jax.device_put(array)
 
 
-def retire(trace: Trace, avals: tuple[Any, ...], outputs: tuple[int, ...], keys: tuple[Key, ...]) -> None:
+def retire(trace: Trace, structure: Structure, outputs: tuple[int, ...]) -> None:
     """Let go of values that are not needed: a node that has a value needs no inputs, so that the past is freed."""
     nodes = trace.nodes
     if trace.tapes:
         trace.inputs = inputs_of(nodes)
     release([*[nodes[index] for index in outputs], *trace.early], trace.serial)
-    journal.ran(trace, keys, avals)
+    journal.ran(trace, structure)
     trace.assigned, trace.early = [], []
     for original, _ in trace.recomputed:
         if original.value is not None:

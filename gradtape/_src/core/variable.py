@@ -77,6 +77,13 @@ def hold_all(variables: Sequence[Variable], nodes: Sequence[Node]) -> None:
         engine.flush_if_outermost()
 
 
+@twins.in_c
+def still_hold(variables: Sequence[Variable], tensors: Sequence[EagerTensor], positions: Sequence[int]) -> bool:
+    """Return whether the variables at these positions hold the very tensors at the same ones."""
+    return all([variables[i]._tensor is tensors[i] for i in positions])
+
+
+@twins.in_c
 def put_all(variables: Sequence[Variable], nodes: Sequence[Node]) -> None:
     """Swap in values that were computed already, where nothing records it."""
     made = []

@@ -22,9 +22,9 @@ typedef enum { FAILED = -1, TWIN = 0, DONE = 1 } Outcome;
 /* ------------------------------------------------------------------------------------------------------------------
    What `bind` hands over: classes, the offsets of their slots, objects of the engine */
 
-static PyTypeObject *Node, *Trace, *Op, *Aval, *EagerTensor, *ResourceVariable, *Array;
+static PyTypeObject *Node, *Trace, *Op, *Aval, *EagerTensor, *ResourceVariable, *Structure, *Array;
 static PyObject *local, *internal, *wanted, *numbers, *cut, *element_op, *execution_names, *engine_names, *naming_names;
-static PyObject *others, *journal_names, *exits, *journal_serial, *Left, *left, *as_array;
+static PyObject *others, *journal_names, *exits, *journal_serial, *Left, *left, *as_array, *leaf_key, *guesses;
 static unsigned long main_thread;
 static Py_ssize_t longest; /* engine.LIMIT */
 static int enabled;
@@ -38,9 +38,12 @@ static struct {
 static struct {
     Py_ssize_t dtype, inexact, ndim;
 } aval_at;
+static struct {
+    Py_ssize_t avals, keys;
+} structure_at;
 static Py_ssize_t op_avals, tensor_node;
 
-static PyObject *nothing; /* () */
+static PyObject *nothing, *zero, *minus_one; /* (), 0, -1 */
 static PyObject *n_trace, *n_tapes, *n_anchor, *n_eager, *n_tensor, *n_num, *n_assigned_in, *n_shared, *n_acquire, *n_release, *n_open_graphs;
 static PyObject *n_latest, *n_append, *n_view, *n_flags, *n_writeable, *n_array, *n_traces;
 
@@ -709,9 +712,27 @@ static Outcome twin_inputs_of(Twin *self, PyObject *const *args, Py_ssize_t coun
     return column(args, count, node_at.inputs, 1, result);
 }
 
-/* `program.lines_of` */
+/* Whether a list holds the very objects, or equal ints, that nodes have in a slot. */
+static int is_column(PyObject *list, PyObject *nodes, Py_ssize_t slot) {
+    int same = PyList_CheckExact(list) && PyList_GET_SIZE(list) == PyList_GET_SIZE(nodes);
+    for (Py_ssize_t i = 0; same && i < PyList_GET_SIZE(nodes); i++) {
+        PyObject *known = PyList_GET_ITEM(list, i), *value = SLOT(PyList_GET_ITEM(nodes, i), slot);
+        int ints = known != value && value != NULL && PyLong_CheckExact(known) && PyLong_CheckExact(value);
+        same = known == value || (ints && PyObject_RichCompareBool(known, value, Py_EQ) == 1);
+    }
+    return same;
+}
+
+/* `program.lines_of`; lines that are equal to the last, but not the same, are for Python. */
 static Outcome twin_lines_of(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
-    if (count != 1 || !are_nodes(args[0])) return TWIN;
+    if (count < 1 || count > 2 || !are_nodes(args[0])) return TWIN;
+    PyObject *last = count == 2 ? args[1] : Py_None;
+    if (last != Py_None) {
+        if (!PyTuple_CheckExact(last) || PyTuple_GET_SIZE(last) != 2) return TWIN;
+        if (!is_column(PyTuple_GET_ITEM(last, 0), args[0], node_at.code) || !is_column(PyTuple_GET_ITEM(last, 1), args[0], node_at.offset)) return TWIN;
+        *result = Py_NewRef(last);
+        return DONE;
+    }
     PyObject *codes = each(args[0], node_at.code, 1), *offsets = codes != NULL ? each(args[0], node_at.offset, 1) : NULL;
     if (offsets != NULL) *result = PyTuple_Pack(2, codes, offsets);
     Py_XDECREF(codes);
@@ -736,6 +757,84 @@ static Outcome twin_tensors(Twin *self, PyObject *const *args, Py_ssize_t count,
     }
     *result = made;
     return DONE;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------
+   Calls of traced functions */
+
+static int are_sequences(PyObject *first, PyObject *second) {
+    return (PyList_CheckExact(first) || PyTuple_CheckExact(first)) && (PyList_CheckExact(second) || PyTuple_CheckExact(second));
+}
+
+/* `program.leaves` */
+static Outcome twin_leaves(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 2 || !are_sequences(args[0], args[1]) || PySequence_Fast_GET_SIZE(args[0]) != PySequence_Fast_GET_SIZE(args[1])) return TWIN;
+    PyObject *made = PyList_New(0);
+    if (made == NULL) return FAILED;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(args[0]) && i < PySequence_Fast_GET_SIZE(args[1]); i++) {
+        PyObject *leaf = new_node(Py_None, PySequence_Fast_GET_ITEM(args[0], i), Py_None, zero);
+        if (leaf == NULL || PyList_Append(made, leaf) < 0) {
+            Py_XDECREF(leaf);
+            Py_DECREF(made);
+            return FAILED;
+        }
+        put(leaf, node_at.value, PySequence_Fast_GET_ITEM(args[1], i));
+        SLOT(leaf, node_at.key) = Py_NewRef(leaf_key);
+        SLOT(leaf, node_at.index) = Py_NewRef(minus_one);
+        SLOT(leaf, node_at.trace) = Py_NewRef(Py_None);
+        Py_DECREF(leaf);
+    }
+    *result = made;
+    return DONE;
+}
+
+/* `variable.still_hold` */
+static Outcome twin_still_hold(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 3 || !are_sequences(args[0], args[1]) || !are_sequences(args[2], args[2])) return TWIN;
+    int same = 1;
+    for (Py_ssize_t i = 0; same && i < PySequence_Fast_GET_SIZE(args[2]); i++) {
+        PyObject *position = PySequence_Fast_GET_ITEM(args[2], i);
+        Py_ssize_t at = PyLong_CheckExact(position) ? PyLong_AsSsize_t(position) : -1;
+        if (at == -1) PyErr_Clear();
+        if (at < 0 || at >= PySequence_Fast_GET_SIZE(args[0]) || at >= PySequence_Fast_GET_SIZE(args[1])) return TWIN;
+        PyObject *variable = PySequence_Fast_GET_ITEM(args[0], at);
+        if (!Py_IS_TYPE(variable, ResourceVariable)) return TWIN;
+        PyObject *held = PyObject_GetAttr(variable, n_tensor);
+        if (held == NULL) return FAILED;
+        same = held == PySequence_Fast_GET_ITEM(args[1], at);
+        Py_DECREF(held);
+    }
+    *result = PyBool_FromLong(same);
+    return DONE;
+}
+
+/* `variable.put_all`; what the variables held is let go of at the end, so that nothing of Python's runs in between. */
+static Outcome twin_put_all(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 2 || !are_sequences(args[0], args[0]) || !are_nodes(args[1])) return TWIN;
+    Py_ssize_t variables = PySequence_Fast_GET_SIZE(args[0]);
+    if (PyList_GET_SIZE(args[1]) < variables) return TWIN;
+    PyObject *made = PyTuple_New(variables), *before = PyTuple_New(variables);
+    Outcome outcome = FAILED;
+    if (made == NULL || before == NULL) goto done;
+    for (Py_ssize_t i = 0; i < variables; i++) {
+        PyObject *variable = PySequence_Fast_GET_ITEM(args[0], i), *tensor = EagerTensor->tp_alloc(EagerTensor, 0), *held;
+        if (tensor == NULL) goto done;
+        PyTuple_SET_ITEM(made, i, tensor);
+        outcome = TWIN;
+        if (!Py_IS_TYPE(variable, ResourceVariable) || i >= PyList_GET_SIZE(args[1])) goto done;
+        outcome = FAILED;
+        SLOT(tensor, tensor_node) = Py_NewRef(PyList_GET_ITEM(args[1], i));
+        if ((held = PyObject_GetAttr(variable, n_tensor)) == NULL) goto done;
+        PyTuple_SET_ITEM(before, i, held);
+    }
+    for (Py_ssize_t i = 0; i < variables; i++)
+        if (PyObject_SetAttr(PySequence_Fast_GET_ITEM(args[0], i), n_tensor, PyTuple_GET_ITEM(made, i)) < 0) goto done;
+    *result = Py_NewRef(Py_None);
+    outcome = DONE;
+done:
+    Py_XDECREF(made);
+    Py_XDECREF(before);
+    return outcome;
 }
 
 /* The leaf at a position; NULL without an error where there is none. */
@@ -810,28 +909,86 @@ static Outcome twin_release(Twin *self, PyObject *const *args, Py_ssize_t count,
     return DONE;
 }
 
-/* `slices.scanned`: trace → (indices of the live nodes, (keys, Avals of the leaves)). */
-static Outcome twin_scanned(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
-    if (count != 1 || !is(args[0], Trace) || !is_whole(args[0])) return TWIN;
-    if (!are_nodes(SLOT(args[0], trace_at.nodes)) || !are_nodes(SLOT(args[0], trace_at.leaves))) return TWIN;
-    PyObject *nodes = SLOT(args[0], trace_at.nodes), *keys = NULL, *avals = NULL, *live = PyList_New(0);
-    Outcome outcome = FAILED;
-    if (live == NULL) goto done;
-    if ((keys = each(nodes, node_at.key, 0)) == NULL || (avals = each(SLOT(args[0], trace_at.leaves), node_at.aval, 0)) == NULL) {
-        if (!PyErr_Occurred()) outcome = TWIN;
-        goto done;
+/* `slices.live_in` */
+static Outcome twin_live_in(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 1 || !are_nodes(args[0])) return TWIN;
+    PyObject *live = PyList_New(0);
+    if (live == NULL) return FAILED;
+    Outcome outcome = DONE;
+    for (Py_ssize_t i = 0; outcome == DONE && i < PyList_GET_SIZE(args[0]); i++) {
+        PyObject *node = PyList_GET_ITEM(args[0], i);
+        int found = is_live(node);
+        if (found < 0 || (found && SLOT(node, node_at.index) == NULL)) outcome = TWIN;
+        else if (found && PyList_Append(live, SLOT(node, node_at.index)) < 0) outcome = FAILED;
     }
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(nodes); i++) {
-        int found = is_live(PyList_GET_ITEM(nodes, i));
-        if (found < 0) outcome = TWIN;
-        if (found < 0 || (found && PyList_Append(live, SLOT(PyList_GET_ITEM(nodes, i), node_at.index)) < 0)) goto done;
+    if (outcome == DONE) *result = live;
+    else Py_DECREF(live);
+    return outcome;
+}
+
+/* Whether two keys of nodes are equal; 0 also where only Python can say. Nothing of Python's runs. */
+static int are_equal_keys(PyObject *key, PyObject *other) {
+    if (key == other) return 1;
+    if (key == NULL || !PyTuple_CheckExact(key) || !PyTuple_CheckExact(other) || PyTuple_GET_SIZE(key) != PyTuple_GET_SIZE(other)) return 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++) {
+        PyObject *x = PyTuple_GET_ITEM(key, i), *y = PyTuple_GET_ITEM(other, i);
+        if (x == y) continue;
+        if (!Py_IS_TYPE(y, Py_TYPE(x))) return 0;
+        if (PyTuple_CheckExact(x)) { /* the attributes, and what is in them */
+            if (!are_equal_keys(x, y)) return 0;
+        } else if (!(PyLong_CheckExact(x) || PyFloat_CheckExact(x) || PyUnicode_CheckExact(x)) || PyObject_RichCompareBool(x, y, Py_EQ) != 1) {
+            return 0;
+        }
     }
-    *result = Py_BuildValue("O(OO)", live, keys, avals);
-    if (*result != NULL) outcome = DONE;
-done:
-    Py_XDECREF(live);
-    Py_XDECREF(keys);
-    Py_XDECREF(avals);
+    return 1;
+}
+
+/* `structures.structure_of`, of a trace that begins and goes on as the last one from this line: (trace, nodes, leaves) → Structure. */
+static Outcome twin_structure_of(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 3 || !is(args[0], Trace) || !is_whole(args[0]) || !PyLong_CheckExact(args[1]) || !PyLong_CheckExact(args[2])) return TWIN;
+    PyObject *nodes = SLOT(args[0], trace_at.nodes), *leaves = SLOT(args[0], trace_at.leaves);
+    Py_ssize_t wanted_nodes = PyLong_AsSsize_t(args[1]), wanted_leaves = PyLong_AsSsize_t(args[2]);
+    if (wanted_nodes < 1 || wanted_leaves < 0 || wanted_nodes > PyList_GET_SIZE(nodes) || wanted_leaves > PyList_GET_SIZE(leaves)) return TWIN;
+    if (!are_nodes(nodes) || !are_nodes(leaves)) return TWIN;
+    PyObject *first = PyList_GET_ITEM(nodes, 0);
+    PyObject *code = PyLong_FromVoidPtr(SLOT(first, node_at.code)), *where = NULL;
+    if (code == NULL || SLOT(first, node_at.offset) == NULL) goto failed;
+    if ((where = PyTuple_Pack(4, code, SLOT(first, node_at.offset), args[1], args[2])) == NULL) goto failed;
+    PyObject *found = Py_XNewRef(PyDict_GetItemWithError(guesses, where));
+    Py_DECREF(where);
+    Py_DECREF(code);
+    if (found == NULL) return PyErr_Occurred() ? FAILED : TWIN;
+    PyObject *keys = is(found, Structure) ? SLOT(found, structure_at.keys) : NULL, *avals = keys != NULL ? SLOT(found, structure_at.avals) : NULL;
+    int same = avals != NULL && PyTuple_GET_SIZE(keys) == wanted_nodes && PyTuple_GET_SIZE(avals) == wanted_leaves;
+    same = same && wanted_nodes <= PyList_GET_SIZE(nodes) && wanted_leaves <= PyList_GET_SIZE(leaves);
+    for (Py_ssize_t i = 0; same && i < wanted_nodes; i++)
+        same = are_equal_keys(SLOT(PyList_GET_ITEM(nodes, i), node_at.key), PyTuple_GET_ITEM(keys, i));
+    for (Py_ssize_t i = 0; same && i < wanted_leaves; i++)
+        same = SLOT(PyList_GET_ITEM(leaves, i), node_at.aval) == PyTuple_GET_ITEM(avals, i);
+    if (same) *result = found;
+    else Py_DECREF(found);
+    return same ? DONE : TWIN;
+failed:
+    Py_XDECREF(code);
+    return PyErr_Occurred() ? FAILED : TWIN;
+}
+
+/* `journal.origins_of`, of nodes that have an origin or stand in a trace */
+static Outcome twin_origins_of(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 1 || !are_nodes(args[0])) return TWIN;
+    PyObject *origins = PyList_New(0);
+    if (origins == NULL) return FAILED;
+    Outcome outcome = DONE;
+    for (Py_ssize_t i = 0; outcome == DONE && i < PyList_GET_SIZE(args[0]); i++) {
+        PyObject *node = PyList_GET_ITEM(args[0], i), *trace = SLOT(node, node_at.trace), *origin = Py_XNewRef(SLOT(node, node_at.origin));
+        if (origin == Py_None && is(trace, Trace) && SLOT(node, node_at.index) != NULL)
+            Py_SETREF(origin, PyTuple_Pack(2, SLOT(trace, trace_at.serial), SLOT(node, node_at.index)));
+        if (origin == NULL || origin == Py_None) outcome = PyErr_Occurred() ? FAILED : TWIN;
+        else if (PyList_Append(origins, origin) < 0) outcome = FAILED;
+        Py_XDECREF(origin);
+    }
+    if (outcome == DONE) *result = origins;
+    else Py_DECREF(origins);
     return outcome;
 }
 
@@ -943,28 +1100,43 @@ twin: /* which raises, if there is something to raise */
 /* ------------------------------------------------------------------------------------------------------------------
    Values that leave the library */
 
+/* The user's line in the main thread (a new reference), noted for the threads of packages: `journal.user_line`. */
+static Outcome line_here(PyObject **line) {
+    PyObject *code;
+    int offset;
+    if (PyThread_get_thread_ident() != main_thread) return TWIN;
+    Outcome outcome = user_line(others, 0, &code, &offset);
+    if (outcome != DONE) return outcome;
+    *line = Py_BuildValue("Ni", code, offset);
+    if (*line != NULL && PyDict_SetItem(journal_names, n_latest, *line) == 0) return DONE;
+    Py_CLEAR(*line);
+    return FAILED;
+}
+
+/* `journal.user_line`: the frames that `depth` leaves out are none of the user's. */
+static Outcome twin_user_line(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    return count > 1 ? TWIN : line_here(result);
+}
+
 /* `journal.left`, in the main thread: (how, node, trace) → None. */
 static Outcome twin_left(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 3 || !Py_IS_TYPE(args[1], Node) || !is(args[2], Trace) || !is_whole(args[2])) return TWIN;
-    PyObject *origin = SLOT(args[1], node_at.origin), *code = NULL, *line = NULL, *number = NULL, *noted = NULL, *done = NULL;
-    if (origin == NULL || origin == Py_None || PyThread_get_thread_ident() != main_thread) return TWIN;
-    int offset;
+    PyObject *origin = SLOT(args[1], node_at.origin), *line = NULL, *number = NULL, *noted = NULL, *done = NULL;
+    if (origin == NULL || origin == Py_None) return TWIN;
     Py_INCREF(origin);
-    Outcome outcome = user_line(others, 0, &code, &offset);
+    Outcome outcome = line_here(&line);
     if (outcome != DONE) goto done;
     outcome = FAILED;
-    if ((line = Py_BuildValue("Oi", code, offset)) == NULL || (number = PyIter_Next(journal_serial)) == NULL) goto done;
+    if ((number = PyIter_Next(journal_serial)) == NULL) goto done;
     Py_ssize_t nodes = PyList_GET_SIZE(SLOT(args[2], trace_at.nodes));
     noted = Py_BuildValue("((OOOO(On)))", number, args[0], origin, line, SLOT(args[2], trace_at.serial), nodes);
     if (noted == NULL) goto done;
     Py_SETREF(noted, PyTuple_Type.tp_new((PyTypeObject *)Left, noted, NULL));
-    if (noted == NULL || PyDict_SetItem(journal_names, n_latest, line) < 0) goto done;
-    if ((done = PyObject_CallMethodOneArg(exits, n_append, noted)) == NULL) goto done;
+    if (noted == NULL || (done = PyObject_CallMethodOneArg(exits, n_append, noted)) == NULL) goto done;
     *result = Py_NewRef(Py_None);
     outcome = DONE;
 done:
     Py_DECREF(origin);
-    Py_XDECREF(code);
     Py_XDECREF(line);
     Py_XDECREF(number);
     Py_XDECREF(noted);
@@ -1025,7 +1197,8 @@ static const struct {
 } kinds[] = {
     {"record", twin_record, 0},       {"emit", twin_emit, 0},     {"elements", twin_elements, 0}, {"unary", twin_unary, 1},
     {"binary", twin_binary, 1},       {"forward", twin_forward, 1}, {"reflected", twin_reflected, 1}, {"update", twin_update, 1},
-    {"public", twin_public, 1},       {"scanned", twin_scanned, 0},
+    {"public", twin_public, 1},       {"live_in", twin_live_in, 0},   {"structure_of", twin_structure_of, 0}, {"origins_of", twin_origins_of, 0},
+    {"user_line", twin_user_line, 0}, {"leaves", twin_leaves, 0},   {"still_hold", twin_still_hold, 0}, {"put_all", twin_put_all, 0},
     {"keys_of", twin_keys_of, 0},     {"avals_of", twin_avals_of, 0}, {"lines_of", twin_lines_of, 0}, {"inputs_of", twin_inputs_of, 0},
     {"fill", twin_fill, 0},           {"release", twin_release, 0}, {"tensors", twin_tensors, 0},
     {"arguments", twin_arguments, 0}, {"left", twin_left, 0}, {"array", twin_array, 1},
@@ -1132,18 +1305,18 @@ static Py_ssize_t offset_of(PyTypeObject *type, const char *name) {
 
 /* Take what the engine works with, once it is all there: `native.bind`. */
 static PyObject *bind(PyObject *module, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"Node", "Trace", "Op", "Aval", "EagerTensor", "ResourceVariable", "Array", "local", "internal", "wanted",
+    static char *names[] = {"Node", "Trace", "Op", "Aval", "EagerTensor", "ResourceVariable", "Structure", "Array", "local", "internal", "wanted",
                             "numbers", "cut", "element", "execution", "engine", "naming", "others", "journal", "exits", "serial", "Left", "left", "as_array",
-                            "main", "longest", NULL};
-    PyObject *type[7], *object[16];
+                            "leaf_key", "guesses", "main", "longest", NULL};
+    PyObject *type[8], *object[18];
     unsigned long main_ident;
     Py_ssize_t most;
     if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "O!O!O!O!O!O!O!OO!OO!OOO!O!O!O!O!OOOOOkn", names, &PyType_Type, &type[0], &PyType_Type, &type[1], &PyType_Type, &type[2],
-            &PyType_Type, &type[3], &PyType_Type, &type[4], &PyType_Type, &type[5], &PyType_Type, &type[6], &object[0], &PyDict_Type,
+            args, keywords, "O!O!O!O!O!O!O!O!OO!OO!OOO!O!O!O!O!OOOOOOO!kn", names, &PyType_Type, &type[0], &PyType_Type, &type[1], &PyType_Type, &type[2],
+            &PyType_Type, &type[3], &PyType_Type, &type[4], &PyType_Type, &type[5], &PyType_Type, &type[6], &PyType_Type, &type[7], &object[0], &PyDict_Type,
             &object[1], &object[2], &PyDict_Type, &object[3], &object[4], &object[5], &PyDict_Type, &object[6], &PyDict_Type, &object[7],
             &PyDict_Type, &object[8], &PyDict_Type, &object[9], &PyDict_Type, &object[10], &object[11], &object[12], &object[13],
-            &object[14], &object[15], &main_ident, &most))
+            &object[14], &object[15], &object[16], &PyDict_Type, &object[17], &main_ident, &most))
         return NULL;
     PyTypeObject *node = (PyTypeObject *)type[0], *trace = (PyTypeObject *)type[1], *aval = (PyTypeObject *)type[3];
     const struct {
@@ -1176,6 +1349,8 @@ static PyObject *bind(PyObject *module, PyObject *args, PyObject *keywords) {
         {aval, "ndim", &aval_at.ndim},
         {(PyTypeObject *)type[2], "avals", &op_avals},
         {(PyTypeObject *)type[4], "node", &tensor_node},
+        {(PyTypeObject *)type[6], "avals", &structure_at.avals},
+        {(PyTypeObject *)type[6], "keys", &structure_at.keys},
     };
     Py_ssize_t found[Py_ARRAY_LENGTH(slots)];
     for (size_t i = 0; i < Py_ARRAY_LENGTH(slots); i++)
@@ -1186,11 +1361,11 @@ static PyObject *bind(PyObject *module, PyObject *args, PyObject *keywords) {
     if (count < 0) return NULL;
     if (count != 10) return PyErr_Format(PyExc_ImportError, "a Node has %zd slots, and 10 are known here", count);
     for (size_t i = 0; i < Py_ARRAY_LENGTH(slots); i++) *slots[i].offset = found[i];
-    PyTypeObject **types[] = {&Node, &Trace, &Op, &Aval, &EagerTensor, &ResourceVariable, &Array};
+    PyTypeObject **types[] = {&Node, &Trace, &Op, &Aval, &EagerTensor, &ResourceVariable, &Structure, &Array};
     PyObject **objects[] = {&local, &internal, &wanted, &numbers, &cut, &element_op, &execution_names, &engine_names, &naming_names,
-                            &others, &journal_names, &exits, &journal_serial, &Left, &left, &as_array};
-    for (int i = 0; i < 7; i++) Py_XSETREF(*types[i], (PyTypeObject *)Py_NewRef(type[i]));
-    for (int i = 0; i < 16; i++) Py_XSETREF(*objects[i], Py_NewRef(object[i]));
+                            &others, &journal_names, &exits, &journal_serial, &Left, &left, &as_array, &leaf_key, &guesses};
+    for (int i = 0; i < 8; i++) Py_XSETREF(*types[i], (PyTypeObject *)Py_NewRef(type[i]));
+    for (int i = 0; i < 18; i++) Py_XSETREF(*objects[i], Py_NewRef(object[i]));
     longest = most;
     main_thread = main_ident;
     enabled = 1;
@@ -1227,6 +1402,7 @@ static int execute(PyObject *module) {
     for (size_t i = 0; i < Py_ARRAY_LENGTH(words); i++)
         if (*words[i].name == NULL && (*words[i].name = PyUnicode_InternFromString(words[i].text)) == NULL) return -1;
     if (nothing == NULL && (nothing = PyTuple_New(0)) == NULL) return -1;
+    if (zero == NULL && ((zero = PyLong_FromLong(0)) == NULL || (minus_one = PyLong_FromLong(-1)) == NULL)) return -1;
     PyObject *twin = PyType_FromSpec(&twin_spec);
     if (twin == NULL) return -1;
     int failed = PyModule_AddObjectRef(module, "Twin", twin) < 0;
