@@ -68,7 +68,8 @@ def handed_over(**changed):
         "internal": errors.internal, "wanted": engine.wanted,
         "numbers": engine._numbers, "cut": errors.cut, "element": ELEMENT, "execution": vars(execution), "engine": vars(engine),
         "naming": vars(naming), "others": journal.others, "journal": vars(journal), "exits": journal.exits,
-        "serial": journal.serial, "Left": journal.Left, "left": journal.left, "as_array": np.asarray, "leaf_key": LEAF_KEY, "main": journal._main,
+        "serial": journal.serial, "Left": journal.Left, "left": journal.left, "as_array": np.asarray,
+        "leaf_key": LEAF_KEY, "main": journal._main,
         "longest": engine.LIMIT,
     }  # fmt: skip
     return engine_parts | changed

@@ -18,11 +18,13 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.autodiff.plan import Places, picked
+from gradtape._src.autodiff.recording import are_plain
 from gradtape._src.core import engine, journal, program, slices, structures
 from gradtape._src.core.aval import aval
 from gradtape._src.core.native import twins
 from gradtape._src.core.program import NUMBER, are_one, leaf
 from gradtape._src.core.tensor import emit
+from gradtape._src.core.variable import put_all, still_hold
 
 pytestmark = pytest.mark.skipif(twins.which() != "C", reason=f"there is one function for each only: {twins.reason}")
 
@@ -247,8 +249,8 @@ def sought_on(tape, target, sources):
     return tape._plan_key(places, [target], sources, [None], False), picked(traces, found), refused
 
 
-def refusal(call, *arguments):
-    with pytest.raises((IndexError, TypeError), match=r".") as raised:
+def refusal(call, *arguments, by=(IndexError, TypeError)):
+    with pytest.raises(by, match=r".") as raised:
         call(*arguments)
     return str(raised.value)
 
@@ -317,6 +319,28 @@ def test_origins_and_lines():
     with twins.off():
         expected = noted()
     assert noted() == expected
+
+
+def test_results_of_traced_functions(fuzz_factor):
+    def made(rng):
+        variables = [rng.choice([tf.Variable, Derived])([float(i)]) for i in range(rng.randint(0, 4))]
+        avals, values = [aval((1,), np.dtype(np.float32))] * len(variables), [np.full(1, 9.0, np.float32) for _ in variables]
+        held = [variable._tensor for variable in variables]
+        nodes = program.leaves(avals, tuple(values))
+        hold = still_hold(variables, held, [*range(len(variables))])
+        put_all(variables, nodes)
+        changed = [still_hold(variables, held, (i,)) for i in range(len(variables))]
+        kept = [(n.key, n.aval, n.index, n.offset, n.value, n.inputs, n.trace, n.code, n.handle, n.origin) for n in nodes]
+        misfits = [refusal(still_hold, variables, held, [len(variables)])]
+        misfits.append(refusal(program.leaves, avals, [*values, 0], by=ValueError))
+        sources = rng.choices([*variables, X, tf.constant([1, 2]), Subclass(X.node), V, 1.0], k=3)
+        plain = all(type(s) is not float for s in sources) and [are_plain(some) for some in (sources, tuple(sources[:1]), [])]
+        return kept, [v.numpy().tolist() for v in variables], [type(v._tensor) for v in variables], hold, changed, misfits, plain
+
+    for seed in range(30 * fuzz_factor):
+        with twins.off():
+            expected = made(random.Random(seed))
+        assert made(random.Random(seed)) == expected, seed
 
 
 def test_arguments_of_programs():
@@ -391,6 +415,19 @@ def grown(call, times):
 
 
 X, Y, V = tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0]), tf.Variable([1.0, 2.0])
+W = tf.Variable([1.0, 2.0])
+
+
+@tf.function
+def assigned(x):
+    W.assign(x)
+    return x + V
+
+
+def trained():
+    with tf.GradientTape() as tape:
+        loss = X * V
+    W.assign_sub(tape.gradient(loss, [V])[0])
 
 
 def refused(call):
@@ -408,10 +445,12 @@ def refused(call):
         lambda: tf.unstack(X),
         lambda: np.asarray(X * 2.0),
         lambda: np.asarray(X),
+        lambda: assigned(X),
+        lambda: trained(),
         lambda: refused(lambda: X + tf.constant([1, 2])),
         lambda: refused(lambda: tf.sin(X, X, X)),
     ],
-    ids=["unary", "operators", "reflected", "assign", "elements", "run", "array", "error", "arguments"],
+    ids=["unary", "operators", "reflected", "assign", "elements", "run", "array", "function", "gradient", "error", "arguments"],
 )
 def test_nothing_leaks(call, fuzz_factor):
     times = 2_000 * fuzz_factor

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gradtape._src.core.variable import Variable
 
 Place = tuple[int, int]  # (segment number, reference in its trace)
+NOWHERE = None, None
 CUSTOM = "CustomGradient"  # the type of (results…, arguments…) → results, where `custom_gradient` gave the gradient function
 
 
@@ -70,18 +71,23 @@ class Places:
 
 @twins.in_c
 def sought(places: Places, reads: Sequence[tuple[int, int, Variable | None, Node]], sources: Sequence[Source]) -> tuple[Any, ...]:
-    """Return the places of what is watched, each with the position since when, and the places of the sources: of a variable,
-    those of all its reads. `reads` are those of variables, and the calls of `watch`.
+    """Return where what is watched and the sources are, as one tuple of numbers, which is fast to hash and to compare.
+
+    It has, for each of the `reads` (those of variables, and the calls of `watch`), since when it counts and its place; for each
+    source its place, or of a variable which of the reads are of it.
     """
     find = places.find
-    watched: list[Any] = []
-    read: dict[int, dict[Place | None, None]] = {}
-    for number, position, variable, node in reads:
-        place = find(node)
-        watched += (number, position, place)
-        read.setdefault(id(variable), {})[place] = None
-    wanted = [find(s.node) if isinstance(s, Tensor) else tuple(read.get(id(s), ())) for s in sources]
-    return tuple(watched), tuple(wanted)
+    found: list[int | None] = [len(reads)]
+    read: dict[int, list[int]] = {}
+    for number, (segment, position, variable, node) in enumerate(reads):
+        found += (segment, position, *(find(node) or NOWHERE))
+        read.setdefault(id(variable), []).append(number)
+    for source in sources:
+        if isinstance(source, Tensor):
+            found += (-1, *(find(source.node) or NOWHERE), None)
+        else:
+            found += (*read.get(id(source), ()), None)
+    return tuple(found)
 
 
 @twins.in_c
@@ -93,13 +99,15 @@ def picked(traces: Sequence[Trace], places: list[Place]) -> list[Node]:
 class Plan:
     """A gradient Program, the places of the forward nodes that it takes, and how its outputs make the results."""
 
-    __slots__ = ("layout", "places", "program")
+    __slots__ = ("in_order", "layout", "places", "program")
     program: Program
     places: list[Place]
     layout: list[Any]  # for each source: None, an output, or (values, indices, dense shape) of IndexedSlices
+    in_order: bool  # whether the outputs are the results as they stand
 
     def __init__(self, program: Program, places: list[Place], layout: list[Any]) -> None:
         self.program, self.places, self.layout = program, places, layout
+        self.in_order = layout == [*range(len(program.outputs))]
 
     def inputs(self, traces: Sequence[Trace]) -> list[Node]:
         """Return the nodes of the forward pass that the gradient Program takes.
@@ -127,8 +135,8 @@ class Plan:
         else:
             outputs = tracing.call(self.program, tuple(inputs))
         made = tensors(outputs)
-        results: list[Any] = []
-        for place in self.layout:
+        results: list[Any] = made if self.in_order else []
+        for place in () if self.in_order else self.layout:
             if type(place) is tuple:
                 values, indices, shape = place
                 results.append(IndexedSlices(made[values], made[indices], shape))

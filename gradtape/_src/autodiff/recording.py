@@ -13,9 +13,10 @@ from gradtape._src.autodiff.plan import residual_set
 from gradtape._src.core import engine, journal, nest
 from gradtape._src.core.dtypes import DType
 from gradtape._src.core.errors import public
+from gradtape._src.core.native import twins
 from gradtape._src.core.program import Cache, Node, Trace
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, graph_of
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.variable import ResourceVariable, Variable
 
 logger = logging.getLogger("gradtape")
 residual_sets = Cache(512)
@@ -250,7 +251,11 @@ class Recording:
         numbers = range(len(self._segments)) if only is None else (only,)
         for number in numbers:
             segment = self._segments[number]
-            for position, variable, node in segment.trace.reads[segment.first_read : segment.reads]:
+            reads = segment.trace.reads[segment.first_read : segment.reads]
+            if automatic and not watched and segment.trace.scope is None:  # as nearly always
+                result += [(number, position, variable, node) for position, variable, node in reads if variable._trainable]
+                continue
+            for position, variable, node in reads:
                 if segment.trace.scope is not None and _leads_back(node, variable, self._segments, result):
                     continue
                 if (automatic and variable._trainable) or (
@@ -290,7 +295,7 @@ class Recording:
         asked = journal.Asked(
             self._record,
             [journal.origin_of(node) for node in nodes],
-            [journal.origin_of(s.node) if isinstance(s, Tensor) else s._uid for s in sources],
+            [s._uid if type(s) is ResourceVariable or not isinstance(s, Tensor) else journal.origin_of(s.node) for s in sources],
             engine.local.trace,
         )
         if not self._inner:
@@ -432,6 +437,15 @@ class _Paused:
         tape._record.paused = [*tape._record.paused, (self._since, journal.moment(state.trace))]
         state.tapes.append(ref(tape))
         tape._begin(state.trace)
+
+
+_SIMPLE = {EagerTensor, ResourceVariable}
+
+
+@twins.in_c
+def are_plain(sources: Sequence[Any]) -> bool:
+    """Return whether all are tensors and variables, of dtypes that can have a derivative, and nothing that stands for one."""
+    return all(type(s) in _SIMPLE and (s if isinstance(s, Tensor) else s._tensor).node.aval.inexact for s in sources)
 
 
 def inexact(dtype: DType) -> bool:

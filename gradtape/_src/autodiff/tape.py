@@ -13,7 +13,7 @@ from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.pieces import Pieces, long, recurs, separable
 from gradtape._src.autodiff.plan import Places, Plan, close_plan, sought, stand_ins
-from gradtape._src.autodiff.recording import HookedTensor, Read, Recording, Source, inexact, logger
+from gradtape._src.autodiff.recording import HookedTensor, Read, Recording, Source, are_plain, inexact, logger
 from gradtape._src.autodiff.unconnected import NONE, UnconnectedGradients
 from gradtape._src.core import engine, execution, hooks, nest, tracing
 from gradtape._src.core.aval import Aval, aval
@@ -504,16 +504,13 @@ def _sum_of(parts: Sequence[Any]) -> Any:
     return summed(parts) if parts else None
 
 
-_SIMPLE = {EagerTensor, ResourceVariable}
-
-
 def _sources(sources: Any, tape: GradientTape) -> tuple[Sequence[Source], Callable[[Sequence[Any]], Any]]:
     """Return the sources as a list of tensors and variables, and the function that packs results in their structure."""
     kind = type(sources)
-    if kind in _SIMPLE:
+    if (kind is list or kind is tuple) and are_plain(sources):
+        return sources, kind
+    if kind is EagerTensor or kind is ResourceVariable:
         flat, pack = [sources], _first
-    elif (kind is list or kind is tuple) and _SIMPLE.issuperset(map(type, sources)):
-        flat, pack = sources, kind
     else:
         flat, spec = nest.flatten_with_spec(sources)
         flat = [_as_source(s, tape) for s in flat]

@@ -80,7 +80,7 @@ def hold_all(variables: Sequence[Variable], nodes: Sequence[Node]) -> None:
 @twins.in_c
 def still_hold(variables: Sequence[Variable], tensors: Sequence[EagerTensor], positions: Sequence[int]) -> bool:
     """Return whether the variables at these positions hold the very tensors at the same ones."""
-    return all([variables[i]._tensor is tensors[i] for i in positions])
+    return all(variables[i]._tensor is tensors[i] for i in positions)
 
 
 @twins.in_c

@@ -995,81 +995,80 @@ static Outcome twin_origins_of(Twin *self, PyObject *const *args, Py_ssize_t cou
 /* ------------------------------------------------------------------------------------------------------------------
    The plan of a gradient */
 
-/* The place of a node in the first of several traces (a new reference); None if it is not there: `plan.Places.find`, `program.Trace.reference`. */
-static PyObject *place_of(PyObject *trace, PyObject *node) {
-    PyObject *index = SLOT(node, node_at.index), *nodes = SLOT(trace, trace_at.nodes), *found = NULL;
+/* Append the place of a node in the one trace of a tape: `plan.Places.find`, `program.Trace.reference`. */
+static int append_place(PyObject *found, PyObject *trace, PyObject *node) {
+    PyObject *index = SLOT(node, node_at.index), *nodes = SLOT(trace, trace_at.nodes), *place = NULL;
     Py_ssize_t at = index != NULL ? PyLong_AsSsize_t(index) : -1;
-    if (at == -1 && PyErr_Occurred()) return NULL;
-    if (at >= 0 && at < PyList_GET_SIZE(nodes) && PyList_GET_ITEM(nodes, at) == node) found = index;
-    else found = PyDict_GetItemWithError(SLOT(trace, trace_at.leaf_index), node);
-    if (found == NULL) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    return Py_BuildValue("(iO)", 0, found);
+    if (at == -1 && PyErr_Occurred()) return -1;
+    if (at >= 0 && at < PyList_GET_SIZE(nodes) && PyList_GET_ITEM(nodes, at) == node) place = index;
+    else place = PyDict_GetItemWithError(SLOT(trace, trace_at.leaf_index), node);
+    if (place == NULL && PyErr_Occurred()) return -1;
+    return PyList_Append(found, place != NULL ? zero : Py_None) < 0 ? -1 : PyList_Append(found, place != NULL ? place : Py_None);
 }
 
-/* Enter a place among those of a variable: `read.setdefault(id(variable), {})[place] = None` in `plan.sought`. */
-static int enter_place(PyObject *read, PyObject *variable, PyObject *place) {
-    PyObject *key = PyLong_FromVoidPtr(variable), *before = key != NULL ? PyDict_GetItemWithError(read, key) : NULL, *after = NULL;
-    int failed = -1, known = before != NULL ? PySequence_Contains(before, place) : 0;
-    if (PyErr_Occurred() || known < 0) goto done;
-    if (known == 0 && (after = PyTuple_Pack(1, place)) != NULL && before != NULL) Py_SETREF(after, PySequence_Concat(before, after));
-    if (known || (after != NULL && PyDict_SetItem(read, key, after) == 0)) failed = 0;
-done:
-    Py_XDECREF(key);
-    Py_XDECREF(after);
-    return failed;
+/* Append the numbers of those of the reads that are of a variable: `read.get(id(source), ())` in `plan.sought`. */
+static int append_reads(PyObject *found, PyObject *reads, PyObject *variable) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(reads); i++) {
+        if (PyTuple_GET_ITEM(PyList_GET_ITEM(reads, i), 2) != variable) continue;
+        PyObject *number = PyLong_FromSsize_t(i);
+        int failed = number == NULL || PyList_Append(found, number) < 0;
+        Py_XDECREF(number);
+        if (failed) return -1;
+    }
+    return 0;
 }
 
-/* `plan.sought`, of a tape that recorded in one trace: (places, reads, sources) → (what is watched, places of the sources). */
+/* `plan.sought`, of a tape that recorded in one trace, and not of so much that Python's table of reads is faster. */
 static Outcome twin_sought(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
-    if (count != 3 || !PyList_CheckExact(args[1]) || !(PyList_CheckExact(args[2]) || PyTuple_CheckExact(args[2]))) return TWIN;
-    PyObject *traces = PyObject_GetAttr(args[0], n_traces), *watched = NULL, *wanted = NULL, *read = NULL, *trace = NULL;
-    if (traces == NULL) return FAILED;
-    Outcome outcome = TWIN;
+    if (count != 3 || !PyList_CheckExact(args[1]) || !are_sequences(args[2], args[2])) return TWIN;
+    Py_ssize_t reads = PyList_GET_SIZE(args[1]), sources = PySequence_Fast_GET_SIZE(args[2]);
+    if (sources > 0 && reads > 10000 / sources) return TWIN;
+    PyObject *traces = PyObject_GetAttr(args[0], n_traces), *found = PyList_New(0), *trace = NULL, *number = PyLong_FromSsize_t(reads);
+    Outcome outcome = FAILED;
+    if (traces == NULL || found == NULL || number == NULL || PyList_Append(found, number) < 0) goto done;
+    outcome = TWIN;
     if (!PyList_CheckExact(traces) || PyList_GET_SIZE(traces) != 1) goto done;
     trace = Py_NewRef(PyList_GET_ITEM(traces, 0));
     if (!is(trace, Trace) || !is_whole(trace)) goto done;
-    Py_ssize_t reads = PyList_GET_SIZE(args[1]), sources = PySequence_Fast_GET_SIZE(args[2]);
-    outcome = FAILED;
-    if ((watched = PyTuple_New(3 * reads)) == NULL || (wanted = PyTuple_New(sources)) == NULL || (read = PyDict_New()) == NULL) goto done;
     for (Py_ssize_t i = 0; i < reads; i++) {
-        PyObject *one = i < PyList_GET_SIZE(args[1]) ? PyList_GET_ITEM(args[1], i) : NULL;
+        PyObject *read = PyList_GET_ITEM(args[1], i);
         outcome = TWIN;
-        if (one == NULL || !PyTuple_CheckExact(one) || PyTuple_GET_SIZE(one) != 4 || !Py_IS_TYPE(PyTuple_GET_ITEM(one, 3), Node)) goto done;
+        if (!PyTuple_CheckExact(read) || PyTuple_GET_SIZE(read) != 4 || !Py_IS_TYPE(PyTuple_GET_ITEM(read, 3), Node)) goto done;
         outcome = FAILED;
-        PyObject *place = place_of(trace, PyTuple_GET_ITEM(one, 3));
-        if (place == NULL) goto done;
-        PyTuple_SET_ITEM(watched, 3 * i + 2, place);
-        PyTuple_SET_ITEM(watched, 3 * i, Py_NewRef(PyTuple_GET_ITEM(one, 0)));
-        PyTuple_SET_ITEM(watched, 3 * i + 1, Py_NewRef(PyTuple_GET_ITEM(one, 1)));
-        if (enter_place(read, PyTuple_GET_ITEM(one, 2), place) < 0) goto done;
+        if (PyList_Append(found, PyTuple_GET_ITEM(read, 0)) < 0 || PyList_Append(found, PyTuple_GET_ITEM(read, 1)) < 0) goto done;
+        if (append_place(found, trace, PyTuple_GET_ITEM(read, 3)) < 0) goto done;
     }
     for (Py_ssize_t i = 0; i < sources; i++) {
-        PyObject *source = PySequence_Fast_GET_ITEM(args[2], i), *place = NULL;
-        PyObject *node = is_tensor(source) ? node_of(source) : NULL;
+        PyObject *source = PySequence_Fast_GET_ITEM(args[2], i), *node = is_tensor(source) ? node_of(source) : NULL;
         outcome = TWIN;
         if (node == NULL && !Py_IS_TYPE(source, ResourceVariable)) goto done;
         outcome = FAILED;
-        if (node != NULL) {
-            place = place_of(trace, node);
-        } else {
-            PyObject *key = PyLong_FromVoidPtr(source);
-            if (key == NULL) goto done;
-            place = Py_XNewRef(PyDict_GetItemWithError(read, key));
-            Py_DECREF(key);
-            if (place == NULL && !PyErr_Occurred()) place = Py_NewRef(nothing);
-        }
-        if (place == NULL) goto done;
-        PyTuple_SET_ITEM(wanted, i, place);
+        if (node != NULL && (PyList_Append(found, minus_one) < 0 || append_place(found, trace, node) < 0)) goto done;
+        if ((node == NULL && append_reads(found, args[1], source) < 0) || PyList_Append(found, Py_None) < 0) goto done;
     }
-    *result = PyTuple_Pack(2, watched, wanted);
-    if (*result != NULL) outcome = DONE;
+    if ((*result = PyList_AsTuple(found)) != NULL) outcome = DONE;
 done:
-    Py_DECREF(traces);
+    Py_XDECREF(traces);
+    Py_XDECREF(found);
     Py_XDECREF(trace);
-    Py_XDECREF(watched);
-    Py_XDECREF(wanted);
-    Py_XDECREF(read);
+    Py_XDECREF(number);
     return outcome;
+}
+
+/* `recording.are_plain` */
+static Outcome twin_are_plain(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 1 || !are_sequences(args[0], args[0])) return TWIN;
+    int plain = 1;
+    for (Py_ssize_t i = 0; plain && i < PySequence_Fast_GET_SIZE(args[0]); i++) {
+        PyObject *node, *read = NULL;
+        Outcome outcome = operand(PySequence_Fast_GET_ITEM(args[0], i), &node, &read);
+        Py_XDECREF(read);
+        if (outcome != DONE) return outcome;
+        plain = inexact(node);
+        Py_DECREF(node);
+    }
+    *result = PyBool_FromLong(plain);
+    return DONE;
 }
 
 /* `plan.picked`: (traces, places) → the nodes at these places. */
@@ -1202,7 +1201,7 @@ static const struct {
     {"keys_of", twin_keys_of, 0},     {"avals_of", twin_avals_of, 0}, {"lines_of", twin_lines_of, 0}, {"inputs_of", twin_inputs_of, 0},
     {"fill", twin_fill, 0},           {"release", twin_release, 0}, {"tensors", twin_tensors, 0},
     {"arguments", twin_arguments, 0}, {"left", twin_left, 0}, {"array", twin_array, 1},
-    {"sought", twin_sought, 0},       {"picked", twin_picked, 0},   {"are_one", twin_are_one, 0},
+    {"sought", twin_sought, 0},       {"are_plain", twin_are_plain, 0}, {"picked", twin_picked, 0},   {"are_one", twin_are_one, 0},
 };
 
 static PyObject *twin_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
