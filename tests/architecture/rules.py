@@ -61,7 +61,7 @@ CORE_LEVELS = {
     "ground": "hooks naming errors signatures runtime backend allocator memory devices loop_kernels profiler arrays host native"
     " places",
     "values": "dimension shape dtypes aval creators device_spec",
-    "programs": "op structured program journal transcript function_names stages tiers execution structures slices engine tracing",
+    "programs": "op structured program journal transcript function_names stages tiers execution slices engine tracing",
     "switches": "config switches device_config",
     "tensors": "indexed_slices nest tensor scopes noted constants conversions convert dlpack variable",
     "declarations": "define module spec",

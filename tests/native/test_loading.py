@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import engine, errors, execution, journal, naming, structures
+from gradtape._src.core import engine, errors, execution, journal, naming, program
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.native import twins
 from gradtape._src.core.op import Op
@@ -64,7 +64,7 @@ def test_of_another_source(tmp_path, monkeypatch, caplog):
 def handed_over(**changed):
     engine_parts = {
         "Node": Node, "Trace": Trace, "Op": Op, "Aval": Aval, "EagerTensor": EagerTensor, "ResourceVariable": ResourceVariable,
-        "Structure": structures.Structure, "guesses": structures.guesses, "Array": np.ndarray, "local": engine.local,
+        "Structure": program.Structure, "guesses": program.guesses, "Array": np.ndarray, "local": engine.local,
         "internal": errors.internal, "wanted": engine.wanted,
         "numbers": engine._numbers, "cut": errors.cut, "element": ELEMENT, "execution": vars(execution), "engine": vars(engine),
         "naming": vars(naming), "others": journal.others, "journal": vars(journal), "exits": journal.exits,

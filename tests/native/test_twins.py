@@ -19,7 +19,7 @@ import pytest
 import gradtape as tf
 from gradtape._src.autodiff.plan import Places, picked
 from gradtape._src.autodiff.recording import are_plain
-from gradtape._src.core import engine, journal, program, slices, structures
+from gradtape._src.core import engine, journal, program, slices
 from gradtape._src.core.aval import aval
 from gradtape._src.core.native import twins
 from gradtape._src.core.program import NUMBER, are_one, leaf
@@ -281,11 +281,11 @@ def recorded_twice(rng, change):
 
     length = rng.randint(1, 5)
     record(False)
-    structures.structure_of(engine.local.trace, len(engine.local.trace.nodes), len(engine.local.trace.leaves))
+    program.structure_of(engine.local.trace, len(engine.local.trace.nodes), len(engine.local.trace.leaves))
     kept = record(True)
     trace = engine.local.trace
-    whole = structures.structure_of(trace, len(trace.nodes), len(trace.leaves))
-    parts = [structures.structure_of(trace, n, rng.randint(0, len(trace.leaves))) for n in range(len(trace.nodes))]
+    whole = program.structure_of(trace, len(trace.nodes), len(trace.leaves))
+    parts = [program.structure_of(trace, n, rng.randint(0, len(trace.leaves))) for n in range(len(trace.nodes))]
     last = program.lines_of(trace.nodes)
     lines = [program.lines_of(trace.nodes, known) for known in (last, None, (last[0], last[1][:-1]), (last[0], last[0]))]
     return whole, parts, lines, lines[0] is last, slices.live_in(trace.nodes), len(kept)
@@ -294,10 +294,10 @@ def recorded_twice(rng, change):
 @pytest.mark.parametrize("change", ["nothing", "attributes", "references", "ops", "leaves"])
 def test_structures(change, fuzz_factor):
     for seed in range(10 * fuzz_factor):
-        structures.guesses.clear()
+        program.guesses.clear()
         with twins.off():
             expected = recorded_twice(random.Random(seed), change)
-        structures.guesses.clear()
+        program.guesses.clear()
         found = recorded_twice(random.Random(seed), change)
         assert found == expected, seed  # a Structure equals itself alone
         assert found[0].keys == program.keys_of(engine.local.trace.nodes)

@@ -10,8 +10,7 @@ from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.core import engine, tracing
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.native import twins
-from gradtape._src.core.program import ELEMENT, NUMBER, RAN, Node, Program, Trace, leaf
-from gradtape._src.core.structures import structure_of
+from gradtape._src.core.program import ELEMENT, NUMBER, RAN, Node, Program, Trace, leaf, structure_of
 from gradtape._src.core.tensor import Tensor, tensors
 
 if TYPE_CHECKING:

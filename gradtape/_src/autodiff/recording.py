@@ -253,7 +253,7 @@ class Recording:
             segment = self._segments[number]
             reads = segment.trace.reads[segment.first_read : segment.reads]
             if automatic and not watched and segment.trace.scope is None:  # as nearly always
-                result += [(number, position, variable, node) for position, variable, node in reads if variable._trainable]
+                result += trainable_reads(number, reads)
                 continue
             for position, variable, node in reads:
                 if segment.trace.scope is not None and _leads_back(node, variable, self._segments, result):
@@ -437,6 +437,12 @@ class _Paused:
         tape._record.paused = [*tape._record.paused, (self._since, journal.moment(state.trace))]
         state.tapes.append(ref(tape))
         tape._begin(state.trace)
+
+
+@twins.in_c
+def trainable_reads(number: int, reads: Sequence[tuple[int, Variable, Node]]) -> list[Read]:
+    """Return the reads of trainable variables in the trace of segment `number`."""
+    return [(number, position, variable, node) for position, variable, node in reads if variable._trainable]
 
 
 _SIMPLE = {EagerTensor, ResourceVariable}

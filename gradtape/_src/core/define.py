@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gradtape._src.core import convert, engine, errors, execution, hooks, journal, naming, structures
+from gradtape._src.core import convert, engine, errors, execution, hooks, journal, naming, program
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.errors import InvalidArgumentError, cut
 from gradtape._src.core.native import twins
@@ -344,7 +344,7 @@ twins.bind(
     Aval=Aval,
     EagerTensor=EagerTensor,
     ResourceVariable=ResourceVariable,
-    Structure=structures.Structure,
+    Structure=program.Structure,
     Array=np.ndarray,
     local=engine.local,
     internal=errors.internal,
@@ -363,7 +363,7 @@ twins.bind(
     left=journal.left,
     as_array=np.asarray,
     leaf_key=LEAF_KEY,
-    guesses=structures.guesses,
+    guesses=program.guesses,
     main=journal._main,
     longest=engine.LIMIT,
 )

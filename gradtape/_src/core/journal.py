@@ -24,8 +24,7 @@ from gradtape._src.core.program import NUMBER, lines_of
 
 if TYPE_CHECKING:
     from gradtape._src.core.aval import Aval
-    from gradtape._src.core.program import Key, Node, Trace
-    from gradtape._src.core.structures import Structure
+    from gradtape._src.core.program import Key, Node, Structure, Trace
 
 Line = tuple[CodeType | None, int]  # a code object and the offset of an instruction in it
 Origin = tuple[int, int]

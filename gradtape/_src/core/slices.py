@@ -19,13 +19,14 @@ from gradtape._src.core.program import (
     Cache,
     Node,
     Program,
+    Structure,
     Trace,
     are_one,
     equal_numbers,
     inputs_of,
     slice_trace,
+    structure_of,
 )
-from gradtape._src.core.structures import Structure, structure_of
 
 
 class Variant(NamedTuple):

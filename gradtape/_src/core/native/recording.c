@@ -45,7 +45,7 @@ static Py_ssize_t op_avals, tensor_node;
 
 static PyObject *nothing, *zero, *minus_one; /* (), 0, -1 */
 static PyObject *n_trace, *n_tapes, *n_anchor, *n_eager, *n_tensor, *n_num, *n_assigned_in, *n_shared, *n_acquire, *n_release, *n_open_graphs;
-static PyObject *n_latest, *n_append, *n_view, *n_flags, *n_writeable, *n_array, *n_traces;
+static PyObject *n_latest, *n_append, *n_view, *n_flags, *n_writeable, *n_array, *n_traces, *n_trainable;
 
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
@@ -943,7 +943,7 @@ static int are_equal_keys(PyObject *key, PyObject *other) {
     return 1;
 }
 
-/* `structures.structure_of`, of a trace that begins and goes on as the last one from this line: (trace, nodes, leaves) → Structure. */
+/* `program.structure_of`, of a trace that begins and goes on as the last one from this line: (trace, nodes, leaves) → Structure. */
 static Outcome twin_structure_of(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 3 || !is(args[0], Trace) || !is_whole(args[0]) || !PyLong_CheckExact(args[1]) || !PyLong_CheckExact(args[2])) return TWIN;
     PyObject *nodes = SLOT(args[0], trace_at.nodes), *leaves = SLOT(args[0], trace_at.leaves);
@@ -1052,6 +1052,33 @@ done:
     Py_XDECREF(found);
     Py_XDECREF(trace);
     Py_XDECREF(number);
+    return outcome;
+}
+
+/* `recording.trainable_reads` */
+static Outcome twin_trainable_reads(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 2 || !PyList_CheckExact(args[1])) return TWIN;
+    PyObject *found = PyList_New(0);
+    if (found == NULL) return FAILED;
+    Outcome outcome = DONE;
+    for (Py_ssize_t i = 0; outcome == DONE && i < PyList_GET_SIZE(args[1]); i++) {
+        PyObject *read = PyList_GET_ITEM(args[1], i);
+        outcome = TWIN;
+        if (!PyTuple_CheckExact(read) || PyTuple_GET_SIZE(read) != 3 || !Py_IS_TYPE(PyTuple_GET_ITEM(read, 1), ResourceVariable)) break;
+        PyObject *trainable = PyObject_GetAttr(PyTuple_GET_ITEM(read, 1), n_trainable), *numbered = NULL;
+        if (trainable == Py_True) {
+            numbered = PyTuple_Pack(4, args[0], PyTuple_GET_ITEM(read, 0), PyTuple_GET_ITEM(read, 1), PyTuple_GET_ITEM(read, 2));
+            outcome = numbered != NULL && PyList_Append(found, numbered) == 0 ? DONE : FAILED;
+            Py_XDECREF(numbered);
+        } else if (trainable == Py_False) {
+            outcome = DONE;
+        } else if (trainable == NULL) {
+            outcome = FAILED;
+        }
+        Py_XDECREF(trainable);
+    }
+    if (outcome == DONE) *result = found;
+    else Py_DECREF(found);
     return outcome;
 }
 
@@ -1201,7 +1228,7 @@ static const struct {
     {"keys_of", twin_keys_of, 0},     {"avals_of", twin_avals_of, 0}, {"lines_of", twin_lines_of, 0}, {"inputs_of", twin_inputs_of, 0},
     {"fill", twin_fill, 0},           {"release", twin_release, 0}, {"tensors", twin_tensors, 0},
     {"arguments", twin_arguments, 0}, {"left", twin_left, 0}, {"array", twin_array, 1},
-    {"sought", twin_sought, 0},       {"are_plain", twin_are_plain, 0}, {"picked", twin_picked, 0},   {"are_one", twin_are_one, 0},
+    {"sought", twin_sought, 0},       {"trainable_reads", twin_trainable_reads, 0}, {"are_plain", twin_are_plain, 0}, {"picked", twin_picked, 0},   {"are_one", twin_are_one, 0},
 };
 
 static PyObject *twin_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
@@ -1396,7 +1423,7 @@ static int execute(PyObject *module) {
         {&n_tensor, "_tensor"},    {&n_num, "num"},         {&n_assigned_in, "_assigned_in"}, {&n_shared, "shared"},
         {&n_acquire, "acquire"},   {&n_release, "release"}, {&n_open_graphs, "open_graphs"},
         {&n_latest, "_latest"},    {&n_append, "append"},   {&n_view, "view"},         {&n_flags, "flags"},
-        {&n_writeable, "writeable"}, {&n_array, "__array__"},  {&n_traces, "_traces"},
+        {&n_writeable, "writeable"}, {&n_array, "__array__"},  {&n_traces, "_traces"}, {&n_trainable, "_trainable"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(words); i++)
         if (*words[i].name == NULL && (*words[i].name = PyUnicode_InternFromString(words[i].text)) == NULL) return -1;
