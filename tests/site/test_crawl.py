@@ -17,7 +17,6 @@ OTHER = """\
 
 def test_faults_are_found(tmp_path):
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install playwright")
-    pytest.importorskip("axe_playwright_python", reason="axe is not installed: pip install axe-playwright-python")
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
         pytest.skip("no Chromium is installed: the package chromium of Debian")
@@ -36,9 +35,8 @@ def test_faults_are_found(tmp_path):
         "other.html: a complaint",
         "other.html: asks another host for http://127.0.0.1:1/elsewhere",
         "other.html: is 3",
-        "index.html: <html> element must have a lang attribute (html-has-lang), as in <html>",
         "index.html: there is no #lost in other.html",
         "the search does not find nothing",
     ):
         assert fault in faults
-    assert "there is no #there" not in faults
+    assert "#there" not in faults
