@@ -8,7 +8,8 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.core import engine, execution
-from gradtape._src.core.program import slice_trace, verify
+from gradtape._src.core.program import verify
+from gradtape._src.core.slices import slice_trace
 
 
 @pytest.fixture(autouse=True)

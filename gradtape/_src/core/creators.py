@@ -82,7 +82,7 @@ _open = _Open()
 
 @contextlib.contextmanager
 def creation_in_function(refusal: str | None) -> Iterator[Creation]:
-    """Open a context for the trace of a function. What a function inside makes is noted there alone."""
+    """Open a context for the trace of a function. Variables of a function inside are noted there alone."""
     around, _open.creation = _open.creation, Creation(refusal)
     try:
         yield _open.creation

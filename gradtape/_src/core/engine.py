@@ -31,7 +31,6 @@ from gradtape._src.core.program import (
     Trace,
     effectful,
     leaf,
-    slice_trace,
 )
 
 if TYPE_CHECKING:
@@ -421,7 +420,7 @@ def peek(node: Node) -> None:
     """
     trace = local.trace
     if node.value is None and node.trace is trace and trace.parent is None:
-        program, positions = slice_trace(trace, [node.index])
+        program, positions = slices.slice_trace(trace, [node.index])
         if program.size <= SMALL:
             program = execution.first_made(program)
             (node.value,) = execution.execute(program, [slices.argument_of(trace.leaves[p], False) for p in positions])

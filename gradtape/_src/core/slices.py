@@ -5,7 +5,7 @@ See `docs/design.md`, "When the pending program runs": the numbers of the rules 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -22,9 +22,7 @@ from gradtape._src.core.program import (
     Structure,
     Trace,
     are_one,
-    equal_numbers,
     inputs_of,
-    slice_trace,
     structure_of,
 )
 
@@ -177,3 +175,47 @@ def _with_residuals(trace: Trace, structure: Structure, live: list[int]) -> list
             wanted.update(tape.residual_indices(trace, structure))
     nodes = trace.nodes
     return sorted([i for i in wanted if nodes[i].value is None])
+
+
+def slice_trace(trace: Trace, outputs: Sequence[int], same: Mapping[int, int] | None = None) -> tuple[Program, tuple[int, ...]]:
+    """Return the Program that computes the nodes `outputs` (indices) of `trace`, and the positions of the leaves it needs.
+
+    `same` has the position of the leaf that stands for another, as for `equal_numbers`.
+    """
+    keys, wanted = [n.key for n in trace.nodes], set(outputs)
+    same = same or {}
+    kept: list[int] = []
+    leaf_positions: set[int] = set()
+    for index in range(max(outputs, default=-1), -1, -1):
+        if index in wanted:
+            kept.append(index)
+            for reference in keys[index][2:]:
+                if reference >= 0:
+                    wanted.add(reference)
+                else:
+                    leaf_positions.add(-1 - reference)
+    kept.reverse()
+    positions = tuple(sorted({same.get(position, position) for position in leaf_positions}))
+    parameter = {position: -1 - new for new, position in enumerate(positions)}
+    renumbered = {index: new for new, index in enumerate(kept)}
+    renumbered.update({-1 - position: parameter[same.get(position, position)] for position in leaf_positions})
+    sliced = tuple([(*keys[i][:2], *[renumbered[r] for r in keys[i][2:]]) for i in kept])
+    avals = tuple([trace.nodes[i].aval for i in kept])
+    parameters = tuple([trace.leaves[p].aval for p in positions])
+    lines = tuple([(trace.nodes[i].code, trace.nodes[i].offset) for i in kept])
+    return Program(sliced, avals, parameters, tuple([renumbered[i] for i in outputs]), (), lines), positions
+
+
+def equal_numbers(trace: Trace) -> dict[int, int]:
+    """Return the leaves that are one Python number, used by one source line: the position of each but the first → that one's."""
+    first: dict[Any, int] = {}
+    found: dict[int, int] = {}
+    for node in trace.nodes:
+        for reference in node.key[2:]:
+            leaf = trace.leaves[-1 - reference] if reference < 0 else None
+            if leaf is not None and leaf.index == NUMBER:
+                position = -1 - reference
+                stands = first.setdefault((leaf, id(node.code), node.offset), position)
+                if stands != position:
+                    found[position] = stands
+    return found

@@ -12,7 +12,8 @@ from gradtape._src.autodiff.recording import Segment
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import engine, execution, journal
 from gradtape._src.core.journal import Taped
-from gradtape._src.core.program import LEAF_KEY, Node, Program, Trace, leaf, slice_trace
+from gradtape._src.core.program import LEAF_KEY, Node, Program, Trace, leaf
+from gradtape._src.core.slices import slice_trace
 from gradtape._src.core.structured import BRANCH, LOOP, StructuredOp, programs_of
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.core.variable import Variable
