@@ -47,7 +47,7 @@ def test_names_of_tensorflow_1_are_where_the_reason_says():
         ("edit_distance", r"gradtape has no tf\.edit_distance\. Out of scope: distances between strings"),
         ("raw_ops.Add", r"gradtape has no tf\.raw_ops\.Add\. Out of scope: use the function"),
         ("image.decode_jxl", r"gradtape has no tf\.image\.decode_jxl\. Out of scope: of pictures there are"),
-        ("sparse.concat", r"gradtape has no tf\.sparse\.concat\. Sparse tensors have to_dense"),
+        ("sparse.softmax", r"gradtape has no tf\.sparse\.softmax\. Out of scope: sparse tensors have products"),
         ("sparse.to_dence", r"gradtape has no tf\.sparse\.to_dence\. Did you mean tf\.sparse\.to_dense\?"),
         (
             "linalg.experimental.conjugate_gradient",

@@ -20,10 +20,9 @@ from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.scope import SINGLETON, MadeFromArguments, Scope, trace
-from gradtape._src.core import engine, hooks, nest
+from gradtape._src.core import engine, hooks, nest, tracing
 from gradtape._src.core.aval import Aval, has_no_shape
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.creators import creation_in_function
 from gradtape._src.core.errors import InvalidArgumentError, cut, internal, public
 from gradtape._src.core.program import Trace
 from gradtape._src.core.shape import TensorShape
@@ -306,13 +305,13 @@ class Function:
 
         outermost = engine.local.trace.parent is None
         try:
-            with creation_in_function(self._refusal) as creation:
+            with tracing.creation_in_function(self._refusal) as creation:
                 scope = Scope(shaped_by_runs=outermost)
                 body = trace(run, parameters, scope, convert=self._result)
             if creation.variables:  # what is made once must not be made again
                 self._refusal = SINGLETON
                 self._traces += 1
-                with creation_in_function(SINGLETON):
+                with tracing.creation_in_function(SINGLETON):
                     scope = Scope(shaped_by_runs=outermost)
                     body = trace(run, parameters, scope, convert=self._result)
             if any(map(has_no_shape, body.program.avals)):

@@ -60,40 +60,9 @@ class _Open(threading.local):
 
     def __init__(self) -> None:
         self.creators: list[Callable[..., Any]] = []
-        self.creation: Creation | None = None
-
-
-class Creation:
-    """The variables that a function makes while it is traced, in `init_scope` too. With a `refusal` that is a ValueError."""
-
-    def __init__(self, refusal: str | None) -> None:
-        self._refusal = refusal
-        self.variables: list[Any] = []
-
-    def made(self, variable: Any) -> None:
-        """Note a new variable."""
-        if self._refusal is not None:
-            raise ValueError(self._refusal)
-        self.variables.append(variable)
 
 
 _open = _Open()
-
-
-@contextlib.contextmanager
-def creation_in_function(refusal: str | None) -> Iterator[Creation]:
-    """Open a context for the trace of a function. Variables of a function inside are noted there alone."""
-    around, _open.creation = _open.creation, Creation(refusal)
-    try:
-        yield _open.creation
-    finally:
-        _open.creation = around
-
-
-def made(variable: Any) -> None:
-    """Note a new variable for the innermost function that is being traced in this thread."""
-    if _open.creation is not None:
-        _open.creation.made(variable)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -41,6 +42,47 @@ def outside(graph: bool = False) -> Iterator[None]:
         return
     with engine.recording_in(trace):
         yield
+
+
+class Creation:
+    """The variables that a function makes while it is traced, in `init_scope` too. With a `refusal` that is a ValueError."""
+
+    def __init__(self, refusal: str | None) -> None:
+        self._refusal = refusal
+        self.variables: list[Any] = []
+
+    def made(self, variable: Any) -> None:
+        """Note a new variable."""
+        if self._refusal is not None:
+            raise ValueError(self._refusal)
+        self.variables.append(variable)
+
+
+class _Innermost(threading.local):
+    """The Creation of the innermost function that is being traced in this thread."""
+
+    def __init__(self) -> None:
+        self.creation: Creation | None = None
+
+
+_innermost = _Innermost()
+
+
+@contextlib.contextmanager
+def creation_in_function(refusal: str | None) -> Iterator[Creation]:
+    """Open a context for the trace of a function. A function inside notes its own variables alone."""
+    around, creation = _innermost.creation, Creation(refusal)
+    _innermost.creation = creation
+    try:
+        yield creation
+    finally:
+        _innermost.creation = around
+
+
+def made(variable: Any) -> None:
+    """Note a new variable for the innermost function that is being traced in this thread."""
+    if _innermost.creation is not None:
+        _innermost.creation.made(variable)
 
 
 def enter(trace: Trace, nodes: Sequence[Node]) -> list[int]:

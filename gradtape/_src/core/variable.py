@@ -203,7 +203,7 @@ class Variable(Stored, metaclass=creators.Created):
         self._assigned_in = None
         if self._declared_in_graph(node, name):
             return
-        creators.made(self)
+        tracing.made(self)
         scope = engine.local.trace.scope
         if scope is not None:
             scope.made(self)

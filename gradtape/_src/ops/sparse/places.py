@@ -4,6 +4,8 @@ Places are constants and values are gathered, so gradients go to the values.
 """
 
 import math
+import operator
+from itertools import accumulate
 
 import numpy as np
 
@@ -86,8 +88,7 @@ def reshape(sp_input, shape, name=None):
             f"Input to reshape is a tensor with {size} dense values, but the requested shape has {known}. "
             f"input_shape={plain(x._extents)} output_shape={plain(shape)}"
         )
-    strides = np.cumprod([1, *shape[:0:-1]])[::-1].tolist()  # host-side: extents are Python numbers
-    places = flat_places(x.indices, x._extents)
+    places, strides = flat_places(x.indices, x._extents), list(accumulate([1, *shape[:0:-1]], operator.mul))[::-1]
     columns = [floormod(floordiv(places, stride), max(extent, 1)) for stride, extent in zip(strides, shape, strict=True)]
     return SparseTensor(stack(columns, axis=1), x.values, shape)
 
@@ -151,8 +152,8 @@ def concat(axis, sp_inputs, expand_nonconcat_dims=False, name=None):
                     "With expand_nonconcat_dims=True the larger one counts."
                 )
             shape[i] = max(extent, given)
-    starts = np.cumsum([0, *[other[at] for other in shapes]])  # host-side: extents are Python numbers
-    shape[at] = int(starts[-1])
+    starts = list(accumulate([other[at] for other in shapes], initial=0))
+    shape[at] = starts[-1]
     unit = np.eye(len(shape), dtype=np.int64)[at]
     moved = [plus(part.indices, host_constant(unit * start)) for part, start in zip(parts, starts[:-1], strict=True)]
     whole = SparseTensor(joined(moved, 0), joined([part.values for part in parts], 0), shape)
