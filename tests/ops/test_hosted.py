@@ -93,9 +93,9 @@ def compared(monkeypatch):
     """Kernels are compiled together, as each program takes long to compile, and give the values of all their nodes."""
     looks, one_by_one = Compared(), execution.interpret
 
-    def interpret(program, arguments, loops=None):
+    def interpret(program, arguments, where, loops=None):
         if not all(kernel_alone(op) for op, *_ in program.keys):
-            return one_by_one(program, arguments, loops)
+            return one_by_one(program, arguments, where, loops)
 
         def nodes(*leaves):
             values = []
@@ -104,7 +104,7 @@ def compared(monkeypatch):
             return values
 
         leaves = (*arguments, *program.constants)
-        values = jax.jit(nodes, compiler_options=tiers.options(program))(*leaves)
+        values = jax.jit(nodes, compiler_options=tiers.options(program, where))(*leaves)
         for index, (op, _, *references) in enumerate(program.keys):
             if op is not ELEMENT:
                 looks(program, index, [values[r] if r >= 0 else leaves[-1 - r] for r in references], values[index])

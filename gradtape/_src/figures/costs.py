@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.aval import bytes_of
+from gradtape._src.core.errors import public
 from gradtape._src.explain import source as text
 from gradtape._src.figures.canvas import DARK, LIGHT, MOST, bars
 from gradtape._src.profile.profile import Profile
@@ -47,6 +48,7 @@ def _bytes(group: Group) -> float:
     return float(sum([bytes_of(op.aval) for op in group.ops if op.aval is not None]))
 
 
+@public
 def profile(profile: Profile) -> Any:
     """Draw the FLOPs of a profile: a row per line of the program, forward and backward, the most expensive first.
 
