@@ -227,7 +227,7 @@ METHODS: dict[str, dict[str, Sequence[str]]] = {
 }  # fmt: skip
 
 
-# The same for methods that stand in the place of others once a user asks for them.
+# Methods that replace others once a user asks for them.
 ON_REQUEST: dict[str, dict[str, Sequence[str]]] = {
     "Tensor": {
         "ops/numpy/behavior": [

@@ -252,7 +252,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=float, axi
 
 
 def _bound(value):
-    """Return what decides the dtype of spaced numbers: a Python number as a float, or the dtype of an array as floats."""
+    """Return a bound as `result_type` takes it: a Python number as a float, or the dtype of an array as floats."""
     return float(value) if isinstance(value, (int, float)) else floating(value).dtype
 
 
