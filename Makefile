@@ -104,9 +104,13 @@ ifneq ($(wildcard $(GPU_BUNDLE)/*.whl),)
 GPU_BIN := .venv-gpu/bin
 GPU_READY := .venv-gpu/ready
 
+# The packages of the machine's Python are named in a file of paths, as that Python may itself be a virtual environment.
+MACHINE = import sys; print(*[p for p in sys.path if p.endswith("-packages")], sep="\n")
+
 .venv-gpu/ready: $(wildcard $(GPU_BUNDLE)/*.whl)
-	$(PYTHON) -m venv --clear --system-site-packages .venv-gpu
-	.venv-gpu/$(PIP) install -q --no-index --find-links $(GPU_BUNDLE) 'gradtape[gpu]'
+	$(PYTHON) -m venv --clear --without-pip .venv-gpu
+	$(PYTHON) -c '$(MACHINE)' > $$(echo .venv-gpu/lib/python*/site-packages)/machine.pth
+	$(PYTHON) -m pip --python .venv-gpu/bin/python install -q --no-index --find-links $(GPU_BUNDLE) 'gradtape[gpu]'
 	cp .venv-gpu/lib/python*/site-packages/gradtape/_src/core/native/*.so gradtape/_src/core/native/ || true
 	@touch $@
 else

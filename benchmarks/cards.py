@@ -9,22 +9,23 @@ FIND = "import jax; print(jax.devices()[0].platform, jax.devices()[0].device_kin
 
 @dataclass(frozen=True)
 class Card:
-    """The most FLOP/s of dense products in TensorFloat-32 and in bfloat16, and the bytes per second of its memory."""
+    """The most FLOP/s of dense products in TensorFloat-32 and in bfloat16, the bytes of its memory, and those per second."""
 
     float32: float
     bfloat16: float
     bandwidth: float
+    memory: float
 
 
 # NVIDIA's data sheets of the H100, H200 and A100 (tensor cores, without sparsity, which doubles the numbers printed there).
 # The first whose words are all in the card's name is it.
 KNOWN = {
-    "H200": Card(495e12, 989e12, 4.8e12),
-    "H100 PCIe": Card(378e12, 756e12, 2.0e12),
-    "H100 HBM3": Card(495e12, 989e12, 3.35e12),
-    "A100 80GB PCIe": Card(156e12, 312e12, 1.935e12),
-    "A100 80GB": Card(156e12, 312e12, 2.039e12),
-    "A100": Card(156e12, 312e12, 1.555e12),
+    "H200": Card(495e12, 989e12, 4.8e12, 141e9),
+    "H100 PCIe": Card(378e12, 756e12, 2.0e12, 80e9),
+    "H100 HBM3": Card(495e12, 989e12, 3.35e12, 80e9),
+    "A100 80GB PCIe": Card(156e12, 312e12, 1.935e12, 80e9),
+    "A100 80GB": Card(156e12, 312e12, 2.039e12, 80e9),
+    "A100": Card(156e12, 312e12, 1.555e12, 40e9),
 }
 
 

@@ -18,9 +18,12 @@ from benchmarks.measure import QUICK, Benchmark, Effort
 from benchmarks.on_a_card import Figures, OnACard
 from benchmarks.peers import ROOT, VARIANTS, WORKPLACE, version_of
 
-ROWS = "resnet50 gpt2 mlp sine_chain three_heads convolution new_shapes function_call lstm per_example jacobian hvp".split()
+# A model is followed by a small row, whose processes start beside it.
+ROWS = "gpt2 mlp resnet50 sine_chain three_heads convolution new_shapes function_call lstm per_example jacobian hvp".split()
 OURS = ("gradtape", "gradtape_fit")
 PRECISIONS = ("float32", "bfloat16")
+ALL = [(row, precision) for precision in PRECISIONS for row in ROWS]
+ROOMY = 100e9  # bytes of a card that holds a large row of all variants
 EFFORT = Effort(repetitions=8, seconds=0.1, warm_up=0.5, processes=1)
 
 
@@ -54,23 +57,28 @@ def main(arguments: list[str] | None = None) -> int:
     variants, absent = taking_part(there)
     versions = ", ".join(f"{peer} {version_of(peer, sys.executable)}" for peer in there)
     heading = f"On {card or 'no GPU: every row ran on the CPU in a small size, to see that it ends'}. {versions}."
-    rows = parsed.rows.split(",") if parsed.rows else ROWS
-    wanted = [(row, precision) for precision in parsed.precisions.split(",") for row in rows]
+    names = parsed.rows.split(",") if parsed.rows else ROWS
+    wanted = [(name, precision) for precision in parsed.precisions.split(",") for name in names]
     known = measured_before(parsed.out.with_suffix(".json"), heading) if card else {}
     WORKPLACE.mkdir(exist_ok=True)
     pythons = dict.fromkeys(there, sys.executable)
-    bench = OnACard(Benchmark(variants, pythons, EFFORT if card else QUICK, "gpu" if card else "cpu"), tiny=card is None)
-    wrong, left = False, wanted if parsed.rows else [pair for pair in wanted if pair not in known] or wanted
-    for name, precision in left:
-        row = importlib.import_module(f"benchmarks.rows.{name}")
-        share = getattr(row, "SECONDS", 60) if card else parsed.seconds / len(left)
-        found = bench.measure(row, precision, end, parsed.row_seconds or share)
+    data = cards.known(card)
+    benchmark = Benchmark(variants, pythons, EFFORT if card else QUICK, "gpu" if card else "cpu")
+    bench = OnACard(benchmark, tiny=card is None, roomy=data is not None and data.memory >= ROOMY)
+    left = wanted if parsed.rows else [pair for pair in wanted if pair not in known] or wanted
+    rows = [(importlib.import_module(f"benchmarks.rows.{name}"), precision) for name, precision in left]
+    even, wrong = parsed.seconds / len(left), False
+
+    def seconds(row):
+        return parsed.row_seconds or (getattr(row, "SECONDS", 60) if card else even)
+
+    for row, found in bench.measure_all(rows, end, seconds):
         print(f"({row.KEY}) {found.step.title}: {found.step.reasons or 'ran'}", flush=True)
         wrong |= any(found.step.reasons.get(name, "").startswith("WRONG") for name in OURS)
         if not card:
             found.forget("no GPU here")
-        known[name, precision] = found
-        gpu_tables.write(parsed.out, heading, [known[pair] for pair in wanted if pair in known], cards.known(card), absent)
+        known[found.row, found.precision] = found
+        gpu_tables.write(parsed.out, heading, [known[pair] for pair in ALL if pair in known], data, absent)
     print(f"{parsed.out}.md")
     return int(wrong)
 

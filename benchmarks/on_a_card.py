@@ -4,9 +4,10 @@ import contextlib
 import math
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
+from itertools import zip_longest
 from types import ModuleType
 
 import numpy as np
@@ -21,6 +22,8 @@ MODEL = {"jax_jit": 1.0, "torch_eager": 0.95, "torch_compile": 1.1}
 TARGETS = {"a": {"torch_eager": 0.6}, "rn": MODEL, "gpt": MODEL}
 MEMORY = {"jax_jit": 1.0}
 BEST = 1.2
+# Compiles on the CPU alone and for long: beside the row before, where there is a card. The others measure kernels on it.
+AHEAD = "torch_compile"
 
 
 @dataclass
@@ -99,17 +102,47 @@ class _Side:
 
 
 @dataclass
+class Begun:
+    """A row whose processes build their steps, one for each variant, and one for the exact results; they end with `stack`."""
+
+    stack: ExitStack
+    sides: dict[str, _Side]
+    exact: WorkerProcess | None
+
+
+@dataclass
 class OnACard:
-    """Measures rows as `benchmark` would, for its variants; rows that have tiny sizes take them where `tiny`."""
+    """Measures rows as `benchmark` would, for its variants.
+
+    `tiny`: there is no card, and rows that have tiny sizes take them. `roomy`: the card holds all variants of a row at the
+    same time, also of those that say `APART`.
+    """
 
     benchmark: Benchmark
     tiny: bool
+    roomy: bool = False
     results: dict[str, list[np.ndarray]] = field(default_factory=dict)
     exact: list[np.ndarray] | None = None
     end: float = math.inf
 
-    def measure(self, row: ModuleType, precision: str, end: float, seconds: float) -> Figures:
-        """The figures of a row, which takes no more than `seconds` and ends at `end` (of `time.monotonic`)."""
+    def measure_all(
+        self, rows: list[tuple[ModuleType, str]], end: float, seconds: Callable[[ModuleType], float]
+    ) -> Iterator[tuple[ModuleType, Figures]]:
+        """The figures of each row in a precision; the processes of the next one start beside it. See `measure`."""
+        begun = None
+        try:
+            for (row, precision), later in zip_longest(rows, rows[1:]):
+                now, begun = begun, self.begin(*later) if later is not None else None
+                yield row, self.measure(row, precision, end, seconds(row), now)
+        finally:
+            if begun is not None:
+                begun.stack.close()
+
+    def measure(self, row: ModuleType, precision: str, end: float, seconds: float, begun: Begun | None = None) -> Figures:
+        """The figures of a row, which takes no more than `seconds` and ends at `end` (of `time.monotonic`).
+
+        `begun`: what `begin` gave for it.
+        """
         found, self.results, self.exact = Figures.of(row, precision), {}, None
         refused = getattr(row, "REFUSED", {}).get(precision)
         variants = self.benchmark.variants_of(row)
@@ -122,70 +155,85 @@ class OnACard:
         why = f"the row took longer than its {seconds:.0f} s" if seconds < left else "the time of all rows was over"
         try:
             with at_most(min(seconds, left), why):
-                if precision == "bfloat16":
-                    self.exact = self.in_float32(row, variants)
-                for together in self.turns(row, variants):
-                    self.fill(found, row, together)
+                for place, together in enumerate(self.turns(row, variants)):
+                    now = begun if begun is not None else self.start(row, precision, together, first=place == 0)
+                    with now.stack:
+                        self.fill(found, row, now)
         except TimeoutError as error:
             for variant in variants:
                 found.give_up(variant.name, str(error))
         return found
 
-    def in_float32(self, row: ModuleType, variants: list[Variant]) -> list[np.ndarray] | None:
-        """The results of the first of REFERENCES that is there, for the same numbers in float32; None where it fails."""
-        first = min(variants, key=rank)
-        try:
-            with ExitStack() as stack:
-                worker = self.benchmark.worker(first, stack)
-                worker.send_prepare(name_of(row), EXACT, "tiny" if self.tiny else "full")
-                worker.answer()
-                worker.ask("look", row.CHECKED_STEPS)
-                return results_of(worker)
-        except WorkerError:
+    def begin(self, row: ModuleType, precision: str) -> Begun | None:
+        """Start the processes of a row while another is measured; None: its variants cannot be there at the same time."""
+        variants = self.benchmark.variants_of(row)
+        if self.tiny or precision in getattr(row, "REFUSED", {}) or len(self.turns(row, variants)) != 1:
             return None
+        return self.start(row, precision, variants, first=True)
 
     def turns(self, row: ModuleType, variants: list[Variant]) -> list[list[Variant]]:
         """Which variants are there at the same time: all, or one at a time, that with the reference's results first."""
-        if not getattr(row, "APART", False):
+        if self.roomy or not getattr(row, "APART", False):
             return [variants]
         return [[variant] for variant in sorted(variants, key=rank)]
 
-    def fill(self, found: Figures, row: ModuleType, variants: list[Variant]) -> None:
-        """Measure variants that are there at the same time."""
+    def start(self, row: ModuleType, precision: str, variants: list[Variant], first: bool) -> Begun:
+        """Start a process for each variant, all at the same time, and with the `first` ones that for the exact results."""
+        name, size, exact = name_of(row), "tiny" if self.tiny else "full", None
         with ExitStack() as stack:
-            sides = self.prepared(found, row, variants, stack)
-            for name, side in list(sides.items()):
-                with self.noted(found, name, sides):
-                    side.worker.send("look", 1)  # half of the time at most: the others want some, too
-                    (found.first.numbers[name],) = side.worker.answer(within=max(0.0, self.end - time.monotonic()) / 2)
-                    if row.CHECKED_STEPS > 1:
-                        side.worker.ask("look", row.CHECKED_STEPS - 1)
-                    self.results[name] = results_of(side.worker)
-            tolerance = (TOLERANCES | getattr(row, "TOLERANCES", {}))[found.precision]
-            for name in judged(found.step, self.results, max(row.TOLERANCE, tolerance), self.exact):
-                found.give_up(name, found.step.reasons[name])
-                sides.pop(name, None)
-            self.take_turns(found, row, sides)
-            for name, side in list(sides.items()):
-                with self.noted(found, name, sides):
-                    (peak,) = side.worker.ask("device_peak")
-                    if math.isnan(peak):
-                        found.memory.reasons[name] = "the device keeps no count of its memory"
-                    else:
-                        found.memory.numbers[name] = peak
-            if "gradtape" in sides and getattr(row, "COUNTED", True):
-                with self.noted(found, "gradtape", sides):
-                    found.flops, found.moved = sides["gradtape"].worker.ask("count")
+            sides = {variant.name: _Side(self.benchmark.worker(variant, stack)) for variant in variants}
+            for side in sides.values():
+                side.worker.send_prepare(name, precision, size)
+            if AHEAD in sides and not self.tiny:
+                sides[AHEAD].worker.send("look", 1)
+            if precision == "bfloat16" and first:
+                exact = self.benchmark.worker(min(variants, key=rank), stack)
+                exact.send_prepare(name, EXACT, size)
+            return Begun(stack.pop_all(), sides, exact)
 
-    def prepared(self, found: Figures, row: ModuleType, variants: list[Variant], stack: ExitStack) -> dict[str, _Side]:
-        """A process for each variant with its step built, all at the same time."""
-        sides = {variant.name: _Side(self.benchmark.worker(variant, stack)) for variant in variants}
-        for side in sides.values():
-            side.worker.send_prepare(name_of(row), found.precision, "tiny" if self.tiny else "full")
+    def in_float32(self, row: ModuleType, worker: WorkerProcess) -> list[np.ndarray] | None:
+        """The results for the same numbers in float32, of the first of REFERENCES that is there; None where it fails."""
+        try:
+            worker.answer()
+            worker.ask("look", row.CHECKED_STEPS)
+            return results_of(worker)
+        except WorkerError:
+            return None
+        finally:
+            worker.process.kill()
+
+    def fill(self, found: Figures, row: ModuleType, begun: Begun) -> None:
+        """Measure variants that are there at the same time."""
+        sides = begun.sides
+        if begun.exact is not None:
+            self.exact = self.in_float32(row, begun.exact)
         for name, side in list(sides.items()):
             with self.noted(found, name, sides):
-                side.worker.answer()
-        return sides
+                side.worker.answer(halt=self.tiny or name != AHEAD)
+        for name, side in list(sides.items()):
+            with self.noted(found, name, sides):
+                if self.tiny or name != AHEAD:
+                    side.worker.send("look", 1)
+                # Half of the time at most: the others want some, too.
+                (found.first.numbers[name],) = side.worker.answer(within=max(0.0, self.end - time.monotonic()) / 2)
+                if row.CHECKED_STEPS > 1:
+                    side.worker.ask("look", row.CHECKED_STEPS - 1)
+                self.results[name] = results_of(side.worker)
+        tolerance = (TOLERANCES | getattr(row, "TOLERANCES", {}))[found.precision]
+        for name in judged(found.step, self.results, max(row.TOLERANCE, tolerance), self.exact):
+            found.give_up(name, found.step.reasons[name])
+            sides.pop(name, None)
+        self.take_turns(found, row, sides)
+        for name, side in list(sides.items()):
+            with self.noted(found, name, sides):
+                (peak,) = side.worker.ask("device_peak")
+                if math.isnan(peak):
+                    found.memory.reasons[name] = "the device keeps no count of its memory"
+                else:
+                    found.memory.numbers[name] = peak
+        if "gradtape" in sides and getattr(row, "COUNTED", True):
+            with self.noted(found, "gradtape", sides):
+                found.flops, found.moved = sides["gradtape"].worker.ask("count")
 
     def take_turns(self, found: Figures, row: ModuleType, sides: dict[str, _Side]) -> None:
         """The seconds of a step: the smallest of repetitions in which the variants take turns."""

@@ -33,7 +33,7 @@ class WorkerProcess:
             "TF_CPP_MIN_LOG_LEVEL": "2",
             "GRADTAPE_PURE": "1" if variant.pure else "",
         }
-        self.variant, self.device = variant, device
+        self.variant, self.device, self.unread = variant, device, b""
         self.process = subprocess.Popen(
             [python, "-m", "benchmarks.worker"],
             cwd=ROOT,
@@ -56,19 +56,34 @@ class WorkerProcess:
         with contextlib.suppress(BrokenPipeError):  # then there is no answer either
             print(*words, file=self.process.stdin)
 
-    def answer(self, within: float | None = None) -> list[float]:
-        """Wait for the answer, and return its numbers; raises WorkerError, also after so many seconds, which ends the process."""
-        if within is not None and not select.select([self.process.stdout], [], [], within)[0]:
-            self.process.kill()
-            raise WorkerError(f"no answer within {within:.0f} s")
-        answer = self.process.stdout.readline()
+    def answer(self, within: float | None = None, halt: bool = True) -> list[float]:
+        """Wait for the answer, and return its numbers; raises WorkerError, also after so many seconds, which ends the process.
+
+        Without `halt` the process goes on with what it was asked for besides.
+        """
+        answer = self._line(within)
         if not answer:
             raise WorkerError(f"the process ended with status {self.process.wait()}")
-        self.process.send_signal(signal.SIGSTOP)
+        if halt:
+            self.process.send_signal(signal.SIGSTOP)
         verdict, _, rest = answer.strip().partition(" ")
         if verdict != "ok":
             raise WorkerError(rest)
         return [float(number) for number in rest.split()]
+
+    def _line(self, within: float | None) -> str:
+        """The next line; "" where the process ended. (A text stream would keep a second line where `select` does not see it.)"""
+        pipe = self.process.stdout.fileno()
+        while b"\n" not in self.unread:
+            if within is not None and not select.select([pipe], [], [], within)[0]:
+                self.process.kill()
+                raise WorkerError(f"no answer within {within:.0f} s")
+            received = os.read(pipe, 1 << 12)
+            if not received:
+                return ""
+            self.unread += received
+        line, _, self.unread = self.unread.partition(b"\n")
+        return line.decode()
 
     def prepare(self, row: str) -> None:
         """Build the step of the row in the file `row`."""

@@ -2,15 +2,17 @@
 
 import json
 import math
+import sys
 from types import SimpleNamespace
 
 import pytest
 
-from benchmarks import cards, gpu, gpu_tables
-from benchmarks.measure import Line
+from benchmarks import cards, gpu, gpu_tables, on_a_card
+from benchmarks.measure import QUICK, Benchmark, Line
 from benchmarks.on_a_card import Figures
+from benchmarks.peers import VARIANTS, WORKPLACE
 from benchmarks.precision import rounded, wide
-from benchmarks.rows import mlp
+from benchmarks.rows import hvp, mlp
 from benchmarks.workers import WorkerProcess
 
 
@@ -44,8 +46,8 @@ def test_a_side_whose_first_step_takes_too_long_leaves_time_to_the_others(tmp_pa
     """`torch.compile` can take minutes: the others are measured."""
     answer = WorkerProcess.answer
 
-    def late(self, within=None):
-        return answer(self, 0.0 if within is not None and self.variant.name == "jax_jit" else within)
+    def late(self, within=None, halt=True):
+        return answer(self, 0.0 if within is not None and self.variant.name == "jax_jit" else within, halt)
 
     monkeypatch.setattr(WorkerProcess, "answer", late)
     assert gpu.main(["--rows", "per_example", "--precisions", "float32", "--out", str(tmp_path / "table")]) == 0
@@ -125,3 +127,18 @@ def test_a_row_that_makes_no_sense_in_bfloat16_says_so():
     bench = gpu.OnACard(SimpleNamespace(variants_of=lambda row: [SimpleNamespace(name="gradtape")]), tiny=True)
     found = bench.measure(SimpleNamespace(__name__="r", KEY="r", TITLE="a row", REFUSED={"bfloat16": "why"}), "bfloat16", 0, 0)
     assert found.step.reasons == {"gradtape": "why"}
+
+
+def test_the_processes_of_the_next_row_start_beside_a_row(monkeypatch):
+    """As on a card; a variant that compiles ahead has its first step there."""
+    monkeypatch.setattr(on_a_card, "AHEAD", "jax_jit")
+    variants = [variant for variant in VARIANTS if variant.name in ("gradtape", "jax_jit")]
+    bench = gpu.OnACard(Benchmark(variants, dict.fromkeys(("gradtape", "jax"), sys.executable), QUICK), tiny=False)
+    events, start, fill = [], bench.start, bench.fill
+    monkeypatch.setattr(bench, "start", lambda row, *rest, **kept: events.append(("start", row.KEY)) or start(row, *rest, **kept))
+    monkeypatch.setattr(bench, "fill", lambda found, row, begun: events.append(("fill", row.KEY)) or fill(found, row, begun))
+    WORKPLACE.mkdir(exist_ok=True)
+    found = [figures for _, figures in bench.measure_all([(hvp, "float32"), (hvp, "bfloat16")], math.inf, lambda row: 120)]
+    assert [key for key, _ in events] == ["start", "start", "fill", "fill"]
+    for figures in found:
+        assert set(figures.step.numbers) == set(figures.first.numbers) == {"gradtape", "jax_jit"}, figures.step.reasons

@@ -46,6 +46,12 @@ def test_what_was_accepted_compiles():
     assert jax.jit(CONVOLUTION.evaluate, compiler_options=options).lower(*shapes).compile()
 
 
+@pytest.mark.parametrize("which", ["unfolded", "in order"])
+def test_options_that_results_depend_on_are_accepted(which):
+    """A value of the wrong kind is refused by jaxlib, and then the option is left out without a word."""
+    assert tiers._accepted(which)
+
+
 def test_other_programs_get_none():
     assert tiers.options(SINE, "cpu") is None
 

@@ -59,7 +59,7 @@ FUSED_AGAIN = 32
 UNFOLDED = {"xla_disable_hlo_passes": "constant_folding"}
 LARGE_CONSTANT = 1 << 14
 # Over several processes the collectives of a program must have one order, which XLA's concurrent scheduler for CPUs may change.
-IN_ORDER = {"xla_cpu_enable_concurrency_optimized_scheduler": "false"}
+IN_ORDER: dict[str, Any] = {"xla_cpu_enable_concurrency_optimized_scheduler": False}
 # Some of a GPU's scatters and reductions add in an order that differs from run to run.
 DETERMINISTIC = {"xla_gpu_deterministic_ops": True}
 CONTRACTIONS = frozenset(("MatMul", "BatchMatMulV2", "Einsum")) | CONVOLUTIONS
@@ -355,7 +355,7 @@ def _holds_convolution(program: Program) -> bool:
 def _accepted(which: str) -> bool:
     """Return whether the jaxlib of this process knows the options."""
     try:
-        known = {"convolving": CONVOLVING, "unfolded": UNFOLDED, "in order": IN_ORDER}
+        known: dict[str, dict[str, Any]] = {"convolving": CONVOLVING, "unfolded": UNFOLDED, "in order": IN_ORDER}
         identity = jax.jit(lambda x: x, compiler_options=known[which])
         on_cpu = SingleDeviceSharding(jax.devices("cpu")[0])
         identity.lower(jax.ShapeDtypeStruct((), np.float32, sharding=on_cpu)).compile()
