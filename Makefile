@@ -118,8 +118,9 @@ GPU_BIN := $(BIN)
 GPU_READY := $(VENV)/ready-gpu
 endif
 
+# A machine's Python may have pytest-benchmark, whose warning about pytest-xdist would be an error.
 test-gpu: $(GPU_READY)
-	XLA_PYTHON_CLIENT_PREALLOCATE=false timeout 600 $(GPU_BIN)/python -m pytest -n auto --maxprocesses $(JOBS) -m gpu tests/gpu $(ARGS)
+	XLA_PYTHON_CLIENT_PREALLOCATE=false timeout 600 $(GPU_BIN)/python -m pytest -n auto --maxprocesses $(JOBS) -p no:benchmark -m gpu tests/gpu $(ARGS)
 
 bench-gpu: $(GPU_READY)
 	timeout 600 $(GPU_BIN)/python -m benchmarks.gpu $(ARGS)

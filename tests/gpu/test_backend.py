@@ -60,7 +60,8 @@ def test_nothing_runs_on_the_host_where_values_lie_on_a_gpu(all_on_gpu):
 
 
 def test_a_gpus_programs_get_no_options_of_the_cpus():
-    assert tiers.options(program("float32"), "gpu") is None
+    assert tiers.options(program("float32"), "gpu") == tiers.ROUNDING
+    assert jax.jit(lambda x: x + 1, compiler_options=tiers.ROUNDING)(1.0) == 2.0  # a jaxlib knows the flag, on any device
 
 
 def test_on_a_cpu_small_values_run_on_the_host():
@@ -164,6 +165,23 @@ def test_a_program_that_does_not_fit_names_the_devices_memory(nearly_full):
         kept.assign(kept + tf.reduce_sum(tf.cumsum(tf.ones([1 << 15, 1 << 14]) * kept[0], axis=1)[:, ::2]))
         kept.numpy()
     assert kept.numpy().tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(("gib", "waits"), [(0.4, False), (0.6, True)])
+def test_a_gpu_is_waited_for_where_memory_is_scarce(gib, waits, nearly_full):
+    """The step after a large one is recorded while that runs; where both would not fit it is waited for."""
+    assert memory.check(int(gib * GIB)) is waits
+
+
+def test_a_cpu_is_waited_for():
+    assert memory.check(1) is True
+
+
+def test_what_still_runs_gives_its_memory_back_first(monkeypatch):
+    used = iter([77 * GIB, 70 * GIB, 70 * GIB])
+    monkeypatch.setattr(memory, "_of_device", lambda: {"bytes_limit": 78 * GIB})
+    monkeypatch.setattr(memory, "available", lambda: 78 * GIB - next(used))
+    assert memory.check(2 * GIB) is False
 
 
 def test_an_array_of_the_host_is_not_measured_by_the_device(nearly_full):

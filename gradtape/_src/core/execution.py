@@ -197,15 +197,14 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
             if large:
                 program.derived["needed"] = memory.needed(compiled)
         pool.runs = program.ran = pool.runs + 1
-        if large:
-            memory.check(program.derived.get("needed", 0))
+        waits = large and memory.check(program.derived.get("needed", 0))
         if hooks.clients.together is not None and devices.elsewhere(arguments):
             what = f"{program.described}, for integers with the checksum {devices.checksum(arguments):08x}"
             return cast(tuple[Any, ...], hooks.clients.together(what, _waiting, compiled, arguments))
         if program.endless:
             return runtime.call(_waiting, (compiled, arguments))
         values = compiled(*arguments)
-        return jax.block_until_ready(values) if large else values
+        return jax.block_until_ready(values) if waits else values
     except (TypeError, ValueError) as error:
         if by_placement(program, program.evaluate, tiers.options(program, tiers.place(program, arguments))):
             return execute(program, arguments, again)
@@ -345,10 +344,9 @@ def interpret(program: Program, arguments: Sequence[Any], where: str, loops: OnH
             values.append(inputs[0][attrs[0]])
         else:
             size = bytes_of(program.avals[index]) if large else 0
-            if size > memory.LARGE:
-                memory.check(size)
+            waits = size > memory.LARGE and memory.check(size)
             value = _run_compiled(op, attrs, tuple([program.aval_of(r) for r in references]), inputs)
-            value = jax.block_until_ready(value) if size > memory.LARGE else value
+            value = jax.block_until_ready(value) if waits else value
             values.append(value)
             if check is not None:
                 check(program, index, inputs, value)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from gradtape._src.core.errors import ResourceExhaustedError
@@ -57,10 +58,19 @@ def needed(compiled: Any) -> int:
     return 0 if needs is None else needs.temp_size_in_bytes + needs.output_size_in_bytes
 
 
-def check(needs: int) -> None:
-    """Raise ResourceExhaustedError if so many bytes are not available on the default device."""
-    if needs > (free := available()):
+def check(needs: int) -> bool:
+    """Raise ResourceExhaustedError if so many bytes are not available on the default device.
+
+    Return whether what needs them is to be waited for. A GPU runs one program after the other, so the next one may be recorded
+    meanwhile, as long as both find room. A CPU runs them side by side, and each takes its memory when it starts.
+    """
+    free = available()
+    if needs > free / 2 and _of_device():
+        jax.block_until_ready(jnp.zeros(()))  # after what is still running, which holds memory
+        free = available()
+    if needs > free:
         raise _lacking(needs, free, limit(), "device")
+    return needs > free / 2 or not _of_device()
 
 
 def check_array(count: float, dtype: Any) -> None:

@@ -60,6 +60,8 @@ UNFOLDED = {"xla_disable_hlo_passes": "constant_folding"}
 LARGE_CONSTANT = 1 << 14
 # Over several processes the collectives of a program must have one order, which XLA's concurrent scheduler for CPUs may change.
 IN_ORDER: dict[str, Any] = {"xla_cpu_enable_concurrency_optimized_scheduler": False}
+# XLA's compiler for GPUs leaves out casts to a narrower float and back, unless it must keep each rounding.
+ROUNDING = {"xla_allow_excess_precision": False}
 # Some of a GPU's scatters and reductions add in an order that differs from run to run.
 DETERMINISTIC = {"xla_gpu_deterministic_ops": True}
 CONTRACTIONS = frozenset(("MatMul", "BatchMatMulV2", "Einsum")) | CONVOLUTIONS
@@ -276,12 +278,12 @@ def options(program: Program, where: str) -> dict[str, Any] | None:
 
 def options_of_kernel(inputs: Sequence[Any]) -> dict[str, Any] | None:
     """Return the compiler options for one op on these values."""
-    return options_elsewhere() if deterministic and (_place_of(inputs) or default_place()) != "cpu" else None
+    return options_elsewhere() if (_place_of(inputs) or default_place()) != "cpu" else None
 
 
-def options_elsewhere() -> dict[str, Any] | None:
+def options_elsewhere() -> dict[str, Any]:
     """Return the compiler options for what does not run on a CPU."""
-    return DETERMINISTIC if deterministic else None
+    return ROUNDING | DETERMINISTIC if deterministic else ROUNDING
 
 
 def _folds_large(program: Program, constant: frozenset[int] = frozenset()) -> bool:

@@ -1,5 +1,7 @@
 """Functions of square matrices (exponential, logarithm, square root), and ranks."""
 
+from functools import partial
+
 import jax
 import numpy as np
 
@@ -26,6 +28,20 @@ def _each(function, x):
     """Return a function of one matrix, over the batch in front."""
     flat = x.reshape(-1, *x.shape[-2:])
     return jax.vmap(function)(flat).reshape(x.shape)
+
+
+def _by_scipy(name, x):
+    """Return SciPy's function of a batch of matrices, complex, on the host: JAX has Schur's form for CPUs only."""
+    result = jax.ShapeDtypeStruct(x.shape, jnp.result_type(x.dtype, jnp.complex64))
+
+    def on_host(x):
+        from scipy import linalg
+
+        function = getattr(linalg, name)
+        flat = np.asarray(x, np.complex128).reshape(-1, *x.shape[-2:])
+        return np.stack([function(each) for each in flat]).astype(result.dtype).reshape(x.shape)
+
+    return jax.pure_callback(on_host, result, x)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -108,7 +124,7 @@ def sqrtm(input):
     """
     if not input.size:
         return input
-    root = _each(jax.scipy.linalg.sqrtm, wide(input))
+    root = lax.platform_dependent(wide(input), cpu=partial(_each, jax.scipy.linalg.sqrtm), default=partial(_by_scipy, "sqrtm"))
     if jnp.issubdtype(input.dtype, jnp.complexfloating):
         return root.astype(input.dtype)
     size = jnp.max(jnp.abs(root), axis=(-2, -1), keepdims=True)
@@ -168,7 +184,9 @@ def logm(input):
     [[0. 1.]
      [0. 0.]]
     """
-    return _each(_log_of_one, input) if input.size else input
+    if not input.size:
+        return input
+    return lax.platform_dependent(input, cpu=partial(_each, _log_of_one), default=partial(_by_scipy, "logm"))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
