@@ -32,7 +32,7 @@ def _each(function, x):
 
 def _by_scipy(name, x):
     """Return SciPy's function of a batch of matrices, complex, on the host: JAX has Schur's form for CPUs only."""
-    result = jax.ShapeDtypeStruct(x.shape, jnp.result_type(x.dtype, jnp.complex64))
+    result = jax.ShapeDtypeStruct(x.shape, np.result_type(x.dtype, np.complex64))
 
     def on_host(x):
         from scipy import linalg
