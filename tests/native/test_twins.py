@@ -314,7 +314,8 @@ def test_origins_and_lines():
         origins = journal.origins_of([*nodes, new])
         serial = engine.local.trace.serial
         told = [index if of == serial else (of, index) for of, index in origins[2:3]]
-        return told, origins[:2] == [X.node.origin, ran.node.origin], origins[4], origins[5] == new.origin, journal.user_line()
+        lines = journal.user_line(), journal.user_line(1, True), *[journal.user_line(1, True) for _ in range(1)]
+        return told, origins[:2] == [X.node.origin, ran.node.origin], origins[4], origins[5] == new.origin, lines
 
     with twins.off():
         expected = noted()

@@ -121,7 +121,7 @@ class Asked:
     def __init__(self, tape: Taped, targets: list[Origin], sources: list[int | Origin], trace: Trace) -> None:
         global asked
         asked += 1
-        self.number, self.line = asked, user_line(4, statement=True)
+        self.number, self.line = asked, user_line(4, True)
         self.tape, self.targets, self.sources = tape, targets, sources
         self.start = self.stop = trace.serial, len(trace.nodes)
         self.results: list[bool] | None = None

@@ -45,7 +45,7 @@ static Py_ssize_t op_avals, tensor_node;
 
 static PyObject *nothing, *zero, *minus_one; /* (), 0, -1 */
 static PyObject *n_trace, *n_tapes, *n_anchor, *n_eager, *n_tensor, *n_num, *n_assigned_in, *n_shared, *n_acquire, *n_release, *n_open_graphs;
-static PyObject *n_latest, *n_append, *n_view, *n_flags, *n_writeable, *n_array, *n_traces, *n_trainable;
+static PyObject *n_latest, *n_comprehensions, *n_append, *n_view, *n_flags, *n_writeable, *n_array, *n_traces, *n_trainable;
 
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
@@ -1139,9 +1139,15 @@ static Outcome line_here(PyObject **line) {
     return FAILED;
 }
 
-/* `journal.user_line`: the frames that `depth` leaves out are none of the user's. */
+/* `journal.user_line`: the frames that `depth` leaves out are none of the user's. The statement around a comprehension is for Python. */
 static Outcome twin_user_line(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
-    return count > 1 ? TWIN : line_here(result);
+    Outcome outcome = line_here(result);
+    if (outcome != DONE || count < 2 || args[1] != Py_True) return outcome;
+    PyObject *known = PyDict_GetItemWithError(journal_names, n_comprehensions);
+    int found = known == NULL ? -1 : PySequence_Contains(known, ((PyCodeObject *)PyTuple_GET_ITEM(*result, 0))->co_name);
+    if (found == 0) return DONE;
+    Py_CLEAR(*result);
+    return found < 0 ? FAILED : TWIN;
 }
 
 /* `journal.left`, in the main thread: (how, node, trace) → None. */
@@ -1422,7 +1428,7 @@ static int execute(PyObject *module) {
         {&n_trace, "trace"},       {&n_tapes, "tapes"},     {&n_anchor, "anchor"},     {&n_eager, "eager"},
         {&n_tensor, "_tensor"},    {&n_num, "num"},         {&n_assigned_in, "_assigned_in"}, {&n_shared, "shared"},
         {&n_acquire, "acquire"},   {&n_release, "release"}, {&n_open_graphs, "open_graphs"},
-        {&n_latest, "_latest"},    {&n_append, "append"},   {&n_view, "view"},         {&n_flags, "flags"},
+        {&n_latest, "_latest"},    {&n_comprehensions, "COMPREHENSIONS"},    {&n_append, "append"},   {&n_view, "view"},         {&n_flags, "flags"},
         {&n_writeable, "writeable"}, {&n_array, "__array__"},  {&n_traces, "_traces"}, {&n_trainable, "_trainable"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(words); i++)
