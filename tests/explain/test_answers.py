@@ -307,6 +307,16 @@ def test_a_target_that_is_no_tensor():
     assert tf.autodiff.explain(1.5, tf.Variable(0.0)).code == "unused"
 
 
+def test_numpys_default_axis_is_written_out():
+    """`tf.concat` has none."""
+    parts = [tf.Variable([1.0]), tf.Variable([2.0])]
+    with tf.GradientTape() as tape:
+        joined = np.concatenate(parts)
+        loss = tf.reduce_sum(joined * joined)
+    assert tape.gradient(loss, parts) == [None, None]
+    assert tf.autodiff.explain(loss, parts[0]).mend.endswith("`joined = tf.concat(parts, 0)`")
+
+
 @pytest.mark.parametrize("source", [1.0, np.ones(3), None, "w"])
 def test_a_source_that_is_no_tensor(source):
     loss, _ = broken()

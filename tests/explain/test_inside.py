@@ -164,3 +164,26 @@ def test_the_report_of_a_script_has_the_gradients_inside_of_functions():
         ("w", "NaN", "nan_origin", 1),
     ]
     assert all(f.call == "tape.gradient(loss, [w, dead])" for f in report.findings)
+
+
+class Parts(tf.Module):
+    def __init__(self):
+        self.used, self.idle = tf.Variable(1.0), tf.Variable(2.0)
+
+
+PARTS = Parts()
+
+
+def test_a_variable_is_named_by_the_users_code():
+    """And not by a list of the function's variables that gradtape keeps."""
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            loss = PARTS.used * x
+        tape.gradient(loss, PARTS.trainable_variables)
+        return loss
+
+    with watching() as report:
+        step(tf.constant(2.0))
+    assert [f.source.startswith("scope") for f in report.findings] == [False]

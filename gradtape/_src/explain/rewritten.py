@@ -63,4 +63,6 @@ class _ToTensors(ast.NodeTransformer):
             self.unknown = True
             return node
         node.func = ast.parse(f"tf.{NUMPY[name]}", mode="eval").body
+        if name == "concatenate" and len(node.args) == 1 and not node.keywords:
+            node.args.append(ast.Constant(0))  # NumPy's default: tf.concat has none
         return node

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
+from gradtape._src.core import journal
 from gradtape._src.core.journal import Line
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
@@ -353,6 +354,9 @@ def name_of(value: Any, frame: FrameType | None, known: Paths | None = None) -> 
     """
     known = {} if known is None else known
     while frame is not None:
+        if journal.internal[frame.f_code.co_filename]:  # its names say nothing to the user
+            frame = frame.f_back
+            continue
         for names in (frame.f_locals, frame.f_globals):
             for name, held in list(names.items()):
                 if stands_for(held, value) and not name.startswith("_"):
