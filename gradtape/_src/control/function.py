@@ -20,7 +20,7 @@ from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.scope import SINGLETON, MadeFromArguments, Scope, trace
-from gradtape._src.core import engine, hooks, nest, tracing
+from gradtape._src.core import engine, hooks, naming, nest, tracing
 from gradtape._src.core.aval import Aval, has_no_shape
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import InvalidArgumentError, cut, internal, public
@@ -246,6 +246,8 @@ class Function:
                 if found is not None:
                     self._calls.since += 1
                     return found._run(seen[0])
+            if naming.open_graphs and (made := hooks.graphs.function_called(self, args, kwargs)) is not NotImplemented:
+                return made
             arguments = Arguments(self._signature.bind(args, kwargs))
             nodes, stored = arguments.nodes, arguments.stored
             found = self._concrete(arguments)

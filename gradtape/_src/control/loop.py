@@ -21,7 +21,7 @@ from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops.array.shape import reshape, stop_gradient
+from gradtape._src.ops.array.shape import ensure_shape, reshape, stop_gradient
 
 
 class ShapeChanged(ValueError):
@@ -116,6 +116,13 @@ def trace_condition(function: Callable[[list[Node]], Tensor], loop: Loop) -> Bod
     held = parameters[loop.carry : count]
     scope = Scope(nested=True, carried=list(zip(loop.carried, held, strict=True)))
     return trace(lambda: function(parameters[: loop.carry]), parameters, scope, draws=False)
+
+
+def _of_rank(x: Any, start: Node) -> Any:
+    """Return a loop variable after a trip; in a graph one of unknown rank must have the shape that it had before the loop."""
+    graph = engine.graph_around()
+    unknown = graph is not None and isinstance(x, Tensor) and graph.open_rank(x.node)
+    return ensure_shape(x, start.aval.open_shape) if unknown else x
 
 
 def check_same(before: Sequence[Node], after: Sequence[Tensor], names: Sequence[str] | None = None) -> None:
@@ -326,6 +333,7 @@ def run_loop(
     def stepped(nodes: Sequence[Node]) -> list[Any]:
         results = _as_before(body(packed(nodes)), state)
         flat = [x for x in nest.flatten(results, expand_composites=True) if x is not None]
+        flat = [_of_rank(x, node) for x, node in zip(flat, start, strict=False)] + flat[len(start) :]
         check_same(start, flat, names)
         return flat
 

@@ -187,7 +187,7 @@ def _accumulate(fn: Any, elems: Any, initializer: Any, what: str, reverse: bool,
     if initializer is None:
         if not rows.count:
             raise ValueError(f"{what}: elems have no rows, and there is no initializer.")
-        first = rows.row(rows.count - 1 if reverse else 0)
+        first = rows.row(-1 if reverse else 0)
         rest = nest.map_structure(lambda x: x[:-1] if reverse else x[1:], nest.unflatten(rows.spec, rows.tensors))
         rows = Rows(rest, what)
         start = first

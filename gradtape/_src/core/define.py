@@ -256,8 +256,8 @@ def check(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
     if made.status is None or (trace.parent is not None and trace.scope is None):
         return
     avals = tuple([node.aval for node in nodes])
-    if (attrs, *avals) not in made.avals and not any(a.large for a in avals):
-        made.resolved(avals, attrs)  # a bad shape or dtype is what to complain about first
+    if (attrs, *avals) not in made.avals and engine.graph_around() is None:
+        made.resolved(avals, attrs)  # a bad shape or dtype is what to complain about first; in a graph it may not be known
     attributes = dict(zip(made.attributes, attrs, strict=True))
     if made.when is not None and not made.when(*avals, **attributes):
         return

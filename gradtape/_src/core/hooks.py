@@ -96,6 +96,9 @@ class Graphs:
     shown: Callable[[Op, Attributes], Op] = _first
     """Return the op that one shows: of a call that a graph keeps, that of its result. Called by `explain`."""
 
+    function_called: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] = _not_implemented
+    """Return the results of a tf.function of tensors of unknown rank, else NotImplemented. Called by `control/function`."""
+
     changing_loop: Callable[..., Any] = _nothing
     """Run a loop whose variables change their ranks. Called by `control/loop`."""
 

@@ -8,5 +8,6 @@ hooks.graphs.refused, hooks.graphs.other = graph.refused, graph.other
 hooks.graphs.passes, hooks.graphs.put_off, hooks.graphs.waits = deferred.passes, deferred.put_off, deferred.waits
 hooks.graphs.inferred, hooks.graphs.spoken, hooks.graphs.shown = deferred.inferred, extents.spoken, names.shown
 hooks.graphs.keeps, hooks.graphs.gradients = deferred.keeps_gradient, gradients.in_graph
+hooks.graphs.function_called = deferred.function_called
 hooks.graphs.changing_loop, hooks.graphs.only_in_graphs = retrace.changing_loop, interpreter.only_in_graphs
 hooks.graphs.default_session, hooks.graphs.compute_gradient = graph.get_default_session, gradient_check.in_session

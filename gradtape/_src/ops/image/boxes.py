@@ -82,6 +82,10 @@ def _check(image, boxes, box_ind):
             raise invalid(f"{what} must be {rank}-D, got: {plain(x.shape)}.")
     if 0 in image.shape[1:3]:
         raise invalid(f"image dimensions must be positive: received {plain(image.shape)}, [batch, height, width, channels].")
+    _check_boxes(boxes, box_ind)
+
+
+def _check_boxes(boxes, box_ind):
     if box_ind.ndim != 1:
         raise invalid(f"box_indices must be rank 1 but is shape {plain(box_ind.shape)}: give the number of each box's image.")
     if boxes.shape[1] != 4:
@@ -118,9 +122,18 @@ def _crop_and_resize(image, boxes, box_ind, *, crop_size, method, extrapolation_
     return jnp.where(_inside(_places(boxes, crop_size, extent), extent), crops, outside)
 
 
+def _image_aval(grads, boxes, box_ind, image_size, T, method):
+    if (grads.ndim, boxes.ndim) != (4, 2):
+        raise invalid(f"grads must be 4-D and boxes 2-D, got: {plain(grads.shape)} and {plain(boxes.shape)}.")
+    _check_boxes(boxes, box_ind)
+    if (grads.shape[0], grads.shape[3]) != (boxes.shape[0], image_size[3]):
+        raise invalid(f"grads of shape {plain(grads.shape)} do not fit {boxes.shape[0]} boxes in an image {plain(image_size)}.")
+    return aval(image_size, T)
+
+
 @op(
     "CropAndResizeGradImage",
-    infer=lambda grads, boxes, box_ind, image_size, T, method: aval(image_size, T),
+    infer=_image_aval,
     saves="grads boxes box_ind",
     mixed=True,
 )

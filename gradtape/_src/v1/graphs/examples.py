@@ -8,17 +8,17 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from gradtape._src.core import engine
-from gradtape._src.core.aval import LARGE, Aval, aval
+from gradtape._src.core.aval import LARGE, Aval, aval, common
 from gradtape._src.core.errors import OpError
 from gradtape._src.core.program import ELEMENT, Node, Trace, leaf
 from gradtape._src.ops.random import seeds
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs
-from gradtape._src.v1.graphs.kinds import LATE, PLACEHOLDER, IdentityAttr
+from gradtape._src.v1.graphs.kinds import LATE, PLACEHOLDER, IdentityAttr, MadeUp
 from gradtape._src.v1.graphs.replay import Replay, RunScope
 from gradtape._src.v1.graphs.structure import NeedsFeed
 
@@ -31,7 +31,7 @@ SIZES = (24, 48)  # what extents are in an example, unless it is made otherwise;
 BASE = tuple([(size, 0, 0) for size in SIZES])
 APART = ((24, 12, 60),)  # which tell what is the same in BASE by chance
 ONES = ((1, 0, 0), (24, 12, 0))
-OTHERS = (1, 2, 3, 4, 240)  # what is tried where a call refuses those
+OTHERS = (1, 2, 3, 4, 240, 0)  # what is tried where a call refuses those
 RANKS = (2, 1, 3, 4, 0, 5)
 FEW = (3, 10, 40)  # choices of extents for each choice of ranks: all ranks are gone through with few of them first
 MOST = 600  # examples that are made for one call, and
@@ -80,7 +80,7 @@ class Example(Replay):
             elif current in self._failed:
                 raise self._failed[current]
             elif current in self._cut:
-                self.values[waiting.pop()] = leaf(self._aval(current), None)
+                self.values[waiting.pop()] = leaf(self.aval(current), None)
             elif current.op is None or current.op is PLACEHOLDER or current in self.graph.opened_nodes:
                 if missing := [n for n in _sources(current) if n not in self.values and n.value is None]:
                     waiting += missing
@@ -107,14 +107,15 @@ class Example(Replay):
     def _made_up(self, node: Node) -> Any:
         """Make an example of the known shape that depends on the node's inputs."""
         elements = _elements(node)
-        avals = tuple([self._aval(n) for n in elements])
+        avals = tuple([self.aval(n) for n in elements])
         if node.op is None or node.op is PLACEHOLDER:
             return leaf(avals[0], None)
         inputs = tuple([self.value(n) for n in _sources(node)])
-        made = engine.elements(engine.record_as(LATE, inputs, (IdentityAttr(None), avals), avals))
+        made = engine.elements(engine.record_as(LATE, inputs, (IdentityAttr(MadeUp(_blocked(node))), avals), avals))
         return Outputs(made) if type(node.aval) is tuple else made[0]
 
-    def _aval(self, node: Node) -> Aval:
+    def aval(self, node: Node) -> Aval:
+        """Return the made-up shape of a node."""
         if self.graph.open_rank(node):
             shape: Sequence[int] = (LARGE,) * self._chosen.get((node, -1), self._rank)
         else:
@@ -125,6 +126,14 @@ class Example(Replay):
             self._chosen.get((node, i), size + by_axis * (len(shape) - i)) if e >= LARGE else e for i, e in enumerate(shape)
         ]
         return aval(tuple(extents), node.aval.dtype)
+
+
+def _blocked(node: Node) -> Container[int]:
+    """Return the positions of the inputs of a node's op to which no gradient flows, as far as it is known."""
+    producer = node.inputs[0] if node.op is ELEMENT else node
+    if producer.op is LATE:
+        return getattr(producer.attrs[0].array, "blocked", None) or ()
+    return () if producer.op.gradient is not None else range(len(producer.inputs))
 
 
 def _sources(node: Node) -> Sequence[Node]:
@@ -153,6 +162,17 @@ class Found(NamedTuple):
     doubtful: tuple[int, ...] = ()
     ranked: bool = True
 
+    def common(self) -> list[Any]:
+        """Return the common part of the Avals in all results, which are pairs of a layout and Avals; of no rank a dtype."""
+        _, first = self.results[0]
+        if any(len(avals) != len(first) for _, avals in self.results):
+            raise ValueError(
+                "Cannot infer argument `num` from shape: how many tensors there are depends on an extent that is not known."
+            )
+        if not self.ranked:
+            return [a.dtype for a in first]
+        return [common(each, self.doubtful) for each in zip(*[avals for _, avals in self.results], strict=True)]
+
 
 class Examples:
     """The examples of a graph, which serve all of its calls."""
@@ -175,9 +195,10 @@ class Examples:
         made_up, count = _origins(graph, nodes)
         ranks = [n for n in made_up if graph.open_rank(n)]
         refused: list[Exception] = []
-        search = _Search(graph, nodes, made_up, STEPS // (count + 1), hints, attempt)
         among = set(made_up)
         latest = [{axis: e for axis, e in chosen.items() if axis[0] in among} for chosen in self._chosen]
+        start = {axis: e for chosen in reversed(latest) for axis, e in chosen.items()}
+        search = _Search(graph, nodes, made_up, STEPS // (count + 1), hints, attempt, start=start)
         found: list[T] = []
         doubtful: tuple[int, ...] = ()
         for rank in RANKS if ranks else RANKS[:1]:
@@ -188,25 +209,41 @@ class Examples:
                 some, doubtful = search.first(dict.fromkeys(ranks, rank), 8), search.doubtful()
                 self._remember(search.fixed if some else {})
             found += some
-        cut = [n for n in dict.fromkeys(nodes) if type(n.aval) is not tuple and (n.aval.large or graph.open_rank(n))]
-        alone = _Search(graph, nodes, cut, MOST, hints, attempt, cut)
-        unranked = [n for n in cut if graph.open_rank(n)]
         if found:
-            if len(ranks) == 2 and len(cut) > 1:  # ranks that differ from each other
-                pairs = [given for given in itertools.product(RANKS[:5], repeat=2) if len(set(given)) > 1]
-                others = [{(n, -1): rank for n, rank in zip(ranks, given, strict=True)} for given in pairs]
-                found += [each for other in others for each in self._of(BASE[:1], 0, other, attempt, [])]
-            return Found(found, False, doubtful, len(ranks) < 3 or len(cut) < 2)
+            if len(ranks) == 2 and len(self._open(nodes)) > 1:  # ranks that differ from each other
+                pairs = [given for given in itertools.product(RANKS, repeat=2) if len(set(given)) > 1]
+                for given in pairs:
+                    other = dict(zip(ranks, given, strict=True))
+                    some = self._of(BASE[:1], 0, {(n, -1): rank for n, rank in other.items()}, attempt, [])
+                    found += some or search.first(other, 8)
+                    doubtful = tuple(dict.fromkeys((*doubtful, *search.doubtful())))
+            return Found(found, False, doubtful, len(ranks) < 3 or len(self._open(nodes)) < 2)
         for chosen in [c for c in latest if any(axis < 0 for _, axis in c)]:
             if found := self._some(0, chosen, made_up, attempt, refused):
                 return Found(found, False, SIZES, False)
         if found := search.of_ranks(ranks):
             self._remember(search.fixed)
             return Found(found, False, search.doubtful(), not ranks)
-        found = alone.of_ranks(unranked) if by_themselves else []
-        if not found:
+        alone = self.by_themselves(nodes, hints, attempt) if by_themselves else None
+        if alone is None:
             raise _without_extents(refused)
-        return Found(found, True, alone.doubtful(), not unranked)
+        return alone
+
+    def by_themselves(
+        self, nodes: Sequence[Node], hints: Sequence[Any], attempt: Callable[[Example], T], most: int = MOST
+    ) -> Found | None:
+        """Return the results of `attempt` for examples that make `nodes` up, whatever they depend on; None if there are none."""
+        cut = self._open(nodes)
+        unranked = [n for n in cut if self._graph.open_rank(n)]
+        known = [n for n in nodes if n.op is not None and n.value is None and n not in cut and n.aval.inexact]
+        search = _Search(self._graph, nodes, cut, most, hints, attempt, [*cut, *known])
+        found = search.of_ranks(unranked)
+        return Found(found, True, search.doubtful(), not unranked) if found else None
+
+    def _open(self, nodes: Sequence[Node]) -> list[Node]:
+        """Return those whose shapes are not fully known, each once."""
+        graph = self._graph
+        return [n for n in dict.fromkeys(nodes) if type(n.aval) is not tuple and (n.aval.large or graph.open_rank(n))]
 
     def _remember(self, chosen: dict[Axis, int]) -> None:
         if chosen and chosen not in self._chosen:
@@ -263,15 +300,18 @@ class _Search:
         hints: Sequence[Any],
         attempt: Callable[[Example], Any],
         cut: Sequence[Node] = (),
+        start: dict[Axis, int] | None = None,
     ) -> None:
         self._graph, self._made_up, self._attempt, self._cut = graph, made_up, attempt, cut
+        self._starts = [start, {}] if start else [{}]
         self._left = max(min(MOST, most), 20)
         self._shapes = [n.aval.shape for n in nodes if type(n.aval) is not tuple and not graph.open_rank(n)]
         self._shapes += [hint for hint in hints if type(hint) is tuple]
         numbers = [hint for hint in hints if type(hint) is int]
-        near = sorted({e for shape in self._shapes for e in shape if 1 < e < LARGE}, reverse=True)
+        near = sorted({e for shape in self._shapes for e in shape if e != 1 and e < LARGE}, reverse=True)
         self._sizes = list(dict.fromkeys([*near, *([sum(numbers)] if numbers else []), *numbers, *OTHERS]))[:14]
         self.fixed: dict[Axis, int] = {}
+        self._refused: set[frozenset[tuple[Axis, int]]] = set()
 
     def doubtful(self) -> tuple[int, ...]:
         """Return the extents of the choice that was taken that may be others: several that had to be equal, or fit each other."""
@@ -279,9 +319,13 @@ class _Search:
         return (*SIZES, *fixed) if len(fixed) > 1 else SIZES
 
     def of_ranks(self, ranks: Sequence[Node]) -> list[Any]:
-        """Search like `first`, for any values of the unknown ranks; of many nodes all but the first have one rank."""
-        free = min(len(ranks), 3) if len(ranks) < 4 else 2
-        given = [(*some, *some[-1:] * (len(ranks) - free)) for some in itertools.product(RANKS, repeat=free)]
+        """Search like `first`, for any values of the unknown ranks; of many nodes all but the first or last have one rank."""
+        count = len(ranks)
+        free = list(itertools.product(RANKS, repeat=min(count, 3)))
+        if count > 3:
+            pairs = itertools.product(RANKS, repeat=2)
+            free = [each for a, b in pairs for each in ((a, *[b] * (count - 1)), (*[a] * (count - 1), b))]
+        given = list(dict.fromkeys(free))
         for most in FEW if ranks else (MOST,):
             for some in given:
                 if found := self.first(dict(zip(ranks, some, strict=True)), most):
@@ -290,10 +334,15 @@ class _Search:
 
     def first(self, ranks: dict[Node, int], most: int) -> list[Any]:
         """Return the results for the first choice that is taken, of `most`, and for others in which what is free differs."""
-        for chosen in itertools.islice(self._choices(ranks), most):
+        choices = [itertools.islice(self._choices(ranks, start), most) for start in self._starts]
+        for chosen in itertools.chain(*choices):
             if self._left < 0:
                 break
+            key = frozenset(chosen.items())
+            if key in self._refused:
+                continue
             if not (found := self._taken(chosen)):
+                self._refused.add(key)
                 continue
             fixed = dict(chosen)
             for axis in chosen:
@@ -323,14 +372,15 @@ class _Search:
         except (NotImplementedError, *REFUSALS):
             return []
 
-    def _choices(self, ranks: dict[Node, int]) -> Iterator[dict[Axis, int]]:
-        """Yield likely extents: known ones of others, at the same place or anywhere; hints."""
+    def _choices(self, ranks: dict[Node, int], start: dict[Axis, int]) -> Iterator[dict[Axis, int]]:
+        """Yield likely extents, beside those of `start`: known ones of others, at the same place or anywhere; hints."""
         base = {(n, -1): rank for n, rank in ranks.items()}
+        base |= {axis: e for axis, e in start.items() if axis[1] >= 0 and start.get((axis[0], -1)) == ranks.get(axis[0])}
         beside: dict[Axis, int] = {}
         ahead: dict[Axis, int] = {}
         for n in self._made_up:
             shape = (LARGE,) * ranks[n] if n in ranks else n.aval.shape
-            for axis in [axis for axis, e in enumerate(shape) if e >= LARGE]:
+            for axis in [axis for axis, e in enumerate(shape) if e >= LARGE and (n, axis) not in base]:
                 there = [s[axis - len(shape)] for s in self._shapes if len(shape) - axis <= len(s)]
                 beside[n, axis] = max([e for e in there if 1 < e < LARGE], default=SIZES[0])
                 ahead[n, axis] = max([s[axis] for s in self._shapes if axis < len(s) and 1 < s[axis] < LARGE], default=SIZES[0])
@@ -338,8 +388,9 @@ class _Search:
         yield base | plain
         yield base | beside
         yield base | ahead
-        for size in self._sizes:
-            yield base | dict.fromkeys(beside, size)
+        alike = (base | dict.fromkeys(beside, size) for size in self._sizes)
+        for pair in itertools.zip_longest(alike, self._fitted(base | plain, beside)):
+            yield from filter(None, pair)
         if len(beside) > 1:
             small = dict.fromkeys(beside, 1)
             for of, size, place in itertools.product((plain, beside, ahead, small), self._sizes, beside):
@@ -349,6 +400,15 @@ class _Search:
         if 1 < len(beside) < 5:
             for each in itertools.product(self._sizes[:5], repeat=len(beside)):
                 yield base | dict(zip(beside, each, strict=True))
+
+    def _fitted(self, base: dict[Axis, int], free: Iterable[Axis]) -> Iterator[dict[Axis, int]]:
+        """Yield choices in which a tensor begins or ends with a shape that is known, longer ones first."""
+        stated = sorted({shape for shape in self._shapes if shape and max(shape) < LARGE}, key=len, reverse=True)
+        for n, shape in itertools.product(self._made_up, stated):
+            axes = sorted([axis for of, axis in free if of is n])
+            for fitted in (zip(axes, shape, strict=False), zip(axes[::-1], shape[::-1], strict=False)):
+                if places := {(n, axis): e for axis, e in fitted}:
+                    yield base | places
 
 
 def _origins(graph: Graph, nodes: Sequence[Node]) -> tuple[list[Node], int]:

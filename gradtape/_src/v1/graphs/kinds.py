@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,12 +47,23 @@ def _shaped(*inputs: Aval, dtype: Any, shape: tuple[int, ...]) -> Aval:
     return aval(shape, dtype)
 
 
+class MadeUp:
+    """The stand-in for an op in an example, which is never run: `blocked` are the inputs to which no gradient flows."""
+
+    __slots__ = ("_blocked",)
+
+    def __init__(self, blocked: Container[int]) -> None:
+        self._blocked = blocked
+
+    def gradient(self, op: Any, *grads: Any) -> list[Any]:
+        """Return something of the shape of each input that gets a gradient."""
+        flows = [x.node.aval.inexact and i not in self._blocked for i, x in enumerate(op.inputs)]
+        return [x * 0 if flow else None for x, flow in zip(op.inputs, flows, strict=True)]
+
+
 def _gradient_of_late(op: Any, *grads: Any) -> list[Any]:
-    """Defer the gradient of a deferred call; of an example's, which is never run, return something of each input's shape."""
-    call = op.entry.node.attrs[0].array
-    if call is None:
-        return [x * 0 if x.dtype.is_floating or x.dtype.is_complex else None for x in op.inputs]
-    found: list[Any] = call.gradient(op, *grads)
+    """Return the gradient that the call states."""
+    found: list[Any] = op.entry.node.attrs[0].array.gradient(op, *grads)
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape._src.autodiff.backward import Operation
@@ -22,19 +22,23 @@ FAILURES = (InvalidArgumentError, ValueError, TypeError, IndexError, AssertionEr
 
 
 class Traced:
-    """A function of nodes that is traced for each list of Avals, and what its traces take from around it."""
+    """A function of nodes that is traced for each list of Avals, and what its traces take from around it.
 
-    def __init__(self, graph: Graph, function: Callable[[list[Node]], Sequence[Tensor]]) -> None:
-        self._graph, self._function = graph, function
+    For each list of ranks and dtypes, unless it looks `by_extents`, too.
+    """
+
+    def __init__(self, function: Callable[[list[Node]], Sequence[Tensor]], by_extents: bool = False) -> None:
+        self._function, self._by_extents = function, by_extents
+        self._around = engine.local.trace  # the graph's, or that of a branch or loop in it
         self._bodies: dict[tuple[Aval, ...], Body] = {}
 
     def body(self, avals: Sequence[Aval]) -> Body:
-        """Return the function as a Body, for nodes of these ranks and dtypes."""
-        key = tuple([aval((PROVISIONAL,) * a.ndim, a.dtype) for a in avals])
+        """Return the function as a Body, for nodes of these Avals."""
+        key = tuple([a if self._by_extents else aval((PROVISIONAL,) * a.ndim, a.dtype) for a in avals])
         found = self._bodies.get(key)
         if found is None:
             parameters = [leaf(a, None) for a in key]
-            with _recording_into(self._graph):
+            with engine.recording_in(self._around):
                 found = trace(lambda: list(self._function(parameters)), parameters, Scope(nested=True), draws=False)
             if found.written or not found.structure.fixed:
                 raise invalid("A function of tensors of unknown rank gives tensors, and assigns no variables.")
@@ -46,21 +50,10 @@ class Traced:
         return list(self._bodies.values())
 
 
-@contextlib.contextmanager
-def _recording_into(graph: Graph) -> Iterator[None]:
-    """Open a context whose trace stands in `graph`, also at session time."""
-    if engine.graph_around() is graph:
-        yield
-    else:
-        with engine.recording_in(graph.trace):
-            yield
-
-
 class Inlined:
     """A deferred call whose functions a Replay writes out at session time."""
 
-    def __init__(self, graph: Graph, functions: Sequence[Traced]) -> None:
-        self._graph = graph
+    def __init__(self, functions: Sequence[Traced]) -> None:
         self._outside = Outside([body for function in functions for body in function.bodies()])
 
     def run(self, replay: Any, inputs: Sequence[Node], eager: bool) -> list[Node]:
@@ -93,8 +86,8 @@ class Inlined:
 class Call(Inlined):
     """A call that takes functions, of tensors whose ranks are known when the graph runs."""
 
-    def __init__(self, graph: Graph, function: Traced, own: int) -> None:
-        super().__init__(graph, [function])
+    def __init__(self, function: Traced, own: int) -> None:
+        super().__init__([function])
         self._function, self._own = function, own
 
     def run(self, replay: Any, inputs: Sequence[Node], eager: bool) -> list[Node]:
@@ -105,8 +98,8 @@ class Call(Inlined):
 class Loop(Inlined):
     """A `while_loop` whose variables have other ranks after a trip."""
 
-    def __init__(self, graph: Graph, test: Traced, step: Traced, own: int, limit: int | None) -> None:
-        super().__init__(graph, [test, step])
+    def __init__(self, test: Traced, step: Traced, own: int, limit: int | None) -> None:
+        super().__init__([test, step])
         self._test, self._step, self._own, self._limit = test, step, own, limit
 
     def run(self, replay: Any, inputs: Sequence[Node], eager: bool) -> list[Node]:
@@ -147,14 +140,14 @@ def call_of_functions(
         layouts.append(layout)
         return made
 
-    traced, found = Traced(graph, function), []
+    traced, found = Traced(function), []
     for rank in ranks:
         with contextlib.suppress(*FAILURES):
             found.append(traced.body([aval((PROVISIONAL,) * rank, n.aval.dtype) for n in own]).avals)
     if not found:
         return NotImplemented
     known = [common(column) if len(found) > 1 else column[0].dtype for column in zip(*found, strict=True)]
-    results = recorded(graph, Call(graph, traced, len(own)), own, known)
+    results = recorded(graph, Call(traced, len(own)), own, known)
     return nest.unflatten(layouts[0], [EagerTensor(n) for n in results])
 
 
@@ -167,7 +160,7 @@ def changing_loop(
 ) -> list[Node]:
     """Return a loop in a graph, whose variables change their ranks where a shape has none."""
     graph = engine.graph_around()
-    holds, trip = Traced(graph, lambda nodes: [test(nodes)]), Traced(graph, step)
+    holds, trip = Traced(lambda nodes: [test(nodes)]), Traced(step)
     now = [n.aval for n in start]
     for _ in range(2):  # what a trip takes from around it is the same for all ranks
         holds.body(now)
@@ -182,4 +175,4 @@ def changing_loop(
         n.aval if s is None else n.aval.dtype if s.rank is None else aval(extents_of(s), n.aval.dtype)
         for n, s in zip(start, shapes, strict=True)
     ]
-    return recorded(graph, Loop(graph, holds, trip, len(start), limit), start, avals)
+    return recorded(graph, Loop(holds, trip, len(start), limit), start, avals)

@@ -13,7 +13,7 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.scopes import name_scope
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, range_, zeros_like
-from gradtape._src.ops.array.shape import rank, shape, squeeze, stop_gradient
+from gradtape._src.ops.array.shape import rank, shape, stop_gradient
 from gradtape._src.ops.math import arithmetic, elementary
 from gradtape._src.ops.math.arithmetic import add_n, divide_no_nan
 from gradtape._src.ops.math.compare import not_equal
@@ -23,6 +23,7 @@ from gradtape._src.ops.nn.activation import relu
 from gradtape._src.v1.graphs.collections import GraphKeys, get_collection
 from gradtape._src.v1.graphs.graph import in_graph
 from gradtape._src.v1.ops.maths import _either
+from gradtape._src.v1.ops.nn import with_axes_of, without_last_axis
 
 
 class Reduction:
@@ -275,12 +276,8 @@ def sparse_softmax_cross_entropy(
 ) -> Any:
     """Return the cross-entropy of softmax(logits), for labels that are class numbers."""
     wanted, scores, weight = tensor(labels), tensor(logits), tensor(weights)
-    if wanted.ndim == scores.ndim and wanted.shape[-1] == 1:
-        wanted = squeeze(wanted, -1)
-    if weight.ndim == wanted.ndim + 1 and weight.shape[-1] == 1:
-        weight = squeeze(weight, -1)
-    elif weight.ndim and weight.ndim == wanted.ndim - 1:
-        weight = weight[..., None]
+    wanted = without_last_axis(wanted, scores)
+    weight = with_axes_of(weight, wanted)
     each = losses.sparse_softmax_cross_entropy_with_logits(wanted, scores)
     return compute_weighted_loss(each, weight, scope, loss_collection, reduction)
 
