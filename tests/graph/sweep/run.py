@@ -94,12 +94,16 @@ def differs(expected, found):
     return None
 
 
-def outcome(tf, line):
-    """Run one call both ways; `(outcome, text)`. A call that eager code refuses does not belong into the sweep."""
+def outcome(tf, line, floats="float64"):
+    """Run one call both ways; `(outcome, text)`. A call that eager code refuses does not belong into the sweep.
+
+    Arrays of float64 are given in the dtype `floats`.
+    """
     from tests.graph.sweep.calls import CALLS
 
     kind, _, name = line.partition(" ")
     call, arrays = CALLS[name](tf)
+    arrays = [a.astype(floats) if a.dtype == "float64" else a for a in arrays]
     try:
         values, gradients = eager(tf, call, arrays)
     except Exception as error:
