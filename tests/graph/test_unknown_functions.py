@@ -115,3 +115,11 @@ def test_the_last_row_of_an_unknown_number(session):
     value, dx = run([y, *tf.gradients(y, x)], {x: ROW})
     same(value, 2.0)
     same(dx, [1, -1, 1])
+
+
+def test_a_function_that_a_call_gives_text_to_is_no_part_of_what_is_kept(session):
+    said, x = [], tf.placeholder(tf.float32, [None])
+    with tf.control_dependencies([tf.print("x", x, output_stream=said.append)]):
+        y = x * 2
+    same(run(y, {x: ROW}), [2, 4, 6])
+    assert "".join(said).split("\n")[0] == "x [1 2 3]"

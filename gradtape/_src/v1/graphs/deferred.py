@@ -305,11 +305,13 @@ def _kept(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> Any:
 
 
 def _kept_with_functions(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> Any:
-    """Record a call that takes functions and looks at extents: it is traced for each list of shapes."""
+    """Record a call that takes functions and looks at extents, traced for each list of shapes; NotImplemented if it cannot be."""
     layouts: list[Any] = []
 
     def function(parameters: list[Node]) -> list[Tensor]:
         made, layout = nest.flatten_with_spec(call(parameters), nest.EXPANDED)
+        if not made or not all(isinstance(item, Tensor) for item in made):
+            raise NotTensors
         layouts.append(layout)
         return made
 
@@ -319,7 +321,10 @@ def _kept_with_functions(graph: Graph, call: DeferredCall, nodes: Sequence[Node]
         with seeds.noted() as call.wishes:
             return None, traced.body([n.aval for n in example.of(nodes)]).avals
 
-    tried = examples_of(graph).try_out(nodes, _hints(call.arguments), attempt)
+    try:
+        tried = examples_of(graph).try_out(nodes, _hints(call.arguments), attempt)
+    except (NotTensors, NotImplementedError, NeedsEager):
+        return NotImplemented
     own = [*nodes, *[seeds.draw(*wish).node for wish in call.wishes]]
     results = recorded(graph, Call(traced, len(own)), own, tried.common())
     if tried.by_itself:
