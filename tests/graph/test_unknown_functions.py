@@ -123,3 +123,13 @@ def test_a_function_that_a_call_gives_text_to_is_no_part_of_what_is_kept(session
         y = x * 2
     same(run(y, {x: ROW}), [2, 4, 6])
     assert "".join(said).split("\n")[0] == "x [1 2 3]"
+
+
+def test_values_at_the_same_places_are_checked_when_the_graph_runs(session):
+    x, y = tf.placeholder(tf.float32, [None, None]), tf.placeholder(tf.float32)
+    result = tf.sparse.to_dense(tf.sparse.map_values(lambda a, b: a * b, tf.sparse.from_dense(x), tf.sparse.from_dense(y)))
+    fetches = [result, *tf.gradients(result, [x, y])]
+    a, b = np.array([[1, 0], [2, 3]]), np.array([[4, 0], [5, 6]])
+    same(np.stack(run(fetches, {x: a, y: b})), [[[4, 0], [10, 18]], b, a])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Mismatched shapes"):
+        run(result, {x: a, y: b[:1]})

@@ -341,6 +341,7 @@ tf.argsort(tf.cast(i, tf.float32))
 tf.cast(x, tf.int32) // 2
 tf.sparse.to_dense(tf.sparse.from_dense(x))
 tf.sparse.sparse_dense_matmul(tf.sparse.from_dense(x), w)
+tf.sparse.to_dense(tf.sparse.map_values(lambda a, b: a * b, tf.sparse.from_dense(x), tf.sparse.from_dense(x)))
 tf.scatter_nd(i2[:2], v[:2], [3, 3])
 tf.tensor_scatter_nd_update(x, i2[:2], v[:2])
 tf.tensor_scatter_nd_add(x, i2[:2], v[:2])

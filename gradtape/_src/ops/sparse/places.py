@@ -161,6 +161,14 @@ def concat(axis, sp_inputs, expand_nonconcat_dims=False, name=None):
 
 
 @public
+def values_at_places_of(first, other):
+    """Return the values of a SparseTensor; InvalidArgumentError if it has not the shape and as many places as `first`."""
+    if other._extents != first._extents or other.indices.shape != first.indices.shape:
+        raise invalid(f"Mismatched shapes! {plain(first._extents)} and {plain(other._extents)}: all have the same places.")
+    return other.values
+
+
+@public
 def map_values(op, *args, **kwargs):
     """Call `op` on the values of the SparseTensors among the arguments, and return its result in their places.
 
@@ -173,12 +181,11 @@ def map_values(op, *args, **kwargs):
     if not given:
         raise ValueError("No SparseTensor in argument list of map_values")
     first = given[0]
-    for other in given[1:]:
-        if other._extents != first._extents or other.indices.shape != first.indices.shape:
-            raise invalid(f"Mismatched shapes! {plain(first._extents)} and {plain(other._extents)}: all have the same places.")
 
     def values(x):
-        return x.values if isinstance(x, SparseTensor) else x
+        if not isinstance(x, SparseTensor):
+            return x
+        return first.values if x is first else values_at_places_of(first, x)
 
     return first.with_values(op(*map(values, args), **{name: values(x) for name, x in kwargs.items()}))
 
