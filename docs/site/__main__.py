@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from docs.site import codes, reference
-from docs.site.assemble import assemble
+from docs.site.assemble import INDEX, assemble, place
 from docs.site.project import ROOT
 
 BUILD = ROOT / "build/site"
@@ -20,8 +20,9 @@ def main() -> None:
     parser.add_argument("--without-notebooks", action="store_true", help="show the notebooks without running them")
     parsed = parser.parse_args()
     start = time.monotonic()
+    changed = {place("docs/explain.md"): codes.linked, place(INDEX): reference.started}
     try:
-        assemble(BUILD / "source", codes.made() | reference.made())
+        assemble(BUILD / "source", codes.made() | reference.made(), changed)
     except OSError as error:
         raise SystemExit(f"the site cannot be written: {error}. Make {BUILD} writable, or remove it.") from None
     print(f"pages gathered in {time.monotonic() - start:.0f} s", flush=True)

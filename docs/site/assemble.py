@@ -7,6 +7,7 @@ repository. The Markdown stays as GitHub shows it.
 import posixpath
 import re
 import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from docs.site.project import ROOT, source_link
@@ -105,19 +106,19 @@ def contents(entries: list[str], caption: str = "") -> str:
     return "\n".join(lines)
 
 
-def assemble(source: Path, made: dict[str, str]) -> None:
-    """Write all pages under `source`: those of the repository, and `made` ones, by place."""
+def assemble(source: Path, made: dict[str, str], changed: Mapping[str, Callable[[str], str]] = {}) -> None:
+    """Write all pages under `source`: those of the repository, some of them `changed` by functions, and `made` ones, by place."""
     if missing := unlisted():
         raise SystemExit(f"no part of the site lists {', '.join(missing)}: add each to PARTS in docs/site/assemble.py")
     shutil.rmtree(source, ignore_errors=True)
     known = pages()
     texts = {where: relinked((ROOT / path).read_text("utf-8"), path, known) for path, where in known.items()}
-    texts |= made
+    texts |= {where: change(texts[where]) for where, change in changed.items()} | made
     for part, entries in PARTS.items():
         folder = posixpath.dirname(place(part)) or "."
         listed = [posixpath.relpath(place(entry), folder) for entry in entries]
         if place(part) == "reference/index.md":
-            listed = sorted(posixpath.relpath(p, "reference") for p in made if p.startswith("reference/tf")) + listed
+            listed = [posixpath.relpath(p, "reference") for p in made if p.startswith("reference/tf")] + listed
         texts[place(part)] += contents(listed)
     texts[place(INDEX)] += contents([place(part) for part in PARTS])
     for where, text in texts.items():

@@ -12,7 +12,6 @@ import pkgutil
 import re
 import textwrap
 from collections.abc import Callable, Iterator
-from pathlib import PurePath
 from typing import Any
 
 from docs.site.project import ROOT
@@ -20,7 +19,7 @@ from gradtape._src.explain.words import SENTENCES
 from tests.explain import programs
 from tests.explain.table import MARK, answers, marked
 
-ROW = re.compile(r"^\| `(\w+)` \| (.*?) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| `(\w+)` \| ([^|\n]*) \|(?: ([^|\n]*) \|)?$", re.MULTILINE)
 PAGES = {
     "none": ("None", "The gradient is None"),
     "zeros": ("Zeros", "The gradient is zero"),
@@ -29,14 +28,25 @@ PAGES = {
 NOT_BROKEN = {"connected"}
 # Answers that no program of the tests brings about, and what they mean.
 WITHOUT_PROGRAM = {"unknown": "What is remembered does not show the reason: the gradient call was too long ago."}
-NONFINITE = {"nan_origin": "the op at which NaN appears", "inf_origin": "the op at which infinity appears"}
+NONFINITE = {"nan_origin": ("the op at which NaN appears", ""), "inf_origin": ("the op at which infinity appears", "")}
 
 
-def meanings() -> dict[str, dict[str, str]]:
-    """Return the codes of `docs/explain.md` by page, each with its meaning."""
+def meanings() -> dict[str, dict[str, tuple[str, str]]]:
+    """Return the codes of `docs/explain.md` by page, each with its meaning and the line of its answer."""
     text = (ROOT / "docs/explain.md").read_text("utf-8")
-    none, zeros = text.split("## The codes")[1].split("## What is remembered")[0].split("\nZeros (")
-    return {"none": dict(ROW.findall(none)), "zeros": dict(ROW.findall(zeros)), "nan": NONFINITE}
+    parts = text.split("## The codes")[1].split("## What is remembered")[0].split("\nZeros (")
+    none, zeros = ({code: (meaning, line) for code, meaning, line in ROW.findall(part)} for part in parts)
+    return {"none": none, "zeros": zeros, "nan": NONFINITE}
+
+
+def linked(page: str) -> str:
+    """Return the text of `docs/explain.md` with a link from each code of its tables to the code's section."""
+
+    def link(row: re.Match[str]) -> str:
+        code = row[1]
+        return row[0] if code in NOT_BROKEN else row[0].replace(f"`{code}`", f"[`{code}`](#why-{code})", 1)
+
+    return ROW.sub(link, page)
 
 
 def undocumented() -> set[str]:
@@ -46,7 +56,10 @@ def undocumented() -> set[str]:
 
 
 def examples() -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield the programs that have one mark, with its code: first those that end with what they return, the shortest first."""
+    """Yield the programs that have one mark, with its code. First come those that need nothing of their module but its imports.
+
+    Of these, and of the others, those come first that end with what they return, then the shortest.
+    """
     found = []
     for module in pkgutil.iter_modules(programs.__path__):
         for function in vars(importlib.import_module(f"{programs.__name__}.{module.name}")).values():
@@ -54,9 +67,23 @@ def examples() -> Iterator[tuple[str, Callable[[], Any]]]:
                 source = inspect.getsource(function)
                 if len(MARK.findall(source)) == 1:
                     ends = source.rstrip().rpartition("\n")[2].startswith("    return ")
-                    found.append(((not ends, len(source.splitlines())), MARK.search(source)[1], function))
+                    found.append(((_needs_more(function), not ends, len(source.splitlines())), MARK.search(source)[1], function))
     for _, code, function in sorted(found, key=lambda entry: entry[0]):
         yield code, function
+
+
+def _needs_more(function: Callable[[], Any]) -> bool:
+    """Return whether a program uses a function, class or value that its module makes beside it."""
+    made = inspect.getclosurevars(function).globals
+    return not made.keys() <= _imported(function).keys()
+
+
+def _imported(function: Callable[[], Any]) -> dict[str, ast.Import | ast.ImportFrom]:
+    """Return the import statements of a program's module, by the names that they make."""
+    nodes = ast.parse(inspect.getsource(inspect.getmodule(function))).body
+    return {
+        name.asname or name.name: node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for name in node.names
+    }
 
 
 def shown(function: Callable[[], Any]) -> str:
@@ -69,6 +96,13 @@ def shown(function: Callable[[], Any]) -> str:
         lines[first:last] = [f"{' ' * (found.col_offset - 1)}print({ast.unparse(value)})" for value in values]
     body = "\n".join(lines)
     return "\n".join([line.rstrip() for line in MARK.sub("", body).splitlines()]).strip("\n")
+
+
+def imports(function: Callable[[], Any]) -> str:
+    """Return the imports of a program's module that the program uses."""
+    used = {node.id for node in ast.walk(ast.parse(inspect.getsource(function))) if isinstance(node, ast.Name)}
+    found = [node for name, node in _imported(function).items() if name in used]
+    return "\n".join(dict.fromkeys(map(ast.unparse, found)))
 
 
 def _returns(function: ast.AST) -> list[ast.Return]:
@@ -95,18 +129,24 @@ def answer(function: Callable[[], Any]) -> Any:
 
 
 def told(function: Callable[[], Any]) -> str:
-    """Return the sections of one program: what it is, what gradtape answers, the fix."""
+    """Return the sections of one program: what it is, and what gradtape answers, with the fix."""
     diagnosis = answer(function)
-    first = inspect.getsourcelines(function)[1]
-    text = str(diagnosis).replace(f"{diagnosis.file}:{diagnosis.line}", f"program.py:{diagnosis.line - first}")
-    text = text.replace(str(diagnosis.file), PurePath("program.py").name)
-    return "\n\n".join(
-        [
-            f"```python\n{shown(function)}\n```",
-            f"gradtape answers:\n\n```text\n{text}\n```",
-            f"**Fix:** {diagnosis.mend}" if diagnosis.mend else "",
-        ]
-    ).rstrip()
+    above = imports(function) + "\n\n"
+    shift = above.count("\n") - inspect.getsourcelines(function)[1]
+
+    def moved(found: re.Match[str]) -> str:
+        return f"program.py:{int(found[1]) + shift}"
+
+    text = re.sub(rf"{re.escape(str(diagnosis.file))}:(\d+)", moved, str(diagnosis)).replace(str(diagnosis.file), "program.py")
+    return f"```python\n{above}{shown(function)}\n```\n\ngradtape answers:\n\n```text\n{text}\n```"
+
+
+def section(code: str, meaning: str, line: str, body: str) -> list[str]:
+    """Return the parts of a code's section. What stands before a semicolon in its meaning is in the heading."""
+    short, _, rest = meaning.partition("; ")
+    said = f"{rest[0].upper()}{rest[1:]}." if rest else ""
+    named = f"The line that is named: {line}." if line not in ("", "none") else ""
+    return [f"(why-{code})=", f"## `{code}`: {short}", f"{said} {named}".strip(), body]
 
 
 def made() -> dict[str, str]:
@@ -120,10 +160,8 @@ def made() -> dict[str, str]:
     for page, codes in meanings().items():
         short, title = PAGES[page]
         sections = [f"# {title}", f"Each answer of the explainer for {short}: a program, the answer, the fix."]
-        for code, meaning in codes.items():
-            if code in NOT_BROKEN:
-                continue
-            sections += [f"## `{code}`", meaning[0].upper() + meaning[1:].rstrip(".") + "."]
-            sections.append(WITHOUT_PROGRAM[code] if code in WITHOUT_PROGRAM else told(by_code[code]))
-        pages[f"why/{page}.md"] = "\n\n".join(sections) + "\n"
+        for code, (meaning, line) in codes.items():
+            if code not in NOT_BROKEN:
+                sections += section(code, meaning, line, WITHOUT_PROGRAM.get(code) or told(by_code[code]))
+        pages[f"why/{page}.md"] = "\n\n".join(filter(None, sections)) + "\n"
     return pages

@@ -44,6 +44,7 @@ html_favicon = str(Path(__file__).parent / "static/favicon.svg")
 html_context = {"default_mode": "auto"}
 html_static_path = [str(Path(__file__).parent / "static")]
 html_css_files = ["gradtape.css"]
+html_search_scorer = str(Path(__file__).parent / "static/scorer.js")
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
@@ -63,18 +64,39 @@ copybutton_prompt_is_regexp = True
 copybutton_exclude = ".linenos, .gp, .go"
 
 PARAMETERS = re.compile(r"<dl>\n(<dd><em class=\"sig-param\">.*?)</dl>", re.DOTALL)
+HEADING_OR_TABLE = re.compile(r'<h[1-6]>(.*?)<a class="headerlink"|<div class="pst-scrollable-table-container">')
+TAG = re.compile(r"<[^>]*>")
 
 
 def setup(app: Any) -> None:
-    """Have each page written by `without_lists`."""
-    app.connect("html-page-context", without_lists)
+    """Have the HTML of each page mended by `mended`."""
+    app.connect("html-page-context", mended)
 
 
-def without_lists(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Write a signature of several lines as spans: Sphinx makes it a list without terms, inside a term, which is no HTML."""
+def mended(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Mend what Sphinx and the theme write that a browser or a screen reader does not understand."""
+    if "body" in context:
+        context["body"] = with_names_of_tables(without_lists(context["body"]))
+
+
+def without_lists(body: str) -> str:
+    """Return a page with spans for signatures of several lines: Sphinx makes lists inside a term, which is no HTML."""
 
     def spans(found: re.Match[str]) -> str:
         return found[1].replace("<dd>", '<span class="sig-line">').replace("</dd>", "</span>")
 
-    if "body" in context:
-        context["body"] = PARAMETERS.sub(spans, context["body"])
+    return PARAMETERS.sub(spans, body)
+
+
+def with_names_of_tables(body: str) -> str:
+    """Return a page whose tables are named by the heading above, with frames that the keyboard can scroll."""
+    heading = ""
+
+    def named(found: re.Match[str]) -> str:
+        nonlocal heading
+        if found[1] is not None:
+            heading = TAG.sub("", found[1])
+            return found[0]
+        return f'<div class="pst-scrollable-table-container" role="group" aria-label="Table: {heading}" tabindex="0">'
+
+    return HEADING_OR_TABLE.sub(named, body)

@@ -215,11 +215,11 @@ def made() -> dict[str, str]:
     by_module = defaultdict(list)
     for name in public():
         by_module[name.rpartition(".")[0]].append(name)
-    pages = {f"reference/{dotted(module)}.md": page(module, names) for module, names in by_module.items()}
+    modules = sorted(by_module, key=lambda module: (".compat" in module, module))
+    pages = {f"reference/{dotted(module)}.md": page(module, by_module[module]) for module in modules}
     count = len(set(homes().values()))
     rows = "\n".join(
-        f"| [{dotted(module)}]({dotted(module)}.md) | {len(by_module[module])} | {_first(module)} |"
-        for module in sorted(by_module)
+        f"| [{dotted(module)}]({dotted(module)}.md) | {len(by_module[module])} | {_first(module)} |" for module in modules
     )
     index = (
         "# Reference\n\n"
@@ -229,6 +229,11 @@ def made() -> dict[str, str]:
         f"| module | names | what it holds |\n|---|--:|---|\n{rows}\n"
     )
     return pages | {"reference/index.md": index}
+
+
+def started(start: str) -> str:
+    """Return the start page with its link to the reference, which the repository does not hold."""
+    return start.replace("[Reference](compatibility.md)", "[Reference](reference/index.md)")
 
 
 def _first(module: str) -> str:

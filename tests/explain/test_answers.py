@@ -38,7 +38,7 @@ def test_a_diagnosis():
     assert set(fields) == {"code", "file", "line", "op", "cause", "mend", "also"}
     assert (fields["code"], fields["op"], fields["also"]) == ("stopped", "StopGradient", [])
     assert str(diagnosis).startswith(f"{__file__}:{diagnosis.line}: stopped: ")
-    assert "mend: leave out `tf.stop_gradient`" in str(diagnosis)
+    assert "fix: leave out `tf.stop_gradient`" in str(diagnosis)
 
 
 def test_a_nest_of_sources_gives_the_same_nest():

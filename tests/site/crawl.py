@@ -1,7 +1,8 @@
 """Read the built site in a real browser: `python -m tests.site.crawl build/site/html [screenshots]`, as `make site-check` does.
 
-Each page is opened, wide and dark, and 400 pixels wide: no error in the console, nothing that scrolls sideways, no dead link, no
-file from another host. The search finds names of the reference.
+Each page is opened in a wide window and in one of 400 pixels, light and dark: no error in the console, nothing that scrolls
+sideways, no dead link, no file from another host, no barrier that axe finds. The search finds names of the
+reference, TensorFlow 1's after the others.
 """
 
 import contextlib
@@ -23,8 +24,32 @@ PICTURES = {
     "start": "index.html",
     "none": "why/none.html",
     "reference": "reference/tf.autodiff.html",
+    "compatibility": "compatibility.html",
     "notebook": "notebooks/broken_tape.html",
 }
+WINDOWS = {"wide": 1280, "narrow": 400}
+SCHEMES = "light", "dark"
+# Mark one element of each look that text has on a page: its colour, its size and the colours behind it.
+MARK_LOOKS = """() => {
+  const looks = new Set();
+  for (const element of document.querySelectorAll("body *")) {
+    const written = [...element.childNodes].some(child => child.nodeType === Node.TEXT_NODE && child.data.trim());
+    if (!written || !element.checkVisibility({visibilityProperty: true})) continue;
+    const { color, fontSize, fontWeight } = getComputedStyle(element);
+    const look = [color, fontSize, fontWeight];
+    for (let behind = element; behind; behind = behind.parentElement) {
+      const { backgroundColor, backgroundImage, opacity } = getComputedStyle(behind);
+      look.push(backgroundColor, backgroundImage, opacity);
+    }
+    element.toggleAttribute("data-look", !looks.has(String(look)));
+    looks.add(String(look));
+  }
+  return looks.size > 0;
+}"""
+# What axe is asked for: all rules but one of the page, and that one, which takes longest by far, of one element of each look.
+# Without its `preload`, which looks for style sheets where they are not: the page has errors in its console then.
+RULES = {"resultTypes": ["violations"], "preload": False, "rules": {"color-contrast": {"enabled": False}}}
+CONTRAST = {"resultTypes": ["violations"], "preload": False, "runOnly": ["color-contrast"]}
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
@@ -48,14 +73,15 @@ class Crawl:
     """One walk through a site. `faults` are what is wrong, a line each; `seen` the addresses of its pages."""
 
     def __init__(self, browser: Any, root: str) -> None:
-        self.root, self.faults, self.seen = root, [], set()
-        self.wide = self._page(browser, 1280, "dark")
-        self.narrow = self._page(browser, 400, "light")
+        from axe_playwright_python.sync_playwright import Axe
+
+        self.root, self.faults, self.seen, self.axe = root, [], set(), Axe()
+        self.wide, self.narrow = [self._page(browser, width) for width in WINDOWS.values()]
         self._anchors: dict[str, set[str]] = {}
         self._wanted: set[tuple[str, str, str]] = set()
 
-    def _page(self, browser: Any, width: int, scheme: str) -> Any:
-        page = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
+    def _page(self, browser: Any, width: int) -> Any:
+        page = browser.new_context(viewport={"width": width, "height": 900}, reduced_motion="reduce").new_page()
         page.on("console", lambda said: self._fault(page, said.text) if said.type == "error" else None)
         page.on("pageerror", lambda error: self._fault(page, str(error)))
         page.on("requestfailed", lambda request: self._not_loaded(page, request))
@@ -92,6 +118,7 @@ class Crawl:
             if answer is None or answer.status != 200:
                 self.faults.append(f"{url.removeprefix(self.root)}: status {answer and answer.status}")
                 return []
+            self._ask_axe(page)
         excess = self.narrow.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         if excess > 0:
             self._fault(self.narrow, f"is {excess} pixels wider than a window of 400")
@@ -108,6 +135,19 @@ class Crawl:
                 found.append(target)
         return found
 
+    def _ask_axe(self, page: Any) -> None:
+        """Note the barriers for readers with a disability that axe finds on a page, and in its colours, light and dark."""
+        self._barriers(page, "", self.axe.run(page, options=RULES))
+        for scheme in SCHEMES:
+            recolour(page, scheme)
+            if page.evaluate(MARK_LOOKS):
+                self._barriers(page, f", {scheme}", self.axe.run(page, {"include": [["[data-look]"]]}, CONTRAST))
+
+    def _barriers(self, page: Any, scheme: str, found: Any) -> None:
+        for barrier in found.response["violations"]:
+            where = f"{barrier['id']}; {page.viewport_size['width']} pixels{scheme}; {len(barrier['nodes'])} times"
+            self._fault(page, f"{barrier['help']} ({where}), as in {barrier['nodes'][0]['html'][:100]}")
+
     def search(self, name: str, timeout: float = 10_000) -> None:
         """Look a name up, as a reader would."""
         self.wide.goto(f"{self.root}search.html?q={name}")
@@ -115,6 +155,16 @@ class Crawl:
             self.wide.wait_for_selector("#search-results ul.search li a", timeout=timeout)
         except Exception:
             self.faults.append(f"the search does not find {name}")
+            return
+        first = self.wide.inner_text("#search-results ul.search li >> nth=0")
+        if "compat.v1" in first:
+            self.faults.append(f"the search for {name} begins with a name of TensorFlow 1: {first[:80]}")
+
+
+def recolour(page: Any, scheme: str) -> None:
+    """Show a page in light or dark colours, as the system of its reader would ask for."""
+    page.emulate_media(color_scheme=scheme)
+    page.evaluate("new Promise(requestAnimationFrame)")  # by then the page has heard of it
 
 
 def main(folder: Path, pictures: Path | None = None) -> None:
@@ -133,9 +183,11 @@ def main(folder: Path, pictures: Path | None = None) -> None:
         if pictures is not None:
             pictures.mkdir(parents=True, exist_ok=True)
             for name, place in PICTURES.items():
-                for kind, page in (("wide", crawl.wide), ("narrow", crawl.narrow)):
+                for kind, page in zip(WINDOWS, (crawl.wide, crawl.narrow), strict=True):
                     page.goto(root + place)
-                    page.screenshot(path=pictures / f"{name}-{kind}.png")
+                    for scheme in SCHEMES:
+                        recolour(page, scheme)
+                        page.screenshot(path=pictures / f"{name}-{kind}-{scheme}.png")
         browser.close()
     print(f"{len(crawl.seen)} pages, {len(NAMES)} searches, {len(crawl.faults)} faults")
     if crawl.faults:

@@ -11,12 +11,15 @@ PAGE = """\
 <a href="index.html#there" id="there">a</a> <a href="other.html#lost">b</a> <a href="gone.html">c</a>
 </body></html>"""
 OTHER = """\
-<!doctype html><html><head><link rel="icon" href="data:,"></head><body><div style="width: 700px">w</div>
+<!doctype html><html><head><link rel="icon" href="data:,"><style>
+@media (prefers-color-scheme: dark) { body { background: black; color: #222 } }</style></head><body><p>faint</p>
+<div style="width: 700px">w</div>
 <script>console.error("a complaint"); fetch("http://127.0.0.1:1/elsewhere").catch(() => 0)</script></body></html>"""
 
 
 def test_faults_are_found(tmp_path):
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install playwright")
+    pytest.importorskip("axe_playwright_python", reason="axe is not installed: pip install axe-playwright-python")
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
         pytest.skip("no Chromium is installed: the package chromium of Debian")
@@ -36,7 +39,10 @@ def test_faults_are_found(tmp_path):
         "other.html: asks another host for http://127.0.0.1:1/elsewhere",
         "other.html: is 3",
         "index.html: there is no #lost in other.html",
+        "index.html: <html> element must have a lang attribute (html-has-lang; 400 pixels; 1 times), as in <html>",
+        '(color-contrast; 1280 pixels, dark; 1 times), as in <p data-look="">faint</p>',
         "the search does not find nothing",
     ):
         assert fault in faults
-    assert "#there" not in faults
+    assert "there is no #there" not in faults
+    assert "(color-contrast; 1280 pixels, light" not in faults

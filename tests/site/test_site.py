@@ -1,7 +1,9 @@
 """The site's generator, without Sphinx: each page, public name and code has its place. `make site` builds the pages."""
 
+import builtins
 import posixpath
 import re
+import symtable
 
 import pytest
 
@@ -92,12 +94,36 @@ def test_each_code_has_its_meaning_and_a_program():
     assert wanted - codes.NOT_BROKEN - codes.WITHOUT_PROGRAM.keys() <= with_program
 
 
-def test_each_program_stands_by_itself():
-    pages = codes.made()
-    programs = re.findall(r"```python\n(.*?)```", "\n".join(pages.values()), re.DOTALL)
+def unbound(program):
+    """The names that a program reads, and neither makes nor imports."""
+    table = symtable.symtable(program, "program.py", "exec")
+    tables = [table]
+    for inner in tables:
+        tables += inner.get_children()
+    made = {name.get_name() for name in table.get_symbols() if name.is_assigned() or name.is_imported()}
+    read = {name.get_name() for inner in tables for name in inner.get_symbols() if name.is_global() or inner is table}
+    return read - made - set(dir(builtins))
+
+
+@pytest.fixture(scope="module")
+def why():
+    """The pages of the codes, as one text."""
+    return "\n".join(codes.made().values())
+
+
+def test_each_program_stands_by_itself(why):
+    programs = re.findall(r"```python\n(.*?)```", why, re.DOTALL)
     for program in programs:
-        compile(program, "program.py", "exec")
+        assert unbound(program) == set(), program
     assert len(programs) > 20
+
+
+def test_headings_of_codes_are_words_and_the_table_leads_to_them(why):
+    assert "(why-not_watched)=\n\n## `not_watched`: a tensor that nobody watched\n" in why
+    assert "## `left_library`: the value left the library\n\nThrough NumPy" in why
+    page = codes.linked((assemble.ROOT / "docs/explain.md").read_text("utf-8"))
+    assert "| [`not_watched`](#why-not_watched) | a tensor" in page
+    assert set(re.findall(r"\(#(why-\w+)\)", page)) <= set(re.findall(r"^\((why-\w+)\)=$", why, re.MULTILINE))
 
 
 def test_a_code_is_shown_with_its_answer_and_its_fix():
@@ -105,7 +131,7 @@ def test_a_code_is_shown_with_its_answer_and_its_fix():
     text = codes.told(function)
     assert "<-" not in text
     assert re.search(r"program\.py:\d+: left_library: ", text)
-    assert "**Fix:** " in text
+    assert "  fix: " in text
     program = text.split("```")[1].removeprefix("python\n")
     assert "return " not in program
     compile(program, "program.py", "exec")

@@ -398,9 +398,11 @@ def test_executing_eagerly():
 
 def test_a_value_that_gives_itself_as_a_tensor_is_an_array():
     class Foreign:
-        """As TensorFlow's tensors are: their `__tf_tensor__` is the identity."""
+        """As TensorFlow's tensors are: their `__tf_tensor__` is the identity, and refuses dtypes of other libraries."""
 
         def __tf_tensor__(self, dtype=None, name=None):
+            if dtype is not None:
+                raise ValueError(f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype float32")
             return self
 
         def __array__(self, dtype=None, copy=None):
@@ -409,6 +411,8 @@ def test_a_value_that_gives_itself_as_a_tensor_is_an_array():
     x = tf.convert_to_tensor(Foreign())
     assert x.dtype == tf.float32
     assert x.numpy().tolist() == [1.0, 2.0]
+    total = tf.concat([tf.constant([3.0], "float64"), Foreign()], 0) * tf.constant(2.0, "float64")
+    assert total.numpy().tolist() == [6.0, 2.0, 4.0]
 
 
 # What TensorFlow 2.21 makes of Python values in eager code, and in a function: a dtype, or an exception.

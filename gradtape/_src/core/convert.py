@@ -96,9 +96,14 @@ def _by_class(value: Any, dtype: np.dtype | None) -> Node | None:
     """Return the node of an object that converts itself, of a registered class, or of a list of tensors; else None."""
     convert = getattr(value, "__tf_tensor__", None)
     if convert is not None:
-        made = convert(None if dtype is None else dtypes.as_dtype(dtype))
-        if made is not value:  # TensorFlow's own tensors give themselves; they are arrays of another library here
-            return node_of(made)
+        try:
+            made = convert(None if dtype is None else dtypes.as_dtype(dtype))
+        except ValueError:
+            if not hasattr(value, "__array__"):
+                raise
+            made = convert()  # TensorFlow's own tensors and variables refuse a dtype of ours, and are arrays
+        if made is not value:  # TensorFlow's own tensors give themselves
+            return node_of(made, dtype)
     registered = conversions.converted(value, dtype)
     if registered is not NotImplemented:
         return node_of(registered)

@@ -82,7 +82,7 @@ def _latest(source: Any, target: Any = None) -> Diagnosis:
 
 
 def _in_one_line(diagnosis: Diagnosis) -> str:
-    return f"{diagnosis.where}{diagnosis.code}: {diagnosis.cause} Mend: {diagnosis.mend}"
+    return f"{diagnosis.where}{diagnosis.code}: {diagnosis.cause} Fix: {diagnosis.mend}"
 
 
 def _error(diagnosis: Diagnosis, frame: FrameType | None) -> ValueError:

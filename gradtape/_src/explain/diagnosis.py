@@ -50,7 +50,7 @@ class Diagnosis:
     def __str__(self) -> str:
         lines = [f"{self.where}{self.code}: {self.cause}"]
         if self.mend:
-            lines.append(f"  mend: {self.mend}")
+            lines.append(f"  fix: {self.mend}")
         lines += [f"  also: {line}" for other in self.also for line in str(other).splitlines()]
         return "\n".join(lines)
 
