@@ -58,7 +58,7 @@ def undocumented() -> set[str]:
 def examples() -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield the programs that have one mark, with its code. First come those that need nothing of their module but its imports.
 
-    Of these, and of the others, those come first that end with what they return, then the shortest.
+    Of these, and of the others, those come first that end with one answer that they return, then the shortest.
     """
     found = []
     for module in pkgutil.iter_modules(programs.__path__):
@@ -66,7 +66,8 @@ def examples() -> Iterator[tuple[str, Callable[[], Any]]]:
             if inspect.isfunction(function) and function.__module__.startswith(programs.__name__):
                 source = inspect.getsource(function)
                 if len(MARK.findall(source)) == 1:
-                    ends = source.rstrip().rpartition("\n")[2].startswith("    return ")
+                    last = source.rstrip().rpartition("\n")[2]
+                    ends = last.startswith("    return ") and not last.endswith("])")  # a list of sources has a list of answers
                     found.append(((_needs_more(function), not ends, len(source.splitlines())), MARK.search(source)[1], function))
     for _, code, function in sorted(found, key=lambda entry: entry[0]):
         yield code, function

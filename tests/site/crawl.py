@@ -1,7 +1,7 @@
 """Read the built site in a real browser: `python -m tests.site.crawl build/site/html [screenshots]`, as `make site-check` does.
 
 Each page is opened in a wide window and in one of 400 pixels, light and dark: no error in the console, nothing that scrolls
-sideways, no dead link, no file from another host, no barrier that axe finds. The search finds names of the
+sideways, no dead link, no text that is cut, no file from another host, no barrier that axe finds. The search finds names of the
 reference, TensorFlow 1's after the others.
 """
 
@@ -39,12 +39,21 @@ MARK_LOOKS = """() => {
     const look = [color, fontSize, fontWeight];
     for (let behind = element; behind; behind = behind.parentElement) {
       const { backgroundColor, backgroundImage, opacity } = getComputedStyle(behind);
-      look.push(backgroundColor, backgroundImage, opacity);
+      const layer = [backgroundColor, backgroundImage, opacity].join();
+      if (layer !== "rgba(0, 0, 0, 0),none,1") look.push(layer);
     }
     element.toggleAttribute("data-look", !looks.has(String(look)));
     looks.add(String(look));
   }
   return looks.size > 0;
+}"""
+# The text of the elements that the edge of the window cuts, and that nothing scrolls to.
+CUT = """() => {
+  const cut = element => element.checkVisibility() && element.getBoundingClientRect().right > innerWidth + 1;
+  const scrolls = element => element.matches("article") ? false
+      : ["auto", "scroll"].includes(getComputedStyle(element).overflowX) || scrolls(element.parentElement);
+  const elements = [...document.querySelectorAll("article *")].filter(cut);
+  return elements.filter(element => !scrolls(element)).map(element => element.textContent.trim());
 }"""
 # What axe is asked for: all rules but one of the page, and that one, which takes longest by far, of one element of each look.
 # Without its `preload`, which looks for style sheets where they are not: the page has errors in its console then.
@@ -122,6 +131,8 @@ class Crawl:
         excess = self.narrow.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         if excess > 0:
             self._fault(self.narrow, f"is {excess} pixels wider than a window of 400")
+        if cut := self.narrow.evaluate(CUT):
+            self._fault(self.narrow, f"is cut in a window of 400 pixels, {len(cut)} times, as in {cut[-1][:100]}")
         self._anchors[url] = set(self.wide.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)"))
         links = self.wide.evaluate("[...document.querySelectorAll('a[href]')].map(a => a.getAttribute('href'))")
         found = []

@@ -13,6 +13,8 @@ PAGE = """\
 OTHER = """\
 <!doctype html><html><head><link rel="icon" href="data:,"><style>
 @media (prefers-color-scheme: dark) { body { background: black; color: #222 } }</style></head><body><p>faint</p>
+<article><p style="width: 600px">lost</p>
+<div style="overflow-x: auto" tabindex="0"><p style="width: 600px">kept</p></div></article>
 <div style="width: 700px">w</div>
 <script>console.error("a complaint"); fetch("http://127.0.0.1:1/elsewhere").catch(() => 0)</script></body></html>"""
 
@@ -38,6 +40,7 @@ def test_faults_are_found(tmp_path):
         "other.html: a complaint",
         "other.html: asks another host for http://127.0.0.1:1/elsewhere",
         "other.html: is 3",
+        "other.html: is cut in a window of 400 pixels, 1 times, as in lost",
         "index.html: there is no #lost in other.html",
         "index.html: <html> element must have a lang attribute (html-has-lang; 400 pixels; 1 times), as in <html>",
         '(color-contrast; 1280 pixels, dark; 1 times), as in <p data-look="">faint</p>',

@@ -115,6 +115,7 @@ def test_each_program_stands_by_itself(why):
     programs = re.findall(r"```python\n(.*?)```", why, re.DOTALL)
     for program in programs:
         assert unbound(program) == set(), program
+        assert not program.rstrip().endswith("]))"), "one answer is printed as a reader reads it, a list of them as Python does"
     assert len(programs) > 20
 
 
