@@ -16,6 +16,8 @@ CHOICES = {"cond", "case", "switch_case"}
 ABOUT = {"name", "shape", "dtype", "device", "trainable", "path"}  # what is read of a variable without using its value
 LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
+Place = tuple[int, int]  # a line, and the column in it
+
 
 class File(NamedTuple):
     """A file as it is written: its functions by name, and the values that single names are set to."""
@@ -30,13 +32,13 @@ def not_taken(view: View, used: dict[Name, None], names: set[str]) -> Break | No
 
     Names are those of the source, and of objects that hold it and nothing that was used; ".head" is an attribute of any object.
     """
-    ran: dict[str, set[int]] = {}
+    ran: dict[str, set[Place]] = {}
     codes: dict[CodeType, None] = {}
     for line in _lines(view, used):
-        at = text.number(line)
+        at, _, column, _ = text.position(line)
         if line[0] is not None and at is not None:
             codes[line[0]] = None
-            ran.setdefault(line[0].co_filename, set()).add(at)
+            ran.setdefault(line[0].co_filename, set()).add((at, column or 0))
     for left in view.history.exits:
         opened = view.tape is None or left.number > view.tape.number
         if opened and left.line[0] is not None and left.how == "bool":
@@ -54,12 +56,12 @@ def _lines(view: View, used: dict[Name, None]) -> Iterator[Line]:
             yield step.line
 
 
-def _in_code(code: CodeType, ran: set[int], names: set[str]) -> Break | None:
+def _in_code(code: CodeType, ran: set[Place], names: set[str]) -> Break | None:
     tree = text.tree(code.co_filename)
     if tree is None:
         return None
     file = _file(tree)
-    spans = _spans(code, tree)
+    spans = _spans(code)
     for block in _blocks(tree):
         for k, node in enumerate(block):
             for part in ast.walk(node) if not isinstance(node, ast.FunctionDef) else ():
@@ -72,10 +74,10 @@ def _in_code(code: CodeType, ran: set[int], names: set[str]) -> Break | None:
     return None
 
 
-def _spans(code: CodeType, tree: ast.Module) -> list[tuple[int, int]]:
-    """Return the lines of the tapes that code opens; if it opens none, all its lines."""
+def _spans(code: CodeType) -> list[tuple[int, int]]:
+    """Return the lines of the tapes that code opens, and not a function inside of it; if it opens none, all its lines."""
     last = max([p[0] for p in code.co_positions() if p[0] is not None], default=code.co_firstlineno)
-    blocks = [n for n in ast.walk(tree) if isinstance(n, ast.With) and code.co_firstlineno <= n.lineno <= last]
+    blocks = [n for n in text.statements(code) if isinstance(n, ast.With)]
     tapes = [n for n in blocks if any("GradientTape(" in ast.unparse(item) for item in n.items)]
     return [(n.lineno, n.end_lineno or n.lineno) for n in tapes] or [(code.co_firstlineno, last)]
 
@@ -99,15 +101,17 @@ def _blocks(tree: ast.Module) -> Iterator[list[ast.stmt]]:
                 yield value
 
 
-def _missed(node: ast.AST, branches: Sequence[Sequence[ast.AST]], ran: set[int], names: set[str], file: File) -> bool:
+def _missed(node: ast.AST, branches: Sequence[Sequence[ast.AST]], ran: set[Place], names: set[str], file: File) -> bool:
     """Return whether one of the branches, and no other, uses one of the names, and nothing of it ran."""
     using = [branch for branch in branches if _uses(branch, names, file)]
     if len(using) != 1:
         return False
     if isinstance(node, (ast.expr)) and not all(isinstance(part, ast.stmt) for part in using[0]):
         return True  # a lambda, beside the one that ran on the same line
-    lines = [n.lineno for part in using[0] for n in ast.walk(part) if isinstance(n, (ast.stmt, ast.expr))]
-    return not any(min(lines) <= at <= max(lines) for at in ran)
+    parts = [n for part in using[0] for n in ast.walk(part) if isinstance(n, (ast.stmt, ast.expr))]
+    first = min([(n.lineno, n.col_offset) for n in parts])
+    last = max([(n.end_lineno or n.lineno, n.end_col_offset or 0) for n in parts])
+    return not any(first <= at <= last for at in ran)
 
 
 def _uses(nodes: Sequence[ast.AST], names: set[str], file: File) -> bool:

@@ -288,3 +288,12 @@ def a_number_that_only_counts_trips():
         for _ in range(int(n.numpy())):  # <- left_library
             x = x * w
     return tape.gradient(x, n), tf.autodiff.explain(x, n)
+
+
+def a_branch_on_one_line():
+    x, w = tf.Variable(-1.0), tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        y = x * 2.0
+        if x > 0.0: y = y * w  # <- branch_not_taken  # noqa: E701  # fmt: skip
+        loss = y * y
+    return tape.gradient(loss, [w, x]), tf.autodiff.explain(loss, [w, x])
