@@ -91,7 +91,7 @@ from tensorflow.python.framework import function, random_seed, sparse_tensor, te
 from tensorflow.python.framework import ops; ops.reset_default_graph()
 from tensorflow.python.framework import ops; ops.RegisterGradient("Mine")
 from tensorflow.python.framework.ops import disable_eager_execution
-from tensorflow.python.framework.ops import convert_to_tensor
+from tensorflow.python.framework.ops import EagerTensor, convert_to_tensor
 from tensorflow.python.framework.errors_impl import InvalidArgumentError, NotFoundError
 from tensorflow.python.framework.tensor_shape import TensorShape
 from tensorflow.python.ops import array_ops, control_flow_ops, math_ops
@@ -138,7 +138,6 @@ from tensorflow import lookup, ragged, sparse
 
 # Run on TensorFlow 2.21, and are errors here: what the message says.
 LEFT_OUT = {
-    "from tensorflow.python.framework.ops import EagerTensor": "Use tf.Tensor",
     "from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2": "Count the FLOPs",
     "from tensorflow.python.ops.parallel_for.gradients import batch_jacobian, jacobian": "Use tape.jacobian",
     "from tensorflow.python.trackable.data_structures import ListWrapper": "Use list and dict",

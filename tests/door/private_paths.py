@@ -5,9 +5,10 @@ objects of the public names of `tf` and `tf.compat.v1`. Constants are those that
 functions of `tensorflow.python.keras` are others than Keras's: they are matched by name and namespace.
 
 The table is `gradtape/_src/compat/door/private.txt`, a line for each module. It has the module's path below `tensorflow`, then
-each of its names that is public, and after "=" the public name where that is another:
+each of its names that is public, and after "=" the public name where that is another. A class that the module defines has a "*":
 
     python.ops.array_ops concat gather=compat.v1.gather gather_v2=gather
+    python.ops.variables *Variable
 """
 
 import contextlib
@@ -86,6 +87,11 @@ def constants(module):
     return found
 
 
+def defined(value):
+    """The module that defines a class, and its name there; None of another object."""
+    return (value.__module__, value.__qualname__) if isinstance(value, type) else None
+
+
 def best(names, name):
     """Of an object's public names the one that stands for its private `name`: of TensorFlow 2, of that name, short."""
     return min(names, key=lambda n: (n.startswith("compat.v1."), n.rpartition(".")[2] != name, n.count("."), len(n), n))
@@ -117,7 +123,8 @@ def table(tf):
             for name, value in sorted(vars(module).items()):
                 there = exported.get(name) or public_of(path, name, value, public, keras)
                 if there is not None:
-                    shown.append(name if there == name else f"{name}={there}")
+                    home = "*" if id(value) in public and defined(value) == (path, name) else ""
+                    shown.append(home + (name if there == name else f"{name}={there}"))
         yield " ".join([path.removeprefix("tensorflow."), *shown])
 
 

@@ -72,6 +72,7 @@ def tf(monkeypatch):
     monkeypatch.setattr(FINDER, "table", dict(FINDER.table))
     monkeypatch.setenv("KERAS_BACKEND", "gradtape")
     monkeypatch.setenv(opening.INHERITED, "")
+    monkeypatch.setattr(opening, "name_classes", lambda: None)  # the classes are those of the other tests
     for name in [name for name in sys.modules if name.partition(".")[0] == "tensorflow"]:
         monkeypatch.delitem(sys.modules, name)
     before = set(sys.modules)
@@ -190,6 +191,56 @@ def test_the_context_of_eager_code(tf):
     assert asked == [False]
     with pytest.raises(AttributeError, match=r"gradtape's context\(\) has no 'executor'. Use tf.executing_eagerly\(\)"):
         _ = context().executor
+
+
+NAMED = """
+import pickle
+import gradtape
+gradtape.as_tensorflow()
+import tensorflow as tf
+
+class Own(tf.Module):
+    pass
+
+v = tf.Variable([1.0])
+status = tf.train.Checkpoint(v=v).read(tf.train.Checkpoint(v=v).write("here"))
+try:
+    tf.gather([1.0], 3)
+except tf.errors.OpError as raised:
+    error = raised
+kinds = [type(tf.constant(1)), type(v), type(error), type(status), tf.GradientTape, tf.TensorShape, tf.Variable, Own, tf.Tensor]
+print([f"{kind.__module__}.{kind.__name__}" for kind in kinds])
+again = pickle.loads(pickle.dumps([v, error, *kinds[:2]]))
+print(again[0].numpy(), str(again[1]) == str(error), again[2:] == kinds[:2])
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+fitted = model.fit(tf.ones([2, 3]), tf.ones([2, 1]), verbose=0)
+print(model.predict(tf.ones([2, 3]), verbose=0).shape, len(fitted.history["loss"]))
+"""
+
+
+def test_classes_have_the_modules_of_tensorflows(tmp_path):
+    """Other libraries tell by them whose a tensor is; a copy by pickle, and Keras, find their way."""
+    done = subprocess.run(
+        [sys.executable, "-c", NAMED],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    named = [
+        "tensorflow.python.framework.ops.EagerTensor",
+        "tensorflow.python.ops.resource_variable_ops.ResourceVariable",
+        "tensorflow.python.framework.errors_impl.InvalidArgumentError",
+        "tensorflow.python.checkpoint.checkpoint.CheckpointLoadStatus",
+        "tensorflow.python.eager.backprop.GradientTape",
+        "tensorflow.python.framework.tensor_shape.TensorShape",
+        "tensorflow.python.ops.variables.Variable",
+        "__main__.Own",
+        "gradtape._src.core.tensor.Tensor",
+    ]
+    assert done.stdout.splitlines() == [str(named), "[1.] True True", "(2, 1) 1"], done.stdout + done.stderr
 
 
 def test_private_modules_that_tensorflow_does_not_have(tf):

@@ -221,7 +221,7 @@ def converted(function: Any) -> Any:
     return call
 
 
-OURS = ("gradtape", "keras", "jax", "optree", "numpy", "malt", "grain", "keras_gradtape", "sklearn", "scipy")
+OURS = ("gradtape", "tensorflow", "keras", "jax", "optree", "numpy", "malt", "grain", "keras_gradtape", "sklearn", "scipy")
 
 
 # Of functions, as one that runs as eager code asks in each call.

@@ -332,8 +332,15 @@ READ_AS = {
     SymbolicNumberError: TypeError,
     UnknownNameError: TypeError,
 }
-for _kind, _known in READ_AS.items():
-    _kind.__name__, _kind.__qualname__, _kind.__module__ = _known.__name__, _known.__qualname__, _known.__module__
+
+
+def name_as_read() -> None:
+    """Give the classes of READ_AS the names that a user reads."""
+    for kind, known in READ_AS.items():
+        kind.__name__, kind.__qualname__, kind.__module__ = known.__name__, known.__qualname__, known.__module__
+
+
+name_as_read()
 
 
 def invalid(message: str) -> InvalidArgumentError:

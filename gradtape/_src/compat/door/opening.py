@@ -6,6 +6,7 @@ import os
 import sys
 
 from gradtape._src.compat.door.finder import FINDER, TENSORFLOW_ROWS
+from gradtape._src.compat.door.private import name_classes
 from gradtape._src.core.errors import public
 
 INHERITED = "GRADTAPE_AS_TENSORFLOW"  # keras_gradtape/startup.py reads it when Python starts
@@ -44,3 +45,4 @@ def as_tensorflow() -> None:
         os.environ["KERAS_BACKEND"] = "gradtape"
     os.environ[INHERITED] = "1"
     FINDER.install(TENSORFLOW_ROWS)
+    name_classes()

@@ -16,15 +16,29 @@ from typing import Any, NoReturn
 import gradtape
 from gradtape._src.compat.door.context import context
 from gradtape._src.compat.door.finder import find
+from gradtape._src.core import errors
 from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.variable import ResourceVariable
+from gradtape._src.train.checkpoint import CheckpointLoadStatus
+
+DEFINED = "*"  # before the name of a class that the module defines
 
 # Private objects that do what a public one does without being the same object.
 TWINS = {
     "python.framework.ops": {"convert_to_tensor": "compat.v1.convert_to_tensor"},
-    "python.ops.resource_variable_ops": {"BaseResourceVariable": "Variable", "ResourceVariable": "Variable"},
+    "python.ops.resource_variable_ops": {"BaseResourceVariable": "Variable"},
 }
-# Private functions with one of gradtape's own in their place.
-OWN = {"python.eager.context": {"context": context}}
+# Private functions and classes with one of gradtape's own in their place.
+OWN: dict[str, dict[str, Any]] = {
+    "python.checkpoint.checkpoint": {"CheckpointLoadStatus": CheckpointLoadStatus},
+    "python.eager.context": {"context": context},
+    "python.framework.ops": {"EagerTensor": EagerTensor},
+    "python.ops.resource_variable_ops": {"ResourceVariable": ResourceVariable},
+}
+
+# Classes that keep their own module: by it Keras tells TensorFlow's tensors apart, for which it has code of its own.
+KEPT = ("RaggedTensor", "SparseTensor", "Tensor")
 
 # What to do in the place of names without a public one that many programs use.
 INSTEAD = {
@@ -32,7 +46,6 @@ INSTEAD = {
     "python.client.timeline": "Record a trace with tf.profiler.experimental.start and stop.",
     "python.eager.context": "Use tf.executing_eagerly() and tf.config.",
     "python.framework.convert_to_constants": "Count the FLOPs of a graph or function with tf.compat.v1.profiler.profile.",
-    "python.framework.ops.EagerTensor": "Use tf.Tensor, and tf.is_symbolic_tensor(x) for those of a graph.",
     "python.framework.ops.Tensor": "Use tf.Tensor.",
     "python.framework.ops.name_scope": "Use tf.name_scope.",
     "python.framework.smart_cond": "Use tf.cond.",
@@ -48,14 +61,46 @@ INSTEAD = {
 
 
 @functools.cache
+def lines() -> list[list[str]]:
+    """Return the lines of the table: the path of a module below `tensorflow`, and its names as they stand there."""
+    return [line.split(" ") for line in Path(__file__).with_name("private.txt").read_text("utf-8").splitlines()]
+
+
+@functools.cache
 def table() -> dict[str, dict[str, str]]:
     """Return the public names of each private module's names, by the module's path below `tensorflow`."""
     found = {}
-    for line in Path(__file__).with_name("private.txt").read_text("utf-8").splitlines():
-        path, *names = line.split(" ")
-        pairs = (name.partition("=") for name in names)
+    for path, *names in lines():
+        pairs = (name.lstrip(DEFINED).partition("=") for name in names)
         found[path] = {name: there or name for name, _, there in pairs} | TWINS.get(path, {})
     return found
+
+
+def name_classes() -> None:
+    """Give the public classes that are loaded the modules in which TensorFlow defines classes of these names.
+
+    A traceback, `repr` and other libraries read the module of a class. Pickle finds the class there as long as the door is open.
+    """
+    for path, *names in lines():
+        for name, _, there in (name[1:].partition("=") for name in names if name.startswith(DEFINED)):
+            _name(_loaded(there or name), path, name)
+    for path, own in OWN.items():
+        for name, value in own.items():
+            _name(value, path, name)
+    errors.name_as_read()
+
+
+def _loaded(name: str) -> Any:
+    """Return gradtape's object of a public name, None if its module is not loaded yet."""
+    found: Any = gradtape
+    for part in name.split("."):
+        found = vars(found).get(part) if hasattr(found, "__dict__") else None
+    return found
+
+
+def _name(value: Any, path: str, name: str) -> None:
+    if isinstance(value, type) and value.__name__ == name and name not in KEPT and value.__module__.startswith("gradtape."):
+        value.__module__ = f"tensorflow.{path}"
 
 
 def exists(fullname: str) -> bool:
