@@ -39,7 +39,7 @@ def test_a_method_that_is_not_listed_is_refused():
 
 
 def test_each_hook_has_a_default_and_says_who_fills_it():
-    for kind in (hooks.Core, hooks.Graphs, hooks.Gradients, hooks.Watch, hooks.Clients):
+    for kind in (hooks.Core, hooks.Graphs, hooks.Door, hooks.Gradients, hooks.Watch, hooks.Clients):
         (made,) = [n for n in ast.walk(_tree()) if isinstance(n, ast.ClassDef) and n.name == kind.__name__]
         documented = {
             field.target.id

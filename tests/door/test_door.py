@@ -16,6 +16,7 @@ import pytest
 import gradtape
 from gradtape._src.compat.door import opening, private
 from gradtape._src.compat.door.finder import FINDER
+from gradtape._src.core import hooks
 from tests.door.import_lines import FAIL, LEFT_OUT, RUN
 from tests.door.keras_modules import SUBMODULES
 
@@ -73,6 +74,8 @@ def tf(monkeypatch):
     monkeypatch.setenv("KERAS_BACKEND", "gradtape")
     monkeypatch.setenv(opening.INHERITED, "")
     monkeypatch.setattr(opening, "name_classes", lambda: None)  # the classes are those of the other tests
+    monkeypatch.setattr(hooks.door, "kernel", hooks.door.kernel)
+    monkeypatch.setattr(hooks.door, "is_open", False)
     for name in [name for name in sys.modules if name.partition(".")[0] == "tensorflow"]:
         monkeypatch.delitem(sys.modules, name)
     before = set(sys.modules)
@@ -241,6 +244,43 @@ def test_classes_have_the_modules_of_tensorflows(tmp_path):
         "gradtape._src.core.tensor.Tensor",
     ]
     assert done.stdout.splitlines() == [str(named), "[1.] True True", "(2, 1) 1"], done.stdout + done.stderr
+
+
+RESHAPED = "Input to reshape is a tensor with 6 values"
+# What TensorFlow 2.21 says on a CPU: the op, the words, what stands at the end.
+KERNELS = [
+    ("tf.gather([1.0], 1)", "GatherV2", "indices = 1 is not in [0, 1)", ""),
+    ("tf.gather_nd([1.0], [[2]])", "GatherNd", "indices[0] = [2] does not index into param shape [1], node name: GatherNd", ""),
+    ("tf.reshape(x, [7, -1])", "Reshape", f"{RESHAPED}, but the requested shape requires a multiple of 7", ""),
+    ("tf.reshape(x, [4])", "Reshape", f"{RESHAPED}, but the requested shape has 4", ""),
+    ("tf.matmul(x, x)", "MatMul", "Matrix size-incompatible: In[0]: [2,3], In[1]: [2,3]", " name: "),
+    ("x + tf.ones([4, 3])", "AddV2", "Incompatible shapes: [2,3] vs. [4,3]", " name: "),
+    ("tf.broadcast_to(x, [4, 3])", "BroadcastTo", "Incompatible shapes: [2,3] vs. [4,3]", ""),
+    ("tf.constant([1, 2]) // 0", "FloorDiv", "Integer division by zero", " name: "),
+    ("tf.linalg.inv(tf.zeros([2, 2]))", "MatrixInverse", "Input is not invertible.", " name: "),
+    ("tf.linalg.det(x)", "MatrixDeterminant", "Input matrix must be square.", " name: "),
+    ("tf.transpose(x, [0, 0])", "Transpose", "1 is missing from {0,0}.", ""),
+    ("tf.slice(x, [0, 0], [3, 3])", "Slice", "Expected size[0] in [0, 2], but got 3", ""),
+    ("tf.pad(x, [[1, 1]])", "Pad", "The first dimension of paddings must be the rank of inputs[1,2] [2,3]", ""),
+    ("tf.tile(x, [2])", "Tile", "Expected multiples argument to be a vector of length 2 but got length 1", ""),
+    ("tf.io.read_file('nope')", "ReadFile", "nope; No such file or directory", ""),
+]
+
+
+@pytest.mark.parametrize(("call", "op", "words", "end"), KERNELS, ids=[row[0] for row in KERNELS])
+def test_the_first_line_of_an_ops_error_is_tensorflows(tf, call, op, words, end):
+    with pytest.raises(tf.errors.OpError) as raised:
+        eval(call, {"tf": tf, "x": tf.ones([2, 3])})
+    place = "/job:localhost/replica:0/task:0/device:CPU:0"
+    kernel = {"MatMul": "__MklMatMul"}.get(op, op)
+    said = f"{{{{function_node __wrapped__{kernel}_device_{place}}}}} {words} [Op:{op}]{end}"
+    assert str(raised.value).partition("\n")[0] == said
+
+
+def test_in_a_function_no_kernel_is_named(tf):
+    """TensorFlow names the node, which is in the user's code."""
+    with pytest.raises(ValueError, match=r"\AMatrix size-incompatible: .*\[2,3\] \[Op:MatMul\]\nThe columns"):
+        tf.function(lambda x: tf.matmul(x, x))(tf.ones([2, 3]))
 
 
 def test_private_modules_that_tensorflow_does_not_have(tf):

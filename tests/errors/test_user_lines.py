@@ -214,7 +214,7 @@ def test_an_environment_variable_brings_the_frames_back(tmp_path, full):
         environment["GRADTAPE_FULL_TRACEBACK"] = "1"
     run = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 1
-    assert "Matrix size-incompatible" in run.stderr.splitlines()[-1]
+    assert "Matrix size-incompatible" in run.stderr.splitlines()[-2]
     assert f'File "{script}", line 5, in compute' in run.stderr
     assert f'File "{script}", line 7, in <module>' in run.stderr
     assert (PACKAGE in run.stderr) is full

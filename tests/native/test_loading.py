@@ -17,7 +17,7 @@ from gradtape._src.core.native import twins
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import ELEMENT, LEAF_KEY, Node, Trace
 from gradtape._src.core.tensor import EagerTensor
-from gradtape._src.core.variable import ResourceVariable
+from gradtape._src.core.variable import ResourceVariable, UnreadVariable
 from tests.architecture.rules import ROOT
 
 native = pytest.mark.skipif(twins.which() != "C", reason=f"there is no extension: {twins.reason}")
@@ -64,7 +64,8 @@ def test_of_another_source(tmp_path, monkeypatch, caplog):
 def handed_over(**changed):
     engine_parts = {
         "Node": Node, "Trace": Trace, "Op": Op, "Aval": Aval, "EagerTensor": EagerTensor, "ResourceVariable": ResourceVariable,
-        "Structure": program.Structure, "guesses": program.guesses, "Array": np.ndarray, "local": engine.local,
+        "UnreadVariable": UnreadVariable, "Structure": program.Structure, "guesses": program.guesses, "Array": np.ndarray,
+        "local": engine.local,
         "internal": errors.internal, "wanted": engine.wanted,
         "numbers": engine._numbers, "cut": errors.cut, "element": ELEMENT, "execution": vars(execution), "engine": vars(engine),
         "naming": vars(naming), "others": journal.others, "journal": vars(journal), "exits": journal.exits,

@@ -1,5 +1,8 @@
 """`Variable`: creation, assignment, scatters, assignment to slices."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -435,3 +438,61 @@ class TestIndexedSlices:
         assert sparse.dense_shape is None
         with pytest.raises(ValueError, match=r"IndexedSlices .*without dense_shape"):
             tf.convert_to_tensor(sparse)
+
+
+class TestWhatAssignmentsReturn:
+    """Another object for the same variable, as in TensorFlow, whose answers stand here."""
+
+    def test_its_name_and_what_it_prints(self):
+        v = tf.Variable([1.0, 2.0], name="w")
+        for returned in (v.assign([3.0, 4.0]), v.assign_add([0.0, 0.0]), v.assign_sub(tf.zeros([2]))):
+            said = "<tf.Variable 'UnreadVariable' shape=(2,) dtype=float32, numpy=array([3., 4.], dtype=float32)>"
+            assert repr(returned) == str(returned) == said
+            assert isinstance(returned, tf.Variable) and returned is not v and returned.name == "UnreadVariable"
+            assert (returned.dtype, returned.shape, returned.trainable) == (v.dtype, v.shape, True)
+        assert repr(v.scatter_add(tf.IndexedSlices([1.0], [0]))).startswith("<tf.Variable 'UnreadVariable' shape=(2,)")
+        assert v.assign([1.0, 1.0], read_value=False) is None
+        assert repr(v).startswith("<tf.Variable 'w:0'")
+
+    def test_it_shares_the_state(self):
+        v = tf.Variable([1.0, 2.0])
+        returned = v.assign([3.0, 4.0])
+        v.assign([5.0, 6.0])
+        assert returned.numpy().tolist() == (returned + 0.0).numpy().tolist() == returned.value().numpy().tolist() == [5.0, 6.0]
+        assert returned.assign_add([1.0, 1.0]).assign_sub([0.5, 0.5]).numpy().tolist() == v.numpy().tolist() == [5.5, 6.5]
+        returned[0].assign(9.0)
+        assert v.numpy().tolist() == [9.0, 6.5] and returned.ref() != v.ref()
+        assert int(tf.Variable(1).assign_add(1)) == 2 and float(tf.Variable(1.0).assign(2.0)) == 2.0
+
+    def test_gradients_are_the_variables(self):
+        v = tf.Variable([1.0, 2.0])
+        with tf.GradientTape(persistent=True) as tape:
+            returned = v.assign([2.0, 3.0])
+            y = returned * returned
+        assert tape.gradient(y, v).numpy().tolist() == tape.gradient(y, returned).numpy().tolist() == [4.0, 6.0]
+        assert tape.watched_variables() == (v,)
+
+    def test_in_a_function(self):
+        v, seen = tf.Variable([1.0, 2.0]), []
+
+        @tf.function
+        def f():
+            returned = v.assign_add([1.0, 1.0])
+            seen.append(repr(returned))
+            first = returned + 0.0
+            v.assign([10.0, 10.0])
+            return returned, first, returned.read_value()
+
+        last, first, read = f()
+        assert seen == ["<tf.Variable 'UnreadVariable' shape=(2,) dtype=float32>"]
+        assert (last.numpy().tolist(), first.numpy().tolist(), read.numpy().tolist()) == ([10.0, 10.0], [2.0, 3.0], [10.0, 10.0])
+        chained = tf.function(lambda: v.assign([0.0, 0.0]).assign_add([2.0, 1.0]) * 2.0)()
+        assert chained.numpy().tolist() == [4.0, 2.0]
+
+    def test_as_an_argument_and_a_copy(self):
+        v = tf.Variable([1.0, 2.0])
+        returned = v.assign([3.0, 4.0])
+        tf.function(lambda x: x.assign_add([1.0, 1.0]))(returned)
+        assert v.numpy().tolist() == [4.0, 5.0]
+        assert copy.copy(returned) is returned
+        assert pickle.loads(pickle.dumps(returned)).numpy().tolist() == copy.deepcopy(returned).numpy().tolist() == [4.0, 5.0]

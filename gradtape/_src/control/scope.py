@@ -20,7 +20,8 @@ from gradtape._src.core.op import Attributes, Op, define
 from gradtape._src.core.program import FUNCTION, NUMBER, Line, Node, Program, Trace, leaf, leaves
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.transcript import Inner, Transcript
-from gradtape._src.core.variable import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, Variable, hold_all, put_all, still_hold
+from gradtape._src.core.variable import Variable, hold_all, put_all, still_hold
+from gradtape._src.core.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB
 from gradtape._src.ops.array.creation import zeros_of
 from gradtape._src.ops.array.shape import host_shape
 from gradtape._src.ops.random import seeds

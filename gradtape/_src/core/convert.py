@@ -228,9 +228,10 @@ def _preferring(value: Any, dtype: np.dtype) -> Node:
 def mismatch(op: Op, index: int, expected: Any, received: Any, kind: type[OpError] | None = None) -> OpError:
     """Return the error for two tensors of different dtypes; of class `kind` if given, else InvalidArgumentError."""
     expected, received = spoken_name(expected), spoken_name(received)
+    _, behind = hooks.door.kernel(op.type)
     message = (
         f"cannot compute {op.type} as input #{index}(zero-based) was expected to be a {expected} tensor but is a {received} "
-        f"tensor [Op:{op.type}] (use tf.cast to bring both to one dtype)"
+        f"tensor [Op:{op.type}]{behind}\nUse tf.cast to bring both to one dtype."
     )
     return invalid_dtype(message) if kind is None else kind(None, None, message)
 

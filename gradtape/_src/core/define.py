@@ -24,13 +24,13 @@ import numpy as np
 
 from gradtape._src.core import convert, engine, errors, execution, hooks, journal, naming, program
 from gradtape._src.core.aval import Aval
-from gradtape._src.core.errors import InvalidArgumentError, cut
+from gradtape._src.core.errors import InvalidArgumentError, cut, of_op
 from gradtape._src.core.native import twins
 from gradtape._src.core.op import Attributes, Kernel, Op, Rule, define, ops
 from gradtape._src.core.places import place
 from gradtape._src.core.program import ELEMENT, LEAF_KEY, Node, Trace
 from gradtape._src.core.tensor import EagerTensor, Tensor, emit, handle, to_numpy
-from gradtape._src.core.variable import ResourceVariable
+from gradtape._src.core.variable import ResourceVariable, UnreadVariable
 
 BinaryOperator = Callable[[Any, Any], Any]
 Call = Callable[[Any, dict[str, Any]], Any]
@@ -278,7 +278,7 @@ def verify(made: Op, checked: Sequence[Node], attrs: Attributes, line: journal.L
     arrays = [to_numpy(node) for node in checked]
     message = made.status(*arrays, **attributes)
     if message:
-        raise InvalidArgumentError(None, None, f"{message} [Op:{made.type}]{_detected_at(line)}")
+        raise InvalidArgumentError(None, None, of_op(message, made.type) + _detected_at(line))
 
 
 def _detected_at(line: journal.Line) -> str:
@@ -344,6 +344,7 @@ twins.bind(
     Aval=Aval,
     EagerTensor=EagerTensor,
     ResourceVariable=ResourceVariable,
+    UnreadVariable=UnreadVariable,
     Structure=program.Structure,
     Array=np.ndarray,
     local=engine.local,

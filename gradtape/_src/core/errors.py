@@ -348,6 +348,24 @@ def invalid(message: str) -> InvalidArgumentError:
     return (InvalidInFunctionError if hooks.core.tracing() else InvalidArgumentError)(None, None, message)
 
 
+def of_op(message: str, type: str) -> str:
+    """Return the message of an op's error: its first line, TensorFlow's words, with the op behind it; advice stands below."""
+    words, newline, advice = message.partition("\n")
+    before, behind = ("", "") if hooks.core.tracing() else hooks.door.kernel(type)
+    return f"{before}{words} [Op:{type}]{behind}{newline}{advice}"
+
+
+def mark(error: OpError, type: str) -> None:
+    """Mark the message of an error with the op that it is of, as `of_op` does; other libraries read it in `args`."""
+    error.message = of_op(error.message, type)
+    error.args = (error.message,)
+
+
+def invalid_for(type: str, message: str) -> InvalidArgumentError:
+    """Create the error for an op that cannot take its inputs, like `invalid`; advice stands on a second line of `message`."""
+    return invalid(of_op(message, type))
+
+
 def unmet(message: str) -> OpError:
     """Create a `FailedPreconditionError` with `message`, ready to be raised; as `invalid` while a function is traced."""
     return invalid(message) if hooks.core.tracing() else FailedPreconditionError(None, None, message)

@@ -31,6 +31,10 @@ def _no_text(*args: Any) -> str:
     return ""
 
 
+def _nowhere(*args: Any) -> tuple[str, str]:
+    return "", ""
+
+
 def _first(*args: Any) -> Any:
     return args[0]
 
@@ -122,6 +126,17 @@ class Graphs:
 
 
 @dataclass(slots=True)
+class Door:
+    """For where gradtape stands for `tensorflow`. By `compat/door`, once it opens."""
+
+    is_open: bool = False
+    """Whether it stands for it. Asked by `train`, as checkpoints are TensorFlow's files then."""
+
+    kernel: Callable[[str], tuple[str, str]] = _nowhere
+    """Return what TensorFlow writes about the kernel of an op before and behind an error's words. Called by `core/errors`."""
+
+
+@dataclass(slots=True)
 class Gradients:
     """Reports and pictures of gradients. By `explain`; called by tapes and by errors about gradients."""
 
@@ -184,7 +199,7 @@ class Clients:
     """Return an optimizer of Keras's. By Keras's backend when it is loaded; called by `LevenbergMarquardt.for_keras`."""
 
 
-core, graphs, gradients, watch, clients = Core(), Graphs(), Gradients(), Watch(), Clients()
+core, graphs, door, gradients, watch, clients = Core(), Graphs(), Door(), Gradients(), Watch(), Clients()
 
 
 @contextlib.contextmanager

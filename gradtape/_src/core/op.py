@@ -16,7 +16,7 @@ import numpy as np
 
 from gradtape._src.core import hooks, naming
 from gradtape._src.core.aval import aval
-from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_dtype, public
+from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_dtype, mark, public
 
 if TYPE_CHECKING:
     from gradtape._src.core.define import OpFunction
@@ -207,7 +207,7 @@ class Op:
                 result = self._traced(inputs, attrs)
         except InvalidArgumentError as error:
             if f"[Op:{self.type}]" not in error.message:
-                error.message = f"{error.message} [Op:{self.type}]"
+                mark(error, self.type)
             if not naming.open_graphs:
                 raise
             raise hooks.graphs.refused(error) from None

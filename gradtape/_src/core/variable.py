@@ -14,50 +14,21 @@ import numpy as np
 from gradtape._src.core import creators, dtypes, engine, execution, journal, slices, tracing
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import node_of, tensor
-from gradtape._src.core.errors import OperatorNotAllowedInGraphError, cut, invalid, public
+from gradtape._src.core.errors import OperatorNotAllowedInGraphError, cut, public
 from gradtape._src.core.native import twins
-from gradtape._src.core.op import Kernel, Op, define
+from gradtape._src.core.op import Op
 from gradtape._src.core.program import NUMBER, leaf
 from gradtape._src.core.scopes import scoped
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor, GraphOnlyAttribute, Reference, Stored, Tensor, graph_of, handle, text, unvalued
+from gradtape._src.core.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ, invalid_shapes
 
 if TYPE_CHECKING:
     from gradtape._src.core.dtypes import DType
-    from gradtape._src.core.errors import InvalidArgumentError
     from gradtape._src.core.program import Node, Trace
 
 new = EagerTensor.__new__
 _uid = itertools.count()
-STATE = (
-    "an assignment changes state, and state stops gradients: compute with the tensor itself, or keep the new value in a tensor"
-)
-
-
-def _assigning(type: str, kernel: Kernel) -> Op:
-    strings = kernel if kernel is _whole else None
-    return define(Op(type, kernel, infer=lambda value, *rest: value, strings=strings, reason=STATE))
-
-
-def _whole(value: Any) -> Any:
-    return value
-
-
-ASSIGN = _assigning("AssignVariableOp", _whole)
-ASSIGN_ADD = _assigning("AssignAddVariableOp", lambda value, delta: value + delta)
-ASSIGN_SUB = _assigning("AssignSubVariableOp", lambda value, delta: value - delta)
-# Reading in so many words (read_value, identity) gives a tensor of its own, apart from the variable.
-READ = define(
-    Op(
-        "ReadVariableOp",
-        _whole,
-        infer=_whole,
-        cheap=True,
-        strings=_whole,
-        gradient=lambda op, dy: dy,
-        takes_slices=True,
-    )
-)
 
 
 def hold_all(variables: Sequence[Variable], nodes: Sequence[Node]) -> None:
@@ -391,11 +362,11 @@ class Variable(Stored, metaclass=creators.Created):
 
     @public
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
-        """Give the variable a new value of the same shape and dtype. Returns the variable, if `read_value`."""
+        """Give the variable a new value of the same shape and dtype. Returns the variable, if `read_value`, by another name."""
         node = self._checked(value, "assign")
         if node.index == NUMBER:  # shared by all uses of this number: a variable holds a leaf of its own
             node = engine.constant(node.value)
-        recorded = engine.current_graph() is not None or node.trace is not None or not _is_array_like(value)
+        recorded = engine.current_graph() is not None or node.trace is not None or isinstance(value, (EagerTensor, Variable))
         if node.value is None or node.handle is not None or recorded:
             node = engine.record(ASSIGN, (node,))
         # what `assign_add` and `assign_sub` change is an input of their ops; what this one replaces would be forgotten
@@ -462,7 +433,7 @@ class Variable(Stored, metaclass=creators.Created):
         raise invalid_shapes(self._name, how, mine, node.aval)
 
     def _hold(self, node: Node) -> Any:
-        """Swap in the tensor of `node`. Returns the variable; in a graph, where nothing happens yet, the tensor that does it."""
+        """Swap in the tensor of `node`. Returns what the assignment does; in a graph, where nothing happens yet, its tensor."""
         state = engine.local
         trace = state.trace
         if state.tapes:
@@ -470,7 +441,7 @@ class Variable(Stored, metaclass=creators.Created):
         if trace.scope is not None:
             scope: Any = trace.scope
             held = scope.hold(self, node)
-            return self if held is None else held
+            return unread(self) if held is None else held
         self._keep_for_undo(trace)
         latest = new(EagerTensor)  # written out, as a training step does it for each variable
         latest.node = node
@@ -478,7 +449,7 @@ class Variable(Stored, metaclass=creators.Created):
         self._tensor = latest
         if execution.eager:
             engine.flush_if_outermost()
-        return self
+        return unread(self)
 
     def _keep_for_undo(self, trace: Trace) -> None:
         if self._assigned_in != trace.serial:
@@ -494,8 +465,8 @@ class Variable(Stored, metaclass=creators.Created):
 
     def __repr__(self) -> str:
         if engine.symbolic(self.held()) or graph_of(self._tensor.node) is not None:
-            return f"<tf.Variable '{self._name}' shape={self.shape} dtype={self.dtype.name}>"
-        return f"<tf.Variable '{self._name}' shape={self.shape} dtype={self.dtype.name}, numpy={text(self.held(), repr)}>"
+            return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, numpy={text(self.held(), repr)}>"
 
     __str__ = __repr__
 
@@ -538,6 +509,7 @@ VARIABLE_ATTRIBUTES = frozenset(["eval", "graph", "handle", "initial_value", "in
 @public
 def _attribute(variable: Variable, name: str) -> Any:
     """Return one of VARIABLE_ATTRIBUTES; in eager code mostly an error that says why there is none."""
+    variable = variable.variable
     tensor = variable.__dict__.get("_tensor")
     if tensor is None:
         raise AttributeError(f"{type(variable).__name__!r} object has no attribute {name!r}.")
@@ -581,17 +553,48 @@ class ResourceVariable(Variable):
     """The class of `tf.Variable(…)`."""
 
 
-def invalid_shapes(name: str, how: str, mine: Aval, other: Aval) -> InvalidArgumentError:
-    """Return the error for an update whose shape is not the variable's."""
-    return invalid(
-        f"Cannot update variable with shape {_plain(mine)} using a Tensor with shape {_plain(other)}, shapes must be "
-        f"equal. This was {how} on '{name}'. Broadcast the value with tf.broadcast_to."
-    )
+class UnreadVariable(Variable):
+    """A variable as its assignments return it: another object for the same state, called "UnreadVariable" as in TensorFlow."""
+
+    __slots__ = ("_of",)
+    _of: Variable
+
+    @property
+    def name(self) -> str:
+        """The name that TensorFlow gives the result of an assignment."""
+        return "UnreadVariable"
+
+    @property
+    def variable(self) -> Variable:
+        """The variable itself."""
+        return self._of
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._of, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._of, name, value)
+
+    def read(self) -> Node:
+        """Read the variable."""
+        return self._of.read()
+
+    def held(self) -> Node:
+        """Return the node that the variable holds now, without a read."""
+        return self._of.held()
+
+    def _hold(self, node: Node) -> Any:
+        return self._of._hold(node)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return unread, (self._of,)
 
 
-def _plain(of: Aval) -> str:
-    return f"[{','.join(map(str, of.shape))}]"
+_set_of: Callable[[UnreadVariable, Variable], None] = UnreadVariable.__dict__["_of"].__set__
 
 
-def _is_array_like(value: Any) -> bool:
-    return not isinstance(value, (EagerTensor, Variable))
+def unread(variable: Variable) -> UnreadVariable:
+    """Return what an assignment to `variable` returns."""
+    made = object.__new__(UnreadVariable)
+    _set_of(made, variable)
+    return made

@@ -14,7 +14,7 @@ from gradtape._src.core import hooks, journal, tracing
 from gradtape._src.core.journal import Line, Moment, Taped
 from gradtape._src.core.op import Op, ops
 from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, Node, leaf
-from gradtape._src.core.variable import READ
+from gradtape._src.core.variable_ops import READ
 from gradtape._src.explain.history import RESULT, History, Name, Step, opens
 from gradtape._src.explain.source import NO_LINE, rebound_name, same_line
 from gradtape._src.ops.array.shape import ones

@@ -14,7 +14,7 @@ from gradtape._src.core.journal import Line, Moment, Origin
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import ELEMENT, RAN, Node, Program, Trace
 from gradtape._src.core.structured import GRADIENT, Body, StructuredOp
-from gradtape._src.core.variable import ASSIGN_ADD, ASSIGN_SUB
+from gradtape._src.core.variable_ops import ASSIGN_ADD, ASSIGN_SUB
 from gradtape._src.explain.inside import Inside
 from gradtape._src.explain.source import NO_LINE
 

@@ -14,7 +14,7 @@ from gradtape._src.core import dtypes, engine
 from gradtape._src.core.aval import Aval, aval, unshaped
 from gradtape._src.core.constants import to_array
 from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.errors import InvalidArgumentError, OpError, UnimplementedError
+from gradtape._src.core.errors import InvalidArgumentError, OpError, UnimplementedError, mark
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
@@ -88,7 +88,7 @@ def host_op(type: str, *, gives: Rule, effect: bool = False) -> Callable[[Callab
             try:
                 result = kernel(*map(np.asarray, inputs), **dict(attributes))
             except OpError as error:
-                error.message = f"{error.message} [Op:{type}]"
+                mark(error, type)
                 raise
             return result if isinstance(result, tuple) else () if result is None else (result,)
 

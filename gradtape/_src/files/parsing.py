@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core import engine
-from gradtape._src.core.errors import InvalidArgumentError, invalid, public
+from gradtape._src.core.errors import InvalidArgumentError, invalid, mark, public
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
 from gradtape._src.files import features as specs
 from gradtape._src.files.messages import message
@@ -261,7 +261,7 @@ def _read_all(batch: Batch, features: dict[str, Any], first: bool = False) -> di
     try:
         found = {key: read(batch, key, feature) for key, feature in features.items()}
     except InvalidArgumentError as error:
-        error.message = f"{error.message} [Op:ParseExampleV2]"
+        mark(error, "ParseExampleV2")
         raise
     return {key: given_out(without_batch(found[key]) if first else found[key]) for key in ordered(features)}
 

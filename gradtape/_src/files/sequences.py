@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.errors import InvalidArgumentError, invalid, public
+from gradtape._src.core.errors import InvalidArgumentError, invalid, mark, public
 from gradtape._src.core.tensor import to_numpy
 from gradtape._src.files import features as specs
 from gradtape._src.files.ops import strings
@@ -109,7 +109,7 @@ def _told(data: np.ndarray, context: Any, sequence: Any, names: Any, single: boo
     try:
         return _parse(data, context, sequence, named, single)
     except InvalidArgumentError as error:
-        error.message = f"{error.message} [Op:{TYPE}]"
+        mark(error, TYPE)
         raise
 
 

@@ -39,7 +39,7 @@ def require(x, allowed, attribute="T"):
     if x.type.name not in allowed:
         raise invalid_dtype(
             f"Value for attr '{attribute}' of {spoken(x.type.name)} is not in the list of allowed values: "
-            f"{', '.join(map(spoken, allowed))}. Bring it to one of these with tf.cast."
+            f"{', '.join(map(spoken, allowed))}\nBring it to one of these with tf.cast."
         )
 
 
@@ -57,7 +57,7 @@ def broadcast_shapes(a, b):
     for m, n in zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b, strict=True):
         if m != n and m != 1 and n != 1:
             raise invalid(
-                f"Incompatible shapes: {plain(a)} vs. {plain(b)}: extents must be equal or 1, counted from the last "
+                f"Incompatible shapes: {plain(a)} vs. {plain(b)}\nExtents must be equal or 1, counted from the last "
                 "axis. Reshape, transpose or expand_dims one side."
             )
         shape.append(n if m == 1 else m)
@@ -96,7 +96,7 @@ def axes_of(axis, rank, what="axis"):
     for a in axes:
         if not -rank <= a < rank:
             raise invalid(
-                f"Invalid reduction dimension ({a} for input with {rank} dimension(s)): {what} must be in [{-rank}, {rank - 1}]."
+                f"Invalid reduction dimension ({a} for input with {rank} dimension(s)\n{what} must be in [{-rank}, {rank - 1}]."
             )
         result.append(a % rank)
     if len(set(result)) != len(result):

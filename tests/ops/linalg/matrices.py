@@ -37,7 +37,7 @@ def definite(x):
 
 
 def not_square(function, text="Input matrix must be square"):
-    return (lambda: function(tf.ones([2, 3])), Invalid, rf"{text}.*\[2,3\]")
+    return (lambda: function(tf.ones([2, 3])), Invalid, rf"{text}(?s:.*)\[2,3\]")
 
 
 def not_a_matrix(function):

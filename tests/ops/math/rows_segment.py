@@ -98,7 +98,7 @@ BAD_SORTED_IDS = (
     (
         lambda: tf.math.segment_sum([1.0, 2.0, 3.0], [0, 2, 1]),
         Invalid,
-        "not increasing: 2 is followed by 1.*unsorted_segment_sum",
+        r"not increasing \[Op:SegmentSum\]\n2 is followed by 1.*unsorted_segment_sum",
     ),
     (lambda: tf.math.segment_sum([1.0, 2.0], [-1, 0]), Invalid, r"Segment id -1 out of range \[0, 1\)"),
     (lambda: tf.math.segment_sum([1.0, 2.0], [0]), Invalid, "same size as dimension 0 of input. Received 1 ids"),

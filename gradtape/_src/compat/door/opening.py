@@ -6,7 +6,9 @@ import os
 import sys
 
 from gradtape._src.compat.door.finder import FINDER, TENSORFLOW_ROWS
+from gradtape._src.compat.door.kernels import kernel
 from gradtape._src.compat.door.private import name_classes
+from gradtape._src.core import hooks
 from gradtape._src.core.errors import public
 
 INHERITED = "GRADTAPE_AS_TENSORFLOW"  # keras_gradtape/startup.py reads it when Python starts
@@ -46,3 +48,4 @@ def as_tensorflow() -> None:
     os.environ[INHERITED] = "1"
     FINDER.install(TENSORFLOW_ROWS)
     name_classes()
+    hooks.door.is_open, hooks.door.kernel = True, kernel

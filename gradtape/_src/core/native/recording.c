@@ -22,7 +22,7 @@ typedef enum { FAILED = -1, TWIN = 0, DONE = 1 } Outcome;
 /* ------------------------------------------------------------------------------------------------------------------
    What `bind` hands over: classes, the offsets of their slots, objects of the engine */
 
-static PyTypeObject *Node, *Trace, *Op, *Aval, *EagerTensor, *ResourceVariable, *Structure, *Array;
+static PyTypeObject *Node, *Trace, *Op, *Aval, *EagerTensor, *ResourceVariable, *UnreadVariable, *Structure, *Array;
 static PyObject *local, *internal, *wanted, *numbers, *cut, *element_op, *execution_names, *engine_names, *naming_names;
 static PyObject *others, *journal_names, *exits, *journal_serial, *Left, *left, *as_array, *leaf_key, *guesses;
 static unsigned long main_thread;
@@ -41,7 +41,7 @@ static struct {
 static struct {
     Py_ssize_t avals, keys;
 } structure_at;
-static Py_ssize_t op_avals, tensor_node;
+static Py_ssize_t op_avals, tensor_node, unread_of;
 
 static PyObject *nothing, *zero, *minus_one; /* (), 0, -1 */
 static PyObject *n_trace, *n_tapes, *n_anchor, *n_eager, *n_tensor, *n_num, *n_assigned_in, *n_shared, *n_acquire, *n_release, *n_open_graphs;
@@ -616,6 +616,13 @@ done:
     return outcome;
 }
 
+/* `variable.unread` */
+static PyObject *unread(PyObject *variable) {
+    PyObject *made = UnreadVariable->tp_alloc(UnreadVariable, 0);
+    if (made != NULL) SLOT(made, unread_of) = Py_NewRef(variable);
+    return made;
+}
+
 /* `Variable.assign_add` and `Variable.assign_sub` of a tensor; `Variable._update` takes the lock. */
 static Outcome twin_update(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 2 || !Py_IS_TYPE(args[0], ResourceVariable) || !is_tensor(args[1]) || runs_at_once()) return TWIN;
@@ -634,7 +641,7 @@ static Outcome twin_update(Twin *self, PyObject *const *args, Py_ssize_t count, 
     else if (released == NULL) PyErr_Clear();
     Py_XDECREF(released);
     if (type != NULL) PyErr_Restore(type, error, traceback);
-    if (outcome == DONE) *result = Py_NewRef(args[0]);
+    if (outcome == DONE && (*result = unread(args[0])) == NULL) outcome = FAILED;
 done:
     Py_XDECREF(lock);
     Py_XDECREF(delta);
@@ -1337,15 +1344,15 @@ static Py_ssize_t offset_of(PyTypeObject *type, const char *name) {
 
 /* Take what the engine works with, once it is all there: `native.bind`. */
 static PyObject *bind(PyObject *module, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"Node", "Trace", "Op", "Aval", "EagerTensor", "ResourceVariable", "Structure", "Array", "local", "internal", "wanted",
+    static char *names[] = {"Node", "Trace", "Op", "Aval", "EagerTensor", "ResourceVariable", "UnreadVariable", "Structure", "Array", "local", "internal", "wanted",
                             "numbers", "cut", "element", "execution", "engine", "naming", "others", "journal", "exits", "serial", "Left", "left", "as_array",
                             "leaf_key", "guesses", "main", "longest", NULL};
-    PyObject *type[8], *object[18];
+    PyObject *type[9], *object[18];
     unsigned long main_ident;
     Py_ssize_t most;
     if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "O!O!O!O!O!O!O!O!OO!OO!OOO!O!O!O!O!OOOOOOO!kn", names, &PyType_Type, &type[0], &PyType_Type, &type[1], &PyType_Type, &type[2],
-            &PyType_Type, &type[3], &PyType_Type, &type[4], &PyType_Type, &type[5], &PyType_Type, &type[6], &PyType_Type, &type[7], &object[0], &PyDict_Type,
+            args, keywords, "O!O!O!O!O!O!O!O!O!OO!OO!OOO!O!O!O!O!OOOOOOO!kn", names, &PyType_Type, &type[0], &PyType_Type, &type[1], &PyType_Type, &type[2],
+            &PyType_Type, &type[3], &PyType_Type, &type[4], &PyType_Type, &type[5], &PyType_Type, &type[6], &PyType_Type, &type[7], &PyType_Type, &type[8], &object[0], &PyDict_Type,
             &object[1], &object[2], &PyDict_Type, &object[3], &object[4], &object[5], &PyDict_Type, &object[6], &PyDict_Type, &object[7],
             &PyDict_Type, &object[8], &PyDict_Type, &object[9], &PyDict_Type, &object[10], &object[11], &object[12], &object[13],
             &object[14], &object[15], &object[16], &PyDict_Type, &object[17], &main_ident, &most))
@@ -1381,8 +1388,9 @@ static PyObject *bind(PyObject *module, PyObject *args, PyObject *keywords) {
         {aval, "ndim", &aval_at.ndim},
         {(PyTypeObject *)type[2], "avals", &op_avals},
         {(PyTypeObject *)type[4], "node", &tensor_node},
-        {(PyTypeObject *)type[6], "avals", &structure_at.avals},
-        {(PyTypeObject *)type[6], "keys", &structure_at.keys},
+        {(PyTypeObject *)type[6], "_of", &unread_of},
+        {(PyTypeObject *)type[7], "avals", &structure_at.avals},
+        {(PyTypeObject *)type[7], "keys", &structure_at.keys},
     };
     Py_ssize_t found[Py_ARRAY_LENGTH(slots)];
     for (size_t i = 0; i < Py_ARRAY_LENGTH(slots); i++)
@@ -1393,10 +1401,10 @@ static PyObject *bind(PyObject *module, PyObject *args, PyObject *keywords) {
     if (count < 0) return NULL;
     if (count != 10) return PyErr_Format(PyExc_ImportError, "a Node has %zd slots, and 10 are known here", count);
     for (size_t i = 0; i < Py_ARRAY_LENGTH(slots); i++) *slots[i].offset = found[i];
-    PyTypeObject **types[] = {&Node, &Trace, &Op, &Aval, &EagerTensor, &ResourceVariable, &Structure, &Array};
+    PyTypeObject **types[] = {&Node, &Trace, &Op, &Aval, &EagerTensor, &ResourceVariable, &UnreadVariable, &Structure, &Array};
     PyObject **objects[] = {&local, &internal, &wanted, &numbers, &cut, &element_op, &execution_names, &engine_names, &naming_names,
                             &others, &journal_names, &exits, &journal_serial, &Left, &left, &as_array, &leaf_key, &guesses};
-    for (int i = 0; i < 8; i++) Py_XSETREF(*types[i], (PyTypeObject *)Py_NewRef(type[i]));
+    for (int i = 0; i < 9; i++) Py_XSETREF(*types[i], (PyTypeObject *)Py_NewRef(type[i]));
     for (int i = 0; i < 18; i++) Py_XSETREF(*objects[i], Py_NewRef(object[i]));
     longest = most;
     main_thread = main_ident;

@@ -6,7 +6,7 @@ from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import node_of, static
 from gradtape._src.core.define import check, gradient, not_differentiable, op
-from gradtape._src.core.errors import invalid, invalid_dtype, public
+from gradtape._src.core.errors import invalid_dtype, invalid_for, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import Tensor, emit
 from gradtape._src.ops.array.shape import _reshape, host_shape, plain
@@ -44,7 +44,7 @@ def outside(indices, axis, batch_dims, extent, least=0):
         return None
     place = tuple(np.argwhere((indices < least) | (indices >= extent))[0])
     name = f"indices[{','.join(map(str, place))}]" if place else "indices"
-    return f"{name} = {indices[place]} is not in [{least}, {extent}): each index must name one of the {extent} entries"
+    return f"{name} = {indices[place]} is not in [{least}, {extent})\nEach index must name one of the {extent} entries."
 
 
 def _row_numbers(rank, indices_rank, axis, batch_dims):
@@ -151,19 +151,19 @@ def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name
     if axis == 0:
         batch_dims = 0  # TensorFlow looks at it for other axes only
     if not rank:
-        raise invalid("params must be at least 1 dimensional: a scalar has nothing to gather from. [Op:GatherV2]")
+        raise invalid_for("GatherV2", "params must be at least 1 dimensional\nA scalar has nothing to gather from.")
     if axis < 0:
         axis += rank
     if not batch_dims <= axis < rank:
-        raise invalid(
-            f"Shape must be at least rank {max(axis, batch_dims) + 1} but is rank {rank}: gather along axis {axis} "
-            f"with batch_dims={batch_dims} from shape {plain(shape)}, where axis must be in [batch_dims, rank). "
-            f"[Op:GatherV2]"
+        raise invalid_for(
+            "GatherV2",
+            f"Shape must be at least rank {max(axis, batch_dims) + 1} but is rank {rank}\nThis is gather along axis {axis} "
+            f"with batch_dims={batch_dims} from shape {plain(shape)}, where axis must be in [batch_dims, rank).",
         )
     for a, (m, n) in enumerate(zip(shape[:batch_dims], indices.aval.shape, strict=False)):
         if m != n:
-            raise invalid(
-                f"params.shape[{a}]: {m} should be equal to indices.shape[{a}]: {n}, as batch_dims={batch_dims}. [Op:GatherV2]"
+            raise invalid_for(
+                "GatherV2", f"params.shape[{a}]: {m} should be equal to indices.shape[{a}]: {n}\nbatch_dims is {batch_dims}."
             )
     attrs = (axis, batch_dims, shape[axis])
     check(_gather.op, (node, indices), attrs)

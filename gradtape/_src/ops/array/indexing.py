@@ -14,12 +14,13 @@ from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval, provisional
 from gradtape._src.core.convert import node_of, static_list, static_vector, tensor
 from gradtape._src.core.define import check, gradient, not_differentiable, op
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import invalid, invalid_for, public
 from gradtape._src.core.hooks import attach
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import Node
 from gradtape._src.core.tensor import Stored, Tensor, emit, handle, index_of
-from gradtape._src.core.variable import STATE, Variable
+from gradtape._src.core.variable import Variable
+from gradtape._src.core.variable_ops import STATE
 from gradtape._src.ops.array.joining import unstack
 from gradtape._src.ops.array.select import boolean_mask
 from gradtape._src.ops.array.shape import plain
@@ -210,7 +211,10 @@ def window(shape, index):
     if consumed > rank:
         if not rank:
             raise invalid("Attempting to slice scalar input: a scalar has no axes; only x[...] and x[None] can be taken.")
-        raise invalid(f"Index out of range using input dim {rank}; input has only {rank} dims: {consumed} indices were given.")
+        raise invalid_for(
+            "StridedSlice",
+            f"Index out of range using input dim {rank}; input has only {rank} dims\n{consumed} indices were given.",
+        )
     axes, sizes, strides, begins, result = [], [], [], [], []
     axis = 0
     for item in index if ellipses else (*index, Ellipsis):
@@ -263,7 +267,7 @@ def _beyond(index, extent, axis):
     place = index + extent if index < 0 else index
     if 0 <= place < extent:
         return None
-    return f"slice index {place} of dimension {axis} out of bounds: the axis has {extent} elements."
+    return f"slice index {place} of dimension {axis} out of bounds.\nThe axis has {extent} elements."
 
 
 # Never recorded: what a function checks of an index whose value it does not know.
@@ -276,7 +280,7 @@ def _place(index, extent, axis):
         return index
     wrong = _beyond(index, extent, axis)
     if wrong:
-        raise invalid(wrong)
+        raise invalid_for(_INDEX.type, wrong)
     return index + extent if index < 0 else index
 
 
@@ -368,7 +372,7 @@ def slice_(input_, begin, size, name=None) -> Tensor:
         if isinstance(start, int):
             wrong = _beyond_part(start, extent, count, axis)
             if wrong:
-                raise invalid(wrong)
+                raise invalid_for(_PART.type, wrong)
             count = extent - start if count == -1 else count
         else:
             if not provisional(extent):

@@ -43,7 +43,7 @@ def _concatenated(*values, axis):
             raise invalid(f"ConcatOp : Ranks of all input tensors should match: {shapes}. Reshape or expand_dims them.")
         for a, (m, n) in enumerate(zip(first.shape, value.shape, strict=True)):
             if a != axis and m != n:
-                raise invalid(f"ConcatOp : Dimension {a} in both shapes must be equal: {shapes}. Only axis {axis} may differ.")
+                raise invalid(f"ConcatOp : Dimension {a} in both shapes must be equal: {shapes}\nOnly axis {axis} may differ.")
         total += value.shape[axis]
     return aval((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype)
 
@@ -101,7 +101,7 @@ def _equal_parts(value, num_split, axis):
     if extent % num_split and not provisional(extent):
         raise invalid(
             f"Number of ways to split should evenly divide the split dimension, but got split_dim {axis} (size = "
-            f"{extent}) and num_split {num_split}. Give a list of sizes for parts that differ."
+            f"{extent}) and num_split {num_split}\nGive a list of sizes for parts that differ."
         )
     part = PROVISIONAL if extent % num_split else extent // num_split
     return (aval((*value.shape[:axis], part, *value.shape[axis + 1 :]), value.dtype),) * num_split
@@ -198,7 +198,7 @@ def _packed(*values, axis):
         if value.shape != first.shape:
             raise invalid(
                 f"Shapes of all inputs must match: values[0].shape = {plain(first.shape)} != values[{i}].shape = "
-                f"{plain(value.shape)}. Use tf.concat for tensors that differ along one axis."
+                f"{plain(value.shape)}\nUse tf.concat for tensors that differ along one axis."
             )
     axis %= first.ndim + 1
     return aval((*first.shape[:axis], len(values), *first.shape[axis:]), first.dtype)
@@ -261,7 +261,7 @@ def parallel_stack(values, name="parallel_stack") -> Tensor:
 
 def _unpacked(value, num, axis):
     if value.shape[axis] != num and not provisional(value.shape[axis]):
-        raise invalid(f"Input shape axis {axis} must equal {num}, got shape {plain(value.shape)}: leave num out to take all.")
+        raise invalid(f"Input shape axis {axis} must equal {num}, got shape {plain(value.shape)}\nLeave num out to take all.")
     return (aval((*value.shape[:axis], *value.shape[axis + 1 :]), value.dtype),) * num
 
 

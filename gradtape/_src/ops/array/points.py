@@ -85,7 +85,7 @@ def _outside_params(indices, batch_dims, shape, ignore):
     if found is None:
         return None
     return (
-        f"indices{found[0]} = {found[1]} does not index into param shape {plain(shape)}, node name: GatherNd. With "
+        f"indices{found[0]} = {found[1]} does not index into param shape {plain(shape)}, node name: GatherNd\nWith "
         "bad_indices_policy='IGNORE' such elements are 0."
     )
 

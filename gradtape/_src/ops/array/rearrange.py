@@ -25,7 +25,7 @@ _as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 def _tiled(input, multiples):
     if len(multiples) != input.ndim:
         raise invalid(
-            f"Expected multiples argument to be a vector of length {input.ndim} but got length {len(multiples)}: give "
+            f"Expected multiples argument to be a vector of length {input.ndim} but got length {len(multiples)}\nGive "
             f"one number for each axis of {plain(input.shape)}."
         )
     for axis, count in enumerate(multiples):
@@ -99,8 +99,8 @@ def repeat(input, repeats, axis=None, name=None) -> Tensor:
 def _padded(x, paddings):
     if len(paddings) != x.ndim:
         raise invalid(
-            f"The first dimension of paddings must be the rank of inputs{plain((len(paddings), 2))} {plain(x.shape)}: "
-            f"give a pair (before, after) for each axis."
+            f"The first dimension of paddings must be the rank of inputs{plain((len(paddings), 2))} {plain(x.shape)}\n"
+            f"Give a pair (before, after) for each axis."
         )
     for before, after in paddings:
         if before < 0 or after < 0:

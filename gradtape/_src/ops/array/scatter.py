@@ -9,7 +9,8 @@ from gradtape._src.core.define import check, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.hooks import attach
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.variable import STATE, Variable
+from gradtape._src.core.variable import Variable
+from gradtape._src.core.variable_ops import STATE
 from gradtape._src.ops.array.gather import gather, outside, require_indices
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.points import combined, gather_nd, outside_tensor, strings_put, updated

@@ -14,7 +14,7 @@ from gradtape._src.core.arrays import at, jnp, lax
 from gradtape._src.core.aval import PROVISIONAL, aval
 from gradtape._src.core.convert import operands, static, tensor
 from gradtape._src.core.define import AT_ONCE, gradient, not_differentiable, op, ran
-from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_dtype, public
+from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_dtype, invalid_for, public
 from gradtape._src.core.tensor import Stored, Tensor, emit, to_numpy
 from gradtape._src.ops.array.gather import _gather, outside, require_indices, scatter_rows
 from gradtape._src.ops.array.joining import _concat, _split_v, cut
@@ -36,7 +36,7 @@ def _selected(condition, t, e):
     except InvalidArgumentError:
         raise invalid(
             f"condition {plain(condition.shape)}, then {plain(t.shape)}, and else {plain(e.shape)} must be "
-            f"broadcastable: extents must be equal or 1, counted from the last axis."
+            f"broadcastable\nExtents must be equal or 1, counted from the last axis."
         ) from None
     return aval(shape, t.dtype)
 
@@ -272,7 +272,7 @@ def dynamic_partition(data, partitions, num_partitions, name=None):
     numbers = to_numpy(partitions.node)
     fault = outside(numbers, 0, 0, count)
     if fault:
-        raise invalid(f"{fault.replace('indices', 'partitions', 1)} [Op:DynamicPartition]")
+        raise invalid_for("DynamicPartition", fault.replace("indices", "partitions", 1))
     order = host_constant(np.argsort(numbers.reshape(-1), kind="stable"))
     counts = tuple(np.bincount(numbers.reshape(-1), minlength=count).tolist())
     return list(emit(_dynamic_partition.op, (x.node, partitions.node, order.node), (counts,)))

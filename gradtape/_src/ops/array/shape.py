@@ -9,7 +9,7 @@ from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import PROVISIONAL, aval, provisional
 from gradtape._src.core.convert import is_tensor, static_list, static_vector, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import invalid, invalid_for, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import ops
 from gradtape._src.core.shape import TensorShape
@@ -140,7 +140,7 @@ def _broadcast_aval(input, shape):
     for have, want in zip(reversed(input.shape), reversed(shape), strict=False):
         if have not in (1, want) and not (provisional(have) or provisional(want)):
             raise invalid(
-                f"Incompatible shapes: {plain(input.shape)} vs. {plain(shape)}: an axis can be broadcast only if its "
+                f"Incompatible shapes: {plain(input.shape)} vs. {plain(shape)}\nAn axis can be broadcast only if its "
                 f"extent is 1. Axes are matched from the last one; expand_dims puts one in."
             )
     return aval(shape, input.dtype)
@@ -219,7 +219,7 @@ def _reshape_aval(tensor, shape):
     result = aval(shape, tensor.dtype)
     if result.size != tensor.size and not (provisional(tensor.size) or provisional(result.size)):
         raise invalid(
-            f"Input to reshape is a tensor with {tensor.size} values, but the requested shape has {result.size}: "
+            f"Input to reshape is a tensor with {tensor.size} values, but the requested shape has {result.size}\n"
             f"{plain(tensor.shape)} cannot be reshaped to {plain(shape)}. One extent may be -1, which stands for what "
             f"is left."
         )
@@ -244,10 +244,13 @@ def _resolve(shape, before):
     unknown = [axis for axis, extent in enumerate(shape) if extent < 0]
     for axis in unknown:
         if shape[axis] != -1:
-            raise invalid(f"Size {axis} must be non-negative, not {shape[axis]}: the requested shape is {plain(shape)}.")
+            raise invalid_for(
+                "Reshape", f"Size {axis} must be non-negative, not {shape[axis]}\nThe requested shape is {plain(shape)}."
+            )
     if len(unknown) > 1:
-        raise invalid(
-            f"Only one input size may be -1, not both {unknown[0]} and {unknown[1]}: the requested shape is {plain(shape)}."
+        raise invalid_for(
+            "Reshape",
+            f"Only one input size may be -1, not both {unknown[0]} and {unknown[1]}\nThe requested shape is {plain(shape)}.",
         )
     empty = 0 in shape and 0 in before
     known = math.prod([extent for extent in shape if extent > 0 or (extent == 0 and not empty)])
@@ -255,9 +258,10 @@ def _resolve(shape, before):
     if provisional(size) and known and size % known:
         return tuple([PROVISIONAL if extent == -1 else extent for extent in shape])
     if not empty and (size % known if known else size) != 0:
-        raise invalid(
-            f"Input to reshape is a tensor with {size} values, but the requested shape requires a multiple of {known}: "
-            f"{plain(shape)} has no whole number in the place of -1."
+        raise invalid_for(
+            "Reshape",
+            f"Input to reshape is a tensor with {size} values, but the requested shape requires a multiple of {known}\n"
+            f"{plain(shape)} has no whole number in the place of -1.",
         )
     return tuple([(size // known if known else 0) if extent == -1 else extent for extent in shape])
 
@@ -287,7 +291,7 @@ _as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 def _expanded(input, axis):
     if not -input.ndim - 1 <= axis <= input.ndim:
         raise invalid(
-            f"Tried to expand dim index {axis} for tensor with {input.ndim} dimensions: axis must be in "
+            f"Tried to expand dim index {axis} for tensor with {input.ndim} dimensions.\naxis must be in "
             f"[{-input.ndim - 1}, {input.ndim}]."
         )
     axis %= input.ndim + 1
@@ -324,12 +328,12 @@ def _squeezed(input, axis):
     for a in axis or [a for a, extent in enumerate(input.shape) if extent == 1]:
         if not -input.ndim <= a < input.ndim:
             raise invalid(
-                f"Tried to squeeze dim index {a} for tensor with {input.ndim} dimensions: axis must be in "
+                f"Tried to squeeze dim index {a} for tensor with {input.ndim} dimensions.\naxis must be in "
                 f"[{-input.ndim}, {input.ndim - 1}]."
             )
         if input.shape[a] != 1:
             raise invalid(
-                f"Can not squeeze dim[{a % input.ndim}], expected a dimension of 1, got {input.shape[a]}: the shape is "
+                f"Can not squeeze dim[{a % input.ndim}], expected a dimension of 1, got {input.shape[a]}\nThe shape is "
                 f"{plain(input.shape)}."
             )
         dropped.add(a % input.ndim)
@@ -407,7 +411,7 @@ def _transposed(x, perm):
             raise invalid(f"{axis} is out of range [0 .. {x.ndim}): perm {list(perm)} must name each axis once.")
     for axis in range(x.ndim):
         if axis not in perm:
-            raise invalid(f"{axis} is missing from {{{','.join(map(str, perm))}}}: perm must name each axis once.")
+            raise invalid(f"{axis} is missing from {{{','.join(map(str, perm))}}}.\nperm must name each axis once.")
     return aval(tuple([x.shape[axis] for axis in perm]), x.dtype)
 
 

@@ -10,7 +10,7 @@ from gradtape._src.core.arrays import at, jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import settled, static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import invalid, invalid_for, public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.shape import plain, reshape
 from gradtape._src.ops.shapes import BOOL, INDEX, REAL, axis_of, require
@@ -139,7 +139,7 @@ def _top_k_rule(input, k, sorted, index_type):
         raise invalid(f"Need k >= 0, got {k}")
     if k > input.shape[-1]:
         raise invalid(
-            f"input must have at least k columns. Had {input.shape[-1]}, needed {k}: k cannot exceed the last extent of shape "
+            f"input must have at least k columns. Had {input.shape[-1]}, needed {k}\nk cannot exceed the last extent of shape "
             f"{plain(input.shape)}."
         )
     shape = (*input.shape[:-1], k)
@@ -257,9 +257,10 @@ def _arg(function, input, axis, output_type):
         raise TypeError(f"axis must be int or Tensor with integer datatype, received {axis}.")
     axis = 0 if axis is None else static(axis, "axis")
     if not -x.ndim <= axis < x.ndim:
-        raise invalid(
-            f"Expected dimension in the range [{-x.ndim}, {x.ndim}), but got {axis} [Op:{function.op.type}]: axis must be one of "
-            f"the axes of shape {plain(x.shape)}."
+        raise invalid_for(
+            function.op.type,
+            f"Expected dimension in the range [{-x.ndim}, {x.ndim}), but got {axis}\naxis must be one of the axes of shape "
+            f"{plain(x.shape)}.",
         )
     return function(x, axis=axis % x.ndim, output_type=output_type)
 

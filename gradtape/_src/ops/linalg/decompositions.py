@@ -362,7 +362,7 @@ def _lu_rule(input, output_idx_type):
 
 
 def _lu_fault(input, output_idx_type):
-    return "Input is not invertible. Its rows are linearly dependent." if is_singular(input) else None
+    return "Input is not invertible.\nIts rows are linearly dependent." if is_singular(input) else None
 
 
 # TensorFlow has no gradient for it either: LookupError.

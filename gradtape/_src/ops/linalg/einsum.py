@@ -98,8 +98,8 @@ def _extents(inputs, broadcast, shapes):
                 continue
             if label not in broadcast:
                 raise invalid(
-                    f"Expected dimension {known} at axis {axis} of the input shaped {plain(shape)} but got dimension {extent}: "
-                    "all axes of one label have one extent."
+                    f"Expected dimension {known} at axis {axis} of the input shaped {plain(shape)} but got dimension {extent}\n"
+                    "All axes of one label have one extent."
                 )
             if 1 not in (known, extent):
                 raise invalid(

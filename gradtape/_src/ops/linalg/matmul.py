@@ -44,7 +44,7 @@ def _check_ranks(a, b):
 
 def _size_error(a, b):
     return invalid(
-        f"Matrix size-incompatible: In[0]: {plain(a.shape)}, In[1]: {plain(b.shape)}: the columns of the first must be as many "
+        f"Matrix size-incompatible: In[0]: {plain(a.shape)}, In[1]: {plain(b.shape)}\nThe columns of the first must be as many "
         "as the rows of the second. Transpose one, or reshape."
     )
 

@@ -41,7 +41,7 @@ def square(input, **attributes):
     """Return the aval rule of a function from square matrices to matrices of the same shape."""
     check_matrix(input)
     if input.shape[-1] != input.shape[-2]:
-        raise invalid(f"Input matrix must be square. Received shape {plain(input.shape)}.")
+        raise invalid(f"Input matrix must be square.\nReceived shape {plain(input.shape)}.")
     return input
 
 
@@ -57,13 +57,13 @@ def is_singular(matrix):
 
 def _not_invertible(input, adjoint):
     if is_singular(input):
-        return "Input is not invertible. Its rows are linearly dependent; for what is nearest to an inverse see linalg.pinv."
+        return "Input is not invertible.\nIts rows are linearly dependent; for what is nearest to an inverse see linalg.pinv."
     return None
 
 
 def _system_not_invertible(matrix, adjoint):
     if is_singular(matrix):
-        return "Input matrix is not invertible. Its rows are linearly dependent; linalg.lstsq(fast=False) solves such systems."
+        return "Input matrix is not invertible.\nIts rows are linearly dependent; linalg.lstsq(fast=False) solves such systems."
     return None
 
 
@@ -215,7 +215,7 @@ def _solve_rule(matrix, rhs, adjoint):
         )
     if matrix.shape[-1] != rhs.shape[-2]:
         raise invalid(
-            f"Input matrix and rhs are incompatible. Received shapes {plain(matrix.shape)} and {plain(rhs.shape)}: rhs must "
+            f"Input matrix and rhs are incompatible.\nReceived shapes {plain(matrix.shape)} and {plain(rhs.shape)}: rhs must "
             "have as many rows as the matrix."
         )
     return rhs

@@ -84,7 +84,7 @@ def _(op, dy):
 # ---------------------------------------------------------------------------------------------------------------------
 # Powers
 
-NEGATIVE_POWER = "Integers to negative integer powers are not allowed. Bring the base to a floating type with tf.cast"
+NEGATIVE_POWER = "Integers to negative integer powers are not allowed\nBring the base to a floating type with tf.cast."
 
 
 def _powered(x, y, exponent):

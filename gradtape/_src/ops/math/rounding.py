@@ -68,7 +68,7 @@ not_differentiable(floor, ceil, _round, rint, because=STEPS)
 def _zero_divisor(y):
     """Return the message for an integer divisor that holds a 0."""
     if not y.all():
-        return "Integer division by zero: the divisor holds a 0. Replace it with tf.where, or divide floats"
+        return "Integer division by zero\nThe divisor holds a 0. Replace it with tf.where, or divide floats."
     return None
 
 

@@ -13,7 +13,7 @@ from gradtape._src.core.arrays import at, jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, invalid_dtype, public
+from gradtape._src.core.errors import invalid, invalid_dtype, invalid_for, public
 from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
@@ -144,14 +144,16 @@ def _by_sorted_ids(function, data, segment_ids):
         return function(data, ids, num_segments=0)
     steps = np.diff(values)
     if (steps < 0).any():
-        raise invalid(
-            f"segment ids are not increasing: {values[:-1][steps < 0][0]} is followed by {values[1:][steps < 0][0]}. Sort the "
-            f"rows by id, or use unsorted_{function.__name__.lstrip('_')}. [Op:{name}]"
+        raise invalid_for(
+            name,
+            f"segment ids are not increasing\n{values[:-1][steps < 0][0]} is followed by {values[1:][steps < 0][0]}. Sort the "
+            f"rows by id, or use unsorted_{function.__name__.lstrip('_')}.",
         )
     if values[0] < 0:
-        raise invalid(
-            f"Segment id {values[0]} out of range [0, {values[-1] + 1}), possibly because 'segment_ids' input is not sorted. "
-            f"Ids begin at 0. [Op:{name}]"
+        raise invalid_for(
+            name,
+            f"Segment id {values[0]} out of range [0, {values[-1] + 1}), possibly because 'segment_ids' input is not sorted.\n"
+            "Ids begin at 0.",
         )
     return function(data, ids, num_segments=int(values[-1]) + 1)
 

@@ -186,7 +186,7 @@ def _dense_aval(rank, input, filter, **geometry):
     depth, (inputs, outputs) = input.shape[channel], filter.shape[-2:]
     if depth % inputs:
         raise invalid(
-            f"input depth must be evenly divisible by filter depth: {depth} vs {inputs}. The filter "
+            f"input depth must be evenly divisible by filter depth: {depth} vs {inputs}\nThe filter "
             f"{plain(filter.shape)} has its channels on the second last axis; the input {plain(input.shape)} has them on "
             f"axis {channel} ({geometry['data_format']})."
         )

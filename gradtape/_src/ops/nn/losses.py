@@ -88,7 +88,7 @@ def _labels_in_range(labels, classes):
     values = " ".join(map(str, labels.ravel()[:32]))
     return (
         f"Received a label value of {low if low < 0 else high} which is outside the valid range of [0, {classes}).  "
-        f"Label values: {values}. Labels count the classes from 0: give the logits a class more, or mask these."
+        f"Label values: {values}\nLabels count the classes from 0: give the logits a class more, or mask these."
     )
 
 
@@ -185,7 +185,7 @@ def _broadcast(logits, labels):
     except InvalidArgumentError:
         raise invalid(
             f"logits and labels must be broadcastable: logits_size={plain(logits.shape)} "
-            f"labels_size={plain(labels.shape)}. For labels that are class numbers use "
+            f"labels_size={plain(labels.shape)}\nFor labels that are class numbers use "
             "tf.nn.sparse_softmax_cross_entropy_with_logits."
         ) from None
     return broadcast_to(logits, shape), broadcast_to(labels, shape)

@@ -16,7 +16,8 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import Node
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
-from gradtape._src.core.variable import READ, Variable
+from gradtape._src.core.variable import Variable
+from gradtape._src.core.variable_ops import READ
 from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.shape import ones, reshape, shape, zeros
 from gradtape._src.v1.graphs.deferred import examples_of

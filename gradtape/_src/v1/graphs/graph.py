@@ -19,7 +19,8 @@ from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import ELEMENT, Node, Trace
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import UPDATES, EagerTensor, Tensor, graph_of, handle
-from gradtape._src.core.variable import ASSIGN, READ, Variable
+from gradtape._src.core.variable import Variable
+from gradtape._src.core.variable_ops import ASSIGN, READ
 from gradtape._src.ops.random import seeds
 from gradtape._src.v1.graphs.kinds import BY_VALUES, CONST, HANDLE, INITIALIZED, NOOP, PLACEHOLDER, Extent, IdentityAttr
 from gradtape._src.v1.graphs.names import NameScope, Operations

@@ -16,7 +16,8 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op, ops
 from gradtape._src.core.program import ELEMENT, RAN, Node, Trace
 from gradtape._src.core.tensor import Tensor, graph_of, handle
-from gradtape._src.core.variable import READ, Variable
+from gradtape._src.core.variable import Variable
+from gradtape._src.core.variable_ops import READ
 from gradtape._src.v1.graphs.kinds import CONST, LATE, Extent, IdentityAttr
 from gradtape._src.v1.graphs.operation import Operation
 

@@ -21,7 +21,8 @@ from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import ELEMENT, NUMBER, Node, Program, leaf
 from gradtape._src.core.structured import Body, StructuredOp
 from gradtape._src.core.tensor import handle, to_numpy
-from gradtape._src.core.variable import READ, Variable
+from gradtape._src.core.variable import Variable
+from gradtape._src.core.variable_ops import READ
 from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.shapes import spoken

@@ -1,0 +1,24 @@
+"""The kernels of ops by the names that TensorFlow's messages give them, for programs and tests that compare a whole message."""
+
+from __future__ import annotations
+
+from gradtape._src.core import tiers
+from gradtape._src.core.op import ops
+
+# Kernels of oneDNN, which TensorFlow takes on a CPU.
+ONEDNN = {
+    "BatchMatMulV2": "__MklBatchMatMulV2",
+    "Conv2D": "__MklNativeConv2D",
+    "Einsum": "__MklEinsum",
+    "MatMul": "__MklMatMul",
+}
+# Ops of these folders are called by a name that is empty in eager code; their messages show it.
+NAMED = ("gradtape._src.ops.linalg.", "gradtape._src.ops.math.", "gradtape._src.ops.nn.")
+
+
+def kernel(type: str) -> tuple[str, str]:
+    """Return what stands before and behind the words of an error that the op `type` raises."""
+    found = ops.get(type)
+    behind = " name: " if found is not None and found.kernel.__module__.startswith(NAMED) else ""
+    place = f"/job:localhost/replica:0/task:0/device:{tiers.default_place().upper()}:0"
+    return f"{{{{function_node __wrapped__{ONEDNN.get(type, type)}_device_{place}}}}} ", behind
