@@ -7,16 +7,17 @@ the one before it. Every block has a checksum.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gradtape._src.files.records import CHECKSUM, masked_checksum
 from gradtape._src.files.snappy import uncompressed
-from gradtape._src.files.varint import varint
+from gradtape._src.files.varint import packed, varint
 
 FOOTER = 48
 MAGIC = struct.pack("<Q", 0xDB4775248B80FB57)
 TRAILER = 1 + CHECKSUM.size  # of a block: how it is compressed, and its checksum
 PLAIN, SNAPPY = 0, 1
+BLOCK = 4096  # bytes after which a block that is written ends
 MOST_KEYS = 64  # how many times the bytes of a block all its keys may have together: a small file could spell out endless keys
 
 
@@ -76,3 +77,30 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
         key = key[:shared] + block[at : at + own]
         at += own + length
         yield key, block[at - length : at]
+
+
+def written(pairs: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Return a table of keys and values, which are sorted by their keys. Nothing is compressed."""
+    data, listed, block = bytearray(), [], []
+    for pair in pairs:
+        block.append(pair)
+        if sum(len(key) + len(value) for key, value in block) >= BLOCK:
+            listed.append((block[-1][0], _append(data, block)))
+            block = []
+    if block:
+        listed.append((block[-1][0], _append(data, block)))
+    handles = _append(data, []) + _append(data, listed)
+    return bytes(data) + handles.ljust(FOOTER - len(MAGIC), b"\0") + MAGIC
+
+
+def _append(data: bytearray, pairs: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Append a block to a table, and return its handle."""
+    block, begins = bytearray(), []
+    for key, value in pairs:
+        begins.append(len(block))
+        block += packed(0) + packed(len(key)) + packed(len(value)) + key + value
+    begins = begins or [0]
+    block += struct.pack(f"<{len(begins) + 1}I", *begins, len(begins)) + bytes([PLAIN])
+    handle = packed(len(data)) + packed(len(block) - 1)
+    data += block + CHECKSUM.pack(masked_checksum(bytes(block)))
+    return handle

@@ -12,12 +12,11 @@ from gradtape._src.core.module import Stateful, Tracked
 from gradtape._src.core.scopes import init_scope
 from gradtape._src.core.tensor import graph_of
 from gradtape._src.core.variable import Variable
-from gradtape._src.train import parts, storage
+from gradtape._src.train import parts, sources, storage
 from gradtape._src.train.containers import awaiting, hang, hanging
 from gradtape._src.train.graph import Hung, Match, Slot, children, is_trackable, saved_graph
 from gradtape._src.train.options import CheckpointOptions
 from gradtape._src.train.reader import some
-from gradtape._src.train.sources import opened
 from gradtape._src.train.state import update_state
 from gradtape._src.train.values import array_of, begin, held, hold, layout_of
 
@@ -97,7 +96,7 @@ class Checkpoint(Tracked):
             arrays = {key: array_of(variable) for key, variable in variables.items()}
             parts.save(prefix, nodes, arrays, options.background, then)
         else:
-            storage.save(prefix, nodes, {key: held(variable) for key, variable in variables.items()})
+            sources.save(prefix, nodes, {key: held(variable) for key, variable in variables.items()})
             then()
         return prefix
 
@@ -128,7 +127,7 @@ class Checkpoint(Tracked):
         if a shape or dtype does not fit (ValueError, InvalidArgumentError) or the file is damaged (DataLossError) or not there
         (NotFoundError), no variable has changed. Attributes that come later are restored when they are set.
         """
-        restore = Restore(self, opened(os.fspath(save_path)))
+        restore = Restore(self, sources.opened(os.fspath(save_path)))
         restore.run(self, 0)
         return CheckpointLoadStatus(restore)
 

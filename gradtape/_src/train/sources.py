@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Mapping
+
+import numpy as np
 
 from gradtape._src.files.systems import system_of, told
-from gradtape._src.train import bundle, parts, storage
+from gradtape._src.train import bundle, bundle_writer, parts, storage
 
 
 def opened(prefix: str) -> storage.Source:
@@ -20,16 +23,37 @@ def opened(prefix: str) -> storage.Source:
     return storage.Reader(prefix)
 
 
+def save(prefix: str, nodes: list[storage.Node] | None, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write a checkpoint: a file of gradtape's, or TensorFlow's where gradtape stands for it."""
+    if not bundle_writer.is_wanted():
+        storage.save(prefix, nodes, arrays)
+        return
+    bundle_writer.save(prefix, nodes, arrays)
+    _unlink(storage.file_of(prefix))  # which `opened` would take for the checkpoint
+
+
+def file_of(prefix: str) -> str:
+    """Return the file of a checkpoint by which it is known: gradtape's, or TensorFlow's index."""
+    return prefix + bundle.SUFFIX if bundle_writer.is_wanted() else storage.file_of(prefix)
+
+
 def is_there(prefix: str) -> bool:
     """Return whether there is a checkpoint called `prefix`."""
     return os.path.isfile(storage.file_of(prefix)) or parts.is_there(prefix) or _of_tensorflow(prefix)
 
 
 def remove(prefix: str) -> None:
-    """Remove a checkpoint that gradtape wrote."""
+    """Remove a checkpoint that gradtape wrote; one of TensorFlow's files where gradtape stands for it."""
     parts.remove(prefix)
+    _unlink(storage.file_of(prefix))
+    if bundle_writer.is_wanted():
+        _unlink(prefix + bundle.SUFFIX)
+        _unlink(bundle_writer.data_of(prefix))
+
+
+def _unlink(path: str) -> None:
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(storage.file_of(prefix))
+        os.unlink(path)
 
 
 def _of_tensorflow(prefix: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from gradtape._src.core import hooks
 from gradtape._src.core.errors import DataLossError, public
 from gradtape._src.files.whole import replacing
+from gradtape._src.train import bundle_writer
 from gradtape._src.train.sources import is_there
 
 FILE = "checkpoint"
@@ -22,7 +23,8 @@ Saved = tuple[str, float | None]  # the path of a checkpoint, and when it was sa
 def update_state(folder: str, saved: Sequence[Saved], kept_until: float | None = None, filename: str = FILE) -> None:
     """Note the checkpoints of a folder, the latest last. `kept_until` is when the last one that stays for good was saved."""
     entries = [{"name": os.path.basename(path), "time": time} for path, time in saved]
-    text = json.dumps({"format": "gradtape checkpoints 1", "checkpoints": entries, "kept_until": kept_until}, indent=1)
+    state = {"format": "gradtape checkpoints 1", "checkpoints": entries, "kept_until": kept_until}
+    text = _for_tensorflow(state) if bundle_writer.is_wanted() and entries else json.dumps(state, indent=1)
     file = os.path.join(folder, filename)
 
     def write() -> None:
@@ -49,6 +51,15 @@ def read_state(folder: str, filename: str = FILE) -> tuple[list[Saved], float | 
         return [entry for entry in saved if is_there(entry[0])], _time(state["kept_until"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _damaged(path, error) from error
+
+
+def _for_tensorflow(state: dict[str, Any]) -> str:
+    """Return a note as TensorFlow's, a message as text. Times that are not known are now, as each has to have one."""
+    entries = state["checkpoints"]
+    lines = [f"model_checkpoint_path: {json.dumps(entries[-1]['name'], ensure_ascii=False)}"]
+    lines += [f"all_model_checkpoint_paths: {json.dumps(entry['name'], ensure_ascii=False)}" for entry in entries]
+    lines += [f"all_model_checkpoint_timestamps: {entry['time'] or time.time()}" for entry in entries]
+    return "\n".join([*lines, *([] if state["kept_until"] is None else [f"last_preserved_timestamp: {state['kept_until']}"])])
 
 
 def _of_tensorflow(text: str) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from collections.abc import Mapping
@@ -13,9 +12,8 @@ import numpy as np
 from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import InvalidArgumentError, NotFoundError, public
 from gradtape._src.core.variable import Variable
-from gradtape._src.train import storage
+from gradtape._src.train import sources, storage
 from gradtape._src.train.reader import CheckpointReader, load_checkpoint, some
-from gradtape._src.train.sources import is_there, opened
 from gradtape._src.train.state import FILE, Saved, update_state
 from gradtape._src.train.values import held, hold
 from gradtape._src.v1.graphs.collections import global_variables
@@ -93,7 +91,7 @@ class Saver:
 
     def recover_last_checkpoints(self, checkpoint_paths: list[str]) -> None:
         """Take those of these that are there for the checkpoints that were saved before, so that they count as such."""
-        files = {path: storage.file_of(os.fspath(path)) for path in checkpoint_paths}
+        files = {path: sources.file_of(os.fspath(path)) for path in checkpoint_paths}
         self._saved = [(path, os.path.getmtime(file)) for path, file in files.items() if os.path.isfile(file)]
 
     @public
@@ -118,7 +116,7 @@ class Saver:
         if global_step is not None:
             number = int(_plain(global_step, sess))
             prefix = f"{prefix}-{number:08d}" if self._pad else f"{prefix}-{number}"
-        storage.save(prefix, None, {name: held(variable, sess) for name, variable in self._known().items()})
+        sources.save(prefix, None, {name: held(variable, sess) for name, variable in self._known().items()})
         if write_state:
             self._note(prefix, latest_filename or FILE)
         return prefix
@@ -133,8 +131,7 @@ class Saver:
             if saved_at is not None and saved_at - self._hours * 3600 >= self._kept_until:
                 self._kept_until = saved_at
                 continue
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(storage.file_of(path))
+            sources.remove(path)
 
     @public
     def restore(self, sess: Any, save_path: Any) -> None:
@@ -148,7 +145,7 @@ class Saver:
         prefix, variables = os.fspath(save_path), self._known()
         if not checkpoint_exists(prefix):
             raise ValueError(f"The passed save_path is not a valid checkpoint: {prefix}")
-        reader = opened(prefix)
+        reader = sources.opened(prefix)
         keys = {name: _key(name, reader) for name in variables}
         self._check(variables, keys, reader)
         arrays = reader.arrays(list(dict.fromkeys(keys.values())))
@@ -209,7 +206,7 @@ def _plain(step: Any, session: Any) -> Any:
 @public
 def checkpoint_exists(checkpoint_prefix: Any) -> bool:
     """Return whether there is a checkpoint of that path."""
-    return is_there(os.fspath(checkpoint_prefix))
+    return sources.is_there(os.fspath(checkpoint_prefix))
 
 
 @public
