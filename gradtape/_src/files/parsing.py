@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core import engine
-from gradtape._src.core.errors import InvalidArgumentError, invalid, mark, public
+from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_for, mark, public
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
 from gradtape._src.files import features as specs
 from gradtape._src.files.messages import message
@@ -246,7 +246,7 @@ def parse_example(serialized: Any, features: Any, example_names: Any = None, nam
         return _without_values(given, features)
     data = to_numpy(given.node)
     if data.ndim > 1:
-        raise invalid(f"Expected serialized to be a scalar or vector, got shape: {_shape(data.shape)} [Op:ParseExampleV2]")
+        raise invalid_for("ParseExampleV2", f"Expected serialized to be a scalar or vector, got shape: {_shape(data.shape)}")
     if not data.ndim:
         return _single(data, features)
     names = [] if example_names is None else list(to_numpy(strings(example_names).node))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.errors import InvalidArgumentError, invalid, mark, public
+from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_for, mark, public
 from gradtape._src.core.tensor import to_numpy
 from gradtape._src.files import features as specs
 from gradtape._src.files.ops import strings
@@ -165,6 +165,6 @@ def parse_sequence_example(
     """
     data = serialized_of(serialized, TYPE)
     if data.ndim != 1:
-        raise invalid(f"Expected serialized to be a vector, got shape: {list(data.shape)}. [Op:{TYPE}]")
+        raise invalid_for(TYPE, f"Expected serialized to be a vector, got shape: {list(data.shape)}.")
     context, steps, lengths = _told(data, context_features, sequence_features, example_names, single=False)
     return context, steps, lengths

@@ -191,9 +191,7 @@ def _key(name: str, reader: storage.Source) -> str:
         for node in reader.nodes:
             if node.name == name and node.key is not None:
                 return node.key
-        raise NotFoundError(
-            None, None, f"Key {name} not found in checkpoint {reader.path}; it has {some(sorted(reader.entries))}."
-        )
+        raise NotFoundError(None, None, f"Key {name} not found in checkpoint\n{reader.path} has {some(sorted(reader.entries))}.")
     return name
 
 

@@ -8,7 +8,7 @@ from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, static_list, tensor
 from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import invalid, invalid_for, public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.rearrange import pairs_of
 from gradtape._src.ops.array.shape import host_constant, plain
@@ -88,7 +88,7 @@ def _(op, dy):
 
 def _block_shape(block_shape):
     if np.ndim(block_shape) == 0:
-        raise invalid("block_shape rank should be 1 instead of 0: give a list with a number for each axis. [Op:SpaceToBatchND]")
+        raise invalid_for("SpaceToBatchND", "block_shape rank should be 1 instead of 0: give a list with a number for each axis.")
     return static_list(block_shape, "block_shape")
 
 

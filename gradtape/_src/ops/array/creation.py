@@ -10,7 +10,7 @@ from gradtape._src.core.aval import PROVISIONAL, aval, provisional
 from gradtape._src.core.convert import NUMBERS, known_shape, settled, static, static_vector, tensor
 from gradtape._src.core.define import AT_ONCE, gradient, not_differentiable, op, ran
 from gradtape._src.core.engine import tracing
-from gradtape._src.core.errors import invalid, invalid_dtype, public
+from gradtape._src.core.errors import invalid, invalid_dtype, invalid_for, public
 from gradtape._src.core.op import Op
 from gradtape._src.core.tensor import Stored, Tensor, emit, handle, to_numpy
 from gradtape._src.ops.array.cast import cast
@@ -183,7 +183,7 @@ def range_(start, limit=None, delta=1, dtype=None, name="range") -> Tensor:
     bounds = [_number(tensor(x) if isinstance(x, (Tensor, Stored)) else tensor(x, dtype)) for x in given]
     for what, bound in zip(("start", "limit", "delta"), bounds, strict=True):
         if bound.ndim:
-            raise invalid(f"{what} must be a scalar, not shape {plain(bound.shape)} [Op:Range]")
+            raise invalid_for("Range", f"{what} must be a scalar, not shape {plain(bound.shape)}")
         if bound.dtype not in _RANGES:
             raise TypeError(f"range takes int32, int64 and floating-point numbers, received {what} of dtype {bound.dtype.name}.")
     numpy_dtype = (dtype or max([bound.dtype for bound in bounds], key=_RANGES.index)).numpy
@@ -199,10 +199,10 @@ def range_(start, limit=None, delta=1, dtype=None, name="range") -> Tensor:
     values = known if len(known) == len(bounds) else [to_numpy(bound.node) for bound in bounds]
     first, last, step = [value.astype(numpy_dtype) for value in values]
     if step == 0:
-        raise invalid(f"Requires delta != 0: {step} [Op:Range]")
+        raise invalid_for("Range", f"Requires delta != 0: {step}")
     if (first > last) if step > 0 else (first < last):
         sign, relation = (">", "<=") if step > 0 else ("<", ">=")
-        raise invalid(f"Requires start {relation} limit when delta {sign} 0: {first}/{last} [Op:Range]")
+        raise invalid_for("Range", f"Requires start {relation} limit when delta {sign} 0: {first}/{last}")
     count = max(0, (float(last) - float(first)) / float(step))
     memory.check_array(count, numpy_dtype)
     in_function = engine.local.trace.scope is not None and engine.current_graph() is None  # whose constants have values
@@ -346,7 +346,7 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None) -> Tensor:
             )
         longest = static(given, "maxlen")
         if longest < 0:
-            raise invalid(f"Requires start <= limit when delta > 0: 0/{longest}. maxlen must not be negative. [Op:Range]")
+            raise invalid_for("Range", f"Requires start <= limit when delta > 0: 0/{longest}. maxlen must not be negative.")
         lengths = cast(lengths, given.dtype)
     return _sequence_mask(lengths, maxlen=longest, dtype=dtypes.as_dtype(dtype).numpy)
 

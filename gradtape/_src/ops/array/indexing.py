@@ -427,9 +427,10 @@ def strided_slice(
     begin, end = static_vector(begin, "begin"), static_vector(end, "end")
     strides = (1,) * len(begin) if strides is None else static_vector(strides, "strides")
     if not len(begin) == len(end) == len(strides):
-        raise invalid(
+        raise invalid_for(
+            "StridedSlice",
             f"Expected begin, end, and strides to be 1D equal size tensors, but got shapes [{len(begin)}], "
-            f"[{len(end)}], and [{len(strides)}] instead. [Op:StridedSlice]"
+            f"[{len(end)}], and [{len(strides)}] instead.",
         )
     index: list = []
     for i, (start, stop, stride) in enumerate(zip(begin, end, strides, strict=True)):

@@ -7,7 +7,7 @@ from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import node_of, not_an_integer, static, static_list, static_vector, tensor
 from gradtape._src.core.define import check, gradient, op
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import invalid, invalid_for, public
 from gradtape._src.core.tensor import Stored, Tensor, emit
 from gradtape._src.ops.array.gather import _gather
 from gradtape._src.ops.array.indexing import slice_
@@ -266,7 +266,7 @@ def reverse(tensor, axis, name=None) -> Tensor:
     array([3, 2, 1], dtype=int32)
     """
     if axis is not None and (isinstance(axis, (int, np.integer)) or np.ndim(axis) != 1):
-        raise invalid(f"'dims' must be 1-dimension, not {np.ndim(axis)}: give a list of axes. [Op:ReverseV2]")
+        raise invalid_for("ReverseV2", f"'dims' must be 1-dimension, not {np.ndim(axis)}: give a list of axes.")
     return _reverse(_as_tensor(tensor), axis=static_list(axis, "axis"))
 
 
@@ -326,7 +326,7 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
     axes = [static(seq_axis, "seq_axis"), static(batch_axis or 0, "batch_axis")]
     for what, axis in zip(("seq_axis", "batch_axis"), axes, strict=True):
         if not 0 <= axis < x.aval.ndim:
-            raise invalid(f"{what} must be in [0, {x.aval.ndim}), the axes of the input, received {axis}. [Op:ReverseSequence]")
+            raise invalid_for("ReverseSequence", f"{what} must be in [0, {x.aval.ndim}), the axes of the input, received {axis}.")
     seq, batch = axes
     attrs = (seq, batch, x.aval.shape[seq])
     _reverse_sequence.op.resolved((x.aval, lengths.aval), attrs)

@@ -81,7 +81,7 @@ def where(condition, x=None, y=None, name=None) -> Tensor:
     if x is None and y is None:
         condition = tensor(condition)
         if not condition.ndim:
-            raise invalid("WhereOp : Unhandled input dimensions: 0: a scalar has no coordinates. [Op:Where]")
+            raise invalid_for("Where", "WhereOp : Unhandled input dimensions: 0: a scalar has no coordinates.")
         return ran(_where, condition)
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
@@ -265,9 +265,10 @@ def dynamic_partition(data, partitions, num_partitions, name=None):
     if count < 1:
         raise invalid(f"Value for attr 'num_partitions' of {count} must be at least minimum 1.")
     if not partitions.shape.is_compatible_with(x.shape[: partitions.ndim]):
-        raise invalid(
+        raise invalid_for(
+            "DynamicPartition",
             f"data.shape must start with partitions.shape, got data.shape = {plain(x.shape)}, partitions.shape = "
-            f"{plain(partitions.shape)}: give one partition for each row. [Op:DynamicPartition]"
+            f"{plain(partitions.shape)}: give one partition for each row.",
         )
     numbers = to_numpy(partitions.node)
     fault = outside(numbers, 0, 0, count)
@@ -324,14 +325,14 @@ def dynamic_stitch(indices, data, name=None) -> Tensor:
         require_indices(index.node.aval)
         shape = values.node.aval.shape
         if shape[: index.ndim] != index.node.aval.shape:
-            raise invalid(
-                f"data[{i}].shape = {plain(shape)} does not start with indices[{i}].shape = {plain(index.shape)} "
-                "[Op:DynamicStitch]"
+            raise invalid_for(
+                "DynamicStitch",
+                f"data[{i}].shape = {plain(shape)} does not start with indices[{i}].shape = {plain(index.shape)}",
             )
         rows.append(_reshape(values, shape=(prod(index.shape), *shape[index.ndim :])))
     places = np.concatenate([to_numpy(index.node).reshape(-1).astype(np.int64) for index in indices])
     if places.size and places.min() < 0:
-        raise invalid(f"indices[{places.min()}] is out of range: an index must not be negative. [Op:DynamicStitch]")
+        raise invalid_for("DynamicStitch", f"indices[{places.min()}] is out of range: an index must not be negative.")
     source = np.full(places.max(initial=-1) + 1, places.size)
     source[places] = np.arange(places.size)
     return emit(_dynamic_stitch.op, (host_constant(source).node, *operands(_dynamic_stitch.op, rows)))

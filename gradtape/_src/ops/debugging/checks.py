@@ -13,7 +13,7 @@ from gradtape._src.core import dtypes, engine
 from gradtape._src.core.aval import provisional
 from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
-from gradtape._src.core.errors import InvalidArgumentError, invalid, public
+from gradtape._src.core.errors import InvalidArgumentError, invalid, of_op, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import data
 from gradtape._src.core.scopes import control_dependencies
@@ -52,7 +52,7 @@ def check_numerics(tensor, *, message):
 def _checked_on_host(dy, *, message):
     found = _not_finite(dy, message)
     if found is not None:
-        raise InvalidArgumentError(None, None, f"{found} [Op:CheckNumerics]")
+        raise InvalidArgumentError(None, None, of_op(found, "CheckNumerics"))
     return dy
 
 

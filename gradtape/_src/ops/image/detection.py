@@ -11,7 +11,7 @@ import numpy as np
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.convert import is_tensor, operands, static, tensor
 from gradtape._src.core.define import AT_ONCE, not_differentiable, op, ran
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import invalid, invalid_for, public
 from gradtape._src.core.tensor import handle
 from gradtape._src.ops.array.shape import plain
 from gradtape._src.ops.shapes import require
@@ -100,7 +100,7 @@ def _inputs(function, first, name, scores):
     require(first.node.aval, ("float16", "float32"))
     for what, x, rank in ((name, first, 2), ("scores", scores, 1)):
         if x.ndim != rank:
-            raise invalid(f"{what} must be {rank}-D: received shape {plain(x.shape)}. [Op:{function.op.type}]")
+            raise invalid_for(function.op.type, f"{what} must be {rank}-D: received shape {plain(x.shape)}.")
     return first, scores
 
 

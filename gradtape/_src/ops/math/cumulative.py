@@ -9,7 +9,7 @@ from gradtape._src.core import convert
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import invalid, invalid_for, public
 from gradtape._src.core.tensor import Tensor, emit
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import zeros
@@ -29,7 +29,7 @@ def _scan(function, x, axis, exclusive, reverse):
         raise invalid(f"ScanOp: axis must be a scalar, not a list: received {axis}.")
     axis, rank = static(axis, "axis"), node.aval.ndim
     if not -rank <= axis < rank:
-        raise invalid(f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got {axis} [Op:{function.op.type}]")
+        raise invalid_for(function.op.type, f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got {axis}")
     return emit(function.op, (node,), (axis % rank, bool(exclusive), bool(reverse)))
 
 

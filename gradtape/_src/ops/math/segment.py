@@ -131,13 +131,14 @@ def _by_sorted_ids(function, data, segment_ids):
     name = function.op.type
     require(ids.node.aval, INDEX, "Tindices")
     if not data.ndim:
-        raise invalid(f"input must be at least rank 1, received a scalar as data [Op:{name}]")
+        raise invalid_for(name, "input must be at least rank 1, received a scalar as data")
     if ids.ndim != 1:
-        raise invalid(f"segment_ids should be a vector. Received shape {plain(ids.shape)} [Op:{name}]")
+        raise invalid_for(name, f"segment_ids should be a vector. Received shape {plain(ids.shape)}")
     if not ids.shape.is_compatible_with(data.shape[:1]):
-        raise invalid(
+        raise invalid_for(
+            name,
             f"segment_ids should be the same size as dimension 0 of input. Received {ids.shape[0]} ids for data of shape "
-            f"{plain(data.shape)} [Op:{name}]"
+            f"{plain(data.shape)}",
         )
     values = to_numpy(ids.node)
     if not values.size:
@@ -275,7 +276,7 @@ def _by_ids(function, data, segment_ids, num_segments):
         )
     num_segments = static(num_segments, "num_segments")
     if num_segments < 0:
-        raise invalid(f"Input num_segments == {num_segments} must not be negative. [Op:{function.op.type}]")
+        raise invalid_for(function.op.type, f"Input num_segments == {num_segments} must not be negative.")
     return function(tensor(data), tensor(segment_ids), num_segments=num_segments)
 
 

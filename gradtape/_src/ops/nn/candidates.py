@@ -16,7 +16,7 @@ from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.define import AT_ONCE, not_differentiable, op, ran
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import invalid, invalid_for, public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat
@@ -254,9 +254,9 @@ def compute_accidental_hits(true_classes, sampled_candidates, num_true, seed=Non
     """
     true_classes, sampled = _classes(true_classes), _classes(sampled_candidates)
     if true_classes.ndim != 2 or true_classes.shape[1] != static(num_true, "num_true"):
-        raise invalid(
-            f"true_candidates must be a batch_size * num_true matrix: received shape {true_classes.shape}, num_true={num_true}. "
-            "[Op:ComputeAccidentalHits]"
+        raise invalid_for(
+            "ComputeAccidentalHits",
+            f"true_candidates must be a batch_size * num_true matrix: received shape {true_classes.shape}, num_true={num_true}.",
         )
     return AccidentalHits(*ran(_accidental_hits, true_classes, sampled))
 

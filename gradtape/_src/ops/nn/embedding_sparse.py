@@ -3,7 +3,7 @@
 import numpy as np
 
 from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import invalid_for, public
 from gradtape._src.core.tensor import to_numpy
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import gather
@@ -83,7 +83,7 @@ def embedding_lookup_sparse(params, sp_ids, sp_weights, combiner=None, max_norm=
     _check(sp_ids, sp_weights)
     rows = to_numpy(sp_ids.indices.node)[:, 0]
     if (rows[1:] < rows[:-1]).any():
-        raise invalid("segment ids are not increasing: sort the places of sp_ids by row. [Op:SegmentSum]")
+        raise invalid_for("SegmentSum", "segment ids are not increasing: sort the places of sp_ids by row.")
     count = int(rows[-1]) + 1 if rows.size else 0
     weights = None if sp_weights is None else sp_weights.values
     return _combined(params, sp_ids.values, weights, rows, count, combiner, max_norm)

@@ -12,7 +12,7 @@ from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import invalid, invalid_for, public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.rearrange import roll
@@ -268,12 +268,12 @@ def _lengths(fft_length, rank, inferred, type, of_nothing=False):
     """Return `fft_length` as a tuple of `rank` extents, `inferred` where it is None; a 0 is an error but `of_nothing`."""
     lengths = inferred if fft_length is None else static_list(fft_length, "fft_length")
     if len(lengths) != rank or (fft_length is not None and isinstance(fft_length, int)):
-        raise invalid(f"fft_length must have shape [{rank}], received {fft_length}: give a list of {rank}. [Op:{type}]")
+        raise invalid_for(type, f"fft_length must have shape [{rank}], received {fft_length}: give a list of {rank}.")
     for length in lengths:
         if length < 0:
             raise ValueError(f"Dimension {length} must be >= 0: fft_length is {plain(lengths)}.")
     if 0 in lengths and not of_nothing:
-        raise invalid(f"A Fourier transform needs at least one element, fft_length is {plain(lengths)}. [Op:{type}]")
+        raise invalid_for(type, f"A Fourier transform needs at least one element, fft_length is {plain(lengths)}.")
     return lengths
 
 
@@ -431,7 +431,7 @@ def _over_axes(function, x, fft_length, axes, norm, inverse, infer=lambda extent
     order = axes_of(axes, x.ndim, "axes")
     axes = tuple([axis % x.ndim for axis in axes])
     if not order:
-        raise invalid(f"A Fourier transform needs at least one axis, received axes {list(axes)}. [Op:{type}]")
+        raise invalid_for(type, f"A Fourier transform needs at least one axis, received axes {list(axes)}.")
     lengths = _lengths(fft_length, len(axes), infer(tuple([shape[axis] for axis in axes])), type)
     y = function(x, fft_length=lengths, axes=axes)
     count = {"ortho": math.sqrt(math.prod(lengths)), "forward": float(math.prod(lengths))}.get(norm)

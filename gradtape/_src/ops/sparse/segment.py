@@ -6,7 +6,7 @@ from gradtape._src.core.arrays import at, jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, invalid_dtype, public
+from gradtape._src.core.errors import invalid, invalid_dtype, invalid_for, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import to_numpy
 from gradtape._src.ops.array.gather import scatter_rows
@@ -120,7 +120,7 @@ def _by_rows(functions, data, indices, segment_ids, num_segments, sparse_gradien
         num_segments = int(values.max()) + 1 if values.size else 0
     count = static(num_segments, "num_segments")
     if count < 0:
-        raise invalid(f"segment ids must be >= 0, num_segments too: received {count}. [Op:{function.op.type}]")
+        raise invalid_for(function.op.type, f"segment ids must be >= 0, num_segments too: received {count}.")
     extent = data.node.aval.shape[0] if data.ndim else 0
     return function(data, indices, ids, num_segments=count, sparse_gradient=bool(sparse_gradient), extent=extent)
 

@@ -11,7 +11,7 @@ from gradtape._src.core.arrays import at, jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, static_list, tensor
 from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import invalid, invalid_for, public
 from gradtape._src.core.shape import TensorShape, provisional
 from gradtape._src.core.spec import TypeSpec
 from gradtape._src.core.tensor import stated_shape
@@ -316,10 +316,11 @@ def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
     nothing = False if x.dtype.name == "bool" else 0
     default = tensor(nothing if default_value is None else default_value, None if is_tensor(default_value) else x.dtype)
     if default.ndim:
-        raise invalid(f"default_value should be a scalar, received shape {default.shape}. [Op:SparseToDense]")
+        raise invalid_for("SparseToDense", f"default_value should be a scalar, received shape {default.shape}.")
     if default.dtype != x.dtype:
-        raise invalid(
-            f"default_value has dtype {default.dtype.name}, the values have {x.dtype.name}. Use tf.cast. [Op:SparseToDense]"
+        raise invalid_for(
+            "SparseToDense",
+            f"default_value has dtype {default.dtype.name}, the values have {x.dtype.name}. Use tf.cast.",
         )
     return _sparse_to_dense(x.indices, x.values, default, output_shape=x._extents, validate_indices=bool(validate_indices))
 
@@ -333,7 +334,7 @@ def from_dense(tensor, name=None):
     """
     x = _as_tensor(tensor)
     if not x.ndim:
-        raise invalid("from_dense takes a tensor with at least one axis, received a scalar. [Op:Where]")
+        raise invalid_for("Where", "from_dense takes a tensor with at least one axis, received a scalar.")
     nothing = False if x.dtype.name == "bool" else 0
     places = where(not_equal(x, nothing))  # a graph takes `!=` for `is not`
     return SparseTensor(places, gather_nd(x, places), list(x.node.aval.shape))

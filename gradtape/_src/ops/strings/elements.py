@@ -8,7 +8,7 @@ from gradtape._src.core import convert, dtypes
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, settled, static_list, tensor
 from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.errors import InvalidArgumentError, OutOfRangeError, invalid, invalid_dtype, public
+from gradtape._src.core.errors import InvalidArgumentError, OutOfRangeError, invalid, invalid_dtype, invalid_for, public
 from gradtape._src.core.op import Op
 from gradtape._src.core.tensor import emit
 from gradtape._src.ops.array.shape import plain
@@ -93,7 +93,7 @@ _lower, _upper = _changed("StringLower", bytes.lower, str.lower), _changed("Stri
 
 def _encoding(encoding, made):
     if encoding not in ("", "utf-8"):
-        raise invalid(f"only utf-8 or '' (no encoding) is supported, received {encoding} [Op:{made.op.type}]")
+        raise invalid_for(made.op.type, f"only utf-8 or '' (no encoding) is supported, received {encoding}")
     return (encoding,)
 
 
@@ -295,7 +295,7 @@ def reduce_join(inputs, axis=None, keepdims=False, separator="", name=None):
             )
     axes = tuple([a % rank for a in axes])
     if len(set(axes)) < len(axes):
-        raise invalid(f"Duplicate reduction dimension in {list(axes)}: name each axis once. [Op:ReduceJoin]")
+        raise invalid_for("ReduceJoin", f"Duplicate reduction dimension in {list(axes)}: name each axis once.")
     return emit(_reduce_join.op, (node,), (axes, bool(keepdims), separator_of(separator)))
 
 

@@ -8,7 +8,7 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import invalid, invalid_for, public
 from gradtape._src.core.tensor import emit
 from gradtape._src.ops.debugging.printing import array_text
 from gradtape._src.ops.shapes import require, spoken
@@ -23,17 +23,17 @@ INT64 = np.dtype(np.int64)
 
 def _numbers(input, precision, scientific, shortest, width, fill):
     if scientific and shortest:
-        raise invalid("Cannot select both scientific and shortest notation [Op:AsString]")
+        raise invalid_for("AsString", "Cannot select both scientific and shortest notation")
     floating = input.type.is_floating or input.type.is_complex or input.dtype is STRING  # strings stay as they are
     name = spoken(input.type.name)
     if not floating and precision >= 0:
-        raise invalid(f"precision not supported for datatype {name} [Op:AsString]")
+        raise invalid_for("AsString", f"precision not supported for datatype {name}")
     if not floating and (scientific or shortest):
-        raise invalid(f"scientific and shortest format not supported for datatype {name} [Op:AsString]")
+        raise invalid_for("AsString", f"scientific and shortest format not supported for datatype {name}")
     if len(fill) > 1:
-        raise invalid(f"Fill string must be one or fewer characters, received {fill!r} [Op:AsString]")
+        raise invalid_for("AsString", f"Fill string must be one or fewer characters, received {fill!r}")
     if fill not in ("", " ", "+", "-", "0", "#"):
-        raise invalid(f'Fill argument not supported: "{fill}": it is one of " ", "+", "-", "0", "#" [Op:AsString]')
+        raise invalid_for("AsString", f'Fill argument not supported: "{fill}": it is one of " ", "+", "-", "0", "#"')
     return aval(input.shape, STRING)
 
 
@@ -196,7 +196,7 @@ def to_hash_bucket_strong(input, num_buckets, key, name=None):
     [46 84 46]
     """
     if len(key) != 2:
-        raise invalid(f"Key must have 2 elements, received {len(key)}: {key!r} [Op:StringToHashBucketStrong]")
+        raise invalid_for("StringToHashBucketStrong", f"Key must have 2 elements, received {len(key)}: {key!r}")
     return _keyed(input, num_buckets, tuple([int(part) for part in key]))
 
 
