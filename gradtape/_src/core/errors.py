@@ -350,6 +350,8 @@ def invalid(message: str) -> InvalidArgumentError:
 
 def of_op(message: str, type: str) -> str:
     """Return the message of an op's error: its first line, TensorFlow's words, with the op behind it; advice stands below."""
+    if f"[Op:{type}]" in message:
+        return message
     words, newline, advice = message.partition("\n")
     before, behind = ("", "") if hooks.core.tracing() else hooks.door.kernel(type)
     return f"{before}{words} [Op:{type}]{behind}{newline}{advice}"

@@ -206,8 +206,7 @@ class Op:
             elif not strings:
                 result = self._traced(inputs, attrs)
         except InvalidArgumentError as error:
-            if f"[Op:{self.type}]" not in error.message:
-                mark(error, self.type)
+            mark(error, self.type)
             if not naming.open_graphs:
                 raise
             raise hooks.graphs.refused(error) from None

@@ -87,7 +87,7 @@ def assert_all_finite(x, message, name=None):
 
 
 def _false(condition, *values, explain):
-    return None if condition.all() else explain(condition, *values)
+    return None if condition.all() else f"{explain(condition, *values)} [Op:Assert]"  # the user's words, of many lines
 
 
 def _condition(*inputs, explain):
