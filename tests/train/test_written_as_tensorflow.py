@@ -48,6 +48,18 @@ def test_states_that_are_no_variables():
     assert restored.draws.normal([2]).numpy().tolist() == saved.draws.normal([2]).numpy().tolist()
 
 
+def test_a_manager_keeps_what_tensorflow_wrote(folder):  # noqa: F811
+    """It counts the files of an earlier run on TensorFlow, and removes none of them."""
+    theirs = tf.train.latest_checkpoint("objects")
+    files = sorted(name for name in os.listdir("objects") if name.startswith(os.path.basename(theirs)))
+    assert len(files) == 2
+    manager = tf.train.CheckpointManager(tf.train.Checkpoint(w=tf.Variable(1.0)), "objects", max_to_keep=1, checkpoint_name="own")
+    for _ in range(3):
+        manager.save()
+    assert [name for name in sorted(os.listdir("objects")) if name in files] == files
+    assert [name for name in os.listdir("objects") if name.startswith("own")] != []
+
+
 def test_a_manager_keeps_the_last_ones():
     w = tf.Variable([1.0, 2.0])
     manager = tf.train.CheckpointManager(tf.train.Checkpoint(w=w), "managed", max_to_keep=2)

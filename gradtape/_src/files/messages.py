@@ -50,7 +50,7 @@ BUNDLE = (
     TENSOR
     + """
 VersionDef: producer 1 int32, min_consumer 2 int32, bad_consumers 3 int32 repeated
-BundleHeaderProto: num_shards 1 int32, endianness 2 int32, version 3 VersionDef
+BundleHeaderProto: num_shards 1 int32, endianness 2 int32, version 3 VersionDef, writer 1000 string
 Extent: start 1 int64, length 2 int64
 TensorSliceProto: extent 1 Extent repeated
 BundleEntryProto: dtype 1 DataType, shape 2 TensorShapeProto, shard_id 3 int32, offset 4 int64, size 5 int64, crc32c 6 fixed32,

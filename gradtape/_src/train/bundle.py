@@ -1,6 +1,6 @@
 """Checkpoints that TensorFlow wrote: an index, which is a table, and the bytes of the tensors in files beside it.
 
-Every part has a checksum. Only reading: what is saved here is a safetensors file.
+Every part has a checksum. `bundle_writer` writes them.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Bundle(Source):
                 )
             if header.endianness:
                 raise UnimplementedError(None, None, f"The checkpoint {self.path} was written by a big-endian machine.")
-            self._files = header.num_shards
+            self._files, self.writer = header.num_shards, header.writer
             self._parts = {key: _placed(value, self._files) for key, value in stored.items() if key.startswith(b"\0")}
             placed = {key.decode(): _placed(value, self._files) for key, value in stored.items() if key not in self._parts}
             self.by_name = GRAPH not in placed

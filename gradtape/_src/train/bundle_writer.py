@@ -20,6 +20,9 @@ from gradtape._src.train.bundle import GRAPH, SUFFIX, VALUE, VERSION
 from gradtape._src.train.storage import ATTRIBUTES, Node
 
 
+WRITER = "gradtape"  # in a field of the header that TensorFlow's has not: it passes over that
+
+
 def is_wanted() -> bool:
     """Return whether checkpoints are TensorFlow's files: gradtape stands for it, and the packages for files are there."""
     return hooks.door.is_open and all(importlib.util.find_spec(name) is not None for name in ("google_crc32c", "google.protobuf"))
@@ -55,7 +58,7 @@ def _key(key: str) -> str:
 
 def _entries(arrays: Mapping[str, np.ndarray], data: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
     """Yield the index's entries in their order, and write the bytes of the tensors."""
-    header = message("BundleHeaderProto")(num_shards=1)
+    header = message("BundleHeaderProto")(num_shards=1, writer=WRITER)
     header.version.producer = VERSION
     yield b"", header.SerializeToString()
     for key, array in sorted((key.encode(), array) for key, array in arrays.items()):

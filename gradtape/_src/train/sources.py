@@ -43,10 +43,10 @@ def is_there(prefix: str) -> bool:
 
 
 def remove(prefix: str) -> None:
-    """Remove a checkpoint that gradtape wrote; one of TensorFlow's files where gradtape stands for it."""
+    """Remove a checkpoint that gradtape wrote, in whichever format."""
     parts.remove(prefix)
     _unlink(storage.file_of(prefix))
-    if bundle_writer.is_wanted():
+    if _of_tensorflow(prefix) and bundle.Bundle(prefix).writer == bundle_writer.WRITER:
         _unlink(prefix + bundle.SUFFIX)
         _unlink(bundle_writer.data_of(prefix))
 
