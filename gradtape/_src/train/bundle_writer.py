@@ -19,7 +19,6 @@ from gradtape._src.files.whole import replacing
 from gradtape._src.train.bundle import GRAPH, SUFFIX, VALUE, VERSION
 from gradtape._src.train.storage import ATTRIBUTES, Node
 
-
 WRITER = "gradtape"  # in a field of the header that TensorFlow's has not: it passes over that
 
 
