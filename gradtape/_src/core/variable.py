@@ -103,6 +103,7 @@ class Variable(Stored, metaclass=creators.Created):
     _uid: int
     _assigned_in: int | None
     _made: journal.Line = (None, 0)  # at which line of the user's
+    _born: journal.Moment = (0, 0)
 
     # What `ops/scatter.py` and `ops/operators.py` attach.
     scatter_update: Callable[..., Any]
@@ -169,9 +170,8 @@ class Variable(Stored, metaclass=creators.Created):
         self._declared = None if declared is None or declared.is_fully_defined() else declared
         self._constraint = constraint
         self._synchronization, self._aggregation, self._trainable = creators.checked(synchronization, aggregation, trainable)
-        self._uid = next(_uid)
+        self._uid, self._assigned_in = next(_uid), None
         journal.variables[self._uid] = self
-        self._assigned_in = None
         if self._declared_in_graph(node, name):
             return
         tracing.made(self)
@@ -188,7 +188,7 @@ class Variable(Stored, metaclass=creators.Created):
         held = leaf(node.aval, value)
         self._tensor = EagerTensor(held)
         journal.made(held)
-        self._made = held.code, held.offset
+        self._made, self._born = (held.code, held.offset), journal.moment(engine.local.trace)
         journal.linked("variable", node, held, engine.local.trace)
         self._name = scoped(name or "Variable") + ":0"
 
@@ -478,7 +478,7 @@ class Variable(Stored, metaclass=creators.Created):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling, without the line of creation, which belongs to this process."""
-        return {name: value for name, value in vars(self).items() if name not in ("_made", "_uid")}
+        return {name: value for name, value in vars(self).items() if name not in ("_made", "_born", "_uid")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

@@ -43,13 +43,21 @@ def other_object(view: View, source: Source, used: dict[Name, None], frame: Fram
         found += [other for other in others if _alike(other, variable) and in_an_object(other, frame)]
         twin = next(iter(found), None)
     if twin is None:
-        return None
+        return _made_later(history, variable, used)
     put = _put(twin, frame) if replaced else None
     holder, named = _named(twin, variable, frame, 2 if replaced else 1)
     if put is None and twin._made == variable._made:  # by one line of code, which both of them ran
         put = named
     made = max(twin, variable, key=lambda v: v._uid)._made if put is None else put
     return Break("wrong_object", made, None, None, how="another", name=twin.name, holder=holder)
+
+
+def _made_later(history: History, variable: Variable, used: dict[Name, None]) -> Break | None:
+    """Return the break of a variable that was made after all that the target was computed from, in the place of another."""
+    last = max([history.steps[name].at for name in used if name in history.steps], default=None)
+    if last is None or variable._made[0] is None or variable._born <= last:
+        return None
+    return Break("wrong_object", variable._made, None, None, how="later")
 
 
 def computed_again(view: View, source: Source, used: dict[Name, None], frame: FrameType | None) -> dict[str, Any]:

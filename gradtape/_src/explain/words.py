@@ -313,6 +313,11 @@ def _wrong_object(w: Words, b: Break) -> tuple[str, str]:
             f"{_written(b)} made a new variable in the tape, and {w.target} was computed from that",
             "make the variable, or the layer that holds it, once and before the tape",
         )
+    if how == "later":
+        return (
+            f"{_written(b)} made the variable {w.source} after {w.target} was computed",
+            f"make it, or the layer that holds it, before, and compute {w.target} from it",
+        )
     name, holder = b.detail.get("name"), b.detail.get("holder")
     if holder is None:
         return (

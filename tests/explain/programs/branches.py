@@ -290,6 +290,35 @@ def a_number_that_only_counts_trips():
     return tape.gradient(x, n), tf.autodiff.explain(x, n)
 
 
+def a_variable_that_was_replaced():
+    class Plain:
+        pass
+
+    model = Plain()
+    model.scale = tf.Variable(1.0)
+    with tf.GradientTape() as tape:
+        loss = model.scale * 3.0
+    model.scale = tf.Variable(5.0)  # <- wrong_object
+    return tape.gradient(loss, model.scale), tf.autodiff.explain(loss, model.scale)
+
+
+def a_plain_objects_layer_that_was_replaced():
+    class Plain:
+        def __init__(self):
+            self.dense = tf.keras.layers.Dense(1)
+
+        def __call__(self, x):
+            return self.dense(x)
+
+    model, x = Plain(), tf.ones([1, 2])
+    model(x)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(model(x))
+    model.dense = tf.keras.layers.Dense(1)
+    model.dense.build((1, 2))  # <- wrong_object
+    return tape.gradient(loss, model.dense.kernel), tf.autodiff.explain(loss, model.dense.kernel)
+
+
 def a_branch_on_one_line():
     x, w = tf.Variable(-1.0), tf.Variable(2.0)
     with tf.GradientTape() as tape:
