@@ -10,6 +10,8 @@ are compiled, because the names are copied while Keras is being imported; what i
 import ast
 import contextlib
 import functools
+import importlib.util
+import json
 import os
 import sys
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -60,6 +62,16 @@ COMPLETIONS = {
     "keras.src.saving.saving_lib": "save_whole",
     "keras.src.saving.serialization_lib": "mend_loading",
 }
+
+
+def nothing_else_is_chosen() -> bool:
+    """Return whether Keras would take TensorFlow, its default, which is not there."""
+    if "KERAS_BACKEND" in os.environ or importlib.util.find_spec("tensorflow") is not None:
+        return False
+    settings = os.path.join(os.environ.get("KERAS_HOME") or os.path.expanduser("~/.keras"), "keras.json")
+    with contextlib.suppress(OSError, ValueError), open(settings) as file:  # as Keras, which goes on without the file
+        return bool(json.load(file).get("backend", "tensorflow") == "tensorflow")
+    return True
 
 
 def install() -> None:

@@ -1,6 +1,7 @@
 """Run when Python starts (keras_gradtape.pth): waits for the import of Keras, and installs the hook if this backend is asked for.
 
-So KERAS_BACKEND may be set in the shell, or by the script before it imports Keras. With GRADTAPE_AS_TENSORFLOW=1, which processes
+So KERAS_BACKEND may be set in the shell, or by the script before it imports Keras. Where nothing chooses a backend, Keras takes
+TensorFlow; a program that has imported gradtape, and has no TensorFlow, gets this one. With GRADTAPE_AS_TENSORFLOW=1, which processes
 inherit from `gradtape run`, the import of TensorFlow is waited for too, and gives gradtape. Nothing else is imported here.
 """
 
@@ -15,9 +16,11 @@ class KerasIsImported:
     def find_spec(fullname, path=None, target=None):
         if fullname == "keras":
             sys.meta_path.remove(KerasIsImported)
-            if os.environ.get("KERAS_BACKEND") == "gradtape":
-                from keras_gradtape import hook
+            from keras_gradtape import hook
 
+            if "gradtape" in sys.modules and hook.nothing_else_is_chosen():
+                os.environ["KERAS_BACKEND"] = hook.NAME
+            if os.environ.get("KERAS_BACKEND") == hook.NAME:
                 hook.install()
 
 

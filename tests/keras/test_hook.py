@@ -29,6 +29,23 @@ def test_the_environment_chooses_the_backend_and_nothing_is_imported_first():
     assert (done.returncode, done.stdout) == (0, "gradtape\n"), done.stderr
 
 
+@pytest.mark.parametrize(
+    ("settings", "backend"), [(None, "gradtape"), ('{"backend": "tensorflow"}', "gradtape"), ("{", "gradtape"), ('{"backend": "jax"}', "jax")]
+)
+def test_gradtape_takes_the_place_of_a_tensorflow_that_is_not_there(settings, backend, tmp_path, monkeypatch):
+    """Keras writes its default into a file of the user's; another backend there is the user's choice."""
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    if settings is not None:
+        (tmp_path / "keras.json").write_text(settings)
+    done = run("import gradtape as tf; import keras; print(keras.backend.backend())")
+    assert done.stdout.strip() == backend, done.stderr
+
+
+def test_keras_alone_is_left_to_its_default(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    assert "No module named 'tensorflow'" in run("import keras; import gradtape").stderr
+
+
 def test_a_script_chooses_the_backend_before_it_imports_keras():
     done = run("import os; os.environ['KERAS_BACKEND'] = 'gradtape'; import keras; print(keras.backend.backend())" + DENSE)
     assert (done.returncode, done.stdout) == (0, "gradtape\n"), done.stderr
