@@ -1,8 +1,8 @@
 """Run when Python starts (keras_gradtape.pth): waits for the import of Keras, and installs the hook if this backend is asked for.
 
 So KERAS_BACKEND may be set in the shell, or by the script before it imports Keras. Where nothing chooses a backend, Keras takes
-TensorFlow; a program that has imported gradtape, and has no TensorFlow, gets this one. With GRADTAPE_AS_TENSORFLOW=1, which processes
-inherit from `gradtape run`, the import of TensorFlow is waited for too, and gives gradtape. Nothing else is imported here.
+TensorFlow; a program that has imported gradtape, and has no TensorFlow, gets this one. With GRADTAPE_AS_TENSORFLOW=1, which
+processes inherit from `gradtape run`, the import of TensorFlow is waited for too, and gives gradtape. Nothing else is imported.
 """
 
 import os

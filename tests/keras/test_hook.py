@@ -30,7 +30,8 @@ def test_the_environment_chooses_the_backend_and_nothing_is_imported_first():
 
 
 @pytest.mark.parametrize(
-    ("settings", "backend"), [(None, "gradtape"), ('{"backend": "tensorflow"}', "gradtape"), ("{", "gradtape"), ('{"backend": "jax"}', "jax")]
+    ("settings", "backend"),
+    [(None, "gradtape"), ('{"backend": "tensorflow"}', "gradtape"), ("{", "gradtape"), ('{"backend": "jax"}', "jax")],
 )
 def test_gradtape_takes_the_place_of_a_tensorflow_that_is_not_there(settings, backend, tmp_path, monkeypatch):
     """Keras writes its default into a file of the user's; another backend there is the user's choice."""
