@@ -34,8 +34,9 @@ endif
 
 BIN := $(VENV)/bin
 PIP := bin/python -m pip --disable-pip-version-check
-JOBS ?= 4
-PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses $(JOBS) --dist worksteal
+# One more than there are processors: many tests wait for processes that they start.
+JOBS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

@@ -141,5 +141,5 @@ def test_a_module_runs_as_under_python(folder):
 def test_the_version_is_gradtapes(capsys):
     with pytest.raises(SystemExit, match="0"):
         cli.main(["--version"])
-    [line] = capsys.readouterr().out.splitlines()
+    line, *_ = capsys.readouterr().out.splitlines()  # why it records in Python may stand below
     assert line.startswith(f"gradtape {gradtape.__version__} ")
