@@ -156,6 +156,7 @@ def test_without_orbax_the_error_says_what_to_install(tmp_path, monkeypatch):
         checkpoint().write(tmp_path / "ck", IN_PARTS)
 
 
+@pytest.mark.skipif((3, 12) <= sys.version_info < (3, 12, 2), reason="Python 3.12.0 and 3.12.1 start no thread at their end")
 def test_python_ends_when_the_last_one_is_written(tmp_path):
     program = f"""
 import gradtape as tf

@@ -122,8 +122,12 @@ def _close_all() -> None:
 
     if (_streams or _running) and not runtime.forked:
         closing = threading.Thread(target=close, name="gradtape-close", daemon=True)
-        closing.start()
-        closing.join(PATIENCE)
+        try:
+            closing.start()
+        except RuntimeError:  # from Python 3.12 no thread starts any more
+            close()
+        else:
+            closing.join(PATIENCE)
 
 
 atexit.register(_close_all)
