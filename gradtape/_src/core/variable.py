@@ -561,12 +561,12 @@ class UnreadVariable(Variable):
 
     @property
     def name(self) -> str:
-        """The name that TensorFlow gives the result of an assignment."""
+        """Return the name that TensorFlow gives the result of an assignment."""
         return "UnreadVariable"
 
     @property
     def variable(self) -> Variable:
-        """The variable itself."""
+        """Return the variable itself."""
         return self._of
 
     def __getattr__(self, name: str) -> Any:

@@ -13,6 +13,7 @@ from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.files import varint
 from gradtape._src.files.messages import message
 from gradtape._src.files.ops import a_string, host_op, of_bytes, single, strings
 
@@ -48,23 +49,13 @@ def encoded(array: np.ndarray, packed: bool = False) -> bytes:
     made = _shaped(dtype, array.shape)
     if dtype == dtypes.string and packed:
         items = [bytes(item) for item in array.flat]
-        made.tensor_content = b"".join([*[_varint(len(item)) for item in items], *items])
+        made.tensor_content = b"".join([*[varint.packed(len(item)) for item in items], *items])
     elif dtype == dtypes.string:
         made.string_val.extend([bytes(item) for item in array.flat])
     else:
         made.tensor_content = _little(array).tobytes()
     data: bytes = made.SerializeToString()
     return data
-
-
-def _varint(number: int) -> bytes:
-    """Return a number as protobuf writes it: 7 bits in each byte, the lower ones first."""
-    pieces = bytearray()
-    while number > 127:
-        pieces.append(number & 127 | 128)
-        number >>= 7
-    pieces.append(number)
-    return bytes(pieces)
 
 
 def _unpacked(content: bytes, count: int) -> list[bytes]:
