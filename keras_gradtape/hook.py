@@ -47,6 +47,7 @@ COMPLETIONS = {
     "keras.src.callbacks.callback_list": "dispatch_in_order",
     "keras.src.callbacks.tensorboard": "let_profile",
     "keras.src.utils.backend_utils": "extend_dynamic_backend",
+    "keras.src.utils.python_utils": "let_interrupts_through",
     "keras.src.utils.rng_utils": "give_tensorflow",
     "keras.src.utils.timeseries_dataset_utils": "give_tensorflow",
     "keras.src.utils.traceback_utils": "keep_op_errors",
@@ -225,6 +226,25 @@ def dispatch_in_order(module) -> None:
     from gradtape._src.core.runtime import Background
 
     module.concurrent = SimpleNamespace(futures=SimpleNamespace(ThreadPoolExecutor=Background))
+
+
+def let_interrupts_through(module) -> None:
+    """Let an interrupt through that arrives while the values of logs are read, where Keras drops it with any other error."""
+
+    def pythonify_logs(logs):
+        from keras.src import backend
+
+        numbers = {}
+        for key, value in sorted((logs or {}).items()):
+            if isinstance(value, dict):
+                numbers |= pythonify_logs(value)
+                continue
+            with contextlib.suppress(Exception):
+                value = float(backend.convert_to_numpy(value) if backend.is_tensor(value) else value)
+            numbers[key] = value
+        return numbers
+
+    module.pythonify_logs = functools.wraps(module.pythonify_logs)(pythonify_logs)
 
 
 def let_profile(module) -> None:

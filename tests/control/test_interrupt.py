@@ -49,7 +49,10 @@ def test_a_loop_that_never_ends_is_interrupted(tmp_path):
         time.sleep(3)  # long enough to be in the loop; in a compiler, it would be interrupted as well
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=60)
+        try:
+            output, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()  # were the interrupt lost, it would run on
     assert output.split() == ["interrupted", "1.0", "2.0"]
 
 

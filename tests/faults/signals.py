@@ -4,6 +4,7 @@ Another process sends the signals, NUMBER for each kind of work. Each reaches th
 is collected; then variables are whole, and the work goes on. Prints `KIND STEPS` for each kind.
 """
 
+import faulthandler
 import gc
 import os
 import random
@@ -18,6 +19,7 @@ import numpy as np
 import gradtape as tf
 
 keras = tf.keras
+faulthandler.register(signal.SIGALRM, chain=True)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what started this may have it ignored
 SENDER = """
 import os, signal, sys, time
@@ -163,7 +165,7 @@ def main(folder, number, seed, *names):
             for _ in range(3):
                 work.step()
             for _ in range(int(number)):
-                signal.alarm(60)  # ends this process if the interrupt was lost
+                signal.alarm(60)  # ends this process, with its frames, if the interrupt is lost or the work hangs
                 try:
                     sender.stdin.write(f"{chosen.random() * 0.03}\n")
                     sender.stdin.flush()
@@ -171,7 +173,6 @@ def main(folder, number, seed, *names):
                         work.step()
                 except KeyboardInterrupt:
                     pass
-                signal.alarm(0)
                 steps = work.check()
             print(made.__name__, steps, flush=True)
         sender.stdin.close()

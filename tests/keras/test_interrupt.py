@@ -95,7 +95,7 @@ def test_every_weight_and_slot_is_that_of_the_last_finished_step(how, tmp_path):
             answer = process.stdout.readline().split(maxsplit=1)
             assert answer[0] == "whole", answer
             steps += int(answer[1])
-        output, _ = process.communicate(timeout=60)
+        output = process.stdout.read()  # what `readline` has read ahead too, which `communicate` would lose
     assert output.split() == ["and", "on", "1"] and process.returncode == 0, (process.returncode, said.read_text()[-3000:])
     assert steps > len(moments), "the interrupts came in the midst of training"
 
@@ -133,3 +133,23 @@ def test_an_interrupt_while_variables_are_made(monkeypatch, variable):
         assert mine.shape == expected.shape
     assert int(interrupted.optimizer.iterations) == 1
     assert [w.shape for w in interrupted.weights] == [w.shape for w in reference.weights]
+
+
+def test_an_interrupt_while_the_values_of_logs_are_read():
+    """Keras drops any error there; what cannot be read stays as it is."""
+
+    class Value:
+        def __init__(self, error):
+            self.error = error
+
+        def __float__(self):
+            raise self.error
+
+    unread = Value(TypeError("not a number"))
+    seen = {}
+    record = tf.keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: seen.update(logs))
+    callbacks = tf.keras.callbacks.CallbackList([record])
+    callbacks.on_epoch_end(0, {"loss": tf.constant(1.5), "inner": {"a": np.float32(2.0)}, "unread": unread})
+    assert seen == {"loss": 1.5, "a": 2.0, "unread": unread}
+    with pytest.raises(KeyboardInterrupt, match="by the user"):
+        callbacks.on_epoch_end(0, {"loss": Value(KeyboardInterrupt("by the user"))})

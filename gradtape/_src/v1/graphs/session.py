@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
@@ -362,9 +362,7 @@ class Session:
         with tape:
             replay.run(wanted)
             results = [None if type(n.aval) is tuple else engine.value(replay.fetched(n)) for n in wanted]
-        new = [(v, engine.value(scope.after[id(v)])) for v in scope.written.values()]
-        for variable, value in new:
-            self._values[variable._uid] = value
+        self._take(scope.written.values(), [engine.value(scope.after[id(v)]) for v in scope.written.values()])
         return [None if r is None else _numpy(r) for r in results]
 
     def _stream(self, stream: seeds.Stream) -> seeds.Stream:
@@ -388,10 +386,13 @@ class Session:
             self._check(body, arguments)
         values = execution.execute(body.program, arguments)
         count = len(values) - len(body.written)
-        for variable, value in zip(body.written, values[count:], strict=True):
-            self._values[variable._uid] = value
+        self._take(body.written, values[count:])
         remaining = iter(values[:count])
         return [_numpy(next(remaining)) if gives else None for gives in plan.gives]
+
+    def _take(self, variables: Iterable[Variable], values: list[Any]) -> None:
+        """Give variables their new values, all at once: an interrupt finds all of them changed, or none."""
+        self._values.update(dict(zip([variable._uid for variable in variables], values, strict=True)))
 
     def value_of(self, variable: Variable) -> Any:
         """Return the value of a variable in this session; FailedPreconditionError if it has none yet."""
