@@ -390,7 +390,7 @@ class Session:
         remaining = iter(values[:count])
         return [_numpy(next(remaining)) if gives else None for gives in plan.gives]
 
-    def _take(self, variables: Iterable[Variable], values: list[Any]) -> None:
+    def _take(self, variables: Iterable[Variable], values: Sequence[Any]) -> None:
         """Give variables their new values, all at once: an interrupt finds all of them changed, or none."""
         self._values.update(dict(zip([variable._uid for variable in variables], values, strict=True)))
 
