@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import itertools
+import queue
 import threading
 import time
 import weakref
@@ -18,25 +19,56 @@ from gradtape._src.data.place import around
 
 
 class _Thread(threading.local):
-    """The state of a thread: whether it works for a dataset."""
+    """The state of a thread: whether it works for a dataset, or closes what does."""
 
     works = False
+    closes = False
 
 
 _thread = _Thread()
+_closers: list[runtime.Worker] = []  # that are free; one is made with the first stream, as none starts while Python ends
+PATIENCE = 1.0  # seconds to wait for threads that make elements nobody wants any more
 
 
 def _works() -> None:
     _thread.works = True
 
 
+def _closes(close: Callable[[], None]) -> None:
+    _thread.closes = True
+    close()
+
+
 def _end(close: Callable[[], None], dropped: bool) -> None:
-    """Call `close`, which waits for threads. A thread that works for datasets may not wait where something was just dropped:
-    that was then found by the garbage collector, which works in any thread, even in the one to be waited for."""
-    if dropped and _thread.works:
-        threading.Thread(target=close, name="gradtape-close").start()
-    else:
+    """Call `close`, which waits for threads.
+
+    After a drop it is not waited for long, as a function of the user's may never end; nor at all in a thread that works for
+    datasets: the garbage collector, which drops in any thread, may have done so in the very one that is waited for.
+    """
+    if not dropped or _thread.closes or runtime.forked:
         close()
+    else:
+        _aside(close, 0.0 if _thread.works else PATIENCE)
+
+
+def _aside(close: Callable[[], None], seconds: float) -> None:
+    """Call `close` in another thread, and wait so many seconds for its end."""
+    try:
+        worker = _closers.pop()
+    except IndexError:
+        worker = runtime.Worker("gradtape-close")
+    answer: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    worker.calls.put((_closes, (close,), answer))
+    try:
+        _, error = answer.get(timeout=seconds)
+    except BaseException as waited:
+        worker.calls.put(None)  # it ends after that call
+        if isinstance(waited, queue.Empty):
+            return
+        raise
+    _closers.append(worker)
+    if error is not None:
+        raise error
 
 
 Outcome = Future[Any]  # an element that is there, or its error, to be raised where it is asked for
@@ -89,11 +121,12 @@ _running: set[Any] = set()
 
 _streams: weakref.WeakValueDictionary[int, Outcomes] = weakref.WeakValueDictionary()
 _count = itertools.count()
-PATIENCE = 1.0  # seconds that the end of Python waits for threads that make elements
 
 
 def _kept(stream: Outcomes) -> Iterator[Any]:
     """Return the elements of a stream that has threads; it is closed when Python ends."""
+    if not _closers:
+        _closers.append(runtime.Worker("gradtape-close"))
     _streams[next(_count)] = stream
     return map(given, stream)
 
@@ -108,10 +141,7 @@ def _close(ahead: Any) -> None:
 
 
 def _close_all() -> None:
-    """Close what has threads when Python ends, as they need modules that are taken apart soon after; the last stages first.
-
-    A function of the user's that does not end is not waited for.
-    """
+    """Close what has threads when Python ends, as they need modules that are taken apart soon after; the last stages first."""
 
     def close() -> None:
         for _, stream in sorted(_streams.items(), reverse=True):
@@ -121,13 +151,8 @@ def _close_all() -> None:
             _close(_running.pop())
 
     if (_streams or _running) and not runtime.forked:
-        closing = threading.Thread(target=close, name="gradtape-close", daemon=True)
-        try:
-            closing.start()
-        except RuntimeError:  # from Python 3.12 no thread starts any more
-            close()
-        else:
-            closing.join(PATIENCE)
+        with contextlib.suppress(RuntimeError):  # the thread that would close waits for another one, and no more start
+            _aside(close, PATIENCE)
 
 
 atexit.register(_close_all)
