@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import os
 import sys
@@ -10,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from gradtape._src.compat.door.finder import FINDER, KERAS, KERAS_ROWS
+from gradtape._src.core.garbage import uncollected
 from keras_gradtape import hook
 
 
@@ -31,18 +31,8 @@ def _load() -> ModuleType:
     else:
         hook.install()
     FINDER.install(KERAS_ROWS)
-    return _imported(KERAS)
-
-
-def _imported(name: str) -> ModuleType:
-    """Import a module that makes many objects and next to no garbage: the collections, a fifth of the time, wait for the end."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        return importlib.import_module(name)
-    finally:
-        if collects:
-            gc.enable()
+    with uncollected():
+        return importlib.import_module(KERAS)
 
 
 _keras = _load()
