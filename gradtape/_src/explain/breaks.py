@@ -204,7 +204,8 @@ class View:
             return Break("recording_paused", outer.line, step.how, step)
         for call in self.calls:
             if call.start <= at < call.stop:
-                return Break("other_tape", call.line, None, step, gradient=True)
+                which = "same tape" if call.tape is self.tape else "other tape"
+                return Break("other_tape", call.line, None, step, gradient=which)
         forgotten = self._forgotten(lambda tape: self.sees(at, tape))
         if forgotten is not None:
             return forgotten

@@ -171,7 +171,6 @@ class Question:
         self.history = History(self._nodes, traces, self._names, self._inside)
         self._in_graph = any(graph_of(n) is not None for n in self._nodes)
         self._called = (text.name_of(target, frame) if self._targets else None) or "the target"
-        self._tape_name = (tape is not None and text.name_of(tape, frame)) or self._name_of_tape() or "tape"
 
     @classmethod
     def of(cls, target: Any, sources: Sequence[Any], tape: GradientTape | None, frame: FrameType | None) -> Question:
@@ -199,13 +198,18 @@ class Question:
             serial == name[0] and start <= name[1] < stop for name in names for serial, start, stop in seen
         )
 
-    def _name_of_tape(self) -> str | None:
-        frame = self._frame
+    def _name_of_tape(self, taped: Taped | None) -> str:
+        """Return the name of the tape that was asked in the user's code; where that has none, of any tape there."""
+        frame, asked = self._frame, self._tape
+        if asked is None and taped is not None:
+            asked = taped.tape()
+        if asked is not None and (name := text.name_of(asked, frame)):
+            return name
         for names in (frame.f_locals, frame.f_globals) if frame is not None else ():
             for name, held in list(names.items()):
                 if isinstance(held, GradientTape) and not name.startswith("_"):
                     return name
-        return None
+        return "tape"
 
     def about(self, source: Any) -> Diagnosis:
         """Return the Diagnosis of one source."""
@@ -237,7 +241,7 @@ class Question:
         return None if variable is None else self.name_of(variable)
 
     def _words(self, source: Any) -> Words:
-        return Words(self.name_of(source), self._called, self._tape_name)
+        return Words(self.name_of(source), self._called, self._name_of_tape(self._case(source).tape))
 
     # -- with values
 
@@ -369,7 +373,7 @@ class Question:
             return None
         if call.refused:
             line = call.tape.consumed or text.NO_LINE
-            return Words("the source", self._called, self._tape_name).diagnosis(Break("tape_used", line))
+            return Words("the source", self._called, self._name_of_tape(call.tape)).diagnosis(Break("tape_used", line))
         if call.results is not None:
             self._said_none = not call.results[call.sources.index(case.key)]
             return None if self._said_none else CONNECTED

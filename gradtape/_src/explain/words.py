@@ -273,11 +273,14 @@ def _branch_not_taken(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _other_tape(w: Words, b: Break) -> tuple[str, str]:
-    if b.detail.get("gradient"):
-        return (
-            f"the gradient taken in {_written(b)} was not recorded by the tape that is asked, as that was not open",
-            f"move {_written(b)} into the `with` block of {w.tape}",
+    if gradient := b.detail.get("gradient"):
+        block = f"into the `with` block of {w.tape}"
+        mend = (
+            f"move {_written(b)} {block}"
+            if gradient == "same tape"
+            else f"nest the tapes: put {_written(b)}, and the `with` block of the tape it asks, {block}"
         )
+        return f"the gradient taken in {_written(b)} was not recorded by the tape that is asked, as that was not open", mend
     return f"{_written(b)} was recorded by another tape", f"open {w.tape} before {_written(b)}, or ask the tape that recorded it"
 
 
