@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.scope import Scope
-from gradtape._src.core import engine, tracing
+from gradtape._src.core import engine, journal, tracing
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import (
@@ -226,7 +226,10 @@ def _specs_for(call: Call, given: Structure, extent: int, make_empty: Callable[[
     scope = Scope()
     scope.draws = seeds.Draws()
     with apart(), tracing.inner(scope) as scope.trace, assuming(extent):
-        return call.on_symbols(given.nest.unflatten([_placeholder(spec, extent, make_empty) for spec in given.specs]))
+        result = call.on_symbols(given.nest.unflatten([_placeholder(spec, extent, make_empty) for spec in given.specs]))
+    for variable, _ in scope.variables.values():  # elements come without a history
+        journal.left("dataset", variable._tensor.node, engine.local.trace)
+    return result
 
 
 def _placeholder(spec: Any, extent: int, make_empty: Callable[[Any], Any]) -> Any:

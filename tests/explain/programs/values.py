@@ -316,6 +316,15 @@ def through_a_dataset():
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
 
 
+def a_variable_in_the_function_of_a_dataset():
+    w = tf.Variable(2.0)
+    scaled = tf.data.Dataset.from_tensor_slices([1.0, 2.0]).map(lambda x: x * w).batch(2)  # <- left_library
+    for batch in scaled:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(batch**2)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
 def a_variable_that_was_logged_beside_a_dataset():
     v, w = tf.Variable(2.0), tf.Variable(3.0)
     data = tf.data.Dataset.from_tensor_slices(tf.constant([1.0, 2.0]))
