@@ -104,6 +104,19 @@ def test_values_are_kept_of_the_last_four_small_calls():
     assert [tf.autodiff.explain_nan(loss, w).code for loss in losses[1:]] == ["inf_origin"] * 4
 
 
+def test_after_many_calls_of_a_function_values_of_its_last_one_are_kept():
+    """A call of another function does not change that."""
+    w = tf.Variable([0.0])
+    step, other = root(w), root(w)
+    first, _ = other(tf.constant(1.0))
+    losses = [step(tf.constant(1.0))[0] for _ in range(transcript.MANY + 2)]
+    with pytest.raises(RuntimeError, match="no record is left"):
+        tf.autodiff.explain_nan(losses[-2], w)
+    second, _ = other(tf.constant(1.0))
+    third, _ = other(tf.constant(1.0))
+    assert [tf.autodiff.explain_nan(loss, w).code for loss in (losses[-1], second, third)] == ["inf_origin"] * 3
+
+
 def test_values_of_a_large_call_are_kept_if_that_was_asked_for():
     w = tf.Variable(tf.zeros([transcript.SMALL // 4 + 1]))
     step = root(w)

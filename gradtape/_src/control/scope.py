@@ -473,6 +473,8 @@ def _run_at_once(body: Body, arguments: Sequence[Node]) -> list[Node]:
         taken = [*arguments, *[tensor.node for tensor in held], *body.captures, *drawn]
         # most are arrays on the device: a call for each would cost more than what it does
         given = [v if (v := n.value) is not None and type(v) is not np.ndarray else argument(n) for n in taken]
+        if body.transcript is not None:
+            transcript.begin(body.transcript)
         values = execution.execute(body.program, given)
         nodes = leaves(body.avals, values)
         if not body.written:

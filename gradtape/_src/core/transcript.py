@@ -45,7 +45,7 @@ class Transcript:
 
     __slots__ = (
         "avals", "calls", "constants", "inputs", "inside", "keys", "leaf_avals", "leaves", "lines", "passed", "placed", "places",
-        "reads", "results", "serial", "small", "tapes", "thread", "variables",
+        "reads", "results", "runs", "serial", "small", "tapes", "thread", "variables",
     )  # fmt: skip
     serial: int
     thread: int
@@ -66,6 +66,7 @@ class Transcript:
     calls: Sequence[Asked]
     inside: Sequence[Inner]
     small: bool
+    runs: int
 
 
 def of(
@@ -90,7 +91,7 @@ def of(
     made.reads = [(position, variable._uid, origin_of(node)) for position, variable, node in trace.reads]
     made.calls, made.tapes = journal.noted_in(trace)
     made.inside = _that_run(inside)
-    made.small = sum([n.aval.size * n.aval.dtype.itemsize for n in inputs]) <= SMALL
+    made.small, made.runs = sum([n.aval.size * n.aval.dtype.itemsize for n in inputs]) <= SMALL, 0
     return made
 
 
@@ -125,12 +126,14 @@ class Run(NamedTuple):
 
     def given(self) -> tuple[Sequence[Node], Sequence[Any]] | None:
         """Return the nodes of the arguments, and the arrays that the Program took, if they are still kept."""
-        return next(((nodes, arrays) for results, nodes, arrays in list(_inputs) if results is self.results), None)
+        return next(((n, arrays) for _, results, n, arrays in list(_inputs.values()) if results is self.results), None)
 
 
 _keep_all = False  # whether the inputs of the last call are kept, however large they are
 _runs: deque[tuple[Any, ...]] = deque(maxlen=64)  # plain tuples: one is made in each step of a training loop
-_inputs: deque[tuple[Any, ...]] = deque(maxlen=4)  # (the results of a run, its arguments, the arrays that it took)
+_inputs: dict[int, tuple[Any, ...]] = {}  # by the number of a run: whose it is, results, arguments, the arrays that it took
+KEPT = 4  # runs of which there are inputs
+MANY = 100  # calls of a function, from which on the inputs of its last one are kept only
 
 
 def runs() -> list[Run]:
@@ -162,6 +165,16 @@ def keeping() -> Iterator[None]:
         _keep_all = before
 
 
+def begin(transcript: Transcript) -> None:
+    """Count a call that is about to run. After many, its earlier inputs are let go of: their memory serves its results, which is
+    a sixth of the time of a small step.
+    """
+    transcript.runs += 1
+    if transcript.runs > MANY:
+        for number in [number for number, kept in list(_inputs.items()) if kept[0] is transcript]:
+            _inputs.pop(number, None)
+
+
 def ran(transcript: Transcript, arguments: Sequence[Node], results: Sequence[Node], passed: Sequence[int], given: Any) -> None:
     """Note a call; `given` are the arrays that its Program took, if it ran by itself."""
     origins: list[Origin] = []
@@ -175,7 +188,9 @@ def ran(transcript: Transcript, arguments: Sequence[Node], results: Sequence[Nod
     if given is not None and (transcript.small or _keep_all):
         if not transcript.small:
             _inputs.clear()
-        _inputs.append((origins, arguments, given))
+        _inputs[number] = (transcript, origins, arguments, given)
+        if len(_inputs) > KEPT:
+            _inputs.pop(list(_inputs)[0], None)
     else:
         handles = [node.handle for node in arguments]
     _runs.append((transcript, origins, passed, journal.asked, handles))
