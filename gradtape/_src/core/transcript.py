@@ -190,7 +190,7 @@ def ran(transcript: Transcript, arguments: Sequence[Node], results: Sequence[Nod
             _inputs.clear()
         _inputs[number] = (transcript, origins, arguments, given)
         if len(_inputs) > KEPT:
-            _inputs.pop(list(_inputs)[0], None)
+            _inputs.pop(max([*_inputs], default=0), None)  # the oldest one: the numbers fall
     else:
         handles = [node.handle for node in arguments]
     _runs.append((transcript, origins, passed, journal.asked, handles))
