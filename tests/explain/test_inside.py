@@ -108,7 +108,7 @@ def test_after_many_calls_of_a_function_values_of_its_last_one_are_kept():
     """A call of another function does not change that."""
     w = tf.Variable([0.0])
     step, other = root(w), root(w)
-    first, _ = other(tf.constant(1.0))
+    other(tf.constant(1.0))
     losses = [step(tf.constant(1.0))[0] for _ in range(transcript.MANY + 2)]
     with pytest.raises(RuntimeError, match="no record is left"):
         tf.autodiff.explain_nan(losses[-2], w)
