@@ -240,7 +240,9 @@ def let_interrupts_through(module) -> None:
                 numbers |= pythonify_logs(value)
                 continue
             with contextlib.suppress(Exception):
-                value = float(backend.convert_to_numpy(value) if backend.is_tensor(value) else value)
+                if backend.is_tensor(value):
+                    value = backend.convert_to_numpy(value)
+                value = float(value)
             numbers[key] = value
         return numbers
 

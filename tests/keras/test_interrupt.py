@@ -151,5 +151,7 @@ def test_an_interrupt_while_the_values_of_logs_are_read():
     callbacks = tf.keras.callbacks.CallbackList([record])
     callbacks.on_epoch_end(0, {"loss": tf.constant(1.5), "inner": {"a": np.float32(2.0)}, "unread": unread})
     assert seen == {"loss": 1.5, "a": 2.0, "unread": unread}
+    callbacks.on_epoch_end(1, {"f1_score": tf.constant([0.5, 1.0])})
+    assert type(seen["f1_score"]) is np.ndarray
     with pytest.raises(KeyboardInterrupt, match="by the user"):
         callbacks.on_epoch_end(0, {"loss": Value(KeyboardInterrupt("by the user"))})
