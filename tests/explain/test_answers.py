@@ -242,17 +242,6 @@ def test_the_mend_has_the_users_name():
     assert "`weight + tf.stop_gradient(tf.round(weight) - weight)`" in tf.autodiff.explain(loss, weight).mend
 
 
-def test_the_mend_names_the_tape_that_is_asked():
-    x = tf.Variable(2.0)
-    with tf.GradientTape() as first:
-        y = x**3
-    slope = first.gradient(y, x)
-    with tf.GradientTape() as second:
-        z = slope * 2.0
-    assert second.gradient(z, x) is None
-    assert tf.autodiff.explain(z, x).mend.endswith("into the `with` block of second.")
-
-
 def test_a_statement_over_several_lines_is_quoted_whole():
     w = tf.Variable([1.0, 2.0])
     with tf.GradientTape() as tape:

@@ -6,6 +6,7 @@ import textwrap
 
 import pytest
 
+import gradtape as tf
 from tests.explain.programs import branches, callers, functions, outside, questions, sources, values
 from tests.explain.table import answers, marked, programs_of
 
@@ -158,3 +159,14 @@ def test_every_code_with_a_mechanical_mend_is_tried():
     every = {marked(p.values[0])[0] for p in programs_of(functions, outside, sources, values)}
     by_hand = {"unused", "wrong_object", "branch_not_taken", "state", "other_thread", "no_gradient_registered"}
     assert tried == every - by_hand
+
+
+def test_the_mend_names_the_tape_that_is_asked():
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as first:
+        y = x**3
+    slope = first.gradient(y, x)
+    with tf.GradientTape() as second:
+        z = slope * 2.0
+    assert second.gradient(z, x) is None
+    assert tf.autodiff.explain(z, x).mend.endswith("into the `with` block of second.")
