@@ -381,7 +381,7 @@ def no_code_from_data(source: Source) -> Iterator[str]:
 
 
 def _uncollected(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements, and in place of `with _uncollected():` those in it."""
+    """Yield statements, and in place of `with _uncollected():` those in it."""
     for node in statements:
         match node:
             case ast.With(items=[ast.withitem(context_expr=ast.Call(func=ast.Name(id="_uncollected")))], body=body):
