@@ -73,12 +73,12 @@ def test_on_a_cpu_small_values_run_on_the_host():
 def test_a_counter_is_not_compiled_for_a_gpu(all_on_gpu):
     """However often it is counted on: a compiled program would have to be waited for."""
     step = tf.constant(np.array(0, "int32"))
-    assert (step + 1).numpy() == 1  # with it ran what other tests had left pending
+    assert (step + 1009).numpy() == 1009  # a number that no other test has left on the CPU's device; with it ran what other tests had left pending
     before = execution.counters.programs, execution.counters.kernels
     for _ in range(200):
-        step = step + 1
+        step = step + 1009
         assert step.numpy() >= 0
-    assert int(step) == 200
+    assert int(step) == 200 * 1009
     assert (execution.counters.programs, execution.counters.kernels) == before
 
 
@@ -89,6 +89,48 @@ def test_floats_are_compiled_for_a_gpu(all_on_gpu):
         x = tf.sin(x) * 1.25
         assert x.numpy().shape == (3,)
     assert execution.counters.programs + execution.counters.kernels > before
+
+
+def compiled_with(monkeypatch):
+    """The options that programs are compiled with from now on."""
+    seen, compile = [], execution.Pool.compile
+
+    def noting(pool, owner, function, arguments, options=None):
+        if isinstance(owner, Program):
+            seen.append(options)
+        return compile(pool, owner, function, arguments, options)
+
+    monkeypatch.setattr(execution.Pool, "compile", noting)
+    return seen
+
+
+def test_a_new_program_is_compiled_quickly_and_once_more_when_it_has_run_for_some_time(all_on_gpu, monkeypatch):
+    assert tiers._accepted("quick")
+    seen, x = compiled_with(monkeypatch), tf.constant(np.full((4, 4), 0.5, "float32"))
+    step = tf.function(lambda x: tf.tanh(x @ x + 0.1))
+    results, compiled = [], []
+    for _ in range(tiers.TRIALS + 4):
+        results.append(step(x).numpy())
+        compiled.append(len(seen))
+    assert seen == [tiers.ROUNDING | tiers.QUICK, tiers.ROUNDING]
+    assert compiled.count(1) == tiers.TRIALS
+    np.testing.assert_allclose(results, [np.tanh(np.full((4, 4), 1.1))] * len(results), rtol=1e-6)
+
+
+def test_whoever_wants_programs_compiled_early_gets_the_fast_ones(all_on_gpu, monkeypatch):
+    seen, x = compiled_with(monkeypatch), tf.constant(np.full((4, 4), 0.25, "float32"))
+    monkeypatch.setattr(tiers, "early", True)
+    assert tf.function(lambda x: tf.cos(x @ x) * 3.0)(x).shape == (4, 4)
+    assert seen == [tiers.ROUNDING]
+
+
+def test_a_jaxlib_that_does_not_know_the_quick_options(all_on_gpu, monkeypatch):
+    seen, x = compiled_with(monkeypatch), tf.constant(np.full((4, 4), 0.75, "float32"))
+    monkeypatch.setattr(tiers, "_accepted", lambda which: which != "quick")
+    step = tf.function(lambda x: tf.sin(x @ x) * 3.0)
+    for _ in range(2 * tiers.TRIALS):
+        assert step(x).numpy().shape == (4, 4)
+    assert seen == [tiers.ROUNDING]
 
 
 @pytest.mark.parametrize(("platform", "product"), [("cpu", "dot_general"), ("cuda", "convolution")])

@@ -179,6 +179,8 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
     if precision is not None:
         program = program.in_precision(precision)
     compiled = program.compiled if check is None else None
+    if program.trials and compiled is not None:
+        compiled = _tried(program)
     if compiled is None and program.staged and (staged := stages.of(program, intern)) is not None:
         return _staged(staged, arguments)
     large = program.bytes > memory.LARGE
@@ -193,7 +195,9 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
             if may_cost and (made := _node_by_node(program, arguments, may_cost, again, where)) is not None:
                 return made
             counters.programs += 1
-            compiled = pool.compile(program, program.evaluate, arguments, tiers.options(program, where))
+            program.trials = tiers.trials(program, where)
+            options = tiers.options(program, where, quick=program.trials > 0)
+            compiled = pool.compile(program, program.evaluate, arguments, options)
             if large:
                 program.derived["needed"] = memory.needed(compiled)
         pool.runs = program.ran = pool.runs + 1
@@ -211,6 +215,14 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
         return execute(program, devices.brought_together(arguments, error), again)
     except jax.errors.JaxRuntimeError as error:
         raise memory.translated(error) from None
+
+
+def _tried(program: Program) -> Any:
+    """Count a run of code that was compiled quickly, and return it; None once the Program is to be compiled for good."""
+    program.trials -= 1
+    if not program.trials:
+        program.compiled = None
+    return program.compiled
 
 
 def _node_by_node(program: Program, arguments: Sequence[Any], may_cost: float, again: bool, where: str) -> tuple[Any, ...] | None:

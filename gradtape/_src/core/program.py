@@ -285,18 +285,20 @@ class Executable:
     """An owner of compiled code, which it loses once it was not run for long: `compiled` is None then.
 
     `size` is the number of nodes, `builds` how often it was compiled. `born` and `ran` are the numbers of its first and its
-    last run since, among the runs of all code.
+    last run since, among the runs of all code. `trials` is how often code that was compiled quickly still runs before it is
+    compiled for good; 0: it was.
     """
 
-    __slots__ = ("__weakref__", "born", "builds", "compiled", "ran", "size")
+    __slots__ = ("__weakref__", "born", "builds", "compiled", "ran", "size", "trials")
     compiled: Any
     size: int
     builds: int
     born: int
     ran: int
+    trials: int
 
     def __init__(self, size: int) -> None:
-        self.size, self.compiled, self.builds, self.born, self.ran = size, None, 0, 0, 0
+        self.size, self.compiled, self.builds, self.born, self.ran, self.trials = size, None, 0, 0, 0, 0
 
     @property
     def code_bytes(self) -> int:

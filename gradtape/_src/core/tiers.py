@@ -2,6 +2,7 @@
 the same bits. There is one cost model.
 
 Before that a Program runs node by node: hosted ops on NumPy, without a compiler, other ops each by a compiled kernel of its own.
+On a GPU it is compiled quickly at first, and once more for good.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ LARGE_RECORD = 64  # nodes; a smaller record is compiled faster than its kernels
 # XLA's CPU compiler gives convolutions to YNNPACK, which computes each on one core; Eigen takes all of them. Products
 # stay with YNNPACK, and sums, which it adds up pairwise: with a convolution that is summed at once, as one kernel.
 # An experimental flag: a jaxlib may lack it.
-CONVOLVING = {
+CONVOLVING: dict[str, Any] = {
     "xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_REDUCE",
 }
 CONVOLUTIONS = frozenset(("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"))
@@ -56,12 +57,17 @@ CONVOLUTIONS = frozenset(("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter
 FUSED_AGAIN = 32
 # XLA evaluates ops on constants while it compiles, one element at a time: the maximum of 4 million ones takes 9 s, their
 # cumulative product minutes. `LARGE_CONSTANT` is the number of elements from which on an op on constants is left to the program.
-UNFOLDED = {"xla_disable_hlo_passes": "constant_folding"}
+UNFOLDED: dict[str, Any] = {"xla_disable_hlo_passes": "constant_folding"}
 LARGE_CONSTANT = 1 << 14
 # Over several processes the collectives of a program must have one order, which XLA's concurrent scheduler for CPUs may change.
 IN_ORDER: dict[str, Any] = {"xla_cpu_enable_concurrency_optimized_scheduler": False}
 # XLA's compiler for GPUs leaves out casts to a narrower float and back, unless it must keep each rounding.
 ROUNDING = {"xla_allow_excess_precision": False}
+# Most of the time of XLA's compiler for GPUs goes into trying kernels for products: 3.3 s for the Hessian-vector product of the
+# benchmarks, 0.5 s without, and then the program takes 211 and 288 µs (H200). A new program is compiled without at first, and
+# for good once it has run `TRIALS` times: a user waits for a first result longer than for a loop that goes on.
+QUICK: dict[str, Any] = {"xla_gpu_enable_triton_gemm": False, "xla_gpu_autotune_level": 0}
+TRIALS = 8
 # Some of a GPU's scatters and reductions add in an order that differs from run to run.
 DETERMINISTIC = {"xla_gpu_deterministic_ops": True}
 CONTRACTIONS = frozenset(("MatMul", "BatchMatMulV2", "Einsum")) | CONVOLUTIONS
@@ -262,10 +268,18 @@ def _is_one_cpu() -> bool:
     return jax.device_count("cpu") == 1
 
 
-def options(program: Program, where: str) -> dict[str, Any] | None:
-    """Return the compiler options for a Program on the platform `where`: a dict, or None for the compiler's own choice."""
+def trials(program: Program, where: str) -> int:
+    """Return how often a Program that is compiled now for the platform `where` runs before it is compiled for good; 0: it is now."""
+    return TRIALS if where == "gpu" and not early and not program.builds and _accepted("quick") else 0
+
+
+def options(program: Program, where: str, quick: bool = False) -> dict[str, Any] | None:
+    """Return the compiler options for a Program on the platform `where`: a dict, or None for the compiler's own choice.
+
+    `quick`: it shall be compiled in a short time.
+    """
     if where != "cpu":
-        return options_elsewhere()
+        return options_elsewhere() | QUICK if quick else options_elsewhere()
     chosen: dict[str, Any] = {}
     if _holds_convolution(program) and _accepted("convolving"):
         chosen |= CONVOLVING
@@ -277,8 +291,11 @@ def options(program: Program, where: str) -> dict[str, Any] | None:
 
 
 def options_of_kernel(inputs: Sequence[Any]) -> dict[str, Any] | None:
-    """Return the compiler options for one op on these values."""
-    return options_elsewhere() if (_place_of(inputs) or default_place()) != "cpu" else None
+    """Return the compiler options for one op on these values: on a GPU quick ones, as what runs often is compiled as a whole."""
+    where = _place_of(inputs) or default_place()
+    if where == "cpu":
+        return None
+    return options_elsewhere() | QUICK if where == "gpu" and not early and _accepted("quick") else options_elsewhere()
 
 
 def options_elsewhere() -> dict[str, Any]:
@@ -357,7 +374,7 @@ def _holds_convolution(program: Program) -> bool:
 def _accepted(which: str) -> bool:
     """Return whether the jaxlib of this process knows the options."""
     try:
-        known: dict[str, dict[str, Any]] = {"convolving": CONVOLVING, "unfolded": UNFOLDED, "in order": IN_ORDER}
+        known = {"convolving": CONVOLVING, "unfolded": UNFOLDED, "in order": IN_ORDER, "quick": QUICK}
         identity = jax.jit(lambda x: x, compiler_options=known[which])
         on_cpu = SingleDeviceSharding(jax.devices("cpu")[0])
         identity.lower(jax.ShapeDtypeStruct((), np.float32, sharding=on_cpu)).compile()
