@@ -7,24 +7,21 @@ import argparse
 import gzip
 import json
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 
-from benchmarks.worker import Worker, values
+from benchmarks.worker import Worker
 
-WARM_UP = 5
+WARM_UP = 20  # on a GPU a program of gradtape's is compiled for good after some steps
 
 
-def of_jax(steps: int, step) -> Counter:
+def of_jax(steps: int, look) -> Counter:
     """The microseconds of each kernel in so many steps, by JAX's profiler: what it saw on the streams of a device."""
     import jax
 
     with tempfile.TemporaryDirectory() as folder:
         with jax.profiler.trace(folder):
-            for _ in range(steps):
-                output = step()
-            values(output)
+            look(steps)
         events = [
             event
             for path in Path(folder).rglob("*.trace.json.gz")
@@ -39,14 +36,12 @@ def of_jax(steps: int, step) -> Counter:
     return found
 
 
-def of_torch(steps: int, step) -> Counter:
+def of_torch(steps: int, look) -> Counter:
     """The microseconds of each kernel in so many steps, by PyTorch's profiler."""
     from torch.profiler import ProfilerActivity, profile
 
     with profile(activities=[ProfilerActivity.CUDA]) as profiled:
-        for _ in range(steps):
-            output = step()
-        values(output)
+        look(steps)
     return Counter({event.key: event.self_device_time_total for event in profiled.key_averages()})
 
 
@@ -63,10 +58,8 @@ def main() -> None:
     worker = Worker()
     worker.prepare(parsed.row, parsed.variant, parsed.device, parsed.precision)
     worker.look(WARM_UP)
-    start = time.perf_counter()
-    worker.run(parsed.steps)
-    seconds = (time.perf_counter() - start) / parsed.steps
-    found = (of_torch if parsed.variant.startswith("torch") else of_jax)(parsed.steps, worker.step)
+    seconds = worker.look(parsed.steps) / parsed.steps
+    found = (of_torch if parsed.variant.startswith("torch") else of_jax)(parsed.steps, worker.look)
     busy = sum(found.values()) / parsed.steps
     print(f"{parsed.row}, {parsed.variant}, {parsed.precision}: {1e3 * seconds:.3f} ms a step, kernels {busy / 1e3:.3f} ms")
     for name, duration in found.most_common(parsed.most):

@@ -241,10 +241,12 @@ class OnACard:
     def take_turns(self, found: Figures, row: ModuleType, sides: dict[str, _Side]) -> None:
         """The seconds of a step: the smallest of repetitions in which the variants take turns."""
         run = "run" if getattr(row, "STEPS_DEPEND", False) else "look"
+        usual = getattr(row, "STEPS", None), getattr(row, "REPETITIONS", self.benchmark.effort.repetitions)
+        steps, repetitions = getattr(row, "ON_A_CARD", usual)
         for name, side in list(sides.items()):
             with self.noted(found, name, sides):
-                side.steps = getattr(row, "STEPS", None) or self.benchmark.warm_up(side.worker, run)
-        for _ in range(getattr(row, "REPETITIONS", self.benchmark.effort.repetitions)):
+                side.steps = steps or self.benchmark.warm_up(side.worker, run)
+        for _ in range(repetitions):
             for name, side in list(sides.items()):
                 with self.noted(found, name, sides):
                     (seconds,) = side.worker.ask(run, side.steps)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import backend, device_config, execution, memory, tiers
+from gradtape._src.core import backend, device_config, execution, memory, stages, tiers
 from gradtape._src.core.aval import aval
 from gradtape._src.core.program import Program
 from gradtape._src.ops.math.arithmetic import sum_of_two
@@ -131,6 +131,30 @@ def test_a_jaxlib_that_does_not_know_the_quick_options(all_on_gpu, monkeypatch):
     for _ in range(2 * tiers.TRIALS):
         assert step(x).numpy().shape == (4, 4)
     assert seen == [tiers.ROUNDING]
+
+
+def test_a_chain_whose_values_are_all_kept_runs_in_pieces(all_on_gpu):
+    def step(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x
+            for _ in range(300):
+                y = tf.sin(y)
+        return y, tape.gradient(y, x)
+
+    tf.config.clear_cache()
+    x = tf.constant(np.array([0.3, 1.0], "float32"))
+    for _ in range(3):
+        before = execution.counters.kernels
+        value, slope = (t.numpy() for t in step(x))
+    assert execution.counters.kernels == before
+    y, d = np.array([0.3, 1.0]), np.ones(2)
+    for _ in range(300):
+        d, y = d * np.cos(y), np.sin(y)
+    np.testing.assert_allclose(value, y, rtol=1e-4)
+    np.testing.assert_allclose(slope, d, rtol=1e-3)
+    held = [owner.size for owner in execution.pool.owners() if isinstance(owner, Program) and len(owner.outputs) > 2]
+    assert held and max(held) <= stages.PIECE
 
 
 @pytest.mark.parametrize(("platform", "product"), [("cpu", "dot_general"), ("cuda", "convolution")])

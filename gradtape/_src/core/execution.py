@@ -171,7 +171,7 @@ def by_placement(owner: Executable, function: Callable[..., Any], options: dict[
 def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> tuple[Any, ...]:
     """Run a Program on arrays; compiled whole, or at first sight node by node where that is cheaper (rule 7).
 
-    One that has nodes on the host, or is wide, runs in stages.
+    One that has nodes on the host, or is wide, runs in stages; on a GPU also one that fusion would repeat.
 
     `again`: it is a record that the explainer runs again. All its values are results, so a large one is never compiled whole.
     """
@@ -189,6 +189,8 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
             runtime.watch()
             program.runs += 1
             where = tiers.place(program, arguments)
+            if not eager and not again and tiers.in_pieces(program, where):
+                return _staged(stages.pieces_of(program, intern), arguments)
             may_cost = math.inf if eager else tiers.allowance(program, kernels, again, where)
             if hooks.clients.together is not None and devices.elsewhere(arguments):
                 may_cost = 0.0

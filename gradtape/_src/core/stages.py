@@ -1,4 +1,6 @@
-"""The cuts of a Program that does not run as one: around nodes on the host, and where it is too wide for the compiler."""
+"""The cuts of a Program that does not run as one: around nodes on the host, where it is too wide for the compiler, and where the
+compiler would compute the same over and over.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from gradtape._src.core.program import ELEMENT, Key, Program
 from gradtape._src.core.structured import is_call
 
 PART = 512  # the most inputs and nodes of a stage
+PIECE = 24  # the same of a piece
 
 Interned = Callable[[Program], Program]  # gives the Program of the same structure that was made first
 
@@ -31,9 +34,17 @@ def of(program: Program, interned: Interned) -> Stages | None:
     """Return the Stages of a Program that is `staged`; None if it runs as one even so."""
     known: Stages | None = program.derived.get("stages")
     if known is None:
-        known = _around_host(program, interned) if program.hosted else _of_wide(_WrittenOut(program).program, interned)
+        known = _around_host(program, interned) if program.hosted else _cut_after(PART, _WrittenOut(program).program, interned)
         program.derived["stages"] = known
     return known if program.hosted or len(known.made) > 1 else None
+
+
+def pieces_of(program: Program, interned: Interned) -> Stages:
+    """Return the Stages of a Program whose results lead to each other, all of them short: fusion repeats little in each."""
+    known: Stages | None = program.derived.get("pieces")
+    if known is None:
+        known = program.derived["pieces"] = _cut_after(PIECE, program, interned)
+    return known
 
 
 class _Cutter:
@@ -68,15 +79,15 @@ class _Cutter:
         return [r for r in set(inputs) if r >= 0 and self._last[r] <= end]
 
 
-def _of_wide(program: Program, interned: Interned) -> Stages:
-    """Cut between nodes, in their order: a stage has up to `PART` inputs and nodes together."""
+def _cut_after(most: int, program: Program, interned: Interned) -> Stages:
+    """Cut between nodes, in their order: a stage has at most so many inputs and nodes together."""
     cutter = _Cutter(program, interned)
     part: list[int] = []
     inputs: set[int] = set()
     for index, (op, _, *references) in enumerate(program.keys):
         reads = {r for r in references if r < 0 or not part or r < part[0]}
         size = len(part) + len(inputs) + len(reads - inputs)
-        if part and size >= PART and op is not ELEMENT:  # a tuple stays with its elements
+        if part and size >= most and op is not ELEMENT:  # a tuple stays with its elements
             cutter.close(part)
             part, inputs, reads = [], set(), set(references)
         part.append(index)

@@ -53,7 +53,8 @@ CONVOLVING: dict[str, Any] = {
 CONVOLUTIONS = frozenset(("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"))
 # XLA's CPU compiler fuses each result with all the elementwise ops before it, up to the parameters, also where these ops are
 # results themselves. In a chain of n results that is n² / 2 ops: 150 take 6 s to compile. A program that would grow by this
-# factor runs node by node. (Without the pass `fusion` XLA has given wrong numbers.)
+# factor runs node by node. (Without the pass `fusion` XLA has given wrong numbers.) On a GPU, where a call of a kernel takes
+# three times as long as on a CPU, it runs in short pieces, each compiled.
 FUSED_AGAIN = 32
 # XLA evaluates ops on constants while it compiles, one element at a time: the maximum of 4 million ones takes 9 s, their
 # cumulative product minutes. `LARGE_CONSTANT` is the number of elements from which on an op on constants is left to the program.
@@ -327,6 +328,11 @@ def _finds_large(program: Program, constant: frozenset[int]) -> bool:
         if any(_folds_large(inner, given) for inner in programs_of(op, attrs)):
             return True
     return False
+
+
+def in_pieces(program: Program, where: str) -> bool:
+    """Return whether a Program runs in short pieces on the platform `where`."""
+    return where == "gpu" and is_fused_again(program) and not count_loops(program) and program.bytes <= memory.LARGE
 
 
 def is_fused_again(program: Program) -> bool:
