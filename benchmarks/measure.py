@@ -111,13 +111,17 @@ class Benchmark:
             del workers[name]
 
     def warm_up(self, worker: WorkerProcess, run: str) -> int:
-        """Run `worker` for a while; how many steps fill a repetition."""
+        """Run `worker` for a while; how many steps fill a repetition.
+
+        By the fastest of them: a program that is compiled during the last one would leave a single step, right after a pause.
+        """
         end = time.perf_counter() + self.effort.warm_up
-        steps, seconds = 1, 0.0
+        steps, seconds, fastest = 1, 0.0, np.inf
         while time.perf_counter() < end or seconds < self.effort.seconds / 2:
             steps = steps * 2 if seconds < self.effort.seconds / 2 else steps
             (seconds,) = worker.ask(run, steps)
-        return max(1, round(steps * self.effort.seconds / seconds))
+            fastest = min(fastest, seconds / steps)
+        return max(1, round(self.effort.seconds / fastest))
 
     def process_start(self, row: ModuleType) -> list[Line]:
         """Seconds from the start of a process until its first result is there."""

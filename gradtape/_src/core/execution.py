@@ -199,6 +199,8 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
             counters.programs += 1
             program.trials = tiers.trials(program, where)
             options = tiers.options(program, where, quick=program.trials > 0)
+            if where != "cpu" and not program.trials:
+                jax.block_until_ready(arguments)  # the compiler measures kernels on the device, and takes memory for it
             compiled = pool.compile(program, program.evaluate, arguments, options)
             if large:
                 program.derived["needed"] = memory.needed(compiled)
