@@ -47,8 +47,8 @@ def test_what_was_accepted_compiles():
 
 
 @pytest.mark.parametrize("which", ["unfolded", "in order", "quick"])
-def test_options_that_results_depend_on_are_accepted(which):
-    """A value of the wrong kind is refused by jaxlib, and then the option is left out without a word. (Time depends on "quick".)"""
+def test_options_that_much_depends_on_are_accepted(which):
+    """A value of the wrong kind is refused by jaxlib, and then the option is left out without a word."""
     assert tiers._accepted(which)
 
 

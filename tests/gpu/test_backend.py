@@ -73,7 +73,8 @@ def test_on_a_cpu_small_values_run_on_the_host():
 def test_a_counter_is_not_compiled_for_a_gpu(all_on_gpu):
     """However often it is counted on: a compiled program would have to be waited for."""
     step = tf.constant(np.array(0, "int32"))
-    assert (step + 1009).numpy() == 1009  # a number that no other test has left on the CPU's device; with it ran what other tests had left pending
+    # A number that no other test has left on the CPU's device. With it runs what other tests left pending.
+    assert (step + 1009).numpy() == 1009
     before = execution.counters.programs, execution.counters.kernels
     for _ in range(200):
         step = step + 1009

@@ -270,7 +270,7 @@ def _is_one_cpu() -> bool:
 
 
 def trials(program: Program, where: str) -> int:
-    """Return how often a Program that is compiled now for the platform `where` runs before it is compiled for good; 0: it is now."""
+    """Return how often a Program that is compiled for the platform `where` runs before it is compiled for good; 0: it is now."""
     return TRIALS if where == "gpu" and not early and not program.builds and _accepted("quick") else 0
 
 
