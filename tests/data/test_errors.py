@@ -47,7 +47,6 @@ AT_ONCE = [
     (lambda: D.range(5).map(3), ValueError, "`func` must be a callable. Received func=3"),
     (lambda: D.range(5).apply(lambda d: 3), TypeError, r"must return a `tf.data.Dataset` object\. Got <class 'int'>"),
     (lambda: D.range(5).unbatch().element_spec, ValueError, "Cannot unbatch an input with scalar components"),
-    (lambda: D.range(5).cache("file"), tf.errors.UnimplementedError, r"cache\(\) keeps the elements in memory"),
     (lambda: D.range(0).get_single_element(), tf.errors.InvalidArgumentError, "Dataset was empty"),
     (lambda: D.range(2).get_single_element(), tf.errors.InvalidArgumentError, "Dataset had more than one element"),
     (lambda: D.sample_from_datasets([]), ValueError, "`datasets` should not be empty"),

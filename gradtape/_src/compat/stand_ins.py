@@ -25,7 +25,7 @@ NAMES = {
     "": "RaggedTensorSpec(TypeSpec)",
     "data": "IteratorSpec(TypeSpec)",
     "config.experimental": "ClusterDeviceFilters",
-    "data.experimental": "CsvDataset DatasetInitializer RandomDataset Reducer ServiceOptions SqlDataset TFRecordWriter",
+    "data.experimental": "DatasetInitializer Reducer ServiceOptions SqlDataset",
     "data.experimental.service": "CrossTrainerCache DispatchServer DispatcherConfig ShardingPolicy WorkerConfig WorkerServer",
     "distribute": """
         ParameterServerStrategy(distribute.Strategy) Server TPUStrategy(distribute.Strategy)

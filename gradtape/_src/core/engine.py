@@ -418,30 +418,15 @@ def peek(node: Node) -> None:
 
     For ops that look at a value in mid-step, such as indices or labels. A slice that is not small is left to `value`.
     """
-    trace = local.trace
-    if node.value is None and node.trace is trace and trace.parent is None:
-        if (known := _from_values(node)) is not None:
-            node.value = known
-            trace.early.append(node)
-            return
-        program, positions = slices.slice_trace(trace, [node.index])
-        if program.size <= SMALL:
-            program = execution.first_made(program)
-            (node.value,) = execution.execute(program, [slices.argument_of(trace.leaves[p], False) for p in positions])
-            trace.early.append(node)
-
-
-def _from_values(node: Node) -> Any:
-    """Return the value of a pending node that one op on the host computes from values that are known; else None.
-
-    A Program of one node would take four times as long.
-    """
-    op, attrs, *_ = node.key
-    values = [n.value for n in node.inputs]
-    if not op.hosted or execution.eager or any([v is None for v in values]):
-        return None
-    avals = tuple([n.aval for n in node.inputs])
-    return execution.run_kernel(op, attrs, avals, values) if tiers.hosts(op, avals, values) else None
+    if node.value is None and node.trace is (trace := local.trace) and trace.parent is None:
+        node.value = execution.from_values(node)
+        if node.value is None:
+            program, positions = slices.slice_trace(trace, [node.index])
+            if program.size > SMALL:
+                return
+            arguments = [slices.argument_of(trace.leaves[p], False) for p in positions]
+            (node.value,) = execution.execute(execution.first_made(program), arguments)
+        trace.early.append(node)
 
 
 def ready(node: Node) -> Any:

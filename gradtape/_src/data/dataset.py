@@ -14,11 +14,11 @@ import numpy as np
 from gradtape._src.core import dtypes
 from gradtape._src.core.convert import constant
 from gradtape._src.core.dtypes import as_dtype
-from gradtape._src.core.errors import UnimplementedError, invalid, public
+from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor
-from gradtape._src.data import arguments, background, calls, folding, stages
+from gradtape._src.data import arguments, background, calls, folding, saving, stages
 from gradtape._src.data.calls import Call
 from gradtape._src.data.filing import Filing
 from gradtape._src.data.generator import generated, signature
@@ -37,11 +37,12 @@ from gradtape._src.data.structure import (
     from_specs,
     handed,
     joined,
-    merged,
     structure_of,
+    structure_of_all,
     taken,
     with_shapes,
 )
+from gradtape._src.files.systems import name_of
 
 AHEAD = 2  # how many elements AUTOTUNE prefetches: one in use, one being made
 
@@ -292,7 +293,7 @@ class Dataset(Filing):
         else:
             total = UNKNOWN_CARDINALITY if UNKNOWN_CARDINALITY in counts else sum(counts)
         asks = self._asks or dataset._asks
-        structure = (lambda: _merged([self, dataset])) if asks else _merged([self, dataset])
+        structure = (lambda: structure_of_all([self, dataset])) if asks else structure_of_all([self, dataset])
 
         def start() -> Stream:
             return stages.concatenated(self.elements(), dataset.elements)
@@ -301,10 +302,14 @@ class Dataset(Filing):
 
     @public
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
-        """Return the elements, kept in memory by the first pass that comes to its end."""
-        if filename:
-            raise UnimplementedError(
-                None, None, "cache(filename) is not in gradtape: cache() keeps the elements in memory, and files are not written."
+        """Return the elements, kept by the first pass that comes to its end: in memory, or in a directory `filename` + ".cache".
+
+        A directory is as `save` writes it, and serves later processes, too; delete it where the elements have changed.
+        """
+        path = name_of(filename)
+        if path:
+            return self._then(
+                "CacheDataset", lambda: saving.kept(f"{path}.cache", self.elements, lambda: self.structure, self.known)
             )
         cached = stages.Cache(self._start, self._count)
         return Dataset(cached, lambda: self.structure, self._count, "CacheDataset", self._rows, self._options, self._asks)
@@ -586,13 +591,6 @@ def _directed(members: list[Dataset], start: Callable[[], Stream]) -> Dataset:
     """Create a dataset of elements of several datasets that are alike."""
     count = INFINITE_CARDINALITY if any(m._count == INFINITE_CARDINALITY for m in members) else UNKNOWN_CARDINALITY
     asks = any(member.known is None for member in members)
-    structure = partial(_merged, members) if asks else _merged(members)
+    structure = partial(structure_of_all, members) if asks else structure_of_all(members)
     options = merged_options(member._options for member in members)
     return Dataset(start, structure, count, "_DirectedInterleaveDataset", options=options, asks=asks)
-
-
-def _merged(members: list[Dataset]) -> Structure:
-    structure = members[0].structure
-    for member in members[1:]:
-        structure = merged(structure, member.structure)
-    return structure

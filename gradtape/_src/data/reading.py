@@ -17,35 +17,38 @@ from gradtape._src.data.dataset import Dataset
 from gradtape._src.data.options import AUTOTUNE, UNKNOWN_CARDINALITY
 from gradtape._src.data.stages import Stream
 from gradtape._src.data.structure import LEAF, Element, Structure
+from gradtape._src.files import records
 from gradtape._src.files.ops import of_bytes, string_array
-from gradtape._src.files.records import compression_of, fixed_length_records, text_lines, tf_records
+from gradtape._src.files.records import fixed_length_records, text_lines, tf_records
 from gradtape._src.files.systems import name_of
 
 STRINGS = Structure(LEAF, (TensorSpec((), dtypes.string),))
 
 
-class _FileDataset(Dataset):
-    """A dataset whose elements are the parts of files, which `read(path)` gives as bytes."""
+class FileDataset(Dataset):
+    """A dataset whose elements are the parts of files, which `read(path)` gives."""
 
-    def __init__(self, filenames: Any, read: Callable[[str], Iterator[bytes]], parallel: Any, kind: str) -> None:
+    def __init__(
+        self, filenames: Any, read: Callable[[str], Iterator[Element]], parallel: Any, kind: str, structure: Structure = STRINGS
+    ) -> None:
         names = _names(filenames)
         turns = 1 if parallel is None else arguments.count(parallel, "num_parallel_reads")
         if turns < 1 and turns != AUTOTUNE:
             raise invalid(f"num_parallel_reads: `cycle_length` must be > 0, received {turns}.")
 
         def opened(item: Element) -> Stream:
-            return map(_element, read(name_of(item[0][0][()])))
+            return read(name_of(item[0][0][()]))
 
         def start() -> Stream:
             if turns in (1, AUTOTUNE):
                 return stages.chained(map(opened, names.elements()))
             return stages.Interleaved(names.elements(), opened, turns, 1)
 
-        super().__init__(start, STRINGS, UNKNOWN_CARDINALITY, kind, options=names._options)
+        super().__init__(start, structure, UNKNOWN_CARDINALITY, kind, options=names._options)
 
 
-def _element(data: bytes) -> Element:
-    return (of_bytes([data], ()),), LEAF
+def _elements(parts: Iterator[bytes]) -> Iterator[Element]:
+    return (((of_bytes([part], ()),), LEAF) for part in parts)
 
 
 def _names(filenames: Any) -> Dataset:
@@ -69,12 +72,13 @@ def _names(filenames: Any) -> Dataset:
     return Dataset.from_tensor_slices(names.ravel())
 
 
-def _compression(value: Any) -> str:
+def compression_of(value: Any) -> str:
+    """Return the compression that an argument names, a string or a tensor of one."""
     found: Any = to_numpy(value.node)[()] if isinstance(value, Tensor) else value or ""
-    return compression_of(found.decode() if isinstance(found, bytes) else found)
+    return records.compression_of(found.decode() if isinstance(found, bytes) else found)
 
 
-class TFRecordDataset(_FileDataset):
+class TFRecordDataset(FileDataset):
     """The records of TFRecord files, scalar strings.
 
     `filenames` are strings, or a dataset of them; `compression_type` is "GZIP", "ZLIB" or "". With `num_parallel_reads` so
@@ -96,11 +100,13 @@ class TFRecordDataset(_FileDataset):
         num_parallel_reads: Any = None,
         name: str | None = None,
     ) -> None:
-        compression = _compression(compression_type)
-        super().__init__(filenames, lambda path: tf_records(path, compression), num_parallel_reads, "TFRecordDatasetV2")
+        compression = compression_of(compression_type)
+        super().__init__(
+            filenames, lambda path: _elements(tf_records(path, compression)), num_parallel_reads, "TFRecordDatasetV2"
+        )
 
 
-class TextLineDataset(_FileDataset):
+class TextLineDataset(FileDataset):
     r"""The lines of text files without their ends, scalar strings; see `TFRecordDataset`.
 
     >>> with open("lines.txt", "w") as file:
@@ -118,11 +124,13 @@ class TextLineDataset(_FileDataset):
         num_parallel_reads: Any = None,
         name: str | None = None,
     ) -> None:
-        compression = _compression(compression_type)
-        super().__init__(filenames, lambda path: text_lines(path, compression), num_parallel_reads, "TextLineDatasetV2")
+        compression = compression_of(compression_type)
+        super().__init__(
+            filenames, lambda path: _elements(text_lines(path, compression)), num_parallel_reads, "TextLineDatasetV2"
+        )
 
 
-class FixedLengthRecordDataset(_FileDataset):
+class FixedLengthRecordDataset(FileDataset):
     """The records of `record_bytes` bytes each that are in files between a header and a footer; see `TFRecordDataset`.
 
     InvalidArgumentError for a file that is no whole number of records.
@@ -145,7 +153,7 @@ class FixedLengthRecordDataset(_FileDataset):
         num_parallel_reads: Any = None,
         name: str | None = None,
     ) -> None:
-        compression = _compression(compression_type)
+        compression = compression_of(compression_type)
         length = arguments.count(record_bytes, "record_bytes")
         header = 0 if header_bytes is None else arguments.count(header_bytes, "header_bytes")
         footer = 0 if footer_bytes is None else arguments.count(footer_bytes, "footer_bytes")
@@ -154,7 +162,7 @@ class FixedLengthRecordDataset(_FileDataset):
                 f"`record_bytes` must be > 0, `header_bytes` and `footer_bytes` >= 0, received {length}, {header} and {footer}."
             )
 
-        def read(path: str) -> Iterator[bytes]:
-            return fixed_length_records(path, length, header, footer, compression)
+        def read(path: str) -> Iterator[Element]:
+            return _elements(fixed_length_records(path, length, header, footer, compression))
 
         super().__init__(filenames, read, num_parallel_reads, "FixedLengthRecordDatasetV2")

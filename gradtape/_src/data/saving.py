@@ -1,4 +1,4 @@
-"""`Dataset.save` and `load`: elements in a directory, in TensorFlow's format.
+"""`Dataset.save`, `load` and `cache`: elements in a directory, in TensorFlow's format.
 
 `dataset_spec.pb` has the structure of elements, `snapshot.metadata` in which directory they are. There, for each shard, files of
 records hold the tensors of one element after the other, each as a TensorProto. The structure stands there, too: so
@@ -13,7 +13,7 @@ import os
 import secrets
 import time
 from collections import namedtuple
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from gradtape._src.core.errors import DataLossError, NotFoundError, invalid
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.data.calls import Call
-from gradtape._src.data.stages import Resumed, Stream
+from gradtape._src.data.stages import Resumed, Start, Stream
 from gradtape._src.data.structure import Element, Structure, from_specs
 from gradtape._src.files import gfile
 from gradtape._src.files.messages import message
@@ -45,13 +45,30 @@ def compression_of(value: str | None) -> str:
 
 
 def save(path: str, elements: Stream, structure: Structure, compression: str, shard: Call | None) -> None:
-    """Write elements to a directory. The two small files that make them the saved ones are written last."""
+    """Write elements to a directory."""
+    for _ in _saved(path, elements, structure, compression, shard):
+        pass
+
+
+def kept(path: str, start: Start, structure: Callable[[], Structure], known: Structure | None) -> Stream:
+    """Return the elements that are kept in a directory, which the first pass that comes to its end has written.
+
+    `known` is their structure, if no function of the user's has to be asked for it.
+    """
+    if not gfile.exists(gfile.join(path, METADATA)):
+        return _saved(path, start(), structure(), "", None)
+    snapshot = Snapshot(path, "", None if known is None else known.element_spec)
+    return snapshot.elements([file for shard in snapshot.shards for file in shard])
+
+
+def _saved(path: str, elements: Stream, structure: Structure, compression: str, shard: Call | None) -> Stream:
+    """Yield elements, written to a directory. The two small files that make them the saved ones are written last."""
     for spec in structure.specs:
         if not isinstance(spec, TensorSpec):
             raise TypeError(f"save() takes datasets of tensors; an element has a {spec}. Use flat_map() or batch() first.")
     run, spec = str(secrets.randbits(63)), _as_message(structure.element_spec).SerializeToString(deterministic=True)
     with _replacing(gfile.join(path, run)) as folder:
-        count = _write_elements(folder, elements, compression, shard)
+        count = yield from _written(folder, elements, compression, shard)
         write_whole(gfile.join(folder, SPEC), spec)
     metadata = message("SnapshotMetadataRecord")(
         run_id=run, creation_timestamp=time.time_ns() // 1000, version=VERSION, num_elements=count, finalized=True
@@ -71,8 +88,8 @@ def _replacing(folder: str) -> contextlib.AbstractContextManager[str]:
     return replacing(inside)
 
 
-def _write_elements(folder: str, elements: Stream, compression: str, shard: Call | None) -> int:
-    """Write elements into files of records, and return how many there were."""
+def _written(folder: str, elements: Stream, compression: str, shard: Call | None) -> Generator[Element, None, int]:
+    """Yield elements, written into files of records; return how many there were."""
     writers: dict[int, TFRecordWriter] = {}
     count = 0
     gfile.makedirs(folder)
@@ -84,6 +101,7 @@ def _write_elements(folder: str, elements: Stream, compression: str, shard: Call
             for array in item[0]:
                 writers[number].write(encoded(array, packed=True))
             count += 1
+            yield item
     finally:
         for writer in writers.values():
             writer.close()

@@ -199,6 +199,11 @@ def merged(first: Structure, second: Structure) -> Structure:
     return Structure(first.nest, tuple(specs))
 
 
+def structure_of_all(datasets: Sequence[Any]) -> Structure:
+    """Return the structure that the elements of all datasets have; a TypeError as for two of them."""
+    return functools.reduce(merged, [dataset.structure for dataset in datasets])
+
+
 def printed(shape: Sequence[int]) -> str:
     """Return a shape as TensorFlow's messages print it."""
     return f"[{','.join(map(str, shape))}]"

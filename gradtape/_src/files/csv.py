@@ -60,7 +60,27 @@ def _quoted(record: bytes, at: int, delimiter: bytes) -> tuple[bytes, int]:
             raise invalid("Quote inside a string has to be escaped by another quote")
 
 
-def _number(text: bytes, dtype: Any, at: int, record: int) -> Any:
+def values(
+    found: Sequence[bytes], defaults: Sequence[np.ndarray], na_value: bytes, select_cols: Sequence[int] | None, record: str
+) -> list[Any]:
+    """Return the values of a record's fields. InvalidArgumentError for another number of them, or one that is no number."""
+    if select_cols is not None:
+        found = [found[place] for place in select_cols if place < len(found)]
+    if len(found) != len(defaults):
+        raise invalid(f"Expect {len(defaults)} fields but have {len(found)} in {record}")
+    made = []
+    for at, (field, default) in enumerate(zip(found, defaults, strict=True)):
+        dtype = dtypes.as_dtype(default.dtype)
+        if not field or field == na_value:
+            if not default.size:
+                raise invalid(f"Field {at} is required but missing in {record}!")
+            made.append(default.ravel()[0])
+        else:
+            made.append(field if dtype == dtypes.string else _number(field, dtype, at, record))
+    return made
+
+
+def _number(text: bytes, dtype: Any, at: int, record: str) -> Any:
     try:
         word = text.decode("ascii").strip()
         if "_" in word:
@@ -73,7 +93,7 @@ def _number(text: bytes, dtype: Any, at: int, record: int) -> Any:
         return float(word)
     except ValueError:
         shown = text.decode(errors="replace")
-        raise invalid(f"Field {at} in record {record} is not a valid {SPOKEN.get(dtype.name, dtype.name)}: {shown}") from None
+        raise invalid(f"Field {at} in {record} is not a valid {SPOKEN.get(dtype.name, dtype.name)}: {shown}") from None
 
 
 def _columns(records: Aval, *defaults: Aval, **_: Any) -> list[Known]:
@@ -92,24 +112,47 @@ def _decode_csv(
     columns: list[list[Any]] = [[] for _ in defaults]
     for number, record in enumerate(records.flat):
         found = fields(bytes(record), field_delim, use_quote_delim)
-        if select_cols is not None:
-            found = [found[place] for place in select_cols if place < len(found)]
-        if len(found) != len(defaults):
-            raise invalid(f"Expect {len(defaults)} fields but have {len(found)} in record {number}")
-        for at, (field, default) in enumerate(zip(found, defaults, strict=True)):
-            dtype = dtypes.as_dtype(default.dtype)
-            if not field or field == na_value:
-                if not default.size:
-                    raise invalid(f"Field {at} is required but missing in record {number}!")
-                columns[at].append(default.ravel()[0])
-            else:
-                columns[at].append(field if dtype == dtypes.string else _number(field, dtype, at, number))
+        for column, value in zip(columns, values(found, defaults, na_value, select_cols, f"record {number}"), strict=True):
+            column.append(value)
     return tuple(
         [
             of_bytes(column, records.shape) if d.dtype.hasobject else np.array(column, d.dtype).reshape(records.shape)
             for column, d in zip(columns, defaults, strict=True)
         ]
     )
+
+
+def columns_of(select_cols: Sequence[int] | None, count: int) -> tuple[int, ...] | None:
+    """Return the numbers of the columns that are wanted; ValueError unless they increase, as many as there are defaults."""
+    if select_cols is None:
+        return None
+    chosen = tuple([int(place) for place in select_cols])
+    if any(a >= b for a, b in itertools.pairwise(chosen)):
+        raise ValueError("select_cols is not strictly increasing.")
+    if chosen and chosen[0] < 0:
+        raise ValueError("select_cols contains negative values.")
+    if len(chosen) != count:
+        raise ValueError("Length of select_cols and record_defaults do not match.")
+    return chosen
+
+
+def check_defaults(defaults: Sequence[Tensor]) -> None:
+    """Raise InvalidArgumentError for a default that is of no dtype of a column, or has more than one value."""
+    for at, default in enumerate(defaults):
+        if default.dtype.name not in TYPES:
+            raise invalid(
+                f"Value for attr 'OUT_TYPE' of {default.dtype.name} is not in the list of allowed values: {', '.join(TYPES)}"
+            )
+        if to_numpy(default.node).size > 1:
+            raise invalid(f"There should only be 1 default per field but field {at} has {to_numpy(default.node).size}")
+
+
+def delimiter_of(field_delim: Any) -> bytes:
+    """Return the sign between fields; InvalidArgumentError for more than one sign."""
+    delimiter: bytes = field_delim.encode() if isinstance(field_delim, str) else field_delim
+    if len(delimiter) != 1:
+        raise invalid(f"field_delim should be only 1 char, received {field_delim!r}")
+    return delimiter
 
 
 @public
@@ -133,24 +176,10 @@ def decode_csv(
     >>> number.numpy().tolist(), word.numpy().tolist()
     ([1, 0], [b'one', b'a, b'])
     """
-    chosen = None if select_cols is None else tuple([int(place) for place in select_cols])
-    if chosen is not None and any(a >= b for a, b in itertools.pairwise(chosen)):
-        raise ValueError("select_cols is not strictly increasing.")
-    if chosen and chosen[0] < 0:
-        raise ValueError("select_cols contains negative values.")
-    if chosen is not None and len(chosen) != len(record_defaults):
-        raise ValueError("Length of select_cols and record_defaults do not match.")
+    chosen = columns_of(select_cols, len(record_defaults))
     defaults = [tensor(default) for default in record_defaults]
-    for at, default in enumerate(defaults):
-        if default.dtype.name not in TYPES:
-            raise invalid(
-                f"Value for attr 'OUT_TYPE' of {default.dtype.name} is not in the list of allowed values: {', '.join(TYPES)}"
-            )
-        if to_numpy(default.node).size > 1:
-            raise invalid(f"There should only be 1 default per field but field {at} has {to_numpy(default.node).size}")
-    delimiter = field_delim.encode() if isinstance(field_delim, str) else field_delim
-    if len(delimiter) != 1:
-        raise invalid(f"field_delim should be only 1 char, received {field_delim!r}")
+    check_defaults(defaults)
+    delimiter = delimiter_of(field_delim)
     given = strings(records)
     results: Any = _decode_csv(
         given,

@@ -1,0 +1,350 @@
+"""`CsvDataset`, `make_csv_dataset`, `make_batched_features_dataset`: rows of files as elements, columns by name in batches."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import itertools
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import constant, tensor
+from gradtape._src.core.dtypes import DType, as_dtype
+from gradtape._src.core.errors import public
+from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.data.dataset import Dataset
+from gradtape._src.data.reading import FileDataset, TFRecordDataset, compression_of
+from gradtape._src.data.structure import Element, from_specs
+from gradtape._src.files import gfile
+from gradtape._src.files.csv import check_defaults, columns_of, delimiter_of, fields, values
+from gradtape._src.files.ops import of_bytes
+from gradtape._src.files.parsing import parse_example
+from gradtape._src.files.records import text_lines
+from gradtape._src.files.systems import open_bytes
+
+INFERRED = dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64, dtypes.string  # the first that all values of a column fit
+
+
+class CsvDataset(FileDataset):
+    """The rows of files of comma-separated values, each a tuple of scalars.
+
+    `record_defaults` has for each column a dtype, whose fields must all be there, or the value of a field that is empty or
+    `na_value`. `header`: the first line of a file is none of its rows. `select_cols` are the numbers of the columns that are
+    wanted, `exclude_cols` of those that are not. The rest is as for `tf.io.decode_csv`; so are the errors.
+
+    >>> with open("points.csv", "w") as file:
+    ...     written = file.write("x,name\\n1.5,a\\n,b\\n")
+    >>> rows = tf.data.experimental.CsvDataset("points.csv", [[0.0], tf.string], header=True)
+    >>> [(float(x), name) for x, name in rows.as_numpy_iterator()]
+    [(1.5, b'a'), (0.0, b'b')]
+    """
+
+    @public
+    def __init__(
+        self,
+        filenames: Any,
+        record_defaults: Sequence[Any],
+        compression_type: Any = None,
+        buffer_size: Any = None,
+        header: bool = False,
+        field_delim: str = ",",
+        use_quote_delim: bool = True,
+        na_value: str = "",
+        select_cols: Sequence[int] | None = None,
+        exclude_cols: Sequence[int] | None = None,
+    ) -> None:
+        if select_cols is not None and exclude_cols is not None:
+            raise ValueError("Either select_cols or exclude_cols should be empty: received both.")
+        given = [_required(d) if isinstance(d, (DType, type)) or d in INFERRED else tensor(d) for d in record_defaults]
+        check_defaults(given)
+        defaults = [to_numpy(default.node) for default in given]
+        chosen = columns_of(select_cols, len(defaults))
+        delimiter, missing = delimiter_of(field_delim), na_value.encode()
+        compression = compression_of(compression_type)
+        left_out = frozenset(exclude_cols or ())
+
+        def rows(path: str) -> Iterator[Element]:
+            for number, record in enumerate(_records(path, compression, use_quote_delim)):
+                if number or not header:
+                    found = fields(record, delimiter, use_quote_delim)
+                    if left_out:
+                        found = [field for at, field in enumerate(found) if at not in left_out]
+                    yield element(values(found, defaults, missing, chosen, "record"))
+
+        def element(row: list[Any]) -> Element:
+            return tuple([_scalar(value, default) for value, default in zip(row, defaults, strict=True)]), structure.nest
+
+        structure = from_specs(tuple([TensorSpec((), default.dtype) for default in given]))
+        super().__init__(filenames, rows, None, "CsvDatasetV2", structure)
+
+
+def _required(dtype: Any) -> Tensor:
+    return constant([], as_dtype(dtype))
+
+
+def _scalar(value: Any, default: np.ndarray) -> np.ndarray:
+    return of_bytes([value], ()) if default.dtype.hasobject else np.array(value, default.dtype)
+
+
+def _records(path: str, compression: str, quotes: bool) -> Iterator[bytes]:
+    """Yield the records of a file: its lines, or several of them where a quote is open at the end of a line."""
+    pending: list[bytes] = []
+    for line in text_lines(path, compression):
+        pending.append(line)
+        if not quotes or sum([part.count(b'"') for part in pending]) % 2 == 0:
+            yield b"\n".join(pending)
+            pending = []
+    if pending:
+        yield b"\n".join(pending)
+
+
+@public
+def make_csv_dataset(
+    file_pattern: Any,
+    batch_size: Any,
+    column_names: Sequence[str] | None = None,
+    column_defaults: Sequence[Any] | None = None,
+    label_name: str | None = None,
+    select_columns: Sequence[Any] | None = None,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    na_value: str = "",
+    header: bool = True,
+    num_epochs: Any = None,
+    shuffle: bool = True,
+    shuffle_buffer_size: Any = 10000,
+    shuffle_seed: Any = None,
+    prefetch_buffer_size: Any = None,
+    num_parallel_reads: Any = None,
+    sloppy: bool = False,
+    num_rows_for_inference: int | None = 100,
+    compression_type: str | None = None,
+    ignore_errors: bool = False,
+    encoding: str = "utf-8",
+) -> Dataset:
+    """Read CSV files as batches: an OrderedDict of columns by name, and beside it the column `label_name`, if one is given.
+
+    `file_pattern` is a pattern, or a list of them (`tf.io.gfile.glob`). Names of columns are those of the first line, unless
+    `column_names` has them; `column_defaults` has their dtypes, or values for missing fields.
+    Without it the dtype of a column is the first of int32, int64, float32, float64 and string that fits what stands in
+    `num_rows_for_inference` rows. Without `num_epochs` there is no end, and all batches are full.
+
+    >>> with open("table.csv", "w") as file:
+    ...     written = file.write("size,kind\\n1,a\\n2,b\\n")
+    >>> batches = tf.data.experimental.make_csv_dataset("table.csv", 2, label_name="kind", num_epochs=1, shuffle=False)
+    >>> for features, label in batches:
+    ...     print(features["size"].numpy(), label.numpy())
+    [1 2] [b'a' b'b']
+    """
+    names = _file_names(file_pattern, shuffle)
+    table = _Table(names, compression_type, encoding, field_delim, use_quote_delim, header)
+    columns = _different(table.header() if column_names is None else list(column_names))
+    chosen = None if select_columns is None else _numbers(select_columns, columns)
+    kept = range(len(columns)) if chosen is None else chosen
+    defaults = column_defaults
+    if defaults is None:
+        defaults = table.defaults(kept, len(columns), na_value, num_rows_for_inference)
+    titles = [columns[at] for at in kept]
+    _check(defaults, chosen, titles, label_name)
+
+    def rows(path: Any) -> Dataset:
+        found = CsvDataset(path, defaults, compression_type, None, header, field_delim, use_quote_delim, na_value, chosen)
+        return found.ignore_errors() if ignore_errors else found
+
+    def named(*row: Tensor) -> Any:
+        features = OrderedDict(zip(titles, row, strict=True))
+        return features if label_name is None else (features, features.pop(label_name))
+
+    elements = _interleaved(names, rows, num_parallel_reads, shuffle, shuffle_seed)
+    elements = _shuffled(elements, shuffle, shuffle_buffer_size, shuffle_seed, num_epochs)
+    batches = elements.batch(batch_size, drop_remainder=num_epochs is None).map(named)
+    return batches if prefetch_buffer_size is None else batches.prefetch(prefetch_buffer_size)
+
+
+def _file_names(file_pattern: Any, shuffle: bool) -> list[str]:
+    names = gfile.glob(file_pattern) if file_pattern else []
+    if not names:
+        raise ValueError(f"No files match `file_pattern` {file_pattern}.")
+    return names if shuffle else sorted(names)
+
+
+class _Table:
+    """CSV files as text, to find names and dtypes of columns."""
+
+    def __init__(
+        self, names: list[str], compression: str | None, encoding: str, delimiter: str, quotes: bool, header: bool
+    ) -> None:
+        self._names, self._compression, self._encoding, self._header = names, compression, encoding, header
+        self._options: Any = {"delimiter": delimiter, "quoting": csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE}
+
+    def _rows(self, name: str, first: int) -> Generator[list[str], None, None]:
+        if self._compression not in (None, "", "GZIP"):
+            raise ValueError(
+                f"`compression_type` = {self._compression!r} is not supported where names or dtypes of columns are inferred. "
+                "Give `column_names` and `column_defaults`."
+            )
+        with open_bytes(name) as file:
+            read: Any = gzip.GzipFile(fileobj=file) if self._compression else file
+            with io.TextIOWrapper(read, self._encoding, newline="") as lines:
+                yield from itertools.islice(csv.reader(lines, **self._options), first, None)
+
+    def _all(self) -> Generator[list[str], None, None]:
+        for name in self._names:
+            yield from self._rows(name, int(self._header))
+
+    def header(self) -> list[str]:
+        """Return the names in the first line of each file; ValueError unless all are the same."""
+        if not self._header:
+            raise ValueError("Expected `column_names` or `header` arguments. Neither is provided.")
+        found = []
+        for name in self._names:
+            with contextlib.closing(self._rows(name, 0)) as rows:
+                found.append(next(rows, []))
+        if any(columns != found[0] for columns in found):
+            raise ValueError("All input CSV files must have the same column names in the header row.")
+        return found[0]
+
+    def defaults(self, kept: Sequence[int], width: int, na_value: str, most: int | None) -> list[Tensor]:
+        """Return a default for each of the columns `kept`, 0 or "", of the dtype that its values have in the first rows."""
+        kinds = dict.fromkeys(kept, -1)
+        with contextlib.closing(self._all()) as rows:
+            for number, row in enumerate(itertools.islice(rows, most), 1):
+                if len(row) != width:
+                    raise ValueError(
+                        f"Problem inferring types: CSV row {number} has {len(row)} number of fields. Expected: {width}."
+                    )
+                for at in kept:
+                    if row[at] not in ("", na_value):
+                        kinds[at] = next(k for k in range(max(kinds[at], 0), len(INFERRED)) if _fits(row[at], INFERRED[k]))
+        texts = -1, len(INFERRED) - 1
+        return [constant([""]) if kinds[at] in texts else constant([0], INFERRED[kinds[at]]) for at in kept]
+
+
+def _check(defaults: Sequence[Any], chosen: Sequence[int] | None, titles: list[str], label: str | None) -> None:
+    """Raise ValueError unless there is a default for each column that is wanted, and the label is one of them."""
+    if chosen is not None and len(defaults) != len(chosen):
+        lengths = f"`column_defaults` has length {len(defaults)}, `select_columns` has length {len(chosen)}"
+        raise ValueError(f"If specified, `column_defaults` and `select_columns` must have the same length: {lengths}.")
+    if label is not None and label not in titles:
+        raise ValueError(f"`label_name` provided must be one of the columns: {titles}. Received: {label}.")
+
+
+def _different(columns: list[str]) -> list[str]:
+    """Return the names of columns; ValueError if one comes twice."""
+    if len(columns) != len(set(columns)):
+        twice = {name for name in columns if columns.count(name) > 1}
+        raise ValueError(f"Either `column_names` argument or CSV header row contains duplicate column names: {twice}.")
+    return columns
+
+
+def _numbers(wanted: Sequence[Any], columns: list[str]) -> list[int]:
+    """Return the numbers of columns that are given by number or name, in their order in the file; ValueError for others."""
+    found = set()
+    for column in wanted:
+        at = column if isinstance(column, int) else columns.index(column) if column in columns else -1
+        if not 0 <= at < len(columns):
+            raise ValueError(f"Column {column} specified in `select_columns` must be one of the columns: {columns}.")
+        found.add(at)
+    if len(found) != len(wanted):
+        raise ValueError(f"The `select_columns` argument contains duplicate columns: {list(wanted)}.")
+    return sorted(found)
+
+
+def _fits(text: str, dtype: DType) -> bool:
+    if dtype == dtypes.string:
+        return True
+    of: Any = int if dtype.is_integer else float
+    try:
+        number = of(text)
+    except ValueError:
+        return False
+    return math.isnan(number) or of(dtype.min) <= number <= of(dtype.max)
+
+
+def _interleaved(names: list[str], rows: Callable[[Any], Dataset], turns: Any, shuffle: bool, seed: Any) -> Dataset:
+    """Return the elements of files, so many of which take turns; their order is another in each pass if they are shuffled."""
+    files = Dataset.from_tensor_slices(names)
+    if shuffle:
+        files = files.shuffle(len(names), seed)
+    return files.interleave(rows, 1 if turns is None else turns)
+
+
+def _shuffled(elements: Dataset, shuffle: bool, buffer_size: Any, seed: Any, epochs: Any) -> Dataset:
+    elements = elements.shuffle(buffer_size, seed) if shuffle else elements
+    return elements if epochs == 1 else elements.repeat(epochs)
+
+
+@public
+def make_batched_features_dataset(
+    file_pattern: Any,
+    batch_size: Any,
+    features: dict[str, Any],
+    reader: Any = None,
+    label_key: str | None = None,
+    reader_args: Sequence[Any] | None = None,
+    num_epochs: Any = None,
+    shuffle: bool = True,
+    shuffle_buffer_size: Any = 10000,
+    shuffle_seed: Any = None,
+    prefetch_buffer_size: Any = None,
+    reader_num_threads: Any = None,
+    parser_num_threads: Any = None,
+    sloppy_ordering: bool = False,
+    drop_final_batch: bool = False,
+) -> Dataset:
+    """Read TFRecord files of `tf.train.Example` as batches: a dict of `features` (`tf.io.parse_example`), and beside it the
+    feature `label_key`, if one is given.
+
+    `reader(file, *reader_args)` is a dataset of the records of a file, by default a `TFRecordDataset`. Without `num_epochs`
+    there is no end.
+
+    >>> with tf.io.TFRecordWriter("ages.tfrecord") as writer:
+    ...     for age in (3, 5):
+    ...         feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[age]))
+    ...         example = tf.train.Example(features=tf.train.Features(feature={"age": feature}))
+    ...         writer.write(example.SerializeToString())
+    >>> wanted = {"age": tf.io.FixedLenFeature([], tf.int64)}
+    >>> batches = tf.data.experimental.make_batched_features_dataset("ages.tfrecord", 2, wanted, num_epochs=1, shuffle=False)
+    >>> [batch["age"].tolist() for batch in batches.as_numpy_iterator()]
+    [[3, 5]]
+    """
+    if label_key is not None and label_key not in features:
+        raise ValueError(f"The `label_key` provided ({label_key!r}) must be one of the `features` keys: {list(features)}.")
+    read, more = TFRecordDataset if reader is None else reader, reader_args or ()
+
+    def parsed(records: Tensor) -> Any:
+        found = parse_example(records, features)
+        return found if label_key is None else (found, found.pop(label_key))
+
+    names = _file_names(file_pattern, shuffle)
+    elements = _interleaved(names, lambda name: read(name, *more), reader_num_threads, shuffle, shuffle_seed)
+    elements = _shuffled(elements, shuffle, shuffle_buffer_size, shuffle_seed, num_epochs)
+    drops = drop_final_batch or num_epochs is None
+    batches = elements.batch(batch_size, drop_remainder=drops).map(parsed, num_parallel_calls=parser_num_threads)
+    return batches if prefetch_buffer_size is None else batches.prefetch(prefetch_buffer_size)
+
+
+@public
+def parse_example_dataset(
+    features: dict[str, Any] | None, num_parallel_calls: Any = 1, deterministic: bool | None = None
+) -> Callable[[Dataset], Dataset]:
+    """Parse batches of serialized `tf.train.Example`, for `apply`; see `tf.io.parse_example`. ValueError without `features`.
+
+    >>> feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[3]))
+    >>> example = tf.train.Example(features=tf.train.Features(feature={"age": feature})).SerializeToString()
+    >>> parsing = tf.data.experimental.parse_example_dataset({"age": tf.io.FixedLenFeature([], tf.int64)})
+    >>> batches = tf.data.Dataset.from_tensor_slices([example]).batch(1).apply(parsing)
+    >>> [batch["age"].tolist() for batch in batches.as_numpy_iterator()]
+    [[3]]
+    """
+    if features is None:
+        raise ValueError("Argument `features` is required, but not specified.")
+    return lambda dataset: dataset.map(lambda records: parse_example(records, features), num_parallel_calls=num_parallel_calls)
