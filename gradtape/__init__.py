@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from gradtape._src.core.garbage import uncollected as _uncollected
+from gradtape._src.core.importing import importing as _importing
 
-with _uncollected():
+with _importing():
     # Core
     from gradtape import (
         autodiff as autodiff,

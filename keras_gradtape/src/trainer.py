@@ -159,6 +159,9 @@ class Trainer(BaseTrainer):
             return
         if batches is not None:
             data_batch = batches.specs()  # of a Dataset no batch is taken: it may give others in the next pass
+            if data_batch is not None and not self.built and not _has_known_rows(data_batch):
+                batches.reset()
+                return  # as on TensorFlow: the step builds for the batch that comes
         try:
             with self.distribute_strategy.scope():
                 self._symbolic_build(iterator=batches, data_batch=data_batch)
@@ -381,6 +384,13 @@ class Trainer(BaseTrainer):
 
 def _tensor(x):
     return None if x is None else tf.convert_to_tensor(x)
+
+
+def _has_known_rows(batch):
+    """Whether all extents of the inputs but the first are known: layers make their weights by them."""
+    inputs, _, _ = data_adapter_utils.unpack_x_y_sample_weight(batch)
+    shapes = [tf.TensorShape(spec.shape) for spec in tree.flatten(inputs) if spec is not None]
+    return all(shape.rank is not None and None not in shape.as_list()[1:] for shape in shapes)
 
 
 def _count(x):

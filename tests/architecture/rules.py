@@ -59,7 +59,7 @@ OPS_GROUND = 1
 # Files of core/ import files of their own level and of those before it; core/README.md says what each level is.
 CORE_LEVELS = {
     "ground": "hooks naming errors signatures runtime backend allocator memory devices loop_kernels profiler arrays host native"
-    " places garbage",
+    " places importing",
     "values": "dimension shape dtypes aval creators device_spec",
     "programs": "op structured program journal transcript function_names stages tiers execution slices engine tracing",
     "switches": "config switches device_config",
@@ -380,11 +380,11 @@ def no_code_from_data(source: Source) -> Iterator[str]:
             yield source.violation(call.lineno, "passes allow_pickle; save arrays without objects instead")
 
 
-def _uncollected(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield statements, and in place of `with _uncollected():` those in it."""
+def _importing(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield statements, and in place of `with _importing():` those in it."""
     for node in statements:
         match node:
-            case ast.With(items=[ast.withitem(context_expr=ast.Call(func=ast.Name(id="_uncollected")))], body=body):
+            case ast.With(items=[ast.withitem(context_expr=ast.Call(func=ast.Name(id="_importing")))], body=body):
                 yield from body
             case _:
                 yield node
@@ -393,7 +393,7 @@ def _uncollected(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
 def public_modules_only_re_export(source: Source) -> Iterator[str]:
     if folder_of(source.module) != "gradtape" or source.module == "gradtape.__main__":  # which is the command
         return
-    for node in _uncollected(source.tree.body):
+    for node in _importing(source.tree.body):
         match node:
             case ast.ImportFrom(names=names):
                 for alias in names:

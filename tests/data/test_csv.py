@@ -188,5 +188,6 @@ def test_a_pass_is_kept_in_files(tmp_path):
     assert calls == [0, 1, 2]
     assert [int(n) for n in dataset().cache(path)] == [0, 2, 4] and len(calls) == 3
     assert len(kept) == 3
+    assert [int(n) for n in dataset().snapshot(path)] == [0, 2, 4]
     with pytest.raises(tf.errors.InvalidArgumentError, match="expected float32 but got int64"):
         list(tf.data.Dataset.from_tensors(np.float32(1)).cache(path))

@@ -213,6 +213,32 @@ def test_element_spec(make, expected):
     assert iter(dataset).element_spec == expected
 
 
+def stated(x, *shape):
+    x.set_shape(shape)
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: stated(x, None, 2, None), spec(None, 2, 19, dtype="float32")),
+        (lambda x: stated(x[:, 0:1], None, 1, None), spec(None, 1, 19, dtype="float32")),
+        (lambda x: stated(x[:, 1:], None, 1, None), spec(None, 1, 19, dtype="float32")),
+        (lambda x: stated(x, 5, 7, 19), spec(5, 7, 19, dtype="float32")),
+        (lambda x: tf.ensure_shape(x, [None, 7, 19]), spec(None, 7, 19, dtype="float32")),
+        (lambda x: tf.reduce_sum(stated(x, 5, None, 19), 1), spec(5, 19, dtype="float32")),
+    ],
+)
+def test_a_function_states_extents_that_are_not_known(function, expected):
+    open_ = D.from_generator(lambda: iter(()), output_signature=spec(None, None, 19, dtype="float32"))
+    assert open_.map(function).element_spec == expected
+
+
+def test_a_shape_that_cannot_be_is_an_error_where_extents_are_known():
+    with pytest.raises(ValueError, match="is not compatible with supplied shape"):
+        D.from_tensors(np.zeros((4, 19), "float32")).map(lambda x: stated(x, 5, 19))
+
+
 @pytest.mark.better
 def test_a_function_that_needs_values_is_asked_with_the_first_element():
     called = []

@@ -11,6 +11,23 @@ keras = tf.keras
 X = np.arange(12, dtype="float32").reshape(6, 2)
 
 
+@pytest.mark.parametrize("states", [True, False], ids=["states the shape", "does not"])
+def test_a_model_is_built_for_the_batches_of_a_dataset_with_open_extents(states):
+    """Images that a Python function reads: their extents are not known before the first is there."""
+
+    def read(name):
+        image = tf.py_function(lambda _: np.ones((4, 4, 3), "float32"), [name], tf.float32)
+        if states:
+            image.set_shape([4, 4, 3])
+        return image, 1.0
+
+    batches = tf.data.Dataset.from_tensor_slices(["a", "b", "c"]).map(read).batch(2)
+    model = keras.Sequential([keras.layers.Conv2D(2, 3), keras.layers.Flatten(), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    assert len(model.fit(batches, epochs=2, verbose=0).history["loss"]) == 2
+    assert model.layers[-1].kernel.shape == (8, 1)
+
+
 @pytest.mark.parametrize(
     "data",
     [

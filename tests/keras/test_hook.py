@@ -24,6 +24,22 @@ def run(code, backend=None):
     return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
 
 
+def test_python_s_random_numbers_go_on_after_the_import():
+    """As on TensorFlow, so that a script that seeds them before it names tf.keras has the same initial weights."""
+    code = """
+import random
+import gradtape as tf
+random.seed(42)
+tf.random.set_seed(42)
+layer = tf.keras.Sequential([tf.keras.layers.Input((3,)), tf.keras.layers.Dense(2)]).layers[0]
+print(layer.kernel.numpy().round(4).tolist())
+"""
+    done = run(code)
+    assert done.returncode == 0, done.stderr
+    values = [float(word) for word in done.stdout.replace("[", "").replace("]", "").split(",")]
+    assert values == pytest.approx([0.7848, 0.3563, -0.3095, 0.9859, -0.9244, 0.3337], abs=1e-4)  # TensorFlow 2.21's
+
+
 def test_the_environment_chooses_the_backend_and_nothing_is_imported_first():
     done = run("import keras; print(keras.backend.backend())" + DENSE, "gradtape")
     assert (done.returncode, done.stdout) == (0, "gradtape\n"), done.stderr

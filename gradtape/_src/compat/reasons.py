@@ -151,7 +151,7 @@ _TABLE = [
     (
         "Out of scope: tf.data is what feeding a training loop needs.",
         """
-        data.experimental.* data.Dataset.fingerprint data.Dataset.ragged_batch data.Dataset.snapshot data.Dataset.sparse_batch
+        data.experimental.* data.Dataset.fingerprint data.Dataset.ragged_batch data.Dataset.sparse_batch
         """,
     ),
     (

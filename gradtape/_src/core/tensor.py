@@ -10,7 +10,7 @@ from weakref import ref
 import jax
 import numpy as np
 
-from gradtape._src.core import device_config, devices, engine, execution, hooks, journal, memory, naming, slices
+from gradtape._src.core import device_config, devices, engine, execution, hooks, journal, memory, naming, slices, tracing
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, own, public
 from gradtape._src.core.function_names import in_function, name_in_function
 from gradtape._src.core.native import twins
@@ -148,8 +148,13 @@ class Tensor(Operators):
         if graph is not None:
             graph.set_shape(self.node, TensorShape(shape))
             return
-        if not self.shape.is_compatible_with(shape):
-            raise ValueError(f"Tensor's shape {self.shape} is not compatible with supplied shape {TensorShape(shape)}.")
+        stated = TensorShape(shape)
+        if self.shape.is_compatible_with(stated):
+            return
+        told = tracing.told(self.node, stated)
+        if told is None:
+            raise ValueError(f"Tensor's shape {self.shape} is not compatible with supplied shape {stated}.")
+        self.node = told
 
     @public
     def numpy(self) -> Any:

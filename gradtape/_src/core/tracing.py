@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core import engine, naming
+from gradtape._src.core.aval import aval
 from gradtape._src.core.op import Op
-from gradtape._src.core.program import CALL, Node, Program, Trace, effectful
+from gradtape._src.core.program import CALL, Node, Program, Trace, effectful, leaf
+from gradtape._src.core.shape import TensorShape
 
 
 @contextlib.contextmanager
@@ -42,6 +44,52 @@ def outside(graph: bool = False) -> Iterator[None]:
         return
     with engine.recording_in(trace):
         yield
+
+
+class _Assumed(threading.local):
+    """The extent that stands for one that is not known, while the shapes of results are asked for without values."""
+
+    extent: int | None = None
+    trace: Any = None  # the one that asks; a function that is traced in it is not asked, as it would keep what it was told
+    used = False  # whether it stands for one
+
+    def begin(self, used: bool) -> None:
+        """Note whether the extent stands for one of what is given."""
+        self.used = used
+
+    def asks(self) -> bool:
+        """Return whether only the shapes are wanted of what is called now."""
+        return self.extent is not None and self.trace is engine.local.trace
+
+    def use(self) -> int:
+        """Return the extent, for a result."""
+        self.used = True
+        return self.extent or 0
+
+
+assumed = _Assumed()
+
+
+@contextlib.contextmanager
+def assuming(extent: int) -> Iterator[None]:
+    """Let ops give tensors without values here, of the shapes that their results have; `assumed.used` says whether one did."""
+    before = assumed.extent, assumed.trace
+    assumed.extent, assumed.trace = extent, engine.local.trace
+    try:
+        yield
+    finally:
+        assumed.extent, assumed.trace = before
+
+
+def told(node: Node, shape: TensorShape) -> Node | None:
+    """Return a node without a value that has the extents of `shape`, where those of `node` are assumed; else None.
+
+    A function is asked in this way what it gives for values whose extents are not known.
+    """
+    if not assumed.asks() or not assumed.used or shape.rank != len(node.aval.shape):
+        return None
+    extents = [there if stated is None else stated for stated, there in zip(shape.as_list(), node.aval.shape, strict=True)]
+    return leaf(aval(tuple(extents), node.aval.dtype), None)
 
 
 class Creation:

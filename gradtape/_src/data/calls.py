@@ -26,6 +26,7 @@ from gradtape._src.core.errors import (
 from gradtape._src.core.program import Trace, leaf
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.tracing import assumed, assuming
 from gradtape._src.data.structure import (
     DatasetSpec,
     Element,
@@ -39,7 +40,6 @@ from gradtape._src.data.structure import (
     structure_of,
     with_shapes,
 )
-from gradtape._src.files.ops import assumed, assuming
 from gradtape._src.ops.random import seeds
 
 
@@ -186,7 +186,7 @@ def asked_early(call: Call, given: Structure | None, make_empty: Callable[[Any],
     except LOOKS_AT_VALUES:
         return None
     except Exception as error:
-        whole = (complete(given) and not assumed.used) or isinstance(error, (TypeError, NameError))
+        whole = not assumed.used or isinstance(error, (TypeError, NameError))
         if not whole or any(word in str(error) for word in SYMBOLS):
             return None
         raise
@@ -217,9 +217,9 @@ def complete(given: Structure) -> bool:
 def _inferred(call: Call, given: Structure, make_empty: Callable[[Any], Any]) -> Any:
     if any(spec.shape.rank is None for spec in given.specs if isinstance(spec, TensorSpec)):
         return None
-    assumed.begin()
+    assumed.begin(used=not complete(given))
     first = _specs_for(call, given, 2, make_empty)
-    return first if complete(given) and not assumed.used else _common(first, _specs_for(call, given, 3, make_empty))
+    return first if not assumed.used else _common(first, _specs_for(call, given, 3, make_empty))
 
 
 def _specs_for(call: Call, given: Structure, extent: int, make_empty: Callable[[Any], Any]) -> Any:

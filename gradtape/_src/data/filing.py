@@ -100,6 +100,22 @@ class Filing(Grouping):
         return loaded
 
     @public
+    def snapshot(
+        self,
+        path: str,
+        compression: str = "AUTO",
+        reader_func: Callable[..., Any] | None = None,
+        shard_func: Callable[..., Any] | None = None,
+        name: str | None = None,
+    ) -> Any:
+        """Return the elements, kept in the directory `path` + ".cache" by the first pass that comes to its end; see `cache`.
+
+        `compression`, `reader_func` and `shard_func` have no effect.
+        """
+        kept: Any = self
+        return kept.cache(path)
+
+    @public
     def rebatch(self, batch_size: Any, drop_remainder: Any = False, name: str | None = None) -> Self:
         """Return the rows of batches in batches of another size; `batch_size` may be a list, whose sizes take turns.
 

@@ -41,7 +41,7 @@ def _unused(view: View, source: Source, targets: Iterable[Name], used: dict[Name
     """Return the break of a source that has no part in the target."""
     if view.history.forgot(used):
         return Break("unknown", text.NO_LINE)
-    linear = _linear(view.history, source, used)
+    linear = _linear(view.history, source, view.history.since_state(targets))
     again = {} if linear is not None else computed_again(view, source, used, frame)
     derived = None if linear is not None or again else computed_from(view, source, used)
     return Break("unused", _made(view.history, targets), linear=linear, derived=derived, **again)

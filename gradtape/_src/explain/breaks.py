@@ -41,6 +41,10 @@ class Source:
         self.number = None if variable is None else variable._uid
         self.trainable = variable is not None and variable.trainable
 
+    def holding(self, names: Sequence[Name]) -> Source:
+        """Return the source with other values."""
+        return Source(names, self.made, self.inexact, self.variable, self.in_graph)
+
 
 class View:
     """A history as one tape saw it: which steps it recorded, and what it watched since when."""

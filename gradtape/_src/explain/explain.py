@@ -409,6 +409,10 @@ class Question:
         if not source.inexact and (fault := view.first_fault(source, None)) is not None:
             return [fault]
         way = view.way(source, targets) if targets else None
+        if way is None and targets and isinstance(asked, Variable):
+            earlier = source.holding(self.history.holdings(asked._uid))
+            if (found := view.way(earlier, targets)) is not None and not _through_state(view, found):
+                source, way = earlier, found
         if way is None:
             return self._apart(view, source, targets, asked)
         first = view.first_fault(source, way[0][1] if way else None)
@@ -480,3 +484,8 @@ def _key(source: Any) -> int | journal.Origin:
 
 def _node(value: Any) -> Node:
     return value.held() if isinstance(value, Variable) else value.node
+
+
+def _through_state(view: View, way: Sequence[tuple[Name, Step]]) -> bool:
+    """Return whether a path goes through a variable that was assigned: all that is trained depends on each other in this way."""
+    return any((fault := view.fault(name, step)) is not None and fault.code == "state" for name, step in way)

@@ -339,6 +339,12 @@ class History:
         """Return `names` and all values that they were computed from."""
         return self._reached(names, lambda name: self.steps[name].inputs if name in self.steps else ())
 
+    def since_state(self, names: Iterable[Name]) -> dict[Name, None]:
+        """Return `names` and all values that they were computed from, back to those that variables held."""
+        return self._reached(
+            names, lambda name: self.steps[name].inputs if name in self.steps and name not in self.variables else ()
+        )
+
     def hidden(self, names: Iterable[Name]) -> list[Name]:
         """Return the values that the functions of custom gradients among `names` computed."""
         return [inner for name in names if name in self.steps for inner in self.steps[name].hidden]

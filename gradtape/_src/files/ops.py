@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,37 +16,12 @@ from gradtape._src.core.errors import InvalidArgumentError, OpError, Unimplement
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
+from gradtape._src.core.tracing import assumed
 
 Known = tuple[Sequence[int | None] | None, Any]  # a shape and a dtype
 Attributes = tuple[tuple[str, Any], ...]
 Rule = Callable[..., list[Known]]
 REASON = "it reads or makes bytes, and those are no numbers that could be varied"
-
-
-class _Assumed(threading.local):
-    """The extent that stands for one that is not known, while the shapes of results are asked for without values."""
-
-    extent: int | None = None
-    trace: Any = None  # the one that asks; a function that is traced in it is not asked, as it would keep what it was told
-    used = False
-
-    def begin(self) -> None:
-        """Forget whether the extent was used."""
-        self.used = False
-
-
-assumed = _Assumed()
-
-
-@contextlib.contextmanager
-def assuming(extent: int) -> Iterator[None]:
-    """Let ops give tensors without values here, of the shapes that their results have; `assumed.used` says whether one did."""
-    before = assumed.extent, assumed.trace
-    assumed.extent, assumed.trace = extent, engine.local.trace
-    try:
-        yield
-    finally:
-        assumed.extent, assumed.trace = before
 
 
 def without_values(type: str, *specs: Known) -> list[Tensor]:
@@ -63,17 +36,11 @@ def without_values(type: str, *specs: Known) -> list[Tensor]:
             f"{type} gives shapes that depend on values, and is no op of a graph of TensorFlow 1. Call it in the function of a "
             "tf.data.Dataset, or in eager code, and feed what it gives.",
         )
-    if not asked_for_shapes() or not specs or any(shape is None for shape, _ in specs):
+    if not assumed.asks() or not specs or any(shape is None for shape, _ in specs):
         raise engine.NeedsValues(f"the shape of what {type} gives depends on values")
-    assumed.used = True
-    extent = assumed.extent or 0
+    extent = assumed.use()
     known = [([extent if n is None else n for n in shape or ()], dtype) for shape, dtype in specs]
     return [EagerTensor(leaf(aval(shape, dtypes.as_dtype(dtype).numpy), None)) for shape, dtype in known]
-
-
-def asked_for_shapes() -> bool:
-    """Return whether only the shapes are wanted of what is called now."""
-    return assumed.extent is not None and assumed.trace is engine.local.trace
 
 
 def host_op(type: str, *, gives: Rule, effect: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -107,7 +74,7 @@ def host_op(type: str, *, gives: Rule, effect: bool = False) -> Callable[[Callab
             else:
                 known = gives(*[node.aval for node in nodes], **attributes)
                 open_ = any(shape is None or None in shape for shape, _ in known)
-                if asked_for_shapes() or (open_ and not getattr(scope, "shaped_by_runs", False)):
+                if assumed.asks() or (open_ and not getattr(scope, "shaped_by_runs", False)):
                     results = without_values(type, *known) if known else []
                 elif not known:
                     node, graph = engine.record(made, nodes, (structure,)), engine.current_graph()

@@ -264,3 +264,50 @@ def losses_differentiated_in_a_comprehension():
     parts = squares(doubled)  # <- outside_tape
     gradients = [tape.gradient(part, w) for part in parts]
     return gradients[0], tf.autodiff.explain(parts[0], w)
+
+
+def features_of_weights_that_were_assigned_since():
+    encoder, decoder = tf.Variable([[0.5], [0.25]]), tf.Variable([[2.0]])
+    features = tf.tanh(tf.ones([3, 2]) @ encoder)  # <- outside_tape
+    encoder.assign(encoder * 0.9)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(features @ decoder)
+    return tape.gradient(loss, encoder), tf.autodiff.explain(loss, encoder)
+
+
+def features_of_a_model_that_was_trained_since():
+    encoder, decoder = tf.keras.layers.Dense(2), tf.Variable([[2.0], [1.0]])
+    x = tf.ones([3, 2])
+    features = encoder(x)  # <- outside_tape
+    with tf.GradientTape() as training:
+        own = tf.reduce_sum(encoder(x) ** 2)
+    tf.keras.optimizers.SGD(0.1).apply_gradients(
+        zip(training.gradient(own, encoder.trainable_variables), encoder.trainable_variables, strict=True)
+    )
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(features @ decoder)
+    return tape.gradient(loss, encoder.kernel), tf.autodiff.explain(loss, encoder.kernel)
+
+
+def copies_of_each_step():
+    w, copies = tf.Variable([1.0, 2.0]), []
+    for _ in range(3):
+        copies.append(tf.identity(w))  # <- outside_tape
+        w.assign_add([0.1, 0.1])
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.add_n(copies) ** 2)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def another_model_that_was_trained_with_this_one():
+    """All that is trained together depends on each other, by way of the updates: the loss does not depend on `generator`."""
+    generator, critic = tf.Variable([1.0, 2.0]), tf.Variable([3.0, 4.0])
+    for _ in range(3):
+        with tf.GradientTape() as training:
+            both = tf.reduce_sum(generator * critic)
+        to_generator, to_critic = training.gradient(both, [generator, critic])
+        generator.assign_sub(0.1 * to_generator)
+        critic.assign_sub(0.1 * to_critic)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(critic**2)  # <- unused
+    return tape.gradient(loss, generator), tf.autodiff.explain(loss, generator)

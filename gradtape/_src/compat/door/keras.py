@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from gradtape._src.compat.door.finder import FINDER, KERAS, KERAS_ROWS
-from gradtape._src.core.garbage import uncollected
+from gradtape._src.core.importing import importing
 from keras_gradtape import hook
 
 
@@ -31,7 +31,7 @@ def _load() -> ModuleType:
     else:
         hook.install()
     FINDER.install(KERAS_ROWS)
-    with uncollected():
+    with importing():
         return importlib.import_module(KERAS)
 
 
