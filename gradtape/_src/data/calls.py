@@ -28,6 +28,7 @@ from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.core.tracing import assumed, assuming
 from gradtape._src.data.structure import (
+    SHAPED,
     DatasetSpec,
     Element,
     Elements,
@@ -41,6 +42,7 @@ from gradtape._src.data.structure import (
     with_shapes,
 )
 from gradtape._src.ops.random import seeds
+from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec
 
 
 @contextlib.contextmanager
@@ -211,11 +213,11 @@ SYMBOLS = ("SymbolicTensor", "EagerTensor", 'Tensor("')  # an error that speaks 
 
 def complete(given: Structure) -> bool:
     """Return whether all extents are known."""
-    return all(spec.shape.is_fully_defined() for spec in given.specs if isinstance(spec, TensorSpec))
+    return all(isinstance(s, TensorSpec) and s.shape.is_fully_defined() for s in given.specs if isinstance(s, SHAPED))
 
 
 def _inferred(call: Call, given: Structure, make_empty: Callable[[Any], Any]) -> Any:
-    if any(spec.shape.rank is None for spec in given.specs if isinstance(spec, TensorSpec)):
+    if any(spec.shape.rank is None for spec in given.specs if isinstance(spec, SHAPED)):
         return None
     assumed.begin(used=not complete(given))
     first = _specs_for(call, given, 2, make_empty)
@@ -238,12 +240,17 @@ def _placeholder(spec: Any, extent: int, make_empty: Callable[[Any], Any]) -> An
     if isinstance(spec, DatasetSpec):
         return make_empty(spec.element_spec)
     shape = tuple([extent if known is None else known for known in spec.shape])
+    if isinstance(spec, SparseTensorSpec):
+        places = EagerTensor(leaf(aval((extent, len(shape)), np.dtype(np.int64)), None))
+        return SparseTensor(places, EagerTensor(leaf(aval((extent,), spec.dtype.numpy), None)), shape)
     return EagerTensor(leaf(aval(shape, spec.dtype.numpy), None))
 
 
 def _spec_without_value(item: Any) -> Any:
     if item is None or isinstance(item, Elements):
         return spec_of(item)
+    if isinstance(item, SparseTensor):
+        return SparseTensorSpec(item.shape, item.dtype)
     value = tensor(item)
     return TensorSpec(value.shape, value.dtype)
 
@@ -256,8 +263,8 @@ def _common(first: Any, second: Any) -> Any:
 
 
 def _common_spec(a: Any, b: Any) -> Any:
-    if isinstance(a, TensorSpec):
-        return TensorSpec(a.shape.most_specific_compatible_shape(b.shape), a.dtype)
+    if isinstance(a, SHAPED):
+        return type(a)(a.shape.most_specific_compatible_shape(b.shape), a.dtype)
     if isinstance(a, DatasetSpec):
         return DatasetSpec(_common(a.element_spec, b.element_spec))
     return a

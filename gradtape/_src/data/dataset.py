@@ -26,6 +26,7 @@ from gradtape._src.data.in_graphs import in_graphs
 from gradtape._src.data.options import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, merged_options
 from gradtape._src.data.padding import Padding
 from gradtape._src.data.rows import Numbers, Slices
+from gradtape._src.data.sparse import Sparse, rows_of
 from gradtape._src.data.stages import Stream
 from gradtape._src.data.structure import (
     LEAF,
@@ -94,6 +95,8 @@ class Dataset(Filing):
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
         """Return the rows of `tensors`, a nest of arrays with first axes of one length (ValueError otherwise)."""
         arrays, how = whole = taken(tensors)
+        if any(type(array) is Sparse for array in arrays):
+            return Dataset.holding([(row, how) for row in rows_of(arrays)])
         arguments.check_not_empty(arrays)
         shapes = [array.shape for array in arrays if array is not None]
         if any(not shape for shape in shapes):

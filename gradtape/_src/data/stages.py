@@ -15,6 +15,7 @@ import numpy as np
 
 from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import invalid
+from gradtape._src.data import sparse
 from gradtape._src.data.arguments import check_unique
 from gradtape._src.data.structure import LEAF, PAIR, Element, Elements, Nest, joined, merged, printed, structure_of
 from gradtape._src.ops.random import philox
@@ -212,6 +213,8 @@ def _stacked(column: Sequence[Any], component: int) -> Any:
         return None
     if isinstance(first, Elements):
         raise TypeError("Datasets cannot be batched: use flat_map(lambda window: window.batch(size)).")
+    if type(first) is sparse.Sparse:
+        return sparse.stacked(column)
     for position, array in enumerate(column):
         if array.size != first.size:
             raise invalid(

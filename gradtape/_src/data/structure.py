@@ -17,6 +17,8 @@ from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import NoneTensorSpec, TensorSpec, TypeSpec
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
 from gradtape._src.core.variable import Variable
+from gradtape._src.data.sparse import Sparse
+from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec
 
 Nest = optree.PyTreeSpec
 Element = tuple[tuple[Any, ...], Nest]  # arrays (or None, or a Dataset), and how they are nested
@@ -83,7 +85,7 @@ class Structure:
 
 
 def _is_value(item: Any) -> bool:
-    return type(item) in (list, range)
+    return type(item) in (list, range, SparseTensor)
 
 
 def flatten(value: Any) -> tuple[list[Any], Nest]:
@@ -91,13 +93,16 @@ def flatten(value: Any) -> tuple[list[Any], Nest]:
     return nest.flatten_with_spec(value, is_leaf=_is_value)
 
 
+SHAPED = TensorSpec, SparseTensorSpec  # specs of what can be batched
 LEAF: Nest = flatten(0)[1]
 
 
 def leaf(value: Any) -> Any:
-    """Return a leaf of a user's as what a pipeline carries: an array that is the library's own, None or a dataset."""
+    """Return a leaf of a user's as what a pipeline carries: an array that is the library's own, a Sparse, None or a dataset."""
     if value is None or isinstance(value, Elements):
         return value
+    if type(value) is SparseTensor:
+        return Sparse.of(value)
     return to_numpy(tensor(value).node)
 
 
@@ -124,7 +129,9 @@ def handed(element: Element) -> Any:
 
 
 def _handed(array: Any) -> Any:
-    return EagerTensor(engine.constant(array)) if type(array) is np.ndarray else array
+    if type(array) is np.ndarray:
+        return EagerTensor(engine.constant(array))
+    return array.handed() if type(array) is Sparse else array
 
 
 def no_arrays(value: Any) -> TypeError:
@@ -141,7 +148,13 @@ def as_numpy(element: Element) -> Any:
     for array in arrays:
         if isinstance(array, Elements):
             raise no_arrays(array)
-    return nest.unflatten(how, [array if array is None else array.copy() if array.ndim else array[()] for array in arrays])
+    return nest.unflatten(how, [_as_numpy(array) for array in arrays])
+
+
+def _as_numpy(array: Any) -> Any:
+    if type(array) is Sparse:
+        return array.as_numpy()
+    return array if array is None else array.copy() if array.ndim else array[()]
 
 
 def spec_of(array: Any) -> Any:
@@ -150,6 +163,8 @@ def spec_of(array: Any) -> Any:
         return NoneTensorSpec()
     if isinstance(array, Elements):
         return DatasetSpec(array.element_spec)
+    if type(array) is Sparse:
+        return array.spec
     return TensorSpec(array.shape, array.dtype)
 
 
@@ -178,14 +193,14 @@ def with_shapes(structure: Structure, change: Callable[[TensorShape], Any]) -> S
     """Return the structure with other shapes; `None` stays."""
     return Structure(
         structure.nest,
-        tuple([TensorSpec(change(s.shape), s.dtype) if isinstance(s, TensorSpec) else s for s in structure.specs]),
+        tuple([type(s)(change(s.shape), s.dtype) if isinstance(s, SHAPED) else s for s in structure.specs]),
     )
 
 
 def merged(first: Structure, second: Structure) -> Structure:
     """Return the structure that elements of both have; TypeError if they are nested otherwise or have other dtypes."""
     if first.nest != second.nest or any(
-        type(a) is not type(b) or (isinstance(a, TensorSpec) and a.dtype != b.dtype)
+        type(a) is not type(b) or (isinstance(a, SHAPED) and a.dtype != b.dtype)
         for a, b in zip(first.specs, second.specs, strict=True)
     ):
         raise TypeError(
@@ -193,7 +208,7 @@ def merged(first: Structure, second: Structure) -> Structure:
             "elements of the same nesting and dtypes: use map() and tf.cast."
         )
     specs = [
-        TensorSpec(a.shape.most_specific_compatible_shape(b.shape), a.dtype) if isinstance(a, TensorSpec) else a
+        type(a)(a.shape.most_specific_compatible_shape(b.shape), a.dtype) if isinstance(a, SHAPED) else a
         for a, b in zip(first.specs, second.specs, strict=True)
     ]
     return Structure(first.nest, tuple(specs))
