@@ -119,7 +119,7 @@ def left_library(left: Left) -> Break:
 def _left(view: View, source: Source, used: dict[Name, None]) -> Left | None:
     """Return the last exit of a value that depends on the source, before the target's own inputs were made."""
     history = view.history
-    exits = _exits(history, source)
+    exits = [left for left in _exits(history, source) if not text.is_shown(left.line)]
     if not exits:
         return None
     used = history.before([*used, *history.hidden(used)])

@@ -26,7 +26,7 @@ def underflow(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> float |
         return None
     scale = 2.0 ** (8 - int(np.log2(largest)))
     if scale > 1:
-        size = _size(probe.contribution(entry, node, like(cotangent, lambda a: a.astype(np.float64) * scale)))
+        size = _size(probe.contribution(entry, node, like(cotangent, lambda a: _wide(a) * scale)))
         if size:
             return size / scale
     if type(entry.node.aval) is tuple or np.any(value(entry.node)):
@@ -75,7 +75,7 @@ def contribution_at(probe: Probe, node: Node, entry: Entry, cotangent: Any, dtyp
         for i in entry.inputs:
             given, floating = value(i), value(i).dtype.kind in "fV"
             if i is node and moved:
-                given = given.astype(np.float64)
+                given = _wide(given)
                 given = given + moved * np.maximum(np.abs(given), 1.0)
             inputs.append(engine.constant(np.asarray(given, dtype if floating and dtype else value(i).dtype)))
         again = engine.record(entry.node.op, tuple(inputs), entry.node.attrs)
@@ -85,6 +85,10 @@ def contribution_at(probe: Probe, node: Node, entry: Entry, cotangent: Any, dtyp
         return probe.contribution(Entry(again, tuple(inputs), entry.rule), place, d)
     except Exception:  # the op takes no such input
         return None
+
+
+def _wide(a: np.ndarray) -> np.ndarray:
+    return a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
 
 
 def _size(cotangent: Any) -> float:

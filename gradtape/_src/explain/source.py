@@ -270,6 +270,18 @@ def statement(line: Line) -> ast.stmt | None:
     return max(around, key=lambda n: (n.lineno, n.col_offset), default=None)
 
 
+SHOWING = frozenset("critical debug display error exception info log pprint print warn warning write".split())
+
+
+def is_shown(line: Line) -> bool:
+    """Return whether the statement only shows or logs what stands in it: `print(…)`, `logger.info(…)`."""
+    match statement(line):
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))):
+            return name in SHOWING
+        case _:
+            return False
+
+
 def in_a_header(line: Line) -> bool:
     """Return whether the instruction stands in what an `if`, `while` or `for` decides by, and not in its body."""
     found, at = statement(line), number(line)

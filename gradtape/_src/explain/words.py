@@ -423,6 +423,11 @@ def _wider(dtype: str, scaled: str) -> str:
 
 
 def _not_selected(w: Words, b: Break) -> tuple[str, str]:
+    if b.op in ("Complex", "Real", "Imag"):
+        return (
+            f"what follows {_written(b)} depends on the other part of the complex number, and not on that of {w.source}",
+            "let the target depend on both parts, such as by tf.math.angle, or leave the source out",
+        )
     return (
         f"{b.op} in {_written(b)} takes other elements than those of {w.source}",
         "use what the target takes, or leave the source out",
@@ -430,6 +435,11 @@ def _not_selected(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _stationary(w: Words, b: Break) -> tuple[str, str]:
+    if b.op is not None and b.op.startswith("CustomGradient"):
+        return (
+            f"the gradient function of the tf.custom_gradient that {_written(b)} calls gives zeros here",
+            "look at what that function returns for what it is given",
+        )
     return f"the derivative of {b.op} in {_written(b)} is 0 at this value", "try to start from another value"
 
 
@@ -442,8 +452,9 @@ def _cancelled(w: Words, b: Break) -> tuple[str, str]:
     if "through" in b.detail:
         return (
             f"what flows back through {b.op} in {_written(b)} adds up to 0: to shift all of {w.source} changes nothing there, as "
-            "before a normalization",
-            f"try to leave {w.source} out, or to let it act behind what takes the shift away",
+            "before a normalization, or the changes balance at this value",
+            f"before a normalization leave {w.source} out, or let it act behind what takes the shift away; else try to start "
+            "from another value",
         )
     return (
         f"what comes from {_written(b)} and from other ways to {w.source} adds up to 0",

@@ -26,6 +26,7 @@ SATURATING = {
 }  # fmt: skip
 SELECTING = {
     "GatherV2", "GatherNd", "StridedSlice", "Slice", "Pack", "ConcatV2", "Unpack", "Split", "SplitV", "Max", "Min", "TopKV2",
+    "Complex", "Real", "Imag",
     "MaxPool", "TakeRows", "TakeAlongAxis", "SegmentMax", "SegmentMin", "Pad", "PadV2", "MatrixBandPart", "DynamicStitch",
 }  # fmt: skip
 AHEAD = 64  # steps that are recorded before they are run

@@ -381,3 +381,12 @@ def an_index_of_open_rows_in_a_graph():
         guess = tf.argmax(x @ w, 1)  # <- not_differentiable
         loss = tf.reduce_mean(tf.cast(guess, tf.float32))
         return tf.compat.v1.gradients(loss, w)[0], tf.autodiff.explain(loss, w)
+
+
+def a_norm_that_was_only_printed():
+    w, v = tf.Variable([1.0, 2.0]), tf.Variable(1.0)
+    print("norm of w:", float(tf.norm(w)))
+    x = tf.constant([float(v) + 1.0, 2.0])
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(x * v)  # <- unused
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)

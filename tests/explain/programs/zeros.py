@@ -347,3 +347,22 @@ def a_bias_before_a_normalization():
         centered = h - tf.reduce_mean(h, 0)  # <- cancelled
         loss = tf.reduce_sum(centered**2)
     return tape.gradient(loss, b), tf.autodiff.explain(loss, b)
+
+
+def a_custom_gradient_that_gives_zeros():
+    @tf.custom_gradient
+    def binarize(x):
+        return tf.where(x >= 0.0, 1.0, -1.0), lambda upstream: upstream * tf.cast(tf.abs(x) > 1.0, tf.float32)
+
+    w = tf.Variable([0.3, -0.2])
+    with tf.GradientTape(persistent=True) as tape:
+        loss = tf.reduce_sum(binarize(w) * 3.0)  # <- stationary
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def the_phase_of_an_amplitude():
+    phase = tf.Variable([0.0, 0.0])
+    with tf.GradientTape(persistent=True) as tape:
+        amplitude = tf.abs(tf.exp(tf.complex(tf.zeros_like(phase), phase)))  # <- not_selected
+        loss = tf.reduce_sum((amplitude - 0.5) ** 2)
+    return tape.gradient(loss, phase), tf.autodiff.explain(loss, phase)
