@@ -87,6 +87,23 @@ def test_tensors_behave_as_arrays_once_asked_to():
     assert differing(answers.get, (*calls.BEHAVIOR, *calls.CALLS)) == []
 
 
+VECTORS = """
+import numpy as np
+import gradtape as tf
+tf.experimental.numpy.experimental_enable_numpy_behavior()
+ones = tf.ones
+products = [tf.constant([1.0, 2.0]) @ tf.constant([3.0, 4.0]), ones([2, 3]) @ ones(3), ones(2) @ ones([2, 3])]
+products += [np.ones(2) @ ones([2, 2], tf.float64), tf.Variable([1.0, 2.0]) @ ones(2)]
+print([product.numpy().tolist() for product in products])
+"""
+
+
+def test_a_vector_in_a_product_is_a_row_or_a_column():
+    run = subprocess.run([sys.executable, "-c", VECTORS], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout) == [11.0, [3.0, 3.0], [2.0, 2.0, 2.0], [2.0, 2.0], 3.0]  # as in TensorFlow
+
+
 def test_the_new_promotion_is_not_there():
     with pytest.raises(tf.errors.UnimplementedError, match="it is 'legacy', NumPy's rules, or 'off'"):
         tnp.experimental_enable_numpy_behavior(dtype_conversion_mode="safe")

@@ -7,7 +7,7 @@ from gradtape._src.core.hooks import attach
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.cast import cast
-from gradtape._src.ops.numpy import dtypes, elements, pairs, reductions, selection, shapes
+from gradtape._src.ops.numpy import dtypes, elements, pairs, products, reductions, selection, shapes
 from gradtape._src.ops.numpy.arrays import promoted
 from gradtape._src.ops.operators import COMPARISONS, OPERATORS
 
@@ -32,6 +32,8 @@ def _transposed(self):
     return shapes.transpose(self)
 
 
+# Products in which a vector is a row on the left and a column on the right.
+VECTORS = {"matmul": (products.matmul, lambda self, other: products.matmul(other, self))}
 ARRAY_METHODS = {
     "T": property(_transposed),
     "size": property(lambda self: self.shape.num_elements()),
@@ -80,7 +82,7 @@ def experimental_enable_numpy_behavior(prefer_float32=False, dtype_conversion_mo
         )
     promotes = dtype_conversion_mode == "legacy"
     for kind in (Tensor, Variable):
-        for name, pair in OPERATORS.items():
+        for name, pair in (OPERATORS | VECTORS).items():
             forward, reflected = map(_promoting, pair) if promotes else pair
             attach(kind, **{f"__{name}__": forward, f"__r{name}__": reflected})
         for name, comparison in COMPARISONS.items():
