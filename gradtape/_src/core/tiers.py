@@ -271,7 +271,12 @@ def _is_one_cpu() -> bool:
 
 def trials(program: Program, where: str) -> int:
     """Return how often a Program that is compiled for the platform `where` runs before it is compiled for good; 0: it is now."""
-    return TRIALS if where == "gpu" and not early and not program.builds and _accepted("quick") else 0
+    return TRIALS if not program.builds and _is_quick(where) else 0
+
+
+def _is_quick(where: str) -> bool:
+    """Return whether what is new on a platform is compiled in a short time; not where each step shall give the same bits."""
+    return where == "gpu" and not early and not deterministic and _accepted("quick")
 
 
 def options(program: Program, where: str, quick: bool = False) -> dict[str, Any] | None:
@@ -296,7 +301,7 @@ def options_of_kernel(inputs: Sequence[Any]) -> dict[str, Any] | None:
     where = _place_of(inputs) or default_place()
     if where == "cpu":
         return None
-    return options_elsewhere() | QUICK if where == "gpu" and not early and _accepted("quick") else options_elsewhere()
+    return options_elsewhere() | QUICK if _is_quick(where) else options_elsewhere()
 
 
 def options_elsewhere() -> dict[str, Any]:
