@@ -33,6 +33,6 @@ from gradtape._src.distribute.values import (
     ReductionToOneDevice as ReductionToOneDevice,
     RunOptions as RunOptions,
 )
-from gradtape.distribute import experimental as experimental
+from gradtape.distribute import cluster_resolver as cluster_resolver, experimental as experimental
 
 __getattr__ = _missing(__name__)

@@ -1,6 +1,7 @@
 """Checkpoints and exported programs: `tf.train`."""
 
 from gradtape._src.compat.names import listed as _listed, missing as _missing
+from gradtape._src.distribute.cluster import ClusterSpec as ClusterSpec
 from gradtape._src.train.checkpoint import Checkpoint as Checkpoint
 from gradtape._src.train.manager import CheckpointManager as CheckpointManager
 from gradtape._src.train.options import CheckpointOptions as CheckpointOptions

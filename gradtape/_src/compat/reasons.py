@@ -57,7 +57,7 @@ _TABLE = [
         "Out of scope: parameter servers and their clusters. tf.distribute.MirroredStrategy spans the devices of a process, "
         "MultiWorkerMirroredStrategy those of several.",
         """
-        distribute.ParameterServerStrategy distribute.Server distribute.cluster_resolver
+        distribute.ParameterServerStrategy distribute.Server distribute.cluster_resolver.*
         distribute.coordinator distribute.experimental.*
         """,
     ),
@@ -157,7 +157,7 @@ _TABLE = [
     (
         "Out of scope: clusters and coordinators. tf.train has checkpoints, in safetensors.",
         """
-        train.CheckpointView train.ClusterDef train.ClusterSpec train.Coordinator train.JobDef train.ServerDef
+        train.CheckpointView train.ClusterDef train.Coordinator train.JobDef train.ServerDef
         train.TrackableView train.experimental.MaxShardSizePolicy train.experimental.PythonState
         train.experimental.ShardableTensor
         """,

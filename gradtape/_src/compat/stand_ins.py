@@ -31,12 +31,10 @@ NAMES = {
         ParameterServerStrategy(distribute.Strategy) Server TPUStrategy(distribute.Strategy)
     """,
     "distribute.cluster_resolver": """
-        ClusterResolver KubernetesExecutableLocation
+        KubernetesExecutableLocation
         GCEClusterResolver(distribute.cluster_resolver.ClusterResolver)
         KubernetesClusterResolver(distribute.cluster_resolver.ClusterResolver)
-        SimpleClusterResolver(distribute.cluster_resolver.ClusterResolver)
         SlurmClusterResolver(distribute.cluster_resolver.ClusterResolver)
-        TFConfigClusterResolver(distribute.cluster_resolver.ClusterResolver)
         TPUClusterResolver(distribute.cluster_resolver.ClusterResolver)
         UnionResolver(distribute.cluster_resolver.ClusterResolver)
     """,
@@ -79,7 +77,7 @@ NAMES = {
         SparseCoreEmbeddingConfig TPUEmbedding TPUEmbeddingForServing TPUEmbeddingV0 TPUEmbeddingV2 TableConfig
     """,
     "test": "Benchmark",
-    "train": "CheckpointView ClusterDef ClusterSpec Coordinator JobDef ServerDef TrackableView",
+    "train": "CheckpointView ClusterDef Coordinator JobDef ServerDef TrackableView",
     "train.experimental": "MaxShardSizePolicy PythonState ShardableTensor",
     "types.experimental.distributed": "Mirrored",
 }

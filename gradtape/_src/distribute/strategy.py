@@ -7,7 +7,7 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import Any
 
 import jax
@@ -17,6 +17,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.variable import Variable
 from gradtape._src.distribute import context, group
+from gradtape._src.distribute.cluster import ClusterResolver, TFConfigClusterResolver
 from gradtape._src.distribute.context import Entry, ReplicaContext
 from gradtape._src.distribute.datasets import DistributedDataset
 from gradtape._src.distribute.sharding import Layout, found
@@ -84,6 +85,11 @@ class Strategy:
     def extended(self) -> StrategyExtended:
         """More of it, a StrategyExtended."""
         return self._extended
+
+    @property
+    def cluster_resolver(self) -> ClusterResolver | None:
+        """The resolver of the cluster; None for the devices of one process."""
+        return None
 
     @property
     def num_replicas_in_sync(self) -> int:
@@ -348,11 +354,17 @@ class MultiWorkerMirroredStrategy(Strategy):
 
     @public
     def __init__(self, cluster_resolver: Any = None, communication_options: Any = None) -> None:
-        if cluster_resolver is not None:
+        if not isinstance(cluster_resolver, (TFConfigClusterResolver, NoneType)):
             raise TypeError(f"A cluster is given by the environment variable TF_CONFIG, received {cluster_resolver!r}.")
+        self._resolver = cluster_resolver or TFConfigClusterResolver()
         group.join_by_environment()
         everywhere = jax.devices() if group.joined() is not None else found(None)
         super().__init__(_Workers(self, everywhere))
+
+    @property
+    def cluster_resolver(self) -> ClusterResolver:
+        """The resolver of the cluster, which also says which of its tasks this process is."""
+        return self._resolver
 
 
 class FullyShardedStrategy(Strategy):
