@@ -125,6 +125,18 @@ def test_whoever_wants_programs_compiled_early_gets_the_fast_ones(all_on_gpu, mo
     assert seen == [tiers.ROUNDING]
 
 
+def test_where_jax_has_no_cpu_programs_are_compiled_for_good(monkeypatch):
+    """As with JAX_PLATFORMS=cuda."""
+
+    def devices(platform=None):
+        raise RuntimeError(f"Unknown backend: '{platform}' requested")
+
+    tiers._accepted.cache_clear()
+    monkeypatch.setattr(jax, "devices", devices)
+    assert not tiers._accepted("quick")
+    tiers._accepted.cache_clear()
+
+
 def test_a_jaxlib_that_does_not_know_the_quick_options(all_on_gpu, monkeypatch):
     seen, x = compiled_with(monkeypatch), tf.constant(np.full((4, 4), 0.75, "float32"))
     monkeypatch.setattr(tiers, "_accepted", lambda which: which != "quick")
