@@ -66,9 +66,26 @@ def test_nothing_is_missing(folder):
     assert done.stdout == "gradtape why: 1 gradient call, and nothing is missing\n"
 
 
+JACOBIAN = """
+import gradtape as tf
+w = tf.Variable([[1.0, 2.0]])
+with tf.GradientTape(persistent=True) as tape:
+    raw = tf.tanh(w)
+y = tf.nn.softmax(raw)
+print(tape.jacobian(y, w), tape.jacobian(raw, w).shape)
+"""
+
+
+def test_a_jacobian_that_is_missing(folder):
+    done = why(folder, JACOBIAN)
+    assert done.returncode == 1
+    assert "gradtape why: 2 gradient calls, of which these lacked something" in done.stdout
+    assert f"{folder / 'script.py'}:6: outside_tape: `y = tf.nn.softmax(raw)` ran after the tape closed" in done.stdout
+
+
 def test_no_gradient_call(folder):
     done = why(folder, "print('hello')")
-    assert (done.returncode, done.stdout) == (0, "hello\ngradtape why: the script asked for no gradient\n")
+    assert (done.returncode, done.stdout) == (0, "hello\ngradtape why: the script asked no tape for a gradient or Jacobian\n")
 
 
 def test_a_script_that_raises(folder):

@@ -382,16 +382,19 @@ class GradientTape(Recording):
         targets, _ = self._targets(target, None)
         self._ask()
         asked = self._asked(targets, flat_sources)
-        packed = []
+        packed, first = [], None
         given = [True] * len(flat_sources)
         for one in targets:
             results = self._jacobians(one, flat_sources, rows)
+            first = results if first is None else first
             given = [had and r is not None for had, r in zip(given, results, strict=True)]
             if unconnected is not NONE:
                 pairs = zip(flat_sources, results, strict=True)
                 results = [zeros((*one.shape, *s.shape), s.dtype) if r is None else r for s, r in pairs]
             packed.append(pack(results))
         asked.answered(engine.local.trace, given)
+        if hooks.watch.asked is not None and not self._inner and first is not None:
+            hooks.watch.asked(asked, self, targets[:1], flat_sources, first)
         self._answered(asked.line)
         if False in given and unconnected is NONE:
             hooks.gradients.missing(asked, flat_sources, given, self._strict)

@@ -85,7 +85,7 @@ class Report:
     def headline(self) -> str:
         """The number of gradient calls, and of sources that lacked something."""
         if not self.calls:
-            return "the script asked for no gradient"
+            return "the script asked no tape for a gradient or Jacobian"
         calls = _count(self.calls, "gradient call")
         if not self._found:
             return f"{calls}, and nothing is missing"
