@@ -7,6 +7,7 @@ from gradtape.experimental.numpy import random as random
 # Dtypes
 from gradtape._src.ops.numpy.dtypes import (
     finfo as finfo,
+    issubdtype as issubdtype,
     promote_types as promote_types,
     result_type as result_type,
 )
@@ -262,7 +263,6 @@ from numpy import (
     int32 as int32,
     int64 as int64,
     int_ as int_,
-    issubdtype as issubdtype,
     newaxis as newaxis,
     object_ as object_,
     pi as pi,

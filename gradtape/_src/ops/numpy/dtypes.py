@@ -71,6 +71,16 @@ def of_value(value, dtype=None):
 
 
 @public
+def issubdtype(arg1, arg2):
+    """Return whether the dtype `arg1` is `arg2`, or of that kind, such as `np.floating`.
+
+    >>> tf.experimental.numpy.issubdtype(tf.float32, tf.experimental.numpy.inexact)
+    True
+    """
+    return np.issubdtype(*[d.as_numpy_dtype if isinstance(d, DType) else d for d in (arg1, arg2)])
+
+
+@public
 def finfo(dtype):
     """Return the limits of a floating dtype, NumPy's.
 
