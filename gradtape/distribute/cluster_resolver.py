@@ -1,4 +1,4 @@
-"""Which cluster there is, and which of its tasks this process is: `tf.distribute.cluster_resolver`."""
+"""Resolvers of a cluster and of this process's task in it: `tf.distribute.cluster_resolver`."""
 
 from gradtape._src.compat.names import missing as _missing
 from gradtape._src.distribute.cluster import (

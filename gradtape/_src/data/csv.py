@@ -71,15 +71,14 @@ class CsvDataset(FileDataset):
         compression = compression_of(compression_type)
         left_out = frozenset(exclude_cols or ())
 
-        def rows(path: str) -> Iterator[Element]:
-            for number, record in enumerate(_records(path, compression, use_quote_delim)):
-                if number or not header:
-                    found = fields(record, delimiter, use_quote_delim)
-                    if left_out:
-                        found = [field for at, field in enumerate(found) if at not in left_out]
-                    yield element(values(found, defaults, missing, chosen, "record"))
+        def rows(path: str) -> Iterator[Element]:  # which a record that is wrong does not end
+            return map(element, itertools.islice(_records(path, compression, use_quote_delim), int(header), None))
 
-        def element(row: list[Any]) -> Element:
+        def element(record: bytes) -> Element:
+            found = fields(record, delimiter, use_quote_delim)
+            if left_out:
+                found = [field for at, field in enumerate(found) if at not in left_out]
+            row = values(found, defaults, missing, chosen, "record")
             return tuple([_scalar(value, default) for value, default in zip(row, defaults, strict=True)]), structure.nest
 
         structure = from_specs(tuple([TensorSpec((), default.dtype) for default in given]))
@@ -97,9 +96,11 @@ def _scalar(value: Any, default: np.ndarray) -> np.ndarray:
 def _records(path: str, compression: str, quotes: bool) -> Iterator[bytes]:
     """Yield the records of a file: its lines, or several of them where a quote is open at the end of a line."""
     pending: list[bytes] = []
+    is_open = False
     for line in text_lines(path, compression):
         pending.append(line)
-        if not quotes or sum([part.count(b'"') for part in pending]) % 2 == 0:
+        is_open ^= quotes and line.count(b'"') % 2 == 1
+        if not is_open:
             yield b"\n".join(pending)
             pending = []
     if pending:
