@@ -11,6 +11,7 @@ from typing import Any
 
 from gradtape._src.compat import stand_ins
 from gradtape._src.compat.reasons import REASONS, reason
+from gradtape._src.core import hooks
 from gradtape._src.core.errors import public
 from gradtape._src.files.messages import message
 from gradtape._src.files.protocol import protocol
@@ -117,3 +118,10 @@ def missing(module: str) -> Callable[[str], Any]:
         raise AttributeError(f"gradtape has no {dotted}. {because}".rstrip())
 
     return __getattr__
+
+
+def _traced(*arguments: Any) -> Any:
+    return pkgutil.resolve_name("gradtape._src.v1.graphs.open_function:traced")(*arguments)
+
+
+hooks.graphs.traced = _traced

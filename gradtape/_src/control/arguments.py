@@ -224,6 +224,13 @@ class Signature:
             raise TypeError(f"input_signature contains {len(specs)} extra type constraints: {specs}.")
         self.parameters = inspect.Signature(kept)
 
+    @property
+    def stated(self) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments that an input signature asks for: positional ones, and those by name."""
+        named = {p.name for p in self.parameters.parameters.values() if p.kind is Kind.KEYWORD_ONLY}
+        positional = [wanted for name, wanted in self.wanted.items() if name not in named]
+        return positional, {name: wanted for name, wanted in self.wanted.items() if name in named}
+
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Bind the arguments of a call, with the defaults, in the wanted form; TypeError if they do not fit."""
         if self.simple and not kwargs and len(args) == self.count:

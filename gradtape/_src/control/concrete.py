@@ -50,6 +50,7 @@ class ConcreteFunction:
         self._named: list[str | None] = [None] * len(arguments.nodes)
         self.result_names: list[str] | None = None  # those of a loaded signature, which its specs show
         self._type: FunctionType | None = None
+        self.opened: Any = None  # the trace for open extents that it comes from
         self.called = f"__inference_{function._name}_{id(self) % 10000}"
         arguments.nodes = [leaf(n.aval, None) for n in arguments.nodes]  # the signature, not the first call's values
         arguments.leaves = []
@@ -183,6 +184,8 @@ class ConcreteFunction:
         shapes = [TensorShape(a.shape) for a in self.results]
         if self._specs is None or not shapes:
             return shapes
+        if self.opened is not None:
+            return self.opened.shapes
         other = [symbol(spec, OTHER_EXTENT, OTHER_RANK).node for spec in self._specs]
         try:
             traced = self._function._concrete(Arguments(self._arguments.pack(other)))

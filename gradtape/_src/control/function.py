@@ -24,7 +24,7 @@ from gradtape._src.core import engine, hooks, naming, nest, tracing
 from gradtape._src.core.aval import Aval, has_no_shape
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import InvalidArgumentError, cut, internal, public
-from gradtape._src.core.program import Trace
+from gradtape._src.core.program import Node, Trace
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Reference, Stored, Tensor
@@ -32,9 +32,10 @@ from gradtape._src.core.variable import Variable
 from gradtape._src.ops.random import seeds
 
 NUMBERS = (bool, int, float, complex)
-# Counts of the traces that TensorFlow would have made of a function, and the warning about them. In gradtape each shape is a
-# trace of its own. TensorFlow traces once for an extent that is open, in an `input_signature` or a TensorSpec, or because
-# `reduce_retracing` opened it where two calls differed; for variables of one shape; and for numbers that are equal.
+# TensorFlow traces once for an extent that is open, in an `input_signature` or a TensorSpec, or because `reduce_retracing`
+# opened it where two calls differed; for variables of one shape; and for numbers that are equal. In gradtape each shape has a
+# Program of its own: recorded from one trace where the extents are open, traced anew where the function does what a graph cannot
+# keep. What is counted, and warned of, are TensorFlow's traces.
 MANY_TRACES = 5  # so many traces in so many calls are worth a warning
 MANY_WARNINGS = 2
 
@@ -67,29 +68,47 @@ def calls_of(function: Any) -> Calls:
     return _calls.setdefault(code, Calls())
 
 
+class Known:
+    """A signature for which TensorFlow has traced a function: what is no shape, and the shapes of the tensors.
+
+    `opened` is the one trace for all extents, None if there is none; UNTRIED as long as nobody has asked.
+    """
+
+    __slots__ = ("opened", "rest", "shapes")
+
+    def __init__(self, rest: Any, shapes: list[TensorShape]) -> None:
+        self.rest, self.shapes = rest, shapes
+        self.opened: Any = None if all(shape.is_fully_defined() for shape in shapes) else UNTRIED
+
+    def takes(self, given: list[TensorShape]) -> bool:
+        """Return whether tensors of these shapes belong to it."""
+        return all(new.is_subtype_of(old) for new, old in zip(given, self.shapes, strict=True))
+
+
+UNTRIED = object()
+
+
 class Signatures:
-    """The signatures for which TensorFlow has traced a function, each as what is no shape, and the shapes of the tensors."""
+    """The signatures for which TensorFlow has traced a function."""
 
     def __init__(self, one: bool, relaxes: bool) -> None:
         self._one, self._relaxes = one, relaxes
-        self._known: list[tuple[Any, list[TensorShape]]] = []
+        self._known: list[Known] = []
 
-    def is_new(self, arguments: Arguments, specs: Sequence[TensorSpec] | None = None) -> bool:
-        """Return whether TensorFlow would trace for these arguments, whose tensors may have the shapes of `specs`, and note
-        it.
-        """
-        if self._one and self._known:
-            return False
+    def find(self, arguments: Arguments, given: list[TensorShape]) -> tuple[Known, bool]:
+        """Return the Known for these arguments, whose tensors may have the shapes `given`, and whether it is new."""
         rest = _without_shapes(arguments)
-        given = [n.aval.tensor_shape for n in arguments.nodes] if specs is None else [spec.shape for spec in specs]
-        alike = [shapes for known, shapes in self._known if known == rest]
-        if any(all(new.is_subtype_of(old) for new, old in zip(given, shapes, strict=True)) for shapes in alike):
-            return False
-        for shapes in alike if self._relaxes else ():
-            pairs = zip(given, shapes, strict=True)
+        alike = [known for known in self._known if known.rest == rest]
+        for known in alike:
+            if known.takes(given):
+                return known, False
+        if self._one and self._known:
+            return self._known[0], False
+        for known in alike if self._relaxes else ():
+            pairs = zip(given, known.shapes, strict=True)
             given = [new.most_specific_common_supertype([old]) or TensorShape(None) for new, old in pairs]
-        self._known.append((rest, given))
-        return True
+        self._known.append(Known(rest, given))
+        return self._known[-1], True
 
 
 def _without_shapes(arguments: Arguments) -> Any:
@@ -177,9 +196,10 @@ class Function:
         self._opened: dict[Any, ConcreteFunction] = {}  # the traced functions as seen through specs with open extents
 
     def untraced(self) -> Function:
-        """Return a copy without traces, whose own traces count nowhere."""
+        """Return a copy without traces but those for open extents. Its own traces count nowhere."""
         new = copy.copy(self)
         new._signatures = Signatures(True, self._relaxed)  # no trace after the first is a new one
+        new._signatures._known += [known for known in self._signatures._known if known.opened not in (None, UNTRIED)]
         new._traced, new._seen, new._bound, new._opened, new._streams = {}, {}, {}, {}, []
         new._calls, new._traces = Calls(), 0
         return new
@@ -292,20 +312,23 @@ class Function:
         return None
 
     def _trace(self, arguments: Arguments, passes: bool) -> ConcreteFunction:
-        new = self._signatures.is_new(arguments)
+        known, new = self._signatures.find(arguments, self._shapes_of(arguments))
         self._traces += new
         if new and engine.local.trace.parent is None and self._calls.traced_too_often():
             self._warn(arguments)
         python = self.transformed()
         parameters = named_parameters(arguments, self._signature.parameters, self.input_signature)
         one = self.input_signature is not None or (self._relaxed and bool(self._traced))
+        outermost = engine.local.trace.parent is None
+        opened = self._opened_for(known, arguments, parameters, python)
+        if opened is not None and (made := self._recorded_again(opened, arguments, parameters)) is not None:
+            return made
 
         def run() -> Any:
             if one:
                 seeds.go_on(self._streams)
             return arguments.call(python, parameters)
 
-        outermost = engine.local.trace.parent is None
         try:
             with tracing.creation_in_function(self._refusal) as creation:
                 scope = Scope(shaped_by_runs=outermost)
@@ -326,6 +349,43 @@ class Function:
         return (
             Locked(self, arguments, body, passes, scope.locks) if scope.locks else ConcreteFunction(self, arguments, body, passes)
         )
+
+    def _recorded_again(self, opened: Any, arguments: Arguments, parameters: list[Node]) -> ConcreteFunction | None:
+        """Return the function for the extents of `arguments`, from its trace for open ones; None if they have to be traced."""
+        try:
+            body = trace(lambda: opened.again(parameters), parameters, Scope(), convert=self._result)
+        except InvalidArgumentError:
+            raise
+        except Exception:
+            return None
+        if any(map(has_no_shape, body.program.avals)):
+            return None
+        self._refusal = self._refusal or NOT_FIRST
+        made = ConcreteFunction(self, arguments, body)
+        made.opened = opened
+        return made
+
+    def _shapes_of(self, arguments: Arguments) -> list[TensorShape]:
+        """Return the shapes for which TensorFlow would trace: those that an input signature states, or the arguments'."""
+        if self.input_signature is not None:
+            values = nest.flatten(self._signature.stated, expand_composites=True)
+            stated = [value.shape for value in values if isinstance(value, TensorSpec)]
+            if len(stated) == len(arguments.nodes):
+                return stated
+        return [n.aval.tensor_shape for n in arguments.nodes]
+
+    def _opened_for(self, known: Known, arguments: Arguments, parameters: list[Node], python: Callable[..., Any]) -> Any:
+        """Return the one trace for open extents to which these arguments belong; None if their own shapes are traced."""
+        state = engine.local.trace
+        fits = _without_shapes(arguments) == known.rest and known.takes([n.aval.tensor_shape for n in arguments.nodes])
+        if known.opened is None or arguments.stored or not fits:
+            return None
+        if known.opened is UNTRIED:
+            if state.parent is not None or state.overrides is not None:
+                return None
+            open_ones = [(n.attrs[0][n.attrs[1]], n.aval.dtype, s) for n, s in zip(parameters, known.shapes, strict=True)]
+            known.opened = hooks.graphs.traced(functools.partial(arguments.call, python), self._result, open_ones)
+        return known.opened
 
     def _decorate(self, decorator: Callable[..., Any]) -> None:
         """Wrap the Python function by `decorator`, before the first trace. Libraries know it by TensorFlow's private name."""
@@ -386,7 +446,7 @@ class Function:
         wanted = [x for x in specs if isinstance(x, TensorSpec)]
         known = all(x.shape.is_fully_defined() for x in wanted)
         if not known and len(wanted) == len(arguments.nodes):
-            self._traces += self._signatures.is_new(arguments, wanted)
+            self._traces += self._signatures.find(arguments, [spec.shape for spec in wanted])[1]
         try:
             found = self._concrete(arguments)
         except (ValueError, InvalidArgumentError) as reason:

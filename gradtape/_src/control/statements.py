@@ -257,6 +257,18 @@ class DynamicRange(Tensor):
         self.start, self.limit, self.delta = start, limit, delta
         self._kept: Tensor | None = None
 
+    def rows(self) -> Tensor | None:
+        """Return the range as a tensor where its length follows from extents, in a function with open ones; else None."""
+        graph = engine.graph_around()
+        if graph is None or not graph.building_function or self.start.dtype.is_floating:
+            return None
+        try:
+            for bound in (self.start, self.limit, self.delta):
+                graph.structural(bound.node)
+        except engine.NeedsValues:
+            return None
+        return tensor(self)
+
     @property
     def node(self) -> Node:  # type: ignore[override]
         if engine.graph_around() is None:
@@ -450,7 +462,11 @@ def for_stmt(
     limit = (opts or {}).get("maximum_iterations")
     if isinstance(iterated, DynamicRange):
         _starts_at(iterated.start, get_state, set_state, symbol_names, opts)
-        _for_range(iterated, limit, extra_test, body, get_state, set_state, symbol_names)
+        rows = iterated.rows() if extra_test is None and limit is None else None
+        if rows is None:
+            _for_range(iterated, limit, extra_test, body, get_state, set_state, symbol_names)
+        else:
+            _for_rows(rows, body, get_state, set_state, symbol_names)
     elif symbolic(iterated):
         rows = tensor(iterated)
         if not rows.shape.rank:

@@ -535,6 +535,16 @@ def _raised_inside(error: BaseException) -> bool:
     return at is not None and internal[at.tb_frame.f_code.co_filename]
 
 
+def of_user(error: Exception) -> bool:
+    """Return whether a `raise` of user code made the error."""
+    at = error.__traceback__
+    assert at is not None
+    while at.tb_next is not None:
+        at = at.tb_next
+    code = at.tb_frame.f_code
+    return not internal[code.co_filename] and code.co_code[at.tb_lasti] == RAISES[0]
+
+
 def public(function: Callable[P, R]) -> Callable[P, R]:
     """Mark a function of the public interface: an error that leaves it shows the user's frames only."""
 

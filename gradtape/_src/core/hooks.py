@@ -103,6 +103,9 @@ class Graphs:
     function_called: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] = _not_implemented
     """Return the results of a tf.function of tensors of unknown rank, else NotImplemented. Called by `control/function`."""
 
+    traced: Callable[..., Any] = _nothing
+    """Trace a function for open extents: see `v1/graphs/open_function`. By `compat/names`; called by `control/function`."""
+
     changing_loop: Callable[..., Any] = _nothing
     """Run a loop whose variables change their ranks. Called by `control/loop`."""
 

@@ -184,7 +184,8 @@ def inside_function() -> bool:
     >>> tf.inside_function(), tf.function(lambda: tf.constant(tf.inside_function()))().numpy()
     (False, np.True_)
     """
-    return not executing_eagerly() and engine.current_graph() is None
+    graph = engine.current_graph()
+    return not executing_eagerly() and (graph is None or graph.building_function)
 
 
 @public

@@ -241,7 +241,7 @@ class Tensor(Operators):
 
     @public
     def __len__(self) -> int:
-        if graph_of(self.node) is not None:
+        if _counted_later(self.node):
             raise TypeError(
                 f"len is not well defined for a symbolic Tensor ({name_of(self)}): in a graph use x.shape[0] or tf.shape(x)[0]."
             )
@@ -251,7 +251,7 @@ class Tensor(Operators):
 
     @public
     def __iter__(self) -> Iterator[Tensor]:
-        if graph_of(self.node) is not None or (not self.node.aval.shape and unvalued(self.node)):
+        if _counted_later(self.node) or (not self.node.aval.shape and unvalued(self.node)):
             raise OperatorNotAllowedInGraphError(
                 "Iterating over a symbolic `tf.Tensor` is not allowed, if it is a scalar or a graph's: use tf.unstack, tf.map_fn."
             )
@@ -261,7 +261,7 @@ class Tensor(Operators):
 
     @public
     def __hash__(self) -> int:  # `==` compares elements, but in a graph it asks whether both are one tensor
-        if graph_of(self.node) is not None:
+        if of_plain_graph(self.node):
             return id(self.node)
         raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
 
@@ -355,6 +355,18 @@ def graph_of(node: Node) -> Any:
     return None
 
 
+def of_plain_graph(node: Node) -> bool:
+    """Return whether a node belongs to a graph of TensorFlow 1's, and not to that of a function."""
+    graph = graph_of(node)
+    return graph is not None and not graph.building_function
+
+
+def _counted_later(node: Node) -> bool:
+    """Return whether the number of a tensor's rows is asked in a graph that does not tell."""
+    graph = graph_of(node)
+    return graph is not None and (not graph.building_function or node.aval.large or graph.open_rank(node))
+
+
 def unvalued(node: Node) -> bool:
     """Return whether a tensor has no value to look at: it belongs to a graph, or to a function under or after its trace."""
     return engine.symbolic(node) or graph_of(node) is not None
@@ -381,7 +393,8 @@ def stated_shape(node: Node) -> TensorShape:
     graph = graph_of(node)
     if graph is not None and graph.open_rank(node):
         return TensorShape(None)
-    shape: TensorShape = node.aval.open_shape if node.aval.large and graph is not None else node.aval.tensor_shape
+    in_graph = graph is not None or (node.trace is None and node.value is None)  # a parameter of a branch, loop or function
+    shape: TensorShape = node.aval.open_shape if node.aval.large and in_graph else node.aval.tensor_shape
     return shape
 
 

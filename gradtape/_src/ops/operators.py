@@ -9,7 +9,7 @@ from gradtape._src.core.convert import dtype_of, is_tensor, tensor
 from gradtape._src.core.define import binary_operator, left_to
 from gradtape._src.core.errors import cut, public
 from gradtape._src.core.hooks import attach
-from gradtape._src.core.tensor import Tensor, graph_of
+from gradtape._src.core.tensor import Tensor, of_plain_graph
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.linalg.matmul import MAT_MUL, matmul
@@ -89,7 +89,7 @@ def _equality(function, made, of_none):
     def compare(self, other):
         if other is None:
             return of_none
-        if naming.open_graphs and graph_of((self if isinstance(self, Tensor) else self._tensor).node) is not None:
+        if naming.open_graphs and of_plain_graph((self if isinstance(self, Tensor) else self._tensor).node):
             same = self is other or (isinstance(self, Tensor) and isinstance(other, Tensor) and self.node is other.node)
             return same is not of_none  # in a graph `==` asks whether both are one tensor
         return compared(self, other)

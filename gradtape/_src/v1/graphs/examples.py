@@ -181,6 +181,8 @@ class Examples:
         self._graph = graph
         self._known: dict[Any, Example] = {}
         self._chosen: list[dict[Axis, int]] = []  # what calls asked for, the last of them first
+        self._origins: dict[Node, dict[Node, None]] = {}  # of nodes, as long as so many nodes are opened:
+        self._opened = 0
 
     def try_out(
         self, nodes: Sequence[Node], hints: Sequence[Any], attempt: Callable[[Example], T], by_themselves: bool = True
@@ -192,7 +194,7 @@ class Examples:
         nodes may be made up, whatever they depend on.
         """
         graph = self._graph
-        made_up, count = _origins(graph, nodes)
+        made_up, count = self._made_up(nodes), max([0, *[n.index for n in nodes]])
         ranks = [n for n in made_up if graph.open_rank(n)]
         refused: list[Exception] = []
         among = set(made_up)
@@ -228,6 +230,28 @@ class Examples:
         if alone is None:
             raise _without_extents(refused)
         return alone
+
+    def _made_up(self, nodes: Sequence[Node]) -> list[Node]:
+        """Return the nodes of open shapes that examples make up, of those on which `nodes` depend."""
+        graph, known = self._graph, self._origins
+        if self._opened != len(graph.opened_nodes):
+            self._opened = len(graph.opened_nodes)
+            known.clear()
+        waiting = list(nodes)
+        while waiting:
+            node = waiting[-1]
+            if node in known:
+                waiting.pop()
+            elif missing := [source for source in node.inputs or () if source not in known]:
+                waiting += missing
+            else:
+                found = known[waiting.pop()] = {}
+                if node.value is None and (node.op is None or node.op is PLACEHOLDER or node in graph.opened_nodes):
+                    found[node] = None
+                for source in node.inputs or ():
+                    found |= known[source]
+        made_up = {n: None for node in nodes for n in known[node]}
+        return [n for n in made_up if graph.open_rank(n) or n.aval.large]
 
     def by_themselves(
         self, nodes: Sequence[Node], hints: Sequence[Any], attempt: Callable[[Example], T], most: int = MOST
@@ -409,18 +433,6 @@ class _Search:
             for fitted in (zip(axes, shape, strict=False), zip(axes[::-1], shape[::-1], strict=False)):
                 if places := {(n, axis): e for axis, e in fitted}:
                     yield base | places
-
-
-def _origins(graph: Graph, nodes: Sequence[Node]) -> tuple[list[Node], int]:
-    """Return the nodes that examples make up, of those on which `nodes` depend, and how many those are."""
-    waiting, seen = list(nodes), dict.fromkeys(nodes)
-    while waiting:
-        for source in waiting.pop().inputs or ():
-            if source not in seen:
-                seen[source] = None
-                waiting.append(source)
-    made_up = [n for n in seen if n.value is None and (n.op is None or n.op is PLACEHOLDER or n in graph.opened_nodes)]
-    return [n for n in made_up if graph.open_rank(n) or n.aval.large], len(seen)
 
 
 def _without_extents(refused: Sequence[Exception]) -> Exception:

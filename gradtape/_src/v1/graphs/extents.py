@@ -10,13 +10,17 @@ import numpy as np
 
 from gradtape._src.control.bounded_scan import SCAN, Scan
 from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval
-from gradtape._src.core.errors import invalid
+from gradtape._src.core.errors import InvalidArgumentError
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.ops.array.joining import split_sizes
 from gradtape._src.v1.graphs.kinds import Extent
 
 COEFFICIENT = LARGE // 2
 _LONG = re.compile(r"\d{8,}")
+
+
+class UnknownExtent(InvalidArgumentError):
+    """An extent that is not known when the graph runs."""
 
 
 def open_ints(value: Any) -> bool:
@@ -47,8 +51,10 @@ def decoded(op: Op, attrs: Attributes, after: Sequence[Aval], extent: Callable[[
 def known(value: int, what: str) -> int:
     """Return an int that does not come from an unknown extent; raise InvalidArgumentError for one that does."""
     if value >= LARGE and is_provisional(value):
-        raise invalid(
-            f"{what} depends on an unknown extent: compute it from tf.shape, or give the placeholders their shapes. [Op:{what}]"
+        raise UnknownExtent(
+            None,
+            None,
+            f"{what} depends on an unknown extent: compute it from tf.shape, or give the placeholders their shapes. [Op:{what}]",
         )
     return value
 

@@ -144,12 +144,16 @@ class Graph(Operations):
         """Note that `node` assigns the variable, and return its Tensor."""
         if variable._tensor.node not in self.variables:
             raise RuntimeError(f"Variable {variable.name!r} was not made in this graph, which cannot assign it.")
+        return handle(self.assign(variable, node))
+
+    def assign(self, variable: Variable, node: Node) -> Node:
+        """Note that `node` assigns one of the graph's variables, and return the node that does."""
         if node in self.assignments or node.trace is not self.trace:
             node = engine.record(ASSIGN, (node,))
         if node.op is ELEMENT:  # a branch or loop assigned it: what needs the one needs the other
             self.attached.setdefault(node.inputs[0], []).append(node)
         self.assignments[node] = variable
-        return handle(node)
+        return node
 
     def made(self, variable: Variable) -> None:
         """Note a new variable: see `declare`."""

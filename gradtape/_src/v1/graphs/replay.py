@@ -26,7 +26,7 @@ from gradtape._src.core.variable_ops import READ
 from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.shapes import spoken
-from gradtape._src.v1.graphs.extents import decoded, known, open_ints
+from gradtape._src.v1.graphs.extents import UnknownExtent, decoded, known, open_ints
 from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs, Rows, in_python, is_open, of_one_shape
 from gradtape._src.v1.graphs.kinds import (
     BY_VALUES,
@@ -319,7 +319,9 @@ class Replay:
     def _extent(self, extent: Extent) -> int:
         found = structure_of(self.value(extent.node), self.fed)
         if found is None:
-            raise invalid("A shape depends on values that are not known before the graph runs. Compute it from tf.shape.")
+            raise UnknownExtent(
+                None, None, "A shape depends on values that are not known before the graph runs. Compute it from tf.shape."
+            )
         return int(found[0].ravel()[extent.position])
 
     def _numbers(self, op: Op, attrs: Attributes, inputs: list[Node], after: Sequence[Any]) -> list[Node]:
@@ -352,9 +354,11 @@ class Replay:
         ]
         given = [*inputs, *constants]
         nodes: list[Any] = []
-        for op, attrs, *references in program.keys:
+        for index, (op, attrs, *references) in enumerate(program.keys):
             found = [nodes[r] if r >= 0 else given[-1 - r] for r in references]
             nodes.append(self.record(op, attrs, [program.aval_of(r) for r in references], found))
+            if program.lines and isinstance(nodes[-1], Node):
+                nodes[-1].code, nodes[-1].offset = program.lines[index]
         return [nodes[r] if r >= 0 else given[-1 - r] for r in program.outputs]
 
     # -- gradients

@@ -1,0 +1,151 @@
+"""A function with open extents, traced once: as a graph, which is recorded again with the extents of each call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar
+
+from gradtape._src.control.checks import ASKED_FOR
+from gradtape._src.core import engine, nest
+from gradtape._src.core.define import detected_at
+from gradtape._src.core.errors import InvalidArgumentError, of_user
+from gradtape._src.core.op import Attributes, Op
+from gradtape._src.core.program import Node
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.tensor import Tensor, handle, stated_shape
+from gradtape._src.core.variable import Variable
+from gradtape._src.core.variable_ops import READ
+from gradtape._src.v1.graphs.extents import UnknownExtent
+from gradtape._src.v1.graphs.graph import Graph
+from gradtape._src.v1.graphs.interpreter import NeedsEager
+from gradtape._src.v1.graphs.kinds import HANDLE, NOOP, PLACEHOLDER
+from gradtape._src.v1.graphs.replay import Replay
+from gradtape._src.v1.graphs.structure import NeedsFeed
+
+BEGINNINGS = (PLACEHOLDER, HANDLE, NOOP)
+Parameter = tuple[str, Any, TensorShape]  # name, dtype, shape
+
+
+class Refused(BaseException):
+    """A function does what a graph cannot keep for it: it is traced for each list of shapes. No `except` of its own sees this."""
+
+
+class OpenGraph(Graph):
+    """The graph of a function. Variables are those of the program around it, and seeds are drawn as in a function."""
+
+    building_function: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seeds = None  # type: ignore[assignment]
+        self._handles: dict[int, Node] = {}
+
+    def _handle(self, variable: Variable) -> Node:
+        held = self._handles.get(id(variable))
+        if held is None:
+            aval, name = variable.aval, self._unique(variable.name.removesuffix(":0"))
+            held = self._handles[id(variable)] = self._recorded(HANDLE, (), (aval.dtype, aval.shape), name)
+            self.variables[held] = variable
+        return held
+
+    def read(self, variable: Variable) -> Node:
+        """Record a read of the variable."""
+        return engine.record(READ, (self._handle(variable),))
+
+    def hold(self, variable: Variable, node: Node) -> None:  # type: ignore[override]
+        """Note that `node` assigns the variable."""
+        self._handle(variable)
+        self.assign(variable, node)
+
+    def initial_scope(self, name: str | None) -> AbstractContextManager[Any]:
+        """Refuse a variable: it is made in the first trace only."""
+        raise Refused
+
+    def declare(self, variable: Variable, initial: Node, name: str | None) -> Any:
+        """Refuse a variable."""
+        raise Refused
+
+    def deferred(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Any:
+        """Refuse an op whose result's shape depends on values."""
+        raise Refused
+
+    def differentiated(self, targets: Sequence[Node]) -> None:
+        """Refuse a gradient: the explainer reads traces with true shapes."""
+        raise Refused
+
+
+class OpenFunction:
+    """A function that was traced for open extents: `specs` of its results, and the Program for given ones, by `again`."""
+
+    def __init__(
+        self, call: Callable[[Sequence[Node]], Any], convert: Callable[[Any], Any], parameters: Sequence[Parameter]
+    ) -> None:
+        self._graph = OpenGraph()
+        with self._graph.as_default():
+            self._parameters = [self._graph.placeholder(dtype, shape, name).node for name, dtype, shape in parameters]
+            results, self._spec = nest.flatten_with_spec(call(self._parameters), nest.EXPANDED)
+            results = [convert(x) for x in results]
+        if any(isinstance(x, Variable) for x in results):
+            raise Refused
+        self._results = results
+        self._own = [isinstance(x, Tensor) and x.node.trace is self._graph.trace for x in results]
+        nodes = [n for n in self._graph.trace.nodes if n.op is not None]
+        self._wanted = [x.node for x, own in zip(results, self._own, strict=True) if own]
+        self._wanted += [n for n in nodes if _happens(n) or n in self._graph.assignments]
+
+    @property
+    def shapes(self) -> list[TensorShape]:
+        """The shapes of the tensors among the results, as far as they are known."""
+        return [stated_shape(x.node) for x in self._results if isinstance(x, Tensor)]
+
+    def again(self, nodes: Sequence[Node]) -> Any:
+        """Record the function where the thread records, with `nodes` as its parameters. NeedsValues if that takes values."""
+        scope: Any = engine.local.trace.scope
+        replay = Again(self._graph, dict(zip(self._parameters, nodes, strict=True)), {}, scope)
+        try:
+            replay.run(self._wanted)
+            results = zip(self._results, self._own, strict=True)
+            return nest.unflatten(self._spec, [handle(replay.fetched(x.node)) if own else x for x, own in results])
+        except (NeedsEager, NeedsFeed, UnknownExtent):
+            raise engine.NeedsValues("a shape depends on values") from None
+
+
+class Again(Replay):
+    """A Replay into a function, whose ops keep the lines on which they stand."""
+
+    def _step(self, node: Node) -> None:
+        trace, scope = engine.local.trace, self.scope
+        nodes, checks = len(trace.nodes), len(scope.checks)
+        line = node.code, node.offset
+        try:
+            super()._step(node)
+        except InvalidArgumentError as error:  # what happens here is on the line of the call
+            error.message = error.message.partition("\nDetected at ")[0] + detected_at(line)
+            raise
+        for new in trace.nodes[nodes:]:
+            new.code, new.offset = line
+        scope.checks[checks:] = [(check._replace(line=line), on) for check, on in scope.checks[checks:]]
+
+
+def _happens(node: Node) -> bool:
+    """Return whether a node is run though nobody asks for its result."""
+    return (node.op.effect and node.op not in BEGINNINGS) or node.op.type in ASKED_FOR
+
+
+def traced(
+    call: Callable[[Sequence[Node]], Any], convert: Callable[[Any], Any], parameters: Sequence[Parameter]
+) -> OpenFunction | None:
+    """Trace a function for tensors of open extents. `convert` makes a Tensor of a result.
+
+    None if it does what a graph cannot keep, or takes None for a number: its true shapes may tell more. What the function
+    itself raises is its answer to the open extents.
+    """
+    try:
+        return OpenFunction(call, convert, parameters)
+    except Refused:
+        return None
+    except Exception as error:
+        if of_user(error):
+            raise
+        return None

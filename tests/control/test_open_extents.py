@@ -1,0 +1,287 @@
+"""A function with open extents is traced once, and sees them as None. Numbers and shapes are TensorFlow's."""
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+
+S = tf.TensorSpec
+
+
+def values(results):
+    return tf.nest.map_structure(lambda x: x.numpy().tolist() if isinstance(x, tf.Tensor) else x, results)
+
+
+def once(specs, function):
+    """Return the function, and the list of the shapes with which it was traced."""
+    traced = []
+
+    def noting(*args):
+        traced.append([x.shape.as_list() if x.shape.rank is not None else None for x in tf.nest.flatten(args)])
+        return function(*args)
+
+    return tf.function(noting, input_signature=specs), traced
+
+
+def test_a_trace_is_printed_once(capsys):
+    @tf.function(input_signature=(S([None], tf.int32),))
+    def next_collatz(x):
+        print("Tracing with", x)
+        return tf.where(x % 2 == 0, x // 2, 3 * x + 1)
+
+    assert next_collatz([1, 2]).numpy().tolist() == [4, 1]
+    assert next_collatz([1, 2, 5]).numpy().tolist() == [4, 1, 16]
+    for bad in ([[1, 2], [3, 4]], [1.0, 2.0]):
+        with pytest.raises(TypeError, match=r"Binding inputs to tf\.function failed"):
+            next_collatz(tf.constant(bad))
+    assert capsys.readouterr().out == 'Tracing with Tensor("x:0", shape=(None,), dtype=int32)\n'
+
+
+def test_reduce_retracing_opens_what_differs(capsys):
+    @tf.function(reduce_retracing=True)
+    def same(x):
+        print("Tracing with", x)
+        return x
+
+    for count in (3, 5, 7, 9):
+        assert same(tf.range(count)).numpy().tolist() == list(range(count))
+    assert capsys.readouterr().out.splitlines() == [
+        'Tracing with Tensor("x:0", shape=(3,), dtype=int32)',
+        'Tracing with Tensor("x:0", shape=(None,), dtype=int32)',
+    ]
+
+
+def test_shapes_of_what_is_computed():
+    shapes = []
+
+    def compute(x):
+        b, n = tf.shape(x)[0], tf.shape(x)[1]
+        found = [
+            tf.reshape(x, [b * n]), tf.tile(x, [2, 1]), tf.eye(n), tf.one_hot(tf.range(b), 4), tf.pad(x, [[1, 0], [0, 1]]),
+            x @ tf.transpose(x), tf.stack([x, x]), x[0], x[..., tf.newaxis], tf.reduce_sum(x, 1), tf.zeros([b, 3]),
+            tf.fill([n], 1.0), tf.gather(x, [0, 0]),
+        ]  # fmt: skip
+        shapes.append([y.shape.as_list() for y in found])
+        return [tf.shape(y) for y in found[1:5]]
+
+    f, traced = once([S([None, None])], compute)
+    assert values(f(tf.ones([2, 3]))) == [[4, 3], [3, 3], [2, 4], [3, 4]]
+    assert values(f(tf.ones([3, 2]))) == [[6, 2], [2, 2], [3, 4], [4, 3]]
+    assert traced == [[[None, None]]]
+    n = None
+    assert shapes == [
+        [[n], [n, n], [n, n], [n, 4], [n, n], [n, n], [2, n, n], [n], [n, n, 1], [n], [n, 3], [n], [2, n]]
+    ]  # fmt: skip
+
+
+def test_variables_are_read_and_assigned(capfd):
+    total = tf.Variable(0)
+
+    def rows(x):
+        total.assign_add(tf.shape(x)[0])
+        tf.print("rows", tf.shape(x)[0], total)
+        return total + 1
+
+    f, traced = once([S([None, 2])], rows)
+    assert [f(tf.ones([n, 2])).numpy() for n in (2, 4, 3)] == [3, 7, 10]
+    assert total.numpy() == 9
+    assert len(traced) == 1
+    assert capfd.readouterr().err.splitlines() == ["rows 2 2", "rows 4 6", "rows 3 9"]
+
+
+def test_a_variable_is_made_in_the_first_trace_as_ever():
+    class Dense(tf.Module):
+        w = None
+
+        @tf.function(input_signature=[S([None, 3])])
+        def __call__(self, x):
+            if self.w is None:
+                self.w = tf.Variable(tf.ones([3, 2]))
+            return x @ self.w
+
+    dense = Dense()
+    assert [dense(tf.ones([n, 3])).shape for n in (1, 2)] == [[1, 2], [2, 2]]
+
+
+@pytest.mark.parametrize("rows", [2, 5])
+def test_loops_branches_and_maps(rows):
+    def compute(x):
+        total = tf.zeros([2])
+        for row in x:
+            total += row
+        for i in tf.range(tf.shape(x)[0]):
+            total += tf.cast(i, tf.float32)
+        if tf.reduce_sum(x) > 5.0:
+            total = -total
+        return total, tf.map_fn(tf.reduce_sum, x), tf.scan(tf.add, x), tf.vectorized_map(lambda r: r * 2.0, x)
+
+    f, traced = once([S([None, 2])], compute)
+    assert f(tf.ones([3, 2]))[0].numpy().tolist() == [-6.0, -6.0]
+    total, sums, running, doubled = values(f(tf.ones([rows, 2])))
+    assert total == [[3.0, 3.0], [-15.0, -15.0]][rows == 5]
+    assert sums == [2.0] * rows and doubled == [[2.0, 2.0]] * rows
+    assert running == [[k, k] for k in range(1, rows + 1)]
+    assert traced == [[[None, 2]]]
+
+
+def test_a_loop_over_extents_is_a_scan_of_known_length():
+    @tf.function(input_signature=[S([None])])
+    def f(x):
+        for i in tf.range(tf.size(x)):
+            x = x + tf.cast(i, tf.float32)
+        return x
+
+    f(tf.ones([3]))
+    text = str(f.get_concrete_function(tf.TensorSpec([3])).program)
+    assert "Scan" in text and "While" not in text
+
+
+def test_gradients_from_outside():
+    w = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+    f, traced = once([S([None, 2])], lambda x: tf.reduce_sum((x @ w) ** 2))
+    for rows, expected in ((1, [[8.0, 12.0]] * 2), (2, [[16.0, 24.0]] * 2)):
+        x = tf.ones([rows, 2])
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        dx, dw = tape.gradient(y, [x, w])
+        assert dx.numpy().tolist() == [[32.0, 72.0]] * rows
+        assert dw.numpy().tolist() == expected
+    assert len(traced) == 1
+
+
+def test_gradients_inside_are_of_the_true_shapes():
+    w = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+
+    def gradient(x):
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum((x @ w) ** 2)
+        return tape.gradient(y, w)
+
+    f, _ = once([S([None, 2])], gradient)
+    assert f(tf.ones([1, 2])).numpy().tolist() == [[8.0, 12.0]] * 2
+    assert f(tf.ones([2, 2])).numpy().tolist() == [[16.0, 24.0]] * 2
+
+
+def test_random_numbers_go_on():
+    tf.random.set_seed(1)
+    f, traced = once([S([None])], lambda x: (x + tf.random.normal(tf.shape(x)), tf.random.uniform([2])))
+    expected = [
+        ([0.3052047, 0.5671378], [0.05554414, 0.01869845]),
+        ([0.33149767, 0.4665157, 0.6415256], [0.5773283, 0.29636776]),
+        ([0.0068362, 0.17708243], [0.92476225, 0.9362979]),
+    ]
+    for rows, (normal, uniform) in zip((2, 3, 2), expected, strict=True):
+        one, two = f(tf.zeros(rows))
+        np.testing.assert_allclose(one, normal, rtol=1e-5)
+        np.testing.assert_allclose(two, uniform, rtol=1e-5)
+    assert len(traced) == 1
+
+
+def test_what_needs_values_runs_as_eager_code():
+    f, _ = once([S([None])], lambda x: tf.boolean_mask(x, x > 0))
+    assert f([1.0, -2.0]).numpy().tolist() == [1.0]
+    assert f([1.0, 2.0, 3.0]).numpy().tolist() == [1.0, 2.0, 3.0]
+
+
+def test_an_unknown_rank():
+    f, traced = once([S(None)], lambda x: (x * 2.0, tf.rank(x), tf.reduce_sum(x)))
+    assert values(f([1.0, -2.0])) == ([2.0, -4.0], 1, -1.0)
+    assert values(f([[1.0, 2.0, 3.0]])) == ([[2.0, 4.0, 6.0]], 2, 6.0)
+    assert traced == [[None]]
+
+
+def test_functions_in_functions_see_open_extents():
+    inner_shapes = []
+
+    @tf.function
+    def inner(x):
+        inner_shapes.append(x.shape.as_list())
+        return x * 2.0
+
+    f, traced = once([S([None])], lambda x: inner(x) + inner(x))
+    assert values([f(tf.ones([n])) for n in (2, 3)]) == [[4.0] * 2, [4.0] * 3]
+    assert len(traced) == 1 and inner_shapes == [[None]]
+
+
+def test_tensors_of_the_trace_know_their_op_and_graph():
+    found = []
+
+    def look(x):
+        y = tf.add(x, 1.0, name="more")
+        names = x.name, x.op.type, y.name, y.op.type
+        found.append((*names, y.graph is x.graph, tf.inside_function(), y == y, len({x.ref(), y.ref()})))
+        return y
+
+    f, _ = once([S([None])], look)
+    f([1.0]), f([1.0, 2.0])
+    ((name, kind, more, added, same, inside, equal, count),) = found
+    assert (name, kind, more, added, same, inside, count) == ("args_0:0", "Placeholder", "more:0", "AddV2", True, True, 2)
+    assert isinstance(equal, tf.Tensor)
+
+
+def test_an_error_of_a_call_names_the_line_of_the_op():
+    def checked(x):
+        tf.debugging.assert_less(tf.shape(x)[0], 5, message="too many")
+        return x
+
+    f, traced = once([S([None])], checked)
+    f(tf.ones([2]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"too many") as caught:
+        f(tf.ones([6]))
+    assert f"test_open_extents.py:{checked.__code__.co_firstlineno + 1}, in checked" in str(caught.value)
+    assert len(traced) == 1
+
+    @tf.function(input_signature=[S([None, None]), S([None, None])])
+    def product(x, y):
+        return x @ y
+
+    product(tf.ones([2, 3]), tf.ones([3, 2]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Matrix size-incompatible") as caught:
+        product(tf.ones([2, 3]), tf.ones([2, 2]))
+    assert "in product" in str(caught.value)
+
+
+def test_an_error_that_the_function_raises_about_open_extents():
+    def build(x):
+        if x.shape[-1] is None:
+            raise ValueError("the last extent must be known")
+        return x
+
+    f, _ = once([S([None, None])], build)
+    with pytest.raises(ValueError, match="the last extent must be known"):
+        f(tf.ones([2, 2]))
+
+
+def test_an_open_extent_in_a_place_for_a_number_is_the_calls():
+    f, _ = once([S([None])], lambda x: tf.zeros([x.shape[0], 2]))  # TensorFlow: TypeError
+    assert f([1.0, 2.0, 3.0]).shape == [3, 2]
+
+
+def test_without_autograph_the_rows_of_a_tensor_are_those_of_the_call():
+    def total(x):  # TensorFlow: OperatorNotAllowedInGraphError
+        return sum(x[:-1], len(x) * 100.0)
+
+    f = tf.function(total, input_signature=[S([None])], autograph=False)
+    assert [f(tf.ones([n])).numpy() for n in (2, 3)] == [201.0, 302.0]
+
+
+def test_shapes_of_a_concrete_function():
+    f = tf.function(lambda x: (tf.concat([x, x], 0), tf.transpose(x), tf.reduce_sum(x, 1), 3))
+    concrete = f.get_concrete_function(S([None, 4]))
+    shapes = [spec.shape.as_list() for spec in tf.nest.flatten(concrete.structured_outputs)]
+    assert shapes == [[None, 4], [4, None], [None], []]
+    assert concrete(tf.ones([2, 4]))[0].shape == [4, 4]
+    assert f.experimental_get_tracing_count() == 1
+
+
+def test_keras_layers():
+    model = tf.keras.Sequential(
+        [tf.keras.Input((8, 8, 1)), tf.keras.layers.Conv2D(2, 3), tf.keras.layers.BatchNormalization(), tf.keras.layers.Flatten(),
+         tf.keras.layers.Dense(3)]
+    )  # fmt: skip
+    f, traced = once([S([None, 8, 8, 1])], lambda x: model(x))
+    x = np.random.default_rng(0).normal(size=(5, 8, 8, 1)).astype("float32")
+    for rows in (2, 5):
+        np.testing.assert_allclose(f(x[:rows]), model(x[:rows]), rtol=1e-4, atol=1e-5)
+    assert traced == [[[None, 8, 8, 1]]]
