@@ -130,30 +130,28 @@ class Graph(Operations):
 
     # -- what the trace's scope is asked (see `core.program.Scope`)
 
-    def read(self, variable: Variable) -> Node:
-        """Record a read of the variable."""
-        held = variable._tensor.node
-        if held not in self.variables:
+    def handle_of(self, variable: Variable) -> Node:
+        """Return the handle of a variable; RuntimeError if it is of another graph."""
+        if (held := variable._tensor.node) not in self.variables:
             raise RuntimeError(
                 f"Attempting to capture an EagerTensor without building a function: variable {variable.name!r} was not made in "
                 "this graph, and a graph has variables of its own. Make it under graph.as_default()."
             )
-        return engine.record(READ, (held,))
+        return held
 
-    def hold(self, variable: Variable, node: Node) -> Tensor:
+    def read(self, variable: Variable) -> Node:
+        """Record a read of the variable."""
+        return engine.record(READ, (self.handle_of(variable),))
+
+    def hold(self, variable: Variable, node: Node) -> Tensor | None:
         """Note that `node` assigns the variable, and return its Tensor."""
-        if variable._tensor.node not in self.variables:
-            raise RuntimeError(f"Variable {variable.name!r} was not made in this graph, which cannot assign it.")
-        return handle(self.assign(variable, node))
-
-    def assign(self, variable: Variable, node: Node) -> Node:
-        """Note that `node` assigns one of the graph's variables, and return the node that does."""
+        self.handle_of(variable)
         if node in self.assignments or node.trace is not self.trace:
             node = engine.record(ASSIGN, (node,))
         if node.op is ELEMENT:  # a branch or loop assigned it: what needs the one needs the other
             self.attached.setdefault(node.inputs[0], []).append(node)
         self.assignments[node] = variable
-        return node
+        return handle(node)
 
     def made(self, variable: Variable) -> None:
         """Note a new variable: see `declare`."""

@@ -15,7 +15,6 @@ from gradtape._src.core.program import Node
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import Tensor, handle, stated_shape
 from gradtape._src.core.variable import Variable
-from gradtape._src.core.variable_ops import READ
 from gradtape._src.v1.graphs.extents import UnknownExtent
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.interpreter import NeedsEager
@@ -41,7 +40,8 @@ class OpenGraph(Graph):
         self.seeds = None  # type: ignore[assignment]
         self._handles: dict[int, Node] = {}
 
-    def _handle(self, variable: Variable) -> Node:
+    def handle_of(self, variable: Variable) -> Node:
+        """Return the handle of a variable, which is entered when it is used first."""
         held = self._handles.get(id(variable))
         if held is None:
             aval, name = variable.aval, self._unique(variable.name.removesuffix(":0"))
@@ -49,14 +49,9 @@ class OpenGraph(Graph):
             self.variables[held] = variable
         return held
 
-    def read(self, variable: Variable) -> Node:
-        """Record a read of the variable."""
-        return engine.record(READ, (self._handle(variable),))
-
-    def hold(self, variable: Variable, node: Node) -> None:  # type: ignore[override]
+    def hold(self, variable: Variable, node: Node) -> None:
         """Note that `node` assigns the variable."""
-        self._handle(variable)
-        self.assign(variable, node)
+        super().hold(variable, node)
 
     def initial_scope(self, name: str | None) -> AbstractContextManager[Any]:
         """Refuse a variable: it is made in the first trace only."""
@@ -138,8 +133,8 @@ def traced(
 ) -> OpenFunction | None:
     """Trace a function for tensors of open extents. `convert` makes a Tensor of a result.
 
-    None if it does what a graph cannot keep, or takes None for a number: its true shapes may tell more. What the function
-    itself raises is its answer to the open extents.
+    None if it does what a graph cannot keep, or takes None for a number: its true shapes may tell more. An error that the
+    function itself raises is its answer to the open extents.
     """
     try:
         return OpenFunction(call, convert, parameters)
