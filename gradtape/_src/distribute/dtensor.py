@@ -20,7 +20,7 @@ from gradtape._src.core.variable import Variable
 from gradtape._src.distribute import sharding
 from gradtape._src.distribute.clients import full_job_name
 from gradtape._src.distribute.datasets import DistributedIterator
-from gradtape._src.distribute.mesh import MATCH, Layout, Mesh, checked, is_on_a_mesh, layout_of
+from gradtape._src.distribute.mesh import MATCH, Layout, Mesh, checked, is_layout, is_on_a_mesh, layout_of
 from gradtape._src.ops.array.shape import reshape
 from gradtape._src.ops.debugging.printing import array_text
 from gradtape._src.ops.math.reduction import reduce_sum
@@ -117,7 +117,7 @@ def _laid_out(value: Any, layout: Layout) -> Tensor:
     x = tensor(value)
     if x.node.aval.dtype == object:
         raise UnimplementedError(None, None, "Strings lie on the host: a layout is for numbers. Use them as they are.")
-    wanted = checked(layout, x.node.aval.shape)
+    wanted = checked(layout, x.node.aval.shape, match=True)
     if engine.tracing() or engine.local.tapes or MATCH in wanted.sharding_specs:
         return sharding.relayout(x, wanted.sharding)
     return sharding.place(x, wanted.sharding)
@@ -171,9 +171,7 @@ def call_with_layout(fn: Callable[..., Any], layout: Layout | None, *args: Any, 
     """
     if layout is None:
         return fn(*args, **kwargs)
-    if not isinstance(layout, Layout):
-        raise TypeError(f"`layout` must be a tf.experimental.dtensor.Layout or None, received {layout!r}.")
-    with default_mesh(layout.mesh):
+    with default_mesh(is_layout(layout, match=True).mesh):
         results = fn(*args, **kwargs)
     return nest.map_structure(lambda item: _laid_out(item, layout) if isinstance(item, Tensor) else item, results)
 
@@ -255,9 +253,7 @@ def pack(tensors: Sequence[Any], layout: Layout) -> Tensor:
     array([1, 2], dtype=int32)
     """
     _eagerly("pack")
-    if not isinstance(layout, Layout):
-        raise TypeError(f"`layout` must be a tf.experimental.dtensor.Layout, received {layout!r}.")
-    devices = [device for device in layout.mesh.jax_mesh.devices.flat if device.process_index == jax.process_index()]
+    devices = [device for device in is_layout(layout).mesh.jax_mesh.devices.flat if device.process_index == jax.process_index()]
     if len(tensors) != len(devices):
         raise invalid(
             f"The dtensor device {device_name()} expected {len(devices)} inputs to DTensorPack, but got {len(tensors)}.\nGive a "
@@ -281,7 +277,7 @@ def pack(tensors: Sequence[Any], layout: Layout) -> Tensor:
             f"{len(first.shape)}, while layout has rank: {layout.rank}\nLayout: {layout.to_string()}\n"
         )
     values = [engine.value(part.node) for part in parts]
-    if any(map(is_on_a_mesh, values)):
+    if any(is_on_a_mesh(value) and not value.is_fully_replicated for value in values):
         raise invalid("Does not support packing a Tensor that is already on dtensor device\nUse dtensor.relayout.")
     placed = [jax.device_put(value, device) for value, device in zip(values, devices, strict=True)]
     shape = layout.global_shape_from_local_shape(first.shape)
@@ -389,11 +385,11 @@ class DVariable(sharding.DistributedVariable):
             if found is None:
                 raise invalid("Neither layout nor DTensor initial value are provided.\nGive `layout=dtensor.Layout([…], mesh)`.")
             layout = found
-        elif found is not None and layout != found:
+        elif found is not None and layout != found and not found.is_fully_replicated():
             raise invalid(f"Conflicting layout are provided for initial value layout ({found}) and variable ({layout}).")
         self.layout = layout
         self._sharding = self.layout.sharding
-        if found is None and graph_of(node) is None:
+        if found != layout and graph_of(node) is None:
             node.value = sharding.put(node.value, self._sharding)
 
 

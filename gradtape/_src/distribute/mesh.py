@@ -12,6 +12,7 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
+from gradtape._src.core import device_config
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.device_spec import DeviceSpec
 from gradtape._src.core.errors import InvalidArgumentError, UnknownError, invalid, public
@@ -84,9 +85,13 @@ class Mesh:
         devices = [_device(name) for name in names]
         if len(set(devices)) < len(devices):
             raise invalid(f"A mesh has each device once, received {names}.")
-        made = jax.sharding.Mesh(np.array(devices).reshape(self._shape), self._names)
+        made = jax.sharding.Mesh(np.array(devices).reshape(self._shape), tuple(map(self.axis, self._names)))
         _known[made] = self
         return made
+
+    def axis(self, dim_name: str) -> str:
+        """Return the name of a dimension among the axes of `jax_mesh`: behind the name of the mesh, if it has one."""
+        return f"{self._name}/{dim_name}" if self._name else dim_name
 
     def _names_of_all(self) -> list[str]:
         """Return the names of the devices of all clients, which have devices of the same names."""
@@ -233,10 +238,9 @@ class Mesh:
         return Mesh.from_string, (self.to_string(),)
 
     def _key(self) -> Any:
-        return self._names, self._shape, self._local_ids, self._local_devices, self._global_devices
+        return self._name, self._names, self._shape, self._local_ids, self._local_devices, self._global_devices
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the other is a Mesh of the same devices in the same order. Its `name` may be another."""
         return isinstance(other, Mesh) and self._key() == other._key()
 
     def __hash__(self) -> int:
@@ -304,12 +308,12 @@ def _device(name: str) -> jax.Device:
     there = devices_of(spec.device_type or "CPU", spec.task or 0)
     index = spec.device_index or 0
     if index >= len(there):
-        names = [f"{spec.device_type}:{i}" for i in range(len(there))]
+        names = [device.name.removeprefix("/device:") for device in device_config.list_logical_devices()]
         raise InvalidArgumentError(
             None,
             None,
-            f"{name} unknown device.\nOf this kind there are {names}: name these. tf.config.set_logical_device_configuration "
-            "makes several devices of one CPU.",
+            f"{name} unknown device.\nThere are {names}: name these. tf.config.set_logical_device_configuration makes several "
+            "devices of one CPU, before anything is computed.",
         )
     return there[index]
 
@@ -353,8 +357,9 @@ class Layout:
     @functools.cached_property
     def sharding(self) -> NamedSharding:
         """The same as a sharding of JAX's. Where it says `MATCH`, XLA goes on as the value lies."""
-        entries = {UNSHARDED: None, MATCH: PartitionSpec.UNCONSTRAINED}
-        return NamedSharding(self._mesh.jax_mesh, PartitionSpec(*[entries.get(spec, spec) for spec in self._specs]))
+        entries: dict[str, Any] = {name: self._mesh.axis(name) for name in self._mesh.dim_names}
+        entries |= {UNSHARDED: None, MATCH: PartitionSpec.UNCONSTRAINED}
+        return NamedSharding(self._mesh.jax_mesh, PartitionSpec(*[entries[spec] for spec in self._specs]))
 
     @classmethod
     @public
@@ -453,17 +458,30 @@ class Layout:
     def __reduce__(self) -> Any:
         return Layout.from_string, (self.to_string(),)
 
+    def _split(self) -> tuple[str, ...]:
+        """Return the specs with `UNSHARDED` for a dimension of one device, along which nothing is split."""
+        return tuple([UNSHARDED if s in self._mesh and self._mesh.dim_size(s) == 1 else s for s in self._specs])
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Layout) and self._specs == other._specs and self._mesh == other._mesh
+        """Return whether values lie in the same way."""
+        return isinstance(other, Layout) and self._mesh == other._mesh and self._split() == other._split()
 
     def __hash__(self) -> int:
-        return hash((self._specs, self._mesh))
+        return hash((self._split(), self._mesh))
 
 
-def checked(layout: Any, shape: Sequence[int]) -> Layout:
-    """Return a layout that a value of this shape may have; an error in TensorFlow's words for any other."""
+def is_layout(layout: Any, match: bool = False) -> Layout:
+    """Return what is a Layout, an error for anything else, and for a Layout with `MATCH` unless that may `match`."""
     if not isinstance(layout, Layout):
         raise TypeError(f"`layout` must be a tf.experimental.dtensor.Layout, received {layout!r}.")
+    if not match and MATCH in layout.sharding_specs:
+        raise ValueError(f"dtensor.MATCH is for dtensor.relayout only, received {layout.sharding_specs}: say how each axis lies.")
+    return layout
+
+
+def checked(layout: Any, shape: Sequence[int], match: bool = False) -> Layout:
+    """Return a layout that a value of this shape may have; an error in TensorFlow's words for any other."""
+    layout = is_layout(layout, match)
     if layout.is_fully_replicated() and layout.rank != len(shape):
         return Layout.replicated(layout.mesh, len(shape))
     if layout.rank != len(shape):
@@ -494,8 +512,9 @@ def layout_of(value: Any) -> Layout | None:
     entries = [entry[0] if isinstance(entry, tuple) and len(entry) == 1 else entry for entry in sharding.spec]
     if any(entry is not None and not isinstance(entry, str) for entry in entries):
         return None  # one axis is split along two dimensions
-    specs = [UNSHARDED if entry is None else entry for entry in entries]
-    return Layout(specs + [UNSHARDED] * (value.ndim - len(specs)), _known[sharding.mesh])
+    mesh = _known[sharding.mesh]
+    names = {mesh.axis(name): name for name in mesh.dim_names} | {None: UNSHARDED}
+    return Layout([names[entry] for entry in entries] + [UNSHARDED] * (value.ndim - len(entries)), mesh)
 
 
 def is_on_a_mesh(value: Any) -> bool:
