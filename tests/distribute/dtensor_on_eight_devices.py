@@ -280,6 +280,7 @@ def check_errors():
 def check_variables():
     v = dtensor.DVariable(dtensor.copy_to_mesh(ARRAY, SPLIT), name="v", trainable=False)
     assert isinstance(v, tf.Variable) and v.layout == dtensor.fetch_layout(v) == SPLIT and dtensor.is_dtensor(v)
+    assert dtensor.fetch_layout(v.assign(ARRAY)) == SPLIT
     assert v.name == "v:0" and not v.trainable and not v.save_as_bf16
     for assign in (
         lambda: v.assign(ARRAY),
@@ -290,7 +291,7 @@ def check_variables():
         lambda: v.scatter_add(tf.IndexedSlices(tf.ones([1, 4]), tf.constant([0]))),
     ):
         assign()
-        assert dtensor.fetch_layout(v) == SPLIT
+        assert dtensor.fetch_layout(v) == dtensor.fetch_layout(v.read_value()) == SPLIT
     np.testing.assert_array_equal(v.numpy()[1:], ARRAY[1:])
     assert dtensor.DVariable(lambda: ARRAY, layout=SPLIT, dtype=tf.float64).dtype == tf.float64
     whole = dtensor.DVariable(tf.ones([600, 1000]), layout=Layout(["x", "y"], GRID))
@@ -346,7 +347,7 @@ def check_a_step_of_training_gives_TensorFlows_numbers():
     np.testing.assert_allclose(w.numpy().ravel()[:3], [0.6119572, 0.6119572, 0.6119572], rtol=1e-6)
     np.testing.assert_allclose(v.numpy().ravel()[:3], [5.154127, 5.154127, 5.322352], rtol=1e-6)
     np.testing.assert_allclose(s.numpy().ravel()[:3], [1.1170415, 1.1170415, 1.1911495], rtol=1e-6)
-    assert [dtensor.fetch_layout(variable) for variable in (w, v, s)] == [layout] * 3
+    assert [dtensor.fetch_layout(variable.read_value()) for variable in (w, v, s)] == [layout] * 3
 
 
 def check_checkpoints_load_on_other_meshes():
@@ -356,7 +357,7 @@ def check_checkpoints_load_on_other_meshes():
             v = dtensor.DVariable(np.zeros([6, 4], "f"), layout=layout)
             tf.train.Checkpoint(v=v).restore(path).assert_consumed()
             np.testing.assert_array_equal(v, ARRAY)
-            assert dtensor.fetch_layout(v) == layout
+            assert dtensor.fetch_layout(v.read_value()) == layout
         plain = tf.Variable(np.zeros([6, 4], "f"))
         tf.train.Checkpoint(v=plain).restore(path).assert_consumed()
         np.testing.assert_array_equal(plain, ARRAY)

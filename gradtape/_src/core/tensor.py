@@ -285,13 +285,13 @@ class Tensor(Operators):
     def __repr__(self) -> str:
         if unvalued(self.node):
             return f"<tf.Tensor {name_of(self)!r} shape={stated_shape(self.node)} dtype={self.dtype.name}>"
-        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, {shown(self.node)}>"
+        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, {text(self.node)}>"
 
     def __str__(self) -> str:
         if unvalued(self.node):
             return f'Tensor("{name_of(self)}", shape={stated_shape(self.node)}, dtype={self.dtype.name})'
         laid_out = _laid_out(self.node)
-        value = text(self.node, str) if laid_out is None else f'{laid_out[0]}, layout="{laid_out[1]}"'
+        value = _formatted(self.node, str) if laid_out is None else f'{laid_out[0]}, layout="{laid_out[1]}"'
         return f"tf.Tensor({value}, shape={self.shape}, dtype={self.dtype.name})"
 
     @public
@@ -552,7 +552,7 @@ def jax_value(node: Node) -> Any:
     return value
 
 
-def text(node: Node, how: Callable[[Any], str]) -> str:
+def _formatted(node: Node, how: Callable[[Any], str]) -> str:
     """Format a node's value for printing."""
     if node.trace is not None and node.trace.parent is not None:
         return "<not run yet>"
@@ -567,19 +567,20 @@ def text(node: Node, how: Callable[[Any], str]) -> str:
     return f"\n{lines}" if "\n" in lines else lines
 
 
-def shown(node: Node) -> str:
+def text(node: Node) -> str:
     """Format a node's value for a `repr`: "numpy=…", or with its layout if it lies on a mesh of DTensor's."""
     laid_out = _laid_out(node)
-    return f"numpy={text(node, repr)}" if laid_out is None else f'value={laid_out[0]}, layout="{laid_out[1]}"'
+    return f"numpy={_formatted(node, repr)}" if laid_out is None else f'value={laid_out[0]}, layout="{laid_out[1]}"'
 
 
 def _laid_out(node: Node) -> tuple[str, str] | None:
     if node.trace is not None and node.trace.parent is not None:
         return None
     try:
-        return hooks.clients.laid_out(engine.value(node))
-    except Exception:  # the error of the value's computation: `text` says which
+        value = engine.value(node)
+    except Exception:  # `_formatted` says which
         return None
+    return hooks.clients.laid_out(value)
 
 
 def _device(value: Any) -> str:

@@ -20,17 +20,7 @@ from gradtape._src.core.op import Op
 from gradtape._src.core.program import NUMBER, leaf
 from gradtape._src.core.scopes import scoped
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import (
-    EagerTensor,
-    GraphOnlyAttribute,
-    Reference,
-    Stored,
-    Tensor,
-    graph_of,
-    handle,
-    shown,
-    unvalued,
-)
+from gradtape._src.core.tensor import EagerTensor, GraphOnlyAttribute, Reference, Stored, Tensor, graph_of, handle, text, unvalued
 from gradtape._src.core.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ, invalid_shapes
 
 if TYPE_CHECKING:
@@ -476,7 +466,7 @@ class Variable(Stored, metaclass=creators.Created):
     def __repr__(self) -> str:
         if engine.symbolic(self.held()) or graph_of(self._tensor.node) is not None:
             return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
-        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, {shown(self.held())}>"
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, {text(self.held())}>"
 
     __str__ = __repr__
 

@@ -45,8 +45,8 @@ def _eagerly(name: str) -> None:
 # Contexts
 
 
-@contextlib.contextmanager
-def default_mesh(mesh: Mesh) -> Iterator[None]:
+@public
+def default_mesh(mesh: Mesh) -> contextlib.AbstractContextManager[None]:
     """Open a context with a default mesh, which `get_default_mesh` returns.
 
     Nothing is laid out by it: what lies on no mesh is copied where it meets a value that does. `call_with_layout` lays out.
@@ -58,7 +58,12 @@ def default_mesh(mesh: Mesh) -> Iterator[None]:
     True
     """
     if not isinstance(mesh, Mesh):
-        raise ValueError(f"Expect `mesh` to be `Mesh`, got {type(mesh)}")
+        raise ValueError(f"Expect `mesh` to be `Mesh`, got {type(mesh)}: tf.experimental.dtensor.create_mesh makes one.")
+    return _opened(mesh)
+
+
+@contextlib.contextmanager
+def _opened(mesh: Mesh) -> Iterator[None]:
     _open.meshes.append(mesh)
     try:
         yield
@@ -66,6 +71,7 @@ def default_mesh(mesh: Mesh) -> Iterator[None]:
         _open.meshes.pop()
 
 
+@public
 def run_on(mesh: Mesh) -> contextlib.AbstractContextManager[None]:
     """Open a context like `default_mesh`, its later name.
 
@@ -162,7 +168,7 @@ def _as_tensor(value: Any) -> Tensor:
 def call_with_layout(fn: Callable[..., Any], layout: Layout | None, *args: Any, **kwargs: Any) -> Any:
     """Call `fn(*args, **kwargs)` and lay out the tensors of its result, each as `layout` states; None lays out nothing.
 
-    What eager code makes so is computed in parts, each on its device. Random numbers are those that one device draws.
+    The results of eager code are computed in parts, each on its device. Random numbers are those that one device draws.
 
     >>> dtensor = tf.experimental.dtensor
     >>> mesh = dtensor.create_mesh([("x", 1)], devices=["CPU:0"])
@@ -188,7 +194,15 @@ def is_dtensor(tensor: Any) -> bool:
     False
     """
     _eagerly("is_dtensor")
+    if _own_layout(tensor) is not None:
+        return True
     return isinstance(tensor, (Tensor, Variable)) and is_on_a_mesh(_value(tensor))
+
+
+def _own_layout(value: Any) -> Layout | None:
+    """Return the layout of a DVariable, None of anything else. On a mesh of one device its value may be the host's."""
+    variable = value.variable if isinstance(value, Variable) else None
+    return variable.layout if isinstance(variable, DVariable) else None
 
 
 def _value(held: Tensor | Variable) -> Any:
@@ -199,7 +213,7 @@ def _value(held: Tensor | Variable) -> Any:
 def fetch_layout(tensor: Any) -> Any:
     """Return the layout of a tensor or variable. InvalidArgumentError for one that lies on no mesh, RuntimeError in a function.
 
-    None for what is no tensor. A result's layout is XLA's choice.
+    None for what is no tensor. A result's layout is XLA's choice; on a mesh of one device it may have none.
 
     >>> dtensor = tf.experimental.dtensor
     >>> layout = dtensor.Layout(["x"], dtensor.create_mesh([("x", 1)], devices=["CPU:0"]))
@@ -209,6 +223,8 @@ def fetch_layout(tensor: Any) -> Any:
     _eagerly("fetch_layout")
     if not isinstance(tensor, (Tensor, Variable)):
         return None
+    if (own := _own_layout(tensor)) is not None:
+        return own
     value = _value(tensor)
     layout = layout_of(value)
     if layout is None and is_on_a_mesh(value):
@@ -352,7 +368,7 @@ hooks.clients.laid_out = _described
 
 
 class DVariable(sharding.DistributedVariable):
-    """A variable that lies on a mesh, as its initial value does or as `layout` states. What is assigned is laid out so, too.
+    """A variable that lies on a mesh, as its initial value does or as `layout` states. Each new value is laid out so, too.
 
     InvalidArgumentError for an initial value that lies on no mesh if there is no `layout`, or if it lies in another way.
 
