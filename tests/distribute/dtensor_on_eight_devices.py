@@ -309,6 +309,20 @@ def check_variables():
     assert specs(inside(2.0)) == ["x", "y"] and made[0].layout == dtensor.fetch_layout(made[0]) == SPLIT
 
 
+def check_scatters_into_what_was_just_split():
+    """Without a barrier behind the layout XLA computes wrong numbers here."""
+    expected = ARRAY.copy()
+    expected[0] += 1
+    whole = dtensor.copy_to_mesh(ARRAY, WHOLE)
+    for spec in (["x", "y"], ["x", UNSHARDED], ["y", UNSHARDED]):
+        v = dtensor.DVariable(np.zeros([6, 4], "f"), layout=Layout(spec, GRID))
+        v.assign(whole)
+        v.scatter_add(tf.IndexedSlices(tf.ones([1, 4]), tf.constant([0])))
+        np.testing.assert_array_equal(v, expected)
+        added = tf.function(lambda x, layout: tf.tensor_scatter_nd_add(dtensor.relayout(x, layout), [[0]], tf.ones([1, 4])))
+        np.testing.assert_array_equal(added(whole, v.layout), expected)
+
+
 def check_gradients():
     split, whole = dtensor.DVariable(ARRAY, layout=SPLIT), dtensor.DVariable(ARRAY, layout=WHOLE)
     x = dtensor.copy_to_mesh(ARRAY, SPLIT)

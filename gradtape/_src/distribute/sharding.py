@@ -29,7 +29,11 @@ _NAME = re.compile(r"(?:.*/)?(?:device:)?(CPU|GPU|TPU)(?::(\d+|\*))?", re.IGNORE
 
 @op("ShardingConstraint", infer=lambda input, sharding: input, cheap=True, unhosted="it lays values out on devices")
 def _constrained(input, *, sharding):
-    return jax.lax.with_sharding_constraint(input, sharding)
+    laid_out = jax.lax.with_sharding_constraint(input, sharding)
+    if sharding.is_fully_replicated:
+        return laid_out
+    # A scatter into what was split from copies in the same program: without the barrier XLA (JAX 0.10.2) computes wrong numbers.
+    return jax.lax.optimization_barrier(laid_out)
 
 
 @gradient(_constrained)
