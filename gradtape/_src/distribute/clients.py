@@ -223,8 +223,8 @@ def initialize_accelerator_system(
 ) -> str:
     """Join the processes that `DTENSOR_JOBS` lists, if it does, and return the kind of devices: the preferred one by default.
 
-    `num_logical_cpu_devices` makes as many devices of the CPU, before anything is computed. ValueError for an unknown kind, and
-    if it was called already. The other arguments have no effect.
+    Call it before all else, as JAX must not have started when processes join. `num_logical_cpu_devices` makes as many devices of
+    the CPU. ValueError for an unknown kind, and if it was called already. The other arguments have no effect.
 
     >>> tf.experimental.dtensor.initialize_accelerator_system("CPU")
     'CPU'
