@@ -14,6 +14,6 @@ from gradtape._src.core.dtypes import (
     uint4 as uint4,
 )
 from gradtape._src.data.optional import Optional as Optional
-from gradtape.experimental import dlpack as dlpack, numpy as numpy
+from gradtape.experimental import dlpack as dlpack, dtensor as dtensor, numpy as numpy
 
 __getattr__ = _missing(__name__)

@@ -161,8 +161,8 @@ def check_fully_sharded():
 
 
 def check_large_variables_are_made_in_parts():
-    made, put = [], sharding._put
-    sharding._put = lambda value, wanted: made.append([s.data.shape for s in value.addressable_shards]) or put(value, wanted)
+    made, put = [], sharding.put
+    sharding.put = lambda value, wanted: made.append([s.data.shape for s in value.addressable_shards]) or put(value, wanted)
     try:
         with tf.distribute.FullyShardedStrategy().scope():
             v = tf.Variable(lambda: tf.random.normal([1024, 512]))
@@ -173,7 +173,7 @@ def check_large_variables_are_made_in_parts():
         with distribution.ModelParallel(layout_map=layouts, batch_dim_name="batch").scope():
             keras.layers.Dense(512).build((None, 1024))
     finally:
-        sharding._put = put
+        sharding.put = put
     assert made[0] == made[1] == [(256, 512)] * 4, made
     assert made[3] == [(1024, 128)] * 4, made
     v.assign_add(tf.ones([1024, 512]))

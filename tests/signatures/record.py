@@ -49,12 +49,28 @@ OUT_OF_SCOPE = {
     "debugging": """
         get_log_device_placement set_log_device_placement
     """,
+    "experimental.dtensor": """
+        create_tpu_mesh enable_save_as_bf16 name_based_restore name_based_save sharded_save
+    """,
 }
 
 # Root names that are raw ops of the same name as a function of a family.
 RAW_OPS = {"fftnd", "ifftnd", "irfftnd", "rfftnd"}
 
-FAMILIES = ["math", "math.special", "linalg", "nn", "random", "image", "signal", "sparse", "debugging", "nest", "distribute"]
+FAMILIES = [
+    "math",
+    "math.special",
+    "linalg",
+    "nn",
+    "random",
+    "image",
+    "signal",
+    "sparse",
+    "debugging",
+    "nest",
+    "distribute",
+    "experimental.dtensor",
+]
 
 CLASSES = {
     "Variable": """
@@ -88,6 +104,14 @@ CLASSES = {
     "distribute.HierarchicalCopyAllReduce": "",
     "distribute.NcclAllReduce": "",
     "distribute.ReductionToOneDevice": "",
+    "experimental.dtensor.DTensorDataset": "",
+    "experimental.dtensor.DVariable": "",
+    "experimental.dtensor.Layout": """
+        batch_sharded delete from_string inner_sharded offset_to_shard offset_tuple_to_global_index replicated
+    """,
+    "experimental.dtensor.Mesh": """
+        coords from_string global_device_ids host_mesh local_device_locations unravel_index
+    """,
     "GradientTape": "watch gradient jacobian batch_jacobian stop_recording reset watched_variables",
     "autodiff.ForwardAccumulator": "jvp",
     "RegisterGradient": "",

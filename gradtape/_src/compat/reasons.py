@@ -48,7 +48,16 @@ _TABLE = [
         "Out of scope: strategies for TPUs. JAX runs there as elsewhere, and tf.distribute.MirroredStrategy spans its devices.",
         "tpu distribute.TPUStrategy distribute.experimental.TPUStrategy distribute.cluster_resolver.TPUClusterResolver",
     ),
-    ("Out of scope: what lies on several devices is one tensor or Variable.", "types.experimental.distributed.Mirrored dtensor"),
+    ("Out of scope: what lies on several devices is one tensor or Variable.", "types.experimental.distributed.Mirrored"),
+    ("Its names are in tf.experimental.dtensor.", "dtensor"),
+    (
+        "Out of scope: tf.train.Checkpoint saves and restores a DVariable whole, in its own dtype, whatever the layout.",
+        """
+        experimental.dtensor.DTensorCheckpoint experimental.dtensor.enable_save_as_bf16 experimental.dtensor.name_based_restore
+        experimental.dtensor.name_based_save experimental.dtensor.sharded_save
+        """,
+    ),
+    ("Out of scope: dtensor.create_distributed_mesh spans TPUs as other devices.", "experimental.dtensor.create_tpu_mesh"),
     (
         "Out of scope: structure is told by nests. Functions and datasets take a NamedTuple, a dict or a dataclass of tensors.",
         "experimental.*ExtensionType* experimental.StructuredTensor experimental.extension_type",

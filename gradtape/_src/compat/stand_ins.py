@@ -52,7 +52,7 @@ NAMES = {
         ExtensionType BatchableExtensionType(experimental.ExtensionType) StructuredTensor(experimental.BatchableExtensionType)
         ExtensionTypeSpec(TypeSpec) ExtensionTypeBatchEncoder DynamicRaggedShape RowPartition
     """,
-    "experimental.dtensor": "DTensorCheckpoint DTensorDataset DVariable Layout Mesh",
+    "experimental.dtensor": "DTensorCheckpoint",
     "experimental.extension_type": "",
     "experimental.tensorrt": "ConversionParams Converter",
     "feature_column": "",

@@ -198,6 +198,11 @@ class Clients:
     process: Callable[[], str] = _no_text
     """Return "process 1 of 4", and nothing for a process alone. By `distribute/group`; called by `explain`."""
 
+    laid_out: Callable[[Any], tuple[str, str] | None] = _nothing
+    """Return an array that lies on a mesh of DTensor's and its layout, as text; None for any other. By `distribute/dtensor`;
+    called by `core/tensor` for printing.
+    """
+
     keras_least_squares: Callable[[Any], Any] | None = None
     """Return an optimizer of Keras's. By Keras's backend when it is loaded; called by `LevenbergMarquardt.for_keras`."""
 

@@ -113,8 +113,7 @@ class Tensor(Operators):
         """The name of the device that holds the values, in TensorFlow's form; empty where there are none yet."""
         if unvalued(self.node):
             return ""
-        platform = _platform(self.node.value)
-        return f"/job:localhost/replica:0/task:0/device:{platform}:0"
+        return f"/job:localhost/replica:0/task:0/device:{_device(self.node.value)}"
 
     @property
     def backing_device(self) -> str:
@@ -286,12 +285,14 @@ class Tensor(Operators):
     def __repr__(self) -> str:
         if unvalued(self.node):
             return f"<tf.Tensor {name_of(self)!r} shape={stated_shape(self.node)} dtype={self.dtype.name}>"
-        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={text(self.node, repr)}>"
+        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, {text(self.node)}>"
 
     def __str__(self) -> str:
         if unvalued(self.node):
             return f'Tensor("{name_of(self)}", shape={stated_shape(self.node)}, dtype={self.dtype.name})'
-        return f"tf.Tensor({text(self.node, str)}, shape={self.shape}, dtype={self.dtype.name})"
+        laid_out = _laid_out(self.node)
+        value = _formatted(self.node, str) if laid_out is None else f'{laid_out[0]}, layout="{laid_out[1]}"'
+        return f"tf.Tensor({value}, shape={self.shape}, dtype={self.dtype.name})"
 
     @public
     def __format__(self, spec: str) -> str:
@@ -564,7 +565,7 @@ def jax_value(node: Node) -> Any:
     return value
 
 
-def text(node: Node, how: Callable[[Any], str]) -> str:
+def _formatted(node: Node, how: Callable[[Any], str]) -> str:
     """Format a node's value for printing."""
     if node.trace is not None and node.trace.parent is not None:
         return "<not run yet>"
@@ -579,9 +580,29 @@ def text(node: Node, how: Callable[[Any], str]) -> str:
     return f"\n{lines}" if "\n" in lines else lines
 
 
-def _platform(value: Any) -> str:
-    devices = getattr(value, "devices", None)
-    return next(iter(devices())).platform.upper() if callable(devices) else "CPU"
+def text(node: Node) -> str:
+    """Format a node's value for a `repr`: "numpy=…", or with its layout if it lies on a mesh of DTensor's."""
+    laid_out = _laid_out(node)
+    return f"numpy={_formatted(node, repr)}" if laid_out is None else f'value={laid_out[0]}, layout="{laid_out[1]}"'
+
+
+def _laid_out(node: Node) -> tuple[str, str] | None:
+    if node.trace is not None and node.trace.parent is not None:
+        return None
+    try:
+        value = engine.value(node)
+    except Exception:  # `_formatted` says which
+        return None
+    return hooks.clients.laid_out(value)
+
+
+def _device(value: Any) -> str:
+    """Return "CPU:0" or the like: the first of the devices that hold a value."""
+    if not isinstance(value, jax.Array):
+        return "CPU:0"
+    here = value.sharding.addressable_devices or value.devices()
+    first = min(here, key=lambda device: device.id)
+    return f"{first.platform.upper()}:{jax.local_devices(first.process_index, first.platform).index(first)}"
 
 
 def shape_of(value: Any) -> tuple[int, ...]:

@@ -466,7 +466,7 @@ class Variable(Stored, metaclass=creators.Created):
     def __repr__(self) -> str:
         if engine.symbolic(self.held()) or graph_of(self._tensor.node) is not None:
             return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
-        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, numpy={text(self.held(), repr)}>"
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, {text(self.held())}>"
 
     __str__ = __repr__
 

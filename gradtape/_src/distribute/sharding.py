@@ -29,7 +29,11 @@ _NAME = re.compile(r"(?:.*/)?(?:device:)?(CPU|GPU|TPU)(?::(\d+|\*))?", re.IGNORE
 
 @op("ShardingConstraint", infer=lambda input, sharding: input, cheap=True, unhosted="it lays values out on devices")
 def _constrained(input, *, sharding):
-    return jax.lax.with_sharding_constraint(input, sharding)
+    laid_out = jax.lax.with_sharding_constraint(input, sharding)
+    if sharding.is_fully_replicated:
+        return laid_out
+    # A scatter into what was split from copies in the same program: without the barrier XLA (JAX 0.10.2) computes wrong numbers.
+    return jax.lax.optimization_barrier(laid_out)
 
 
 @gradient(_constrained)
@@ -49,10 +53,10 @@ def place(value: Any, sharding: Sharding) -> Tensor:
         return relayout(x, sharding)
     if x.node.aval.dtype == object:
         return x
-    return EagerTensor(leaf(x.node.aval, _put(x.node.value, sharding)))
+    return EagerTensor(leaf(x.node.aval, put(x.node.value, sharding)))
 
 
-def _put(value: Any, sharding: Sharding) -> jax.Array:
+def put(value: Any, sharding: Sharding) -> jax.Array:
     """Lay an array out; over several processes each puts its parts of a value that all of them have."""
     if sharding.is_fully_addressable or (isinstance(value, jax.Array) and not value.is_fully_addressable):
         return jax.device_put(value, sharding)
@@ -73,7 +77,7 @@ def lay_out(variable: Variable, sharding: Sharding) -> Variable:
     """Lay out a variable that was just made; return the variable, which is a DistributedVariable from here on."""
     if graph_of(variable._tensor.node) is None and variable.aval.dtype != object:
         node = variable._tensor.node
-        node.value = _put(engine.value(node), sharding)
+        node.value = put(engine.value(node), sharding)
         if type(variable) is ResourceVariable:
             variable.__class__ = DistributedVariable
             cast(DistributedVariable, variable)._sharding = sharding
