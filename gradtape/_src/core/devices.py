@@ -71,3 +71,12 @@ def whole(value: jax.Array) -> np.ndarray:
 def _copied(value: jax.Array, copies: NamedSharding) -> jax.Array:
     made: jax.Array = jax.jit(lambda x: x, out_shardings=copies)(value)
     return made.block_until_ready()
+
+
+def first_of(value: Any) -> str:
+    """Return "CPU:0" or the like: the first of the devices that hold a value."""
+    if not isinstance(value, jax.Array):
+        return "CPU:0"
+    here = value.sharding.addressable_devices or value.devices()
+    first = min(here, key=lambda device: device.id)
+    return f"{first.platform.upper()}:{jax.local_devices(first.process_index, first.platform).index(first)}"

@@ -111,9 +111,8 @@ class Tensor(Operators):
     @property
     def device(self) -> str:
         """The name of the device that holds the values, in TensorFlow's form; empty where there are none yet."""
-        if unvalued(self.node):
-            return ""
-        return f"/job:localhost/replica:0/task:0/device:{_device(self.node.value)}"
+        place = "" if unvalued(self.node) else devices.first_of(self.node.value)
+        return place and f"/job:localhost/replica:0/task:0/device:{place}"
 
     @property
     def backing_device(self) -> str:
@@ -590,19 +589,9 @@ def _laid_out(node: Node) -> tuple[str, str] | None:
     if node.trace is not None and node.trace.parent is not None:
         return None
     try:
-        value = engine.value(node)
+        return hooks.clients.laid_out(engine.value(node))
     except Exception:  # `_formatted` says which
         return None
-    return hooks.clients.laid_out(value)
-
-
-def _device(value: Any) -> str:
-    """Return "CPU:0" or the like: the first of the devices that hold a value."""
-    if not isinstance(value, jax.Array):
-        return "CPU:0"
-    here = value.sharding.addressable_devices or value.devices()
-    first = min(here, key=lambda device: device.id)
-    return f"{first.platform.upper()}:{jax.local_devices(first.process_index, first.platform).index(first)}"
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
