@@ -184,7 +184,9 @@ def test_what_needs_values_runs_as_eager_code():
     assert f([1.0, 2.0, 3.0]).numpy().tolist() == [1.0, 2.0, 3.0]
 
 
-def test_an_unknown_rank():
+def test_an_unknown_rank(capsys):
+    tf.function(lambda x: print(x), input_signature=[S(None)])(1.0)
+    assert capsys.readouterr().out == 'Tensor("x:0", dtype=float32)\n'
     f, traced = once([S(None)], lambda x: (x * 2.0, tf.rank(x), tf.reduce_sum(x)))
     assert values(f([1.0, -2.0])) == ([2.0, -4.0], 1, -1.0)
     assert values(f([[1.0, 2.0, 3.0]])) == ([[2.0, 4.0, 6.0]], 2, 6.0)

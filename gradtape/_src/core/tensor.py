@@ -268,9 +268,7 @@ class Tensor(Operators):
 
     @public
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        """Evaluate the tensor in a graph's session (the default one). For eager tensors: NotImplementedError, which names
-        `numpy`.
-        """
+        """Evaluate the tensor in a graph's session, the default one. NotImplementedError for an eager tensor: take `numpy`."""
         graph = graph_of(self.node)
         if graph is not None:
             return graph.evaluate(self, feed_dict, session)
@@ -288,7 +286,8 @@ class Tensor(Operators):
 
     def __str__(self) -> str:
         if unvalued(self.node):
-            return f'Tensor("{name_of(self)}", shape={stated_shape(self.node)}, dtype={self.dtype.name})'
+            stated = f"shape={shape}, " if (shape := stated_shape(self.node)).rank is not None else ""
+            return f'Tensor("{name_of(self)}", {stated}dtype={self.dtype.name})'
         laid_out = _laid_out(self.node)
         value = _formatted(self.node, str) if laid_out is None else f'{laid_out[0]}, layout="{laid_out[1]}"'
         return f"tf.Tensor({value}, shape={self.shape}, dtype={self.dtype.name})"
