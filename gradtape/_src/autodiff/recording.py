@@ -10,7 +10,7 @@ from weakref import ref
 from gradtape._src.autodiff import named
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.plan import residual_set
-from gradtape._src.core import engine, journal, nest
+from gradtape._src.core import engine, journal, naming, nest
 from gradtape._src.core.dtypes import DType
 from gradtape._src.core.errors import public
 from gradtape._src.core.native import twins
@@ -102,6 +102,8 @@ class Recording:
             engine.flush()  # rule 2: the step before this one is a program of its own
             state.anchor = None
             state.trace.limit = engine.LIMIT
+        elif naming.open_graphs and (graph := engine.graph_around()) is not None and graph.building_function:
+            graph.differentiated(())  # which says at once that it keeps no gradients
         self.open_quietly()
         return self
 
