@@ -382,19 +382,20 @@ class GradientTape(Recording):
         targets, _ = self._targets(target, None)
         self._ask()
         asked = self._asked(targets, flat_sources)
-        packed, first = [], None
+        packed, found = [], []
         given = [True] * len(flat_sources)
         for one in targets:
             results = self._jacobians(one, flat_sources, rows)
-            first = results if first is None else first
+            found.append(results)
             given = [had and r is not None for had, r in zip(given, results, strict=True)]
             if unconnected is not NONE:
                 pairs = zip(flat_sources, results, strict=True)
                 results = [zeros((*one.shape, *s.shape), s.dtype) if r is None else r for s, r in pairs]
             packed.append(pack(results))
         asked.answered(engine.local.trace, given)
-        if hooks.watch.asked is not None and not self._inner and first is not None:
-            hooks.watch.asked(asked, self, targets[:1], flat_sources, first)
+        if hooks.watch.asked is not None and not self._inner:
+            for one, results in zip(targets, found, strict=True):
+                hooks.watch.asked(asked, self, [one], flat_sources, results)
         self._answered(asked.line)
         if False in given and unconnected is NONE:
             hooks.gradients.missing(asked, flat_sources, given, self._strict)
@@ -453,11 +454,17 @@ class GradientTape(Recording):
             return zeros(shape, source.dtype)
         seeds = reshape(eye(count, dtype=target.dtype), (count, 1, *rest))
         seeds = broadcast_to(seeds, (count, batch, *rest))
-        (stacked,) = self.stacked_gradients([target], [source], [seeds], rows)
-        if stacked is None:
-            return zeros(shape, source.dtype)
-        axes = (1, 0, *range(2, source.ndim + 1))
-        return reshape(transpose(stacked, axes), shape)
+        self._ask()
+        asked = self._asked([target], [source])
+        (stacked,) = self._stacked([target], [source], [seeds], rows)
+        asked.answered(engine.local.trace, [stacked is not None])
+        result = None
+        if stacked is not None:
+            result = reshape(transpose(stacked, (1, 0, *range(2, source.ndim + 1))), shape)
+        if hooks.watch.asked is not None and not self._inner:
+            hooks.watch.asked(asked, self, [target], [source], [result])
+        self._answered(asked.line)
+        return zeros(shape, source.dtype) if result is None else result
 
     def _check_row_by_row(self, method: str, vectorized: bool) -> None:
         if not vectorized and not self._persistent:
@@ -474,14 +481,16 @@ class GradientTape(Recording):
         """
         self._ask()
         self._differentiated(targets)
+        results = self._stacked(targets, sources, seeds, rows)
+        self._answered()
+        return results
+
+    def _stacked(self, targets: Sequence[Source], sources: Sequence[Source], seeds: Sequence[Tensor], rows: Rows) -> list[Any]:
         of = [aval(s.node.aval.shape[1:], s.node.aval.dtype) for s in seeds]
         plan = self._plan(targets, sources, [_one_of(a) for a in of], dense=True)
         if plan is not None:
-            results = rows.apply(plan, [segment.trace for segment in self._segments], seeds)
-        else:
-            results = self._row_by_row(targets, sources, seeds)
-        self._answered()
-        return results
+            return rows.apply(plan, [segment.trace for segment in self._segments], seeds)
+        return self._row_by_row(targets, sources, seeds)
 
     def _row_by_row(self, targets: Sequence[Source], sources: Sequence[Source], seeds: Sequence[Tensor]) -> list[Any]:
         """Return the gradients for each row of `seeds`, stacked, one call after the other as user code has to run for each."""
