@@ -253,6 +253,8 @@ def test_an_error_that_the_function_raises_about_open_extents():
     f, _ = once([S([None, None])], build)
     with pytest.raises(ValueError, match="the last extent must be known"):
         f(tf.ones([2, 2]))
+    with pytest.raises(ValueError, match="the last extent must be known"):
+        tf.function(build).get_concrete_function(S([3, None]))
 
 
 def test_an_open_extent_in_a_place_for_a_number_is_the_calls():
@@ -275,6 +277,13 @@ def test_shapes_of_a_concrete_function():
     assert shapes == [[None, 4], [4, None], [None], []]
     assert concrete(tf.ones([2, 4]))[0].shape == [4, 4]
     assert f.experimental_get_tracing_count() == 1
+
+
+def test_shapes_of_a_concrete_function_that_takes_no_extent_of_one():
+    f = tf.function(lambda x, like: tf.reshape(x, tf.concat([tf.shape(like)[:2], tf.shape(x)[1:]], 0)))
+    concrete = f.get_concrete_function(S([None, 2, 2]), S([None, 3]))
+    assert concrete.output_shapes.as_list() == [None, 3, 2, 2]
+    assert concrete(tf.ones([6, 2, 2]), tf.ones([2, 3])).shape == [2, 3, 2, 2]
 
 
 def test_keras_layers():

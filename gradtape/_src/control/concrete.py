@@ -322,6 +322,10 @@ class EagerFunction(ConcreteFunction):
         self._recorded = asks_for_gradients(function.python_function)
         self._seeds = self._source()
 
+    def shown_as(self, opened: Any) -> None:
+        """Show the results of a trace for open extents."""
+        self.opened, self._body.structure, self._body.avals = opened, opened.structure, opened.avals
+
     @property
     def program(self) -> Program:
         """None: UnimplementedError, which says why."""

@@ -445,16 +445,19 @@ class Function:
         arguments = Arguments(nest.unflatten(spec, [symbol(x) if isinstance(x, TensorSpec) else x for x in specs]))
         wanted = [x for x in specs if isinstance(x, TensorSpec)]
         known = all(x.shape.is_fully_defined() for x in wanted)
+        signature = None
         if not known and len(wanted) == len(arguments.nodes):
-            self._traces += self._signatures.find(arguments, [spec.shape for spec in wanted])[1]
+            signature, new = self._signatures.find(arguments, [spec.shape for spec in wanted])
+            self._traces += new
         try:
             found = self._concrete(arguments)
         except (ValueError, InvalidArgumentError) as reason:
-            if known:
+            if known or (signature is not None and signature.opened is UNTRIED):
                 raise
-            found = EagerFunction(
-                self, arguments, reason
-            )  # it cannot be traced with 1 for every open extent: each call will tell them
+            # it cannot be traced with 1 for every open extent: each call will tell them
+            found = EagerFunction(self, arguments, reason)
+            if signature is not None and signature.opened is not None:
+                found.shown_as(signature.opened)
         if not known:
             key = arguments.key, tuple([(str(x.shape), x.dtype) for x in wanted])
             found = self._opened.setdefault(key, found.seen_through(wanted))

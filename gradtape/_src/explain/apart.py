@@ -17,6 +17,7 @@ from gradtape._src.explain.twins import computed_again, computed_from, other_obj
 
 WAYS_OUT = {"numpy", "__array__", "float", "int", "complex", "dlpack", "jax", "dataset"}
 SHAPES = {"Shape", "Size", "Rank"}  # of which a value says nothing
+COUNTED = {"ListDiff", "Unique", "UniqueWithCounts", "Where"}  # whose results have a size that follows from values
 
 
 def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], frame: FrameType | None) -> list[Break]:
@@ -51,9 +52,12 @@ def _decided(view: View, source: Source, used: dict[Name, None]) -> Break | None
     """Return the break of a source that only decides which branch runs, how often a loop does, or which part is taken."""
     since = 0 if view.tape is None else view.tape.number
     exits = [left for left in view.history.exits if left.number > since]
+    for left in exits:
+        if left.how == "size" and (broken := _counted(view, source, left)) is not None:
+            return broken
     conditions = [view.history.deciding[name] for name in used if name in view.history.deciding]
     conditions += [left.origin for left in exits if left.how == "bool"]  # Python's `if`
-    indices = [left.origin for left in exits if left.how == "index"]
+    indices = [left.origin for left in exits if left.how in ("index", "mask")]
     for decides, names in (("branch", conditions), ("index", indices)):
         way = view.way(source, names) if names else None
         breaks = [b for name, step in way or () if (b := view.fault(name, step)) is not None]
@@ -62,6 +66,21 @@ def _decided(view: View, source: Source, used: dict[Name, None]) -> Break | None
             return breaks[0]
     counted = [left for left in _exits(view.history, source) if left.number > since and text.in_a_header(left.line)]
     return Break("left_library", counted[-1].line, None, None, how=counted[-1].how, decides="branch") if counted else None
+
+
+def _counted(view: View, source: Source, left: Left) -> Break | None:
+    """Return the break of a source that decides how many elements there are in what was counted."""
+    history = view.history
+    way = view.way(source, [left.origin])
+    masked = [e for e in history.exits if e.how == "mask" and e.number < left.number and e.origin in history.after(source.names)]
+    steps = [history.steps.get(name) for name in history.before([left.origin])]
+    if way is None or not (masked or any(step is not None and step.how in COUNTED for step in steps)):
+        return None
+    breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
+    counts = Break("not_differentiable", left.line, "Size", None, reason="it counts elements, whatever their values are")
+    broken = breaks[0] if breaks else counts
+    broken.detail["decides"] = "size"
+    return broken
 
 
 def _made(history: History, targets: Iterable[Name]) -> Line:

@@ -40,6 +40,7 @@ SMOOTH = {
 DECIDED = {
     "branch": ("which branch runs, or how often a loop does,", "a soft weight, tf.sigmoid(…)"),
     "index": ("which elements are taken", "weights that follow it smoothly, or an interpolation"),
+    "size": ("how many elements there are", "a soft count, tf.reduce_sum(tf.sigmoid(…))"),
 }
 
 

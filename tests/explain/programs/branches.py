@@ -36,6 +36,33 @@ def a_tolerance_of_a_loop():
     return tape.gradient(x, tolerance), tf.autodiff.explain(x, tolerance)
 
 
+def a_mask_that_is_counted():
+    w, x = tf.Variable([[0.3], [0.9]]), tf.constant([[1.0, 2.0], [-3.0, 1.0]])
+    with tf.GradientTape() as tape:
+        p = tf.sigmoid(x @ w)[:, 0]
+        kept = tf.boolean_mask(p, p > 0.5)
+        count = tf.shape(kept)[0]  # <- not_differentiable
+        loss = 1.0 - tf.cast(count, tf.float32) / 2.0
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def places_that_are_counted():
+    w = tf.Variable([0.2, 0.8, 0.9])
+    with tf.GradientTape() as tape:
+        score = tf.sigmoid(w)
+        count = tf.size(tf.where(score > 0.5))  # <- not_differentiable
+        loss = (tf.cast(count, tf.float32) - 1.0) ** 2
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_size_that_no_value_changes():
+    w, x = tf.Variable([0.2, 0.8]), tf.constant([1.0, 2.0, 3.0])
+    with tf.GradientTape() as tape:
+        high = tf.cast(w > 0.5, tf.float32)
+        loss = tf.reduce_sum(x) / tf.cast(tf.size(high), tf.float32)  # <- unused
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
 def the_other_expert():
     class Experts:
         def __init__(self):

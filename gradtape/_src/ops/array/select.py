@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradtape._src.core import dtypes, engine
+from gradtape._src.core import dtypes, engine, journal
 from gradtape._src.core.arrays import at, jnp, lax
 from gradtape._src.core.aval import PROVISIONAL, aval
 from gradtape._src.core.convert import operands, static, tensor
@@ -115,6 +115,7 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask") -> Tensor:
     count = mask.node.aval.size
     flat = _reshape(x, shape=(*shape[:axis], count, *shape[behind:]))
     if engine.graph_around() is None:
+        journal.left("mask", mask.node, engine.local.trace)
         chosen = host_constant(np.flatnonzero(to_numpy(mask.node)))
     else:
         chosen = _reshape(ran(_where, _reshape(mask, shape=(count,))), shape=(PROVISIONAL,))

@@ -507,7 +507,8 @@ def shape(input, out_type=None, name=None) -> Tensor:
         return _dense_shape(input, out_type or dtypes.int32)
     if changing(x := tensor(input)):
         return _shape(x, out_type=dtypes.as_dtype(out_type or dtypes.int32).numpy)
-    return host_constant(np.array(tensor(input).node.aval.shape, dtypes.as_dtype(out_type or dtypes.int32).numpy))
+    _counted(x)
+    return host_constant(np.array(x.node.aval.shape, dtypes.as_dtype(out_type or dtypes.int32).numpy))
 
 
 @public
@@ -532,7 +533,14 @@ def size(input, out_type=None, name=None) -> Tensor:
         return emit(ops["Prod"], (_dense_shape(input, out_type or dtypes.int32).node,), ((0,), False))
     if changing(x := tensor(input)):
         return _size(x, out_type=dtypes.as_dtype(out_type or dtypes.int32).numpy)
-    return host_constant(np.array(tensor(input).node.aval.size, dtypes.as_dtype(out_type or dtypes.int32).numpy))
+    _counted(x)
+    return host_constant(np.array(x.node.aval.size, dtypes.as_dtype(out_type or dtypes.int32).numpy))
+
+
+def _counted(x):
+    """Note for the explainer that the extents of `x`, which may follow from values, go on as numbers."""
+    if engine.local.tapes:
+        journal.left("size", x.node, engine.local.trace)
 
 
 @public

@@ -12,7 +12,7 @@ from gradtape._src.autodiff.backward import Entry, Operation, active_nodes
 from gradtape._src.autodiff.custom import Overrides
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import engine, naming, nest
-from gradtape._src.core.aval import PROVISIONAL, Aval, aval
+from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.indexed_slices import dense
 from gradtape._src.core.op import Attributes, Op
@@ -288,6 +288,8 @@ def _kept(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> Any:
     try:
         tried = examples_of(graph).try_out(nodes, hints, lambda e: call.example(e.of(nodes)))
         found, by_itself = (tried.results[0][0], tried.common()), tried.by_itself
+        if any(isinstance(a, Aval) and a.large for a in found[1]) and (stated := told(graph, call)) is not None:
+            found = found[0], [_also(a, b) for a, b in zip(found[1], stated[1], strict=True)]
     except NotTensors:
         naming.calls.stack[-1].through = True
         return NotImplemented
@@ -302,6 +304,14 @@ def _kept(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> Any:
         return NotImplemented
     call.layout, avals = found
     return _recorded(graph, call, nodes, avals, by_itself)
+
+
+def _also(found: Any, stated: Any) -> Any:
+    """Return an Aval with the extents that another one of the same rank knows."""
+    if not isinstance(found, Aval) or not isinstance(stated, Aval) or found.ndim != stated.ndim:
+        return found
+    extents = [e if e < LARGE else s for e, s in zip(found.shape, stated.shape, strict=True)]
+    return aval(tuple(extents), found.dtype)
 
 
 def _kept_with_functions(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> Any:

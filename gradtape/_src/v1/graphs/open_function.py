@@ -7,7 +7,9 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 from gradtape._src.control.checks import ASKED_FOR
+from gradtape._src.control.scope import TENSOR, Structure
 from gradtape._src.core import engine, nest
+from gradtape._src.core.aval import Aval
 from gradtape._src.core.define import detected_at
 from gradtape._src.core.errors import InvalidArgumentError, of_user
 from gradtape._src.core.op import Attributes, Op
@@ -71,7 +73,7 @@ class OpenGraph(Graph):
 
 
 class OpenFunction:
-    """A function that was traced for open extents: `specs` of its results, and the Program for given ones, by `again`."""
+    """A function that was traced for open extents; `again` records it for given ones."""
 
     def __init__(
         self, call: Callable[[Sequence[Node]], Any], convert: Callable[[Any], Any], parameters: Sequence[Parameter]
@@ -88,6 +90,16 @@ class OpenFunction:
         nodes = [n for n in self._graph.trace.nodes if n.op is not None]
         self._wanted = [x.node for x, own in zip(results, self._own, strict=True) if own]
         self._wanted += [n for n in nodes if _happens(n) or n in self._graph.assignments]
+
+    @property
+    def structure(self) -> Structure:
+        """The nest of its results."""
+        return Structure(self._spec, [TENSOR if isinstance(x, Tensor) else x for x in self._results])
+
+    @property
+    def avals(self) -> list[Aval]:
+        """The Avals of the tensors among the results, with provisional extents."""
+        return [x.node.aval for x in self._results if isinstance(x, Tensor)]
 
     @property
     def shapes(self) -> list[TensorShape]:

@@ -12,6 +12,7 @@ from gradtape._src.core import convert, nest
 from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval, aval
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.v1.graphs.graph import Graph
+from gradtape._src.v1.graphs.structure import structure_of
 
 SPATIAL = 3  # axes of a convolution at most
 ONE = nest.flatten_with_spec(0)[1], [True]  # a single tensor, as a structure
@@ -35,7 +36,8 @@ def _reshaped(
         vector = convert.tensor(shape).node
         if vector.aval.large or (vector.trace is graph.trace and graph.open_rank(vector)):
             return ONE, [dtype]
-        shape = [None] * vector.aval.size
+        found = structure_of(vector)
+        shape = [None] * vector.aval.size if found is None else found[0].ravel().tolist()
     extents = [e if isinstance(e, (int, np.integer)) and 0 <= e < LARGE else PROVISIONAL for e in shape]
     return ONE, [aval(tuple(map(int, extents)), dtype)]
 
