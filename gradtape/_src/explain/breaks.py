@@ -22,6 +22,9 @@ from gradtape._src.ops.array.shape import ones
 COPIES = {READ, ops["Identity"]}
 
 
+INDEXED = {"GatherV2", "GatherNd", "StridedSlice"}  # whose first input has the elements, and the others say which
+
+
 class Break:
     """One break: its code, the line, the op type, and details for the text."""
 
@@ -177,7 +180,7 @@ class View:
         if op.type == "StopGradient":
             return Break("stopped", step.line, op.type, step)
         if op.type == "Cast" and not _inexact(self.history.aval(step.name)):
-            return Break("not_floating", step.line, op.type, step, how="cast")
+            return Break("not_floating", step.line, op.type, step, how="cast", index=self._is_index(step.name))
         if op.gradient is None and not opens(op) and op is not ELEMENT and op is not CUSTOM:
             if op.reason is None:
                 return Break("no_gradient_registered", step.line, op.type, step)
@@ -191,6 +194,11 @@ class View:
             made = self.history.steps.get(step.inputs[0]) if op is ELEMENT else step
             return Break("not_floating", step.line, op.type if made is step else (made or step).how, step)
         return None
+
+    def _is_index(self, name: Name) -> bool:
+        """Return whether a value only says which elements an op takes."""
+        users = self.history.users.get(name, ())
+        return bool(users) and all(step.how in INDEXED and step.inputs[:1] != (name,) for step in users)
 
     def _by_place(self, before: Name, step: Step) -> Break | None:
         if self.tape is None or step.how == RESULT:

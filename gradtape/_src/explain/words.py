@@ -194,6 +194,11 @@ def _left_library(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _not_floating(w: Words, b: Break) -> tuple[str, str]:
+    if b.detail.get("index"):
+        return (
+            f"{_written(b)} makes an index, which only says which elements are taken, and has no derivative",
+            "interpolate: take the elements at tf.floor and one further, weighted by what is left of the position",
+        )
     if b.detail.get("how") == "cast":
         return f"{_written(b)} casts to a dtype that is not floating, and integers have no derivative", "leave out the cast"
     if b.step is not None:
@@ -269,7 +274,8 @@ def _branch_not_taken(w: Words, b: Break) -> tuple[str, str]:
         )
     return (
         f"{w.source} is used in a branch of {_written(b)} that did not run",
-        "compute both sides and choose with tf.where, or ask for `unconnected_gradients='zero'`",
+        "look at the condition: what does not run has no gradient, or zeros; where both sides are to learn, add them with soft "
+        "weights, tf.sigmoid(…)",
     )
 
 
