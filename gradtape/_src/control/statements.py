@@ -23,6 +23,7 @@ from gradtape._src.control.bound_names import (
     symbolic,
     tensor_dtype,
 )
+from gradtape._src.control.dataset_loop import State, ThroughEagerCode, can_be_op, record_loop
 from gradtape._src.control.loop import check_same
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.python_loops import Rules, for_in_python, rules_of
@@ -278,12 +279,14 @@ class _State:
         self.names: list[str] = []  # of each tensor
         self.parts: list[tuple[Any, list[Any]]] = []
         self.tensors: list[Tensor] = []
+        self.numbers: list[int] = []  # the positions of those that are Python's
         for name, value in zip(names, values, strict=True):
             leaves, spec = flatten(value)
             fixed = []
             for x in leaves:
                 if can_be_tensor(x):
                     fixed.append(_FROM_OP)
+                    self.numbers += [] if is_tensor(x) else [len(self.tensors)]
                     self.tensors.append(tensor(x))
                     self.names.append(name)
                 else:
@@ -446,7 +449,8 @@ def for_stmt(
 ) -> None:
     """Run a `for` statement: one op over a tensor's rows or a range of tensors; over anything else a loop in Python."""
     if not is_tensor(iterated) and hasattr(iterated, "element_spec") and engine.local.trace.scope is not None:
-        raise engine.NeedsValues("a function that goes through a Dataset runs as eager code")
+        _for_dataset(iterated, extra_test, body, get_state, set_state, symbol_names)
+        return
     limit = (opts or {}).get("maximum_iterations")
     if isinstance(iterated, DynamicRange):
         _starts_at(iterated.start, get_state, set_state, symbol_names, opts)
@@ -468,6 +472,29 @@ def for_stmt(
         branch_captures.looped(start, rows.shape[0], body, [row], get_state, set_state)
     else:
         for_in_python(iterated, extra_test, body, rules_of(iterated, get_state, symbol_names))
+
+
+def _for_dataset(dataset: Any, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
+    """Record a loop over a Dataset as one op; NeedsValues where that cannot be done, so that the function runs as eager code."""
+    scope, before = engine.local.trace.scope, get_state()
+    if not isinstance(scope, Scope) or scope.through is None or engine.local.trace is not scope.trace or not can_be_op(dataset):
+        raise ThroughEagerCode
+    if any(map(empty, before)) or (extra_test is not None and extra_test() is not True):
+        raise ThroughEagerCode
+    held = _State(before, names)
+
+    def step(carry: Sequence[Tensor], element: Any) -> list[Any]:
+        set_state(held.pack(carry))
+        body(element)
+        return [*held.flat(get_state()), *([] if extra_test is None else [extra_test()])]
+
+    state = State([t.node for t in held.tensors], held.names, held.numbers, extra_test is not None)
+    try:
+        last = record_loop(scope.through(dataset, step, state), scope)
+    except Exception as error:  # of the user's code: eager code raises it again, if there is an element
+        set_state(before)
+        raise ThroughEagerCode(str(error)) from error
+    set_state(held.pack([handle(n) for n in last]))
 
 
 def _starts_at(start: Tensor, get_state: Any, set_state: Any, names: Sequence[str], opts: Any) -> None:

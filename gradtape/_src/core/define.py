@@ -278,10 +278,11 @@ def verify(made: Op, checked: Sequence[Node], attrs: Attributes, line: journal.L
     arrays = [to_numpy(node) for node in checked]
     message = made.status(*arrays, **attributes)
     if message:
-        raise InvalidArgumentError(None, None, of_op(message, made.type) + _detected_at(line))
+        raise InvalidArgumentError(None, None, of_op(message, made.type) + detected_at(line))
 
 
-def _detected_at(line: journal.Line) -> str:
+def detected_at(line: journal.Line) -> str:
+    """Return what an error says of the line of an op, on a line of its own; nothing if that is not known."""
     code, _ = line
     file, number = journal.file_and_number(line)
     return "" if code is None else f"\nDetected at {place(file, number)}, in {code.co_name}"
