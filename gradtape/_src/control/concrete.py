@@ -385,18 +385,28 @@ class ShapedByRuns(EagerFunction):
         return self._traced.structure.pack(results)
 
 
-class ThroughDatasets(ConcreteFunction):
-    """A function with loops over Datasets. Where these have to be differentiated, under a tape, it runs as eager code."""
+class ThroughDatasets(EagerFunction):
+    """A function with loops over Datasets. It runs as eager code where these have to be differentiated: under a tape."""
 
     def __init__(self, function: Function, arguments: Arguments, body: Body) -> None:
-        self._in_eager_code = EagerFunction(function, copy.copy(arguments), ThroughEagerCode())
-        super().__init__(function, arguments, body)
+        super().__init__(function, arguments, ThroughEagerCode())
+        self._body = body
+
+    @property
+    def program(self) -> Program:
+        """The Program, whose loops draw elements when it runs."""
+        return self._body.program
+
+    @property
+    def graph(self) -> FuncGraph:
+        """The trace as a graph; printed, it is the program."""
+        return FuncGraph(self)
 
     def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
         state = engine.local
         if state.trace.parent is not None or any(tape() is not None for tape in state.tapes):
-            return self._in_eager_code._run(nodes, stored)
-        return super()._run(nodes, stored)
+            return super()._run(nodes, stored)
+        return ConcreteFunction._run(self, nodes, stored)
 
 
 class FirstCall(EagerFunction):

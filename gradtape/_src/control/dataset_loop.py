@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from gradtape._src.control.eager_record import recorded
 from gradtape._src.control.loop import ShapeChanged, check_same
 from gradtape._src.control.scope import Body, Scope, call, trace
-from gradtape._src.core import engine, nest, tracing
+from gradtape._src.core import engine, hooks, journal, nest, tracing
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import detected_at
@@ -25,6 +25,7 @@ from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Line, Node, Program, Trace, leaf
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor, handle
+from gradtape._src.core.transcript import Inner
 from gradtape._src.core.variable import Variable, put_all
 from gradtape._src.ops.random import seeds
 
@@ -42,8 +43,8 @@ class ThroughEagerCode(engine.NeedsValues):
 
 
 def can_be_op(dataset: Any) -> bool:
-    """Return whether a loop over `dataset` can be an op: it is no iterator, and one for all calls. Under a tape none can."""
-    return getattr(dataset, "made_anew", True) is False and not any(tape() is not None for tape in engine.local.tapes)
+    """Return whether a loop over `dataset` can be an op: it is no iterator. Under a tape none can."""
+    return hasattr(dataset, "made_anew") and not any(tape() is not None for tape in engine.local.tapes)
 
 
 class State(NamedTuple):
@@ -77,9 +78,12 @@ class DatasetLoop:
         self._bodies: dict[Elements, Body | None] = {}  # None: it runs as eager code
         self.body = self._first()
 
+    def __repr__(self) -> str:
+        return f"<loop over {self.dataset!r}>"
+
     def _first(self) -> Body:
         """Trace the body for elements as the dataset states them; NeedsValues where the loop is to be eager code."""
-        if not all(isinstance(s, TensorSpec) and s.shape.rank is not None for s in self._specs):
+        if self.dataset.made_anew or not all(isinstance(s, TensorSpec) and s.shape.rank is not None for s in self._specs):
             raise ThroughEagerCode
         shapes = [s.shape.as_list() for s in self._specs]
         usual = self.dataset.usual_batch or OPEN
@@ -189,7 +193,12 @@ class Trips:
             found = loop.body_for(elements)
             self._bodies[elements] = None if found is None else self._begun(found)
         body = self._bodies[elements]
-        return loop.as_eager_code(carry, element) if body is None else call(body, [*carry, *element])
+        if body is None:
+            return loop.as_eager_code(carry, element)
+        results = call(body, [*carry, *element])
+        if hooks.watch.ran is not None and body.transcript is not None:
+            hooks.watch.ran([*map(handle, results)])
+        return results
 
     def _begun(self, body: Body) -> Body:
         """Return a Body for this pass. Another trace of the body may capture other tensors, if these have values."""
@@ -240,8 +249,7 @@ REDUCE_DATASET = define(
 def record_loop(loop: DatasetLoop, scope: Scope) -> list[Node]:
     """Record a loop over a Dataset; return the nodes of its last carry."""
     body, start = loop.body, loop.state.start
-    for variable in body.variables:
-        variable.read()  # it is one that the function uses
+    read = [variable.read() for variable in body.variables]  # the function uses them, too
     results = (*[n.aval for n in start], *[v.aval for v in body.written])
     node = engine.record(REDUCE_DATASET, loop.inputs(scope), (loop, results))
     loop.line = node.code, node.offset
@@ -249,6 +257,11 @@ def record_loop(loop: DatasetLoop, scope: Scope) -> list[Node]:
     for variable, new in zip(body.written, nodes[len(start) :], strict=True):
         variable._hold(new)
     scope.loops += 1
+    if body.transcript is not None:
+        changing = len(body.transcript.inputs) - len(read) - len(body.captures) - len(body.draws)
+        known = [*map(journal.origin_of, read), *map(journal.origin_of, body.captures)]
+        given = [*[None] * changing, *known, *[None] * len(body.draws)]
+        scope.inside.append(Inner(body.transcript, given, [*map(journal.origin_of, nodes[: len(start)])]))
     return nodes[: len(start)]
 
 

@@ -87,7 +87,7 @@ class Scope:
 
     def forget(self) -> None:
         """Let go of the variables: a trace and its nodes are a circle, which is left to the garbage collector."""
-        self.trace, self.variables, self.written, self.created = None, {}, {}, []
+        self.trace, self.variables, self.written, self.created, self.through = None, {}, {}, [], None
 
     def read(self, variable: Variable) -> Node:
         """Return the node that the variable holds now; at first a parameter.
