@@ -9,6 +9,7 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.control.concrete import EagerFunction, ThroughDatasets
+from gradtape._src.core.errors import InaccessibleTensorError
 
 
 def numbers(count, dtype=tf.int32):
@@ -580,7 +581,7 @@ def test_names_keep_the_rules_of_a_loop():
             found.append(x + 1)  # noqa: PERF401
         return tf.stack(found)
 
-    with pytest.raises(tf.errors.InaccessibleTensorError, match="out of scope"):
+    with pytest.raises(InaccessibleTensorError, match="out of scope"):
         listed(numbers(2))
 
 
