@@ -1,8 +1,10 @@
 """Loops over Datasets in functions: the body is traced once. The expected values are TensorFlow's, where nothing else is said."""
 
+import gc
 import os
 import signal
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -552,6 +554,55 @@ def test_a_batch_that_cannot_be_traced_runs_as_eager_code():
     assert [total(dataset).numpy() for _ in range(2)] == [75.0, 75.0]
     assert traced == [3, 1, 1, 1]
     assert kind(total) == TRACED
+
+
+@pytest.mark.parametrize("batch", [4, 3])
+def test_names_that_are_bound_anew_after_a_loop(batch):
+    """Another trace of a body, for the last batch, sees what the names held when the loop began."""
+
+    @tf.function
+    def total(dataset, scale):
+        factor = scale * 2.0
+
+        def scaled(x):
+            return tf.reduce_sum(x) * factor
+
+        result = tf.constant(0.0)
+        for x in dataset:
+            result += scaled(x) + factor
+        factor = 100.0 * scale
+        for x in dataset:
+            result += scaled(x)
+        factor, scaled = None, None
+        return result
+
+    dataset = floats(8).batch(batch)
+    trips = -(-8 // batch)
+    for _ in range(2):
+        assert total(dataset, tf.constant(1.0)).numpy() == 28 * 2 + 2 * trips + 2800
+    assert kind(total) == TRACED
+
+
+def test_an_object_with_such_a_method_is_freed():
+    class Counter:
+        def __init__(self):
+            self.total, self.factor = tf.Variable(0.0), 2.0
+
+        @tf.function
+        def count(self, dataset):
+            for x in dataset:
+                self.total.assign_add(tf.reduce_sum(x) * self.factor)
+            return self.total
+
+    def made():
+        counter = Counter()
+        assert counter.count(floats(7).batch(3)).numpy() == 42.0
+        assert kind(counter.count) == TRACED
+        return weakref.ref(counter)
+
+    reference = made()
+    gc.collect()
+    assert reference() is None
 
 
 def test_names_keep_the_rules_of_a_loop():

@@ -9,10 +9,10 @@ them, and what an exception leaves behind, is what the last whole trip has made.
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from gradtape._src.control.cells import Kept
 from gradtape._src.control.eager_record import recorded
 from gradtape._src.control.loop import ShapeChanged, check_same
 from gradtape._src.control.scope import Body, Scope, call, trace
@@ -22,7 +22,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import detected_at
 from gradtape._src.core.errors import OpError
 from gradtape._src.core.op import Op, define
-from gradtape._src.core.program import Line, Node, Program, Trace, leaf
+from gradtape._src.core.program import Line, Node, Program, leaf
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor, handle
 from gradtape._src.core.transcript import Inner
@@ -66,54 +66,50 @@ class DatasetLoop:
     runs: the body is traced again then or, where that cannot be done, it is run as eager code.
     """
 
-    def __init__(self, dataset: Any, step: Step, state: State) -> None:
+    def __init__(self, dataset: Any, step: Step, state: State, instance: Any = None) -> None:
         self.dataset, self.state = dataset, state
         self.line: Line = (None, 0)
         self.before: list[Variable] = []  # those that the function assigns before the loop
-        self._step: Step | None = step
         self._carry = [node.aval for node in state.start]
         self._specs, self._nest = nest.flatten_with_spec(dataset.element_spec)
-        self._around: Trace | None = engine.local.trace
-        self._lock = threading.RLock()  # of the names that the body binds, which are the same ones in each of its traces
+        self._around = engine.local.trace
+        self._step = Kept(step, instance)
         self._bodies: dict[Elements, Body | None] = {}  # None: it runs as eager code
-        self.body = self._first()
+        self.body = self._first(step)
 
     def __repr__(self) -> str:
         return f"<loop over {self.dataset!r}>"
 
-    def _first(self) -> Body:
+    def _first(self, step: Step) -> Body:
         """Trace the body for elements as the dataset states them; NeedsValues where the loop is to be eager code."""
         if self.dataset.made_anew or not all(isinstance(s, TensorSpec) and s.shape.rank is not None for s in self._specs):
             raise ThroughEagerCode
         shapes = [s.shape.as_list() for s in self._specs]
         usual = self.dataset.usual_batch or OPEN
-        body = self._traced(self._avals([[usual, *s[1:]] if s and s[0] is None else s for s in shapes], OPEN))
-        if all(s.shape.is_fully_defined() for s in self._specs):
-            self._step = self._around = None  # no other shapes will come
-        elif any(a.shape for a in self._carry):
-            self._traced(self._avals(shapes, OPEN + 2))  # ShapeChanged where the carry depends on what is open
+        body = self._traced(step, self._avals([[usual, *s[1:]] if s and s[0] is None else s for s in shapes], OPEN))
+        if any(a.shape for a in self._carry) and not all(s.shape.is_fully_defined() for s in self._specs):
+            self._traced(step, self._avals(shapes, OPEN + 2))  # ShapeChanged where the carry depends on what is open
         return body
 
     def _avals(self, shapes: Sequence[Sequence[int | None]], extent: int) -> Elements:
         closed = [tuple([extent if d is None else d for d in shape]) for shape in shapes]
         return tuple([aval(shape, s.dtype.numpy) for shape, s in zip(closed, self._specs, strict=True)])
 
-    def _traced(self, elements: Elements) -> Body:
+    def _traced(self, step: Step, elements: Elements) -> Body:
         """Trace the body for elements of these Avals."""
         carry = [leaf(a, None) for a in self._carry]
         element = [leaf(a, None) for a in elements]
         scope = Scope(creates=False)
         scope.fixes_strings = False
-        body = trace(lambda: self._trip(carry, element), [*carry, *element], scope, convert=tensor)
+        body = trace(lambda: self._trip(step, carry, element), [*carry, *element], scope, convert=tensor)
         if scope.locks:
             raise engine.NeedsValues("a loop over a Dataset that executes a critical section runs as eager code")
         self._bodies[elements] = body
         return body
 
-    def _trip(self, carry: Sequence[Node], element: Sequence[Node]) -> list[Tensor]:
+    def _trip(self, step: Step, carry: Sequence[Node], element: Sequence[Node]) -> list[Tensor]:
         """Run the Python of the body."""
-        assert self._step is not None, "the shapes of the elements are known"
-        results = self._step([*map(handle, carry)], nest.unflatten(self._nest, map(handle, element)))
+        results = step([*map(handle, carry)], nest.unflatten(self._nest, map(handle, element)))
         self._check(carry, results[: len(carry)])
         return results
 
@@ -155,22 +151,21 @@ class DatasetLoop:
 
     def body_for(self, elements: Elements) -> Body | None:
         """Return the Body for elements of these Avals, traced now if they are new; None where they are to run as eager code."""
-        with self._lock:
-            if elements not in self._bodies:
-                assert self._around is not None
-                self._bodies[elements] = None
-                try:
-                    with engine.recording_in(self._around):
-                        self._traced(elements)
-                except Exception:
-                    if any(map(_symbolic, self.body.captures)):
-                        raise  # Python has only the symbol
-            return self._bodies[elements]
+        if elements not in self._bodies:
+            with self._step.called() as step, engine.recording_in(self._around):
+                if elements not in self._bodies:
+                    try:
+                        self._traced(step, elements)
+                    except Exception:
+                        if any(map(_symbolic, self.body.captures)):
+                            raise  # Python has only the symbol
+                        self._bodies[elements] = None
+        return self._bodies[elements]
 
     def as_eager_code(self, carry: Sequence[Node], element: Sequence[Node]) -> list[Node]:
         """Run a trip as eager code."""
-        with self._lock, recorded(False), seeds.drawn_by_function(seeds.begun()):
-            return [tensor(x).node for x in self._trip(carry, element)]
+        with self._step.called() as step, recorded(False), seeds.drawn_by_function(seeds.begun()):
+            return [tensor(x).node for x in self._trip(step, carry, element)]
 
 
 def _symbolic(node: Node) -> bool:
@@ -212,10 +207,10 @@ class Trips:
 class ShownLoop(DatasetLoop):
     """A loop that is traced to be looked at, as a part of the function's graph: what is open has any extent."""
 
-    def _first(self) -> Body:
+    def _first(self, step: Step) -> Body:
         if not all(isinstance(s, TensorSpec) for s in self._specs):
             raise ThroughEagerCode
-        return self._traced(self._avals([() if s.shape.rank is None else s.shape.as_list() for s in self._specs], OPEN))
+        return self._traced(step, self._avals([() if s.shape.rank is None else s.shape.as_list() for s in self._specs], OPEN))
 
     def _check(self, before: Sequence[Node], after: Sequence[Tensor]) -> None:
         with contextlib.suppress(ShapeChanged):

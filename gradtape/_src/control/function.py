@@ -338,7 +338,7 @@ class Function:
         """Trace a loop over a Dataset; NeedsValues where it may have to be differentiated."""
         if asks_for_gradients(self.python_function):
             raise ThroughEagerCode
-        return DatasetLoop(dataset, step, state)
+        return DatasetLoop(dataset, step, state, None if self._instance is None else self._instance())
 
     def shown(self, arguments: Arguments) -> ConcreteFunction:
         """Trace what goes through Datasets in eager code, for its graph: it is not to be run."""
