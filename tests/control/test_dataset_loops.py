@@ -316,6 +316,31 @@ def test_effects_come_in_order(capfd):
     assert kind(speak) == TRACED * 2
 
 
+def test_python_functions_see_the_variables_as_they_are():
+    v, seen = tf.Variable(0), []
+
+    @tf.function
+    def count(dataset):
+        for _ in dataset:
+            v.assign_add(1)
+            tf.py_function(lambda: seen.append(int(v.numpy())), [], [])
+
+    count(numbers(3))
+    assert seen == [1, 2, 3]
+    assert kind(count) == EAGER
+
+    @tf.function
+    def around(dataset):
+        v.assign(7)
+        tf.py_function(lambda: seen.append(int(v.numpy())), [], [])
+        for _ in dataset:
+            v.assign_add(1)
+
+    around(numbers(3))
+    assert seen[3:] == [7]
+    assert kind(around) == EAGER
+
+
 def test_random_numbers():
     """Each trip draws new numbers, and each pass the same."""
     tf.random.set_seed(3)

@@ -24,6 +24,7 @@ from gradtape._src.core.errors import OpError
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Line, Node, Program, leaf
 from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.structured import programs_of
 from gradtape._src.core.tensor import Tensor, handle
 from gradtape._src.core.transcript import Inner
 from gradtape._src.core.variable import Variable, put_all
@@ -102,8 +103,8 @@ class DatasetLoop:
         scope = Scope(creates=False)
         scope.fixes_strings = False
         body = trace(lambda: self._trip(step, carry, element), [*carry, *element], scope, convert=tensor)
-        if scope.locks:
-            raise engine.NeedsValues("a loop over a Dataset that executes a critical section runs as eager code")
+        if scope.locks or (body.variables and calls_python(body.program)):
+            raise engine.NeedsValues("its body locks, or calls Python functions, which are to see each variable as it is then")
         self._bodies[elements] = body
         return body
 
@@ -258,6 +259,13 @@ def record_loop(loop: DatasetLoop, scope: Scope) -> list[Node]:
         given = [*[None] * changing, *known, *[None] * len(body.draws)]
         scope.inside.append(Inner(body.transcript, given, [*map(journal.origin_of, nodes[: len(start)])]))
     return nodes[: len(start)]
+
+
+def calls_python(program: Program) -> bool:
+    """Return whether a Program, or one in it, calls a Python function."""
+    return any(
+        op.type in ("EagerPyFunc", "PyFunc") or any(map(calls_python, programs_of(op, attrs))) for op, attrs, *_ in program.keys
+    )
 
 
 def is_in(program: Program | None) -> bool:

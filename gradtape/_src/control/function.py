@@ -16,7 +16,7 @@ import numpy as np
 
 from gradtape._src.control.arguments import Arguments, Signature, named_parameters, spoken, symbol, tensors_in
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall, Locked, ShapedByRuns, ThroughDatasets
-from gradtape._src.control.dataset_loop import DatasetLoop, ShownLoop, ThroughEagerCode, is_in
+from gradtape._src.control.dataset_loop import DatasetLoop, ShownLoop, ThroughEagerCode, calls_python, is_in
 from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.eager_record import asks_for_gradients
 from gradtape._src.control.function_type import FunctionType
@@ -319,8 +319,8 @@ class Function:
                 with tracing.creation_in_function(SINGLETON):
                     scope = Scope(shaped_by_runs=outermost, through=through)
                     body = trace(run, parameters, scope, convert=self._result)
-            if scope.loops and (scope.locks or is_in(body.checked)):
-                raise ThroughEagerCode("before its loop begins, the call is to check what follows from it, or to lock")
+            if scope.loops and (scope.locks or is_in(body.checked) or (body.variables and calls_python(body.program))):
+                raise ThroughEagerCode("it locks, calls Python functions, or checks what follows from the loop")
             if any(map(has_no_shape, body.program.avals)):
                 return ShapedByRuns(self, arguments, body)
         except engine.NeedsValues as reason:
