@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import sys
 import threading
 import weakref
 
@@ -442,6 +443,28 @@ def test_threads():
     for thread in run:
         thread.join()
     assert gathered == [385.0] * 4
+
+
+def test_no_update_of_another_thread_is_lost():
+    v = tf.Variable(0.0)
+
+    @tf.function
+    def count(dataset):
+        for x in dataset:
+            v.assign_add(x)
+
+    dataset = tf.data.Dataset.from_tensors(1.0).repeat(5)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        run = [threading.Thread(target=lambda: [count(dataset) for _ in range(30)]) for _ in range(4)]
+        for thread in run:
+            thread.start()
+        for thread in run:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert v.numpy() == 600.0
 
 
 # ---------------------------------------------------------------------------------------------------------------------

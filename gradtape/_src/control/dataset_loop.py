@@ -252,6 +252,8 @@ def record_loop(loop: DatasetLoop, scope: Scope) -> list[Node]:
     nodes = engine.elements(node)
     for variable, new in zip(body.written, nodes[len(start) :], strict=True):
         variable._hold(new)
+    scope.written.clear()  # the call assigns only what the function assigns after this: the others have their values, and
+    scope.after.clear()  # what another thread has assigned since is not to be lost
     scope.loops += 1
     if body.transcript is not None:
         changing = len(body.transcript.inputs) - len(read) - len(body.captures) - len(body.draws)
