@@ -28,34 +28,32 @@ class Kept:
 
     def __init__(self, function: Callable[..., Any], unkept: Any = None) -> None:
         self._lock = threading.RLock()
-        self._cells: dict[int, CellType] = {}
-        self._copies: dict[int, tuple[FunctionType, FunctionType]] = {}
         self._held: list[tuple[CellType, Any]] = []
         self._reference: Callable[[], Any] = lambda: None
         if unkept is not None:
             with contextlib.suppress(TypeError):
                 self._reference = weakref.ref(unkept)
-        self._function = self._copied(function)
-        self._cells, self._copies = {}, {}  # which have the originals
+        self._function = self._copied(function, {}, {})
 
-    def _copied(self, value: Any) -> Any:
-        """Return a function with cells of its own, a reference to the object that is not kept, any other value as it is."""
-        if value is self._reference():
-            return value if value is None else self._reference
+    def _copied(self, value: Any, cells: dict[int, CellType], copies: dict[Any, Any]) -> Any:
+        """Return a copy of a function, a reference to the object that is not kept, and any other value as it is.
+
+        `cells`, by their identities, and `copies` are what was copied so far; the functions in `copies` keep their cells alive.
+        """
+        if value is not None and value is self._reference():
+            return self._reference
         if not isinstance(value, FunctionType) or value.__closure__ is None:
             return value
-        if id(value) in self._copies:
-            return self._copies[id(value)][1]
-        new = [self._cells.get(id(cell)) for cell in value.__closure__]
-        cells = tuple([self._cells.setdefault(id(cell), CellType()) for cell in value.__closure__])
-        copy = FunctionType(value.__code__, value.__globals__, value.__name__, value.__defaults__, cells)
-        copy.__kwdefaults__ = value.__kwdefaults__
-        vars(copy).update(vars(value))
-        self._copies[id(value)] = value, copy
-        for cell, known, own in zip(value.__closure__, new, cells, strict=True):
-            if known is None:
-                self._held.append((own, self._copied(_contents(cell))))
-        return copy
+        if value not in copies:
+            new = [cell for cell in value.__closure__ if id(cell) not in cells]
+            cells.update({id(cell): CellType() for cell in new})
+            own = tuple([cells[id(cell)] for cell in value.__closure__])
+            copy = FunctionType(value.__code__, value.__globals__, value.__name__, value.__defaults__, own)
+            copy.__kwdefaults__ = value.__kwdefaults__
+            vars(copy).update(vars(value))
+            copies[value] = copy
+            self._held += [(cells[id(cell)], self._copied(_contents(cell), cells, copies)) for cell in new]
+        return copies[value]
 
     @contextlib.contextmanager
     def called(self) -> Iterator[Callable[..., Any]]:
