@@ -151,3 +151,88 @@ def test_write_graph(tmp_path):
     with pytest.raises(TypeError, match="a GraphDef; received int"):
         tf.io.write_graph(3, folder, "g.pb")
     assert GraphDef.FromString((folder / "g.pb").read_bytes()) == graph.as_graph_def()
+
+
+def steps(dataset):
+    total = tf.constant(0, tf.int64)
+    for x in dataset:
+        total += x
+    return total
+
+
+def numbered_steps(dataset):
+    total, count = tf.constant(0, tf.int64), 0
+    for x in dataset:
+        total += x
+        count += 1
+    return total, count
+
+
+def steps_up_to(dataset):
+    total = tf.constant(0, tf.int64)
+    for x in dataset:
+        if x > 2:
+            break
+        total += x
+    return total
+
+
+def printed_steps(dataset):
+    for x in dataset:
+        tf.print(x)
+
+
+SCAN, TAKE, REDUCE = "ScanDataset", "TakeWhileDataset", "ReduceDataset"
+NUMBER, AGAIN = "normalize_element/component_{}", "initial_state/normalize_element/component_{}"
+
+
+@pytest.mark.parametrize(
+    ("python", "expected"),
+    [
+        (steps, ["dataset", "Const", SCAN, REDUCE, "Identity", "NoOp"]),
+        (printed_steps, ["dataset", "Const", SCAN, REDUCE]),
+        (
+            numbered_steps,
+            ["dataset", "Const", NUMBER.format(0), SCAN, AGAIN.format(0), REDUCE, "Identity", "Identity_1", "NoOp"],
+        ),
+        (steps_up_to, ["dataset", "Const", NUMBER.format(1), SCAN, TAKE, AGAIN.format(1), REDUCE, "Identity", "NoOp"]),
+    ],
+)
+def test_a_loop_over_a_dataset(python, expected):
+    """The nodes are TensorFlow's. A dataset of unknown shapes is gone through in eager code, and has a graph nevertheless."""
+    generator = tf.data.Dataset.from_generator(lambda: iter(()), tf.int64)
+    for dataset in (tf.data.Dataset.range(4), generator):
+        made = nodes(tf.function(python).get_concrete_function(dataset).graph)
+        assert [name for _, name, _ in made] == expected
+        assert {op for _, _, op in made} <= {"Placeholder", "Const", SCAN, TAKE, REDUCE, "Identity", "NoOp"}
+        if python is not printed_steps:
+            assert [inputs[1:] for inputs, name, _ in made if name == "Identity"] == [["^NoOp"]]
+            assert made[-1] == (["^ReduceDataset"], "NoOp", "NoOp")
+
+
+def test_a_loop_that_uses_variables_and_a_captured_dataset():
+    """TensorFlow calls the variable `other_arguments_1`, as it numbers what the body uses in another order."""
+    dataset, v = tf.data.Dataset.range(4), tf.Variable(tf.constant(0, tf.int64))
+
+    @tf.function
+    def total(scale):
+        for x in dataset:
+            v.assign_add(x * scale)
+        return v
+
+    made = nodes(total.get_concrete_function(tf.TensorSpec([], tf.int64)).graph)
+    names = [name for _, name, _ in made]
+    assert names[0] == "scale"
+    assert set(names[1:4]) == {"Const", "ScanDataset/input_dataset", "ScanDataset/other_arguments_0"}
+    assert names[4:] == [SCAN, REDUCE, "ReadVariableOp", "Identity", "NoOp"]
+    assert made[-2] == (["ReadVariableOp", "^NoOp"], "Identity", "Identity")
+
+
+def test_what_else_is_eager_code_has_no_graph():
+    @tf.function
+    def step(dataset):
+        for x in dataset:
+            print(x.numpy())
+
+    with pytest.raises(tf.errors.UnimplementedError, match="goes through a Dataset runs as eager code"):
+        nodes(step.get_concrete_function(tf.data.Dataset.range(2)).graph)

@@ -179,6 +179,32 @@ def test_the_report_of_a_script_has_the_gradients_inside_of_functions():
     assert all(f.call == "tape.gradient(loss, [w, dead])" for f in report.findings)
 
 
+def test_a_tape_in_a_loop_over_a_dataset():
+    w, dead = tf.Variable([1.0]), tf.Variable([-1.0])
+
+    @tf.function
+    def train(dataset):
+        loss, total = tf.constant(0.0), tf.constant(0.0)
+        for x in dataset:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(tf.round(w) * x + tf.nn.relu(dead))  # <- unconnected
+            dw, dz = tape.gradient(loss, [w, dead])
+            total += loss if dw is None else tf.reduce_sum(dz)
+        return loss, total / 2.0
+
+    line = line_of("unconnected")
+    with watching() as report:
+        loss, total = train(tf.data.Dataset.from_tensor_slices([1.0, 2.0]))
+    assert len(train._traced) == 1
+    assert [(f.source, f.what, f.diagnosis.code, f.diagnosis.line) for f in report.findings] == [
+        ("w", "None", "not_differentiable", line),
+        ("dead", "zeros", "dead_relu", line),
+    ]
+    diagnosis = tf.autodiff.explain(loss, w)
+    assert (diagnosis.code, diagnosis.line) == ("not_differentiable", line)
+    assert tf.autodiff.explain(total, w).code == "not_differentiable"
+
+
 class Parts(tf.Module):
     def __init__(self):
         self.used, self.idle = tf.Variable(1.0), tf.Variable(2.0)

@@ -27,8 +27,9 @@ from malt.pyct import anno, errors as malt_errors, inspect_utils
 
 from gradtape._src.control import branch, branch_captures
 from gradtape._src.control.bound_names import symbolic
+from gradtape._src.control.dynamic_range import DynamicRange
 from gradtape._src.control.mapping import map_fn
-from gradtape._src.control.statements import DynamicRange, for_stmt, if_stmt, while_stmt
+from gradtape._src.control.statements import for_stmt, if_stmt, while_stmt
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import InvalidArgumentError, internal

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 import weakref
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gradtape._src.control.arguments import OTHER_EXTENT, OTHER_RANK, Arguments, misfit, symbol
 from gradtape._src.control.branch_captures import joined, on_tape
 from gradtape._src.control.critical_section import Lock, holding, note
+from gradtape._src.control.dataset_loop import ThroughEagerCode
 from gradtape._src.control.eager_record import asks_for_gradients, recorded
 from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
@@ -124,14 +126,22 @@ class ConcreteFunction:
     def _input_specs(self) -> list[TensorSpec]:
         return self._specs or [TensorSpec(n.aval.shape, n.aval.type) for n in self._arguments.nodes]
 
-    def _places(self) -> list[tuple[str, str]]:
-        """Return for each tensor input its parameter (or its own name), and that with the keys of its nest."""
+    def _spread(self) -> list[tuple[str, str, Any]]:
+        """Return for each leaf of the arguments its parameter, that with the keys of its nest, and its spec or value."""
         found = []
         args, kwargs = self._arguments.fill(self._input_specs())
         for name, _, value in spread(self._function._signature.parameters, args, kwargs):
             leaves, spec = nest.flatten_with_spec(value, nest.EXPANDED)
-            paths = zip(leaves, spec.paths(), strict=True)
-            found += [(name, "_".join([name, *map(str, path)])) for x, path in paths if isinstance(x, TensorSpec)]
+            found += [(name, "_".join([name, *map(str, path)]), x) for x, path in zip(leaves, spec.paths(), strict=True)]
+        return found
+
+    def leaves(self) -> list[tuple[str, Any]]:
+        """Return the leaves of the arguments, each with its parameter and keys: specs of tensors, and values."""
+        return [(path, x) for _, path, x in self._spread()]
+
+    def _places(self) -> list[tuple[str, str]]:
+        """Return for each tensor input its parameter (or its own name), and that with the keys of its nest."""
+        found = [(name, path) for name, path, x in self._spread() if isinstance(x, TensorSpec)]
         return [(own, own) if own else place for own, place in zip(self._named, found, strict=True)]
 
     @property
@@ -315,6 +325,7 @@ class EagerFunction(ConcreteFunction):
 
     def __init__(self, function: Function, arguments: Arguments, reason: Exception) -> None:
         self.reason = reason
+        self._shown: ConcreteFunction | None = None
         body = Body()
         body.captures, body.variables, body.written, body.keep, body.avals, body.draws, body.updated = [], [], [], [], [], [], []
         body.structure = Structure(nest.flatten_with_spec(None)[1], [None])
@@ -335,6 +346,14 @@ class EagerFunction(ConcreteFunction):
             f"{self._function._name} runs as eager code and has no graph: its shapes, or the way it goes on, depend on values. "
             f"{self.reason}",
         )
+
+    @property
+    def graph(self) -> FuncGraph:
+        """Its graph, if loops over Datasets are all that is in its way: it is traced once more to be looked at."""
+        if isinstance(self.reason, ThroughEagerCode) and not self._passes and self._shown is None:
+            with contextlib.suppress(Exception):  # what it cannot be traced for is the reason that FuncGraph gives
+                self._shown = self._function.shown(self._arguments)
+        return FuncGraph(self._shown or self)
 
     def _source(self) -> Any:
         """Return the source of its ops' seeds: they are numbered, as in a compiled function."""
@@ -371,6 +390,30 @@ class ShapedByRuns(EagerFunction):
             if has_no_shape(node.aval):
                 node.aval = aval(node.value.shape, node.aval.dtype)
         return self._traced.structure.pack(results)
+
+
+class ThroughDatasets(EagerFunction):
+    """A function with loops over Datasets. It runs as eager code where these have to be differentiated: under a tape."""
+
+    def __init__(self, function: Function, arguments: Arguments, body: Body) -> None:
+        super().__init__(function, arguments, ThroughEagerCode())
+        self._body = body
+
+    @property
+    def program(self) -> Program:
+        """The Program, whose loops draw elements when it runs."""
+        return self._body.program
+
+    @property
+    def graph(self) -> FuncGraph:
+        """The trace as a graph; printed, it is the program."""
+        return FuncGraph(self)
+
+    def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
+        state = engine.local
+        if state.trace.parent is not None or any(tape() is not None for tape in state.tapes):
+            return super()._run(nodes, stored)
+        return ConcreteFunction._run(self, nodes, stored)
 
 
 class FirstCall(EagerFunction):

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.arguments import Arguments, Signature, named_parameters, spoken, symbol, tensors_in
-from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall, Locked, ShapedByRuns
+from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall, Locked, ShapedByRuns, ThroughDatasets
+from gradtape._src.control.dataset_loop import DatasetLoop, ShownLoop, ThroughEagerCode, calls_python, is_in
 from gradtape._src.control.directives import do_not_convert
+from gradtape._src.control.eager_record import asks_for_gradients
 from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.scope import SINGLETON, MadeFromArguments, Scope, trace
@@ -329,16 +331,19 @@ class Function:
                 seeds.go_on(self._streams)
             return arguments.call(python, parameters)
 
+        through = self._loop if outermost and not arguments.stored else None
         try:
             with tracing.creation_in_function(self._refusal) as creation:
-                scope = Scope(shaped_by_runs=outermost)
+                scope = Scope(shaped_by_runs=outermost, through=through)
                 body = trace(run, parameters, scope, convert=self._result)
             if creation.variables:  # what is made once must not be made again
                 self._refusal = SINGLETON
                 self._traces += 1
                 with tracing.creation_in_function(SINGLETON):
-                    scope = Scope(shaped_by_runs=outermost)
+                    scope = Scope(shaped_by_runs=outermost, through=through)
                     body = trace(run, parameters, scope, convert=self._result)
+            if scope.loops and (scope.locks or is_in(body.checked) or (body.variables and calls_python(body.program))):
+                raise ThroughEagerCode("it locks, calls Python functions, or checks what follows from the loop")
             if any(map(has_no_shape, body.program.avals)):
                 return ShapedByRuns(self, arguments, body)
         except engine.NeedsValues as reason:
@@ -346,6 +351,8 @@ class Function:
                 raise  # the outermost function runs eagerly
             return (FirstCall if isinstance(reason, MadeFromArguments) else EagerFunction)(self, arguments, reason)
         self._refusal = self._refusal or NOT_FIRST
+        if scope.loops:
+            return ThroughDatasets(self, arguments, body)
         return (
             Locked(self, arguments, body, passes, scope.locks) if scope.locks else ConcreteFunction(self, arguments, body, passes)
         )
@@ -386,6 +393,20 @@ class Function:
             open_ones = [(n.attrs[0][n.attrs[1]], n.aval.dtype, s) for n, s in zip(parameters, known.shapes, strict=True)]
             known.opened = hooks.graphs.traced(functools.partial(arguments.call, python), self._result, open_ones)
         return known.opened
+
+    def _loop(self, dataset: Any, step: Any, state: Any) -> DatasetLoop:
+        """Trace a loop over a Dataset; NeedsValues where it may have to be differentiated."""
+        if asks_for_gradients(self.python_function):
+            raise ThroughEagerCode
+        return DatasetLoop(dataset, step, state, None if self._instance is None else self._instance())
+
+    def shown(self, arguments: Arguments) -> ConcreteFunction:
+        """Trace what goes through Datasets in eager code, for its graph: it is not to be run."""
+        python = self.transformed()
+        parameters = named_parameters(arguments, self._signature.parameters, self.input_signature)
+        with tracing.outside(), tracing.creation_in_function(SINGLETON):
+            body = trace(lambda: arguments.call(python, parameters), parameters, Scope(through=ShownLoop), convert=self._result)
+        return ConcreteFunction(self, copy.copy(arguments), body)
 
     def _decorate(self, decorator: Callable[..., Any]) -> None:
         """Wrap the Python function by `decorator`, before the first trace. Libraries know it by TensorFlow's private name."""

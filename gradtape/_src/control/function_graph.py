@@ -2,57 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradtape._src.autodiff.backward import OF_TENSORFLOW, shown_attribute
+from gradtape._src.control.function_operations import FunctionOperation, Operations
 from gradtape._src.control.graph_def import graph_def
 from gradtape._src.core.errors import public
-from gradtape._src.core.function_names import default_name
-from gradtape._src.core.naming import Numbered
-from gradtape._src.core.program import ELEMENT
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.core.variable import Variable
 
 if TYPE_CHECKING:
     from gradtape._src.control.concrete import ConcreteFunction
-    from gradtape._src.core.aval import Aval
-
-
-class FunctionOperation:
-    """One operation of a traced function: its `name` and `type`, and the specs of its inputs and outputs."""
-
-    control_inputs: tuple[FunctionOperation, ...] = ()
-
-    def __init__(
-        self,
-        name: str,
-        type: str,
-        inputs: Sequence[TensorSpec],
-        results: Sequence[TensorSpec],
-        attributes: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.name, self.type, self.inputs = name, type, list(inputs)
-        self.outputs = [TensorSpec(spec.shape, spec.dtype, f"{name}:{i}") for i, spec in enumerate(results)]
-        self._attributes = attributes or {}
-
-    @public
-    def get_attr(self, name: str) -> Any:
-        """Return an attribute by name; ValueError if the op has none of it."""
-        if name == "dtype" and len(self.outputs) == 1:
-            return self.outputs[0].dtype
-        here = OF_TENSORFLOW.get(name, name)
-        if here not in self._attributes:
-            raise ValueError(f"Operation {self.name!r} has no attr named '{name}'.")
-        return shown_attribute(self._attributes[here])
-
-    def __repr__(self) -> str:
-        return f"<tf.Operation {self.name!r} type={self.type}>"
-
-
-def _spec(known: Aval) -> TensorSpec:
-    return TensorSpec(known.tensor_shape, known.type)
 
 
 class FuncGraph:
@@ -115,45 +75,7 @@ class FuncGraph:
 
     def get_operations(self) -> list[FunctionOperation]:
         """Return its operations in order; those without a name of the user's have TensorFlow's default names."""
-        concrete = self._concrete
-        program = concrete.program
-        numbered = Numbered()
-        found: list[FunctionOperation] = []
-
-        def add(
-            name: str,
-            type: str,
-            inputs: Sequence[TensorSpec],
-            results: Sequence[TensorSpec],
-            attributes: Mapping[str, Any] | None = None,
-        ) -> list[TensorSpec]:
-            found.append(FunctionOperation(numbered(name), type, inputs, results, attributes))
-            return found[-1].outputs
-
-        leaves: list[TensorSpec] = []
-        for spec in concrete.inputs:
-            leaves += add((spec.name or "").removesuffix(":0"), "Placeholder", [], [spec])
-        for variable in self.variables:
-            held = TensorSpec(variable.shape, variable.dtype)
-            leaves += add("ReadVariableOp", "ReadVariableOp", add("ReadVariableOp/resource", "Placeholder", [], [held]), [held])
-        first = len(program.parameters) - len(program.constants)
-        for known in program.parameters[len(leaves) : first]:
-            leaves += add("Placeholder", "Placeholder", [], [_spec(known)])  # what it captures
-        for known, value in zip(program.parameters[first:], program.constants, strict=True):
-            leaves += add("Const", "Const", [], [_spec(known)], {"value": value})
-        values: list[list[TensorSpec]] = []
-        lines = program.lines or [(None, 0)] * len(program.keys)
-        for (op, attrs, *references), result, line in zip(program.keys, program.avals, lines, strict=True):
-            taken = [values[r][0] if r >= 0 else leaves[-1 - r] for r in references]
-            if op is ELEMENT:
-                values.append([values[references[0]][attrs[0]]])
-            else:
-                results = [_spec(one) for one in (result if isinstance(result, tuple) else (result,))]
-                named = dict(zip(op.attributes, attrs, strict=True))
-                values.append(add(default_name(op.type, *line), op.type, taken, results, named))
-        for reference, spec in zip(program.outputs, concrete.outputs, strict=False):
-            add("Identity", "Identity", [values[reference][0] if reference >= 0 else leaves[-1 - reference]], [spec])
-        return found
+        return Operations(self._concrete).found
 
     @public
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False, use_pybind11_proto: bool = False) -> Any:

@@ -62,8 +62,11 @@ class Scope:
         creates: bool = True,
         shaped_by_runs: bool = False,
         trip: Node | None = None,
+        through: Any = None,
     ) -> None:
         self.nested, self.creates = nested, creates
+        self.through = through  # makes the loops over Datasets, where they can be a part of the trace
+        self.loops = 0  # those
         self.shaped_by_runs = shaped_by_runs  # whether results may have shapes that only a run tells
         self.fixes_strings = not nested  # another branch, or a run of a session, may give other ones
         self.variables: dict[int, tuple[Variable, Node]] = {}
@@ -84,7 +87,7 @@ class Scope:
 
     def forget(self) -> None:
         """Let go of the variables: a trace and its nodes are a circle, which is left to the garbage collector."""
-        self.trace, self.variables, self.written, self.created = None, {}, {}, []
+        self.trace, self.variables, self.written, self.created, self.through = None, {}, {}, [], None
 
     def read(self, variable: Variable) -> Node:
         """Return the node that the variable holds now; at first a parameter.
@@ -287,6 +290,12 @@ class Body:
         body.variables = [variables[v.number] if isinstance(v, Passed) else v for v in self.variables]
         body.written = [variables[v.number] if isinstance(v, Passed) else v for v in self.written]
         body.passed = variables
+        return body
+
+    def begun(self, captures: list[Node], draws: list[Any]) -> Body:
+        """Return the Body with other nodes as captures, and other random streams."""
+        body = self.with_passed(())
+        body.captures, body.draws = captures, draws
         return body
 
     def inputs(self, arguments: Sequence[Node]) -> tuple[Node, ...]:

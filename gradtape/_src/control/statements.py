@@ -23,20 +23,21 @@ from gradtape._src.control.bound_names import (
     symbolic,
     tensor_dtype,
 )
+from gradtape._src.control.dataset_loop import State, ThroughEagerCode, can_be_op, record_loop
+from gradtape._src.control.dynamic_range import DynamicRange
 from gradtape._src.control.loop import check_same
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.python_loops import Rules, for_in_python, rules_of
 from gradtape._src.control.scope import TENSOR, Body, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.control.tensor_array_size import Growth
-from gradtape._src.core import dtypes, engine, execution, naming, nest, tracing
+from gradtape._src.core import dtypes, engine, execution, nest, tracing
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.op import has_strings
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import Tensor, handle
 from gradtape._src.ops.array import cast, select, shape as array
-from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.debugging import checks as debugging
 from gradtape._src.ops.math import compare
@@ -250,38 +251,6 @@ def adapted(body: Body, change: Callable[[list[Node]], list[Node]], results: int
 # while and for
 
 
-class DynamicRange(Tensor):
-    """`range` whose bounds are tensors: something to loop over, whose length is not known yet. As a tensor it needs values."""
-
-    def __init__(self, start: Tensor, limit: Tensor, delta: Any) -> None:
-        self.start, self.limit, self.delta = start, limit, delta
-        self._kept: Tensor | None = None
-
-    def rows(self) -> Tensor | None:
-        """Return the range as a tensor where its length follows from extents, in a function with open ones; else None."""
-        graph = engine.graph_around()
-        if graph is None or not graph.building_function or self.start.dtype.is_floating:
-            return None
-        try:
-            for bound in (self.start, self.limit, self.delta):
-                graph.structural(bound.node)
-        except engine.NeedsValues:
-            return None
-        return tensor(self)
-
-    @property
-    def node(self) -> Node:  # type: ignore[override]
-        if engine.graph_around() is None:
-            raise engine.NeedsValues(
-                "The length of tf.range depends on values. In compiled code shapes are fixed: loop over the range, or give it "
-                "bounds that are known."
-            )
-        if self._kept is None:  # a graph makes it when it runs
-            with naming.apart():
-                self._kept = range_(self.start, self.limit, self.delta)
-        return self._kept.node
-
-
 class _State:
     """The names that a loop binds, as a flat list of tensors, and the way back."""
 
@@ -290,12 +259,14 @@ class _State:
         self.names: list[str] = []  # of each tensor
         self.parts: list[tuple[Any, list[Any]]] = []
         self.tensors: list[Tensor] = []
+        self.numbers: list[int] = []  # the positions of those that are Python's
         for name, value in zip(names, values, strict=True):
             leaves, spec = flatten(value)
             fixed = []
             for x in leaves:
                 if can_be_tensor(x):
                     fixed.append(_FROM_OP)
+                    self.numbers += [] if is_tensor(x) else [len(self.tensors)]
                     self.tensors.append(tensor(x))
                     self.names.append(name)
                 else:
@@ -458,7 +429,8 @@ def for_stmt(
 ) -> None:
     """Run a `for` statement: one op over a tensor's rows or a range of tensors; over anything else a loop in Python."""
     if not is_tensor(iterated) and hasattr(iterated, "element_spec") and engine.local.trace.scope is not None:
-        raise engine.NeedsValues("a function that goes through a Dataset runs as eager code")
+        _for_dataset(iterated, extra_test, body, get_state, set_state, symbol_names)
+        return
     limit = (opts or {}).get("maximum_iterations")
     if isinstance(iterated, DynamicRange):
         _starts_at(iterated.start, get_state, set_state, symbol_names, opts)
@@ -484,6 +456,29 @@ def for_stmt(
         branch_captures.looped(start, rows.shape[0], body, [row], get_state, set_state)
     else:
         for_in_python(iterated, extra_test, body, rules_of(iterated, get_state, symbol_names))
+
+
+def _for_dataset(dataset: Any, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
+    """Record a loop over a Dataset as one op; NeedsValues where that cannot be done, so that the function runs as eager code."""
+    scope, before = engine.local.trace.scope, get_state()
+    if not isinstance(scope, Scope) or scope.through is None or engine.local.trace is not scope.trace or not can_be_op(dataset):
+        raise ThroughEagerCode
+    if any(map(empty, before)) or (extra_test is not None and extra_test() is not True):
+        raise ThroughEagerCode
+    held = _State(before, names)
+
+    def step(carry: Sequence[Tensor], element: Any) -> list[Any]:
+        set_state(held.pack(carry))
+        body(element)
+        return [*held.flat(get_state()), *([] if extra_test is None else [extra_test()])]
+
+    state = State([t.node for t in held.tensors], held.names, held.numbers, extra_test is not None)
+    try:
+        last = record_loop(scope.through(dataset, step, state), scope)
+    except Exception as error:  # of the user's code: eager code raises it again, if there is an element
+        set_state(before)
+        raise ThroughEagerCode(str(error)) from error
+    set_state(held.pack([handle(n) for n in last]))
 
 
 def _starts_at(start: Tensor, get_state: Any, set_state: Any, names: Sequence[str], opts: Any) -> None:

@@ -282,7 +282,7 @@ def verify(made: Op, checked: Sequence[Node], attrs: Attributes, line: journal.L
 
 
 def detected_at(line: journal.Line) -> str:
-    """Return what an error's message says about the line of an op that was traced."""
+    """Return what an error says of the line of an op, on a line of its own; nothing if that is not known."""
     code, _ = line
     file, number = journal.file_and_number(line)
     return "" if code is None else f"\nDetected at {place(file, number)}, in {code.co_name}"

@@ -170,7 +170,7 @@ class Watch:
     """Note a call of `gradient`: `(call, tape, targets, sources, results)`. By `explain`; called by tapes."""
 
     ran: Callable[[Any], None] | None = None
-    """Note the results of a function with a tape in it. By `explain`; called by `control/concrete` in eager code."""
+    """Note the results of a function with a tape in it. By `explain`; called by `control` in eager code."""
 
     called: Callable[[Any], None] | None = None
     """Note a function that eager code calls. By `summary/tracing`; called by `control/concrete`, which keeps the function."""

@@ -25,11 +25,12 @@ SMALL = 1 << 20  # the arguments and variables of the last calls are kept if the
 class Inner(NamedTuple):
     """A body inside of a function that has tapes in it: a function that it calls, with what that takes and gives.
 
-    `inputs` and `results` are None of a branch or loop.
+    `inputs` and `results` are None of a branch or loop. Inputs that change from trip to trip, as in a loop over a Dataset, have
+    no origins.
     """
 
     transcript: Transcript
-    inputs: Sequence[Origin] | None = None
+    inputs: Sequence[Origin | None] | None = None
     results: Sequence[Origin] | None = None
 
 

@@ -267,7 +267,7 @@ class Dataset(Filing):
         else:
             total = self._count * times if self._count >= 0 else self._count if times else 0
         start = partial(stages.repeated, self._start, times)
-        return Dataset(start, lambda: self.structure, total, "_RepeatDataset", self._rows, self._options, self._asks)
+        return self._alike(Dataset(start, lambda: self.structure, total, "_RepeatDataset", self._rows, self._options, self._asks))
 
     @in_graphs
     @public
@@ -519,7 +519,8 @@ class Dataset(Filing):
             return stages.batched(self._start(), size, drop, stack)
 
         kind = "_BatchDataset" if num_parallel_calls is None else "_ParallelBatchDataset"
-        return self._then(kind, start, partial(self._batch_structure, size, drop), arguments.batches(self._count, size, drop))
+        count = arguments.batches(self._count, size, drop)
+        return self._then(kind, start, partial(self._batch_structure, size, drop), count, batch=size)
 
     def _batch_structure(self, size: int, drop: bool) -> Structure:
         return with_shapes(self.structure, lambda shape: TensorShape([size if drop else None]).concatenate(shape))
@@ -553,7 +554,7 @@ class Dataset(Filing):
         def start() -> Stream:
             return stages.batched(self.elements(), size, drop, padding)
 
-        return self._then("_PaddedBatchDataset", start, structure, arguments.batches(self._count, size, drop))
+        return self._then("_PaddedBatchDataset", start, structure, arguments.batches(self._count, size, drop), batch=size)
 
     @public
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:

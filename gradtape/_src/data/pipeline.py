@@ -15,9 +15,20 @@ from gradtape._src.data.rows import Rows
 from gradtape._src.data.stages import Start, Stream
 from gradtape._src.data.structure import DatasetSpec, Element, Elements, Structure, from_specs, no_arrays, structure_of
 
+PLAIN = frozenset(
+    (
+        "_BatchDataset", "_OptionsDataset", "_PaddedBatchDataset", "_PrefetchDataset", "_RangeDataset", "_RepeatDataset",
+        "_SkipDataset", "_TakeDataset", "_TensorDataset", "_TensorSliceDataset",
+    )
+)  # fmt: skip
+"""Kinds that call nothing of the user's and draw nothing: two of them, made alike, are the same."""
+
 
 class Pipeline(Elements):
-    """A stream of elements that can be begun again and again, and what is known of it."""
+    """A stream of elements that can be begun again and again, and what is known of it.
+
+    `made_anew`: a function makes it, so that each call is to have one of its own; not so what is the same each time.
+    """
 
     @public
     def __init__(
@@ -35,6 +46,8 @@ class Pipeline(Elements):
 
         `asks` says that a function of the user's is to be asked for the structure, which is put off until it is needed.
         """
+        self.usual_batch: int | None = None  # the open first extent of all batches but the last, where that is known
+        self.made_anew = kind not in PLAIN and engine.local.trace.scope is not None
         self._start, self._known, self._count, self._rows = start, structure, count, rows
         self._kind, self._options, self._asks = kind, options or Options(), asks
 
@@ -112,7 +125,9 @@ class Pipeline(Elements):
     def with_options(self, options: Options, name: str | None = None) -> Self:
         """Return the same elements under other options."""
         merged_options = self._options.merge(options)
-        return self._made(self._start, self._known, self._count, "_OptionsDataset", self._rows, merged_options, self._asks)
+        return self._alike(
+            self._made(self._start, self._known, self._count, "_OptionsDataset", self._rows, merged_options, self._asks)
+        )
 
     @classmethod
     def holding(cls, items: list[Element], structure: Structure | None = None) -> Self:
@@ -128,11 +143,26 @@ class Pipeline(Elements):
 
         return cls._made(start, from_specs(element_spec), UNKNOWN_CARDINALITY, "_VariantDataset")
 
-    def _then(self, kind: str, start: Start, structure: Any = None, count: int | None = None, asks: bool = False) -> Self:
+    def _then(
+        self,
+        kind: str,
+        start: Start,
+        structure: Any = None,
+        count: int | None = None,
+        asks: bool = False,
+        batch: int | None = None,
+    ) -> Self:
         """Return a dataset of another stream of elements, which has what it does not say in common with this one."""
         structure = (lambda: self.structure) if structure is None else structure
         count = self._count if count is None else count
-        return self._made(start, structure, count, kind, options=self._options, asks=asks or self._asks)
+        return self._alike(self._made(start, structure, count, kind, options=self._options, asks=asks or self._asks), batch)
+
+    def _alike(self, made: Self, batch: int | None = None) -> Self:
+        """Return a dataset that was made of this one: the elements are such batches still, or of `batch` rows now."""
+        made.usual_batch = batch or self.usual_batch
+        numbered = made._kind == "_ZipDataset"  # by `enumerate`; `zip` has several datasets, and does not call this
+        made.made_anew = self.made_anew or (made.made_anew and not numbered)
+        return made
 
     def _selected(self, kind: str, choose: Callable[[Stream], Stream], count: int) -> Self:
         """Return a dataset of the same elements, some or in another order: `choose` never looks at them."""
@@ -140,4 +170,4 @@ class Pipeline(Elements):
         def start() -> Stream:
             return choose(self._start())
 
-        return self._made(start, lambda: self.structure, count, kind, self._rows, self._options, self._asks)
+        return self._alike(self._made(start, lambda: self.structure, count, kind, self._rows, self._options, self._asks))

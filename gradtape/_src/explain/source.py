@@ -406,7 +406,8 @@ def _parts(name: str, held: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(held, dict):
         yield from ((f"{name}[{key!r}]", item) for key, item in list(held.items())[:1000])
     else:
-        for attribute, item in list(getattr(held, "__dict__", {}).items())[:1000]:
+        attributes = getattr(held, "__dict__", None)  # of what autograph has for an unbound name it is the name's stand-in
+        for attribute, item in list(attributes.items())[:1000] if isinstance(attributes, dict) else ():
             public = attribute.lstrip("_")
             is_property = isinstance(getattr(type(held), public, None), property)
             if public == attribute or not isinstance(item, (list, tuple, dict)):

@@ -1,0 +1,221 @@
+"""The operations of a traced function as TensorFlow's graph has them: those of its Program, and what feeds them.
+
+A loop over a Dataset is `ScanDataset`, `TakeWhileDataset` if it can be left early, and `ReduceDataset`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gradtape._src.autodiff.backward import OF_TENSORFLOW, shown_attribute
+from gradtape._src.control.dataset_loop import REDUCE_DATASET, DatasetLoop
+from gradtape._src.control.scope import READ_ASSIGNED
+from gradtape._src.core import dtypes
+from gradtape._src.core.errors import public
+from gradtape._src.core.function_names import default_name
+from gradtape._src.core.naming import Numbered
+from gradtape._src.core.op import Op
+from gradtape._src.core.program import ELEMENT
+from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.variable import Variable
+from gradtape._src.core.variable_ops import ASSIGN
+
+if TYPE_CHECKING:
+    from gradtape._src.control.concrete import ConcreteFunction
+    from gradtape._src.core.aval import Aval
+
+HANDLE = TensorSpec([], dtypes.variant)  # of a dataset
+
+
+class FunctionOperation:
+    """One operation of a traced function: its `name` and `type`, and the specs of its inputs and outputs."""
+
+    control_inputs: tuple[FunctionOperation, ...] = ()
+
+    def __init__(
+        self,
+        name: str,
+        type: str,
+        inputs: Sequence[TensorSpec],
+        results: Sequence[TensorSpec],
+        attributes: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.name, self.type, self.inputs = name, type, list(inputs)
+        self.outputs = [TensorSpec(spec.shape, spec.dtype, f"{name}:{i}") for i, spec in enumerate(results)]
+        self._attributes = attributes or {}
+
+    @public
+    def get_attr(self, name: str) -> Any:
+        """Return an attribute by name; ValueError if the op has none of it."""
+        if name == "dtype" and len(self.outputs) == 1:
+            return self.outputs[0].dtype
+        here = OF_TENSORFLOW.get(name, name)
+        if here not in self._attributes:
+            raise ValueError(f"Operation {self.name!r} has no attr named '{name}'.")
+        return shown_attribute(self._attributes[here])
+
+    def __repr__(self) -> str:
+        return f"<tf.Operation {self.name!r} type={self.type}>"
+
+
+class Unread(NamedTuple):
+    """Stands for the value of a variable that a loop has assigned: it is read where an operation takes it."""
+
+    variable: Variable
+    spec: TensorSpec
+
+
+def _spec(known: Aval) -> TensorSpec:
+    return TensorSpec(known.tensor_shape, known.type)
+
+
+class Operations:
+    """The operations that were `found`, in their order."""
+
+    def __init__(self, concrete: ConcreteFunction) -> None:
+        self.found: list[FunctionOperation] = []
+        self._program, self._numbered = concrete.program, Numbered()
+        self._datasets: dict[int, TensorSpec] = {}
+        self._handles: dict[int, list[TensorSpec]] = {}  # of variables
+        self._leaves: list[Any] = []
+        self._loops: list[tuple[DatasetLoop, Sequence[int]]] = [
+            (attrs[0], references) for op, attrs, *references in self._program.keys if op is REDUCE_DATASET
+        ]
+        self._add_inputs(concrete)
+        self._add_constants()
+        values = self._add_nodes()
+        results = zip(self._program.outputs, concrete.outputs, strict=False)
+        taken = [(self._used(values[r] if r >= 0 else self._leaves[-1 - r]), spec) for r, spec in results]
+        for value, spec in taken:
+            self._add("Identity", "Identity", [value], [spec])
+        if self._loops and taken:
+            self._add_end(len(taken))
+
+    def _add(
+        self,
+        name: str,
+        type: str,
+        inputs: Sequence[TensorSpec],
+        results: Sequence[TensorSpec],
+        attributes: Mapping[str, Any] | None = None,
+    ) -> list[TensorSpec]:
+        self.found.append(FunctionOperation(self._numbered(name), type, inputs, results, attributes))
+        return self.found[-1].outputs
+
+    def _add_inputs(self, concrete: ConcreteFunction) -> None:
+        """Add the arguments, the variables that it uses, what it captures."""
+        names = iter(concrete.inputs)
+        for path, value in concrete.leaves() if self._loops else ():
+            if isinstance(value, TensorSpec):
+                self._add_placeholder(next(names))
+            elif hasattr(value, "element_spec"):
+                (self._datasets[id(value)],) = self._add(path, "Placeholder", [], [HANDLE])
+        for spec in names:
+            self._add_placeholder(spec)
+        in_loops = {id(v) for loop, _ in self._loops for v in loop.body.variables} if self._loops else set()
+        program, read = self._program, self._read()
+        for variable in concrete.variables:
+            held = TensorSpec(variable.shape, variable.dtype)
+            if id(variable) in in_loops and -1 - len(self._leaves) not in read:
+                self._leaves.append(held)
+            else:
+                self._leaves += self._add("ReadVariableOp", "ReadVariableOp", self._handle(variable), [held])
+        for known in program.parameters[len(self._leaves) : len(program.parameters) - len(program.constants)]:
+            self._leaves += self._add("Placeholder", "Placeholder", [], [_spec(known)])
+
+    def _add_placeholder(self, spec: TensorSpec) -> None:
+        self._leaves += self._add((spec.name or "").removesuffix(":0"), "Placeholder", [], [spec])
+
+    def _read(self) -> set[int]:
+        """Return what nodes and results refer to, without the Python numbers that a loop starts from."""
+        found = {r for op, _, *references in self._program.keys if op is not REDUCE_DATASET for r in references}
+        found.update(self._program.outputs)
+        for loop, references in self._loops:
+            found.update([r for k, r in enumerate(references) if k not in loop.state.numbers])
+        return found
+
+    def _add_constants(self) -> None:
+        program, read = self._program, self._read() if self._loops else None
+        for known, value in zip(program.parameters[len(self._leaves) :], program.constants, strict=True):
+            if read is not None and -1 - len(self._leaves) not in read:
+                self._leaves.append(_spec(known))  # the loop that starts from it makes its own
+            else:
+                self._leaves += self._add("Const", "Const", [], [_spec(known)], {"value": value})
+
+    def _add_nodes(self) -> list[Any]:
+        """Add the nodes of the Program; return the first result of each."""
+        program = self._program
+        values: list[list[Any]] = []
+        lines = program.lines or [(None, 0)] * len(program.keys)
+        for (op, attrs, *references), result, line in zip(program.keys, program.avals, lines, strict=True):
+            if op is ELEMENT:
+                values.append([values[references[0]][attrs[0]]])
+                continue
+            taken = [values[r][0] if r >= 0 else self._leaves[-1 - r] for r in references]
+            results = [_spec(one) for one in (result if isinstance(result, tuple) else (result,))]
+            if op is REDUCE_DATASET:
+                values.append(self._add_loop(attrs[0], taken, results))
+            elif taken and isinstance(taken[0], Unread) and _is_of_variable(op):
+                values.append(taken[:1])
+            else:
+                named = dict(zip(op.attributes, attrs, strict=True))
+                inputs = list(map(self._used, taken))
+                values.append(self._add(default_name(op.type, *line), op.type, inputs, results, named))
+        return [value[0] if value else None for value in values]
+
+    def _handle(self, variable: Variable, name: str = "ReadVariableOp/resource") -> list[TensorSpec]:
+        """Return the handle of a variable, which is added under this name if it is new."""
+        if id(variable) not in self._handles:
+            held = TensorSpec(variable.shape, variable.dtype)
+            self._handles[id(variable)] = self._add(name, "Placeholder", [], [held])
+        return self._handles[id(variable)]
+
+    def _used(self, value: Any) -> TensorSpec:
+        """Return a value that an operation takes; a variable that a loop has assigned is read now."""
+        if isinstance(value, Unread):
+            return self._add("ReadVariableOp", "ReadVariableOp", self._handle(value.variable), [value.spec])[0]
+        assert isinstance(value, TensorSpec)
+        return value
+
+    def _add_loop(self, loop: DatasetLoop, values: Sequence[Any], results: Sequence[TensorSpec]) -> list[Any]:
+        """Add a loop that takes these values; return what it gives, the variables unread."""
+        count, body = len(loop.state.start), loop.body
+        state = self._state("normalize_element", loop, values)
+        names = [f"ScanDataset/other_arguments_{k}" for k in range(len(body.variables))]
+        others = [self._handle(variable, name)[0] for name, variable in zip(names, body.variables, strict=True)]
+        others += map(self._used, values[count : count + len(body.captures)])
+        if id(loop.dataset) not in self._datasets:
+            (self._datasets[id(loop.dataset)],) = self._add("ScanDataset/input_dataset", "Placeholder", [], [HANDLE])
+        source = self._add("ScanDataset", "ScanDataset", [self._datasets[id(loop.dataset)], *state, *others], [HANDLE])
+        if loop.state.ends:
+            source = self._add("TakeWhileDataset", "TakeWhileDataset", source, [HANDLE])
+        if loop.state.numbers:
+            state = self._state("initial_state/normalize_element", loop, values)
+        given = self._add("ReduceDataset", "ReduceDataset", [*source, *state], results[:count] or state)
+        return [*given[:count], *map(Unread, body.written, results[count:])]
+
+    def _state(self, scope: str, loop: DatasetLoop, values: Sequence[Any]) -> list[TensorSpec]:
+        """Return what a loop starts from. TensorFlow makes constants of Python numbers, and one where it starts from nothing."""
+        if not loop.state.start:
+            return self._add("Const", "Const", [], [TensorSpec([], dtypes.int32)])
+        state: list[TensorSpec] = []
+        for k, node in enumerate(loop.state.start):
+            if k in loop.state.numbers:
+                state += self._add(f"{scope}/component_{k}", "Const", [], [_spec(node.aval)])
+            else:
+                state.append(self._used(values[k]))
+        return state
+
+    def _add_end(self, count: int) -> None:
+        """Add the operation that the last `count` wait for, and which waits for the loops and what is read."""
+        waiting = self.found[-count:]
+        self._add("NoOp", "NoOp", [], [])
+        self.found[-1].control_inputs = tuple([o for o in self.found if o.type in ("ReadVariableOp", "ReduceDataset")])
+        for operation in waiting:
+            operation.control_inputs = (self.found[-1],)
+
+
+def _is_of_variable(op: Op) -> bool:
+    """Return whether an op is none in TensorFlow, or a read, where what it takes is a variable's value."""
+    return op in (ASSIGN, READ_ASSIGNED) or op.type == "ReadVariableOp"
