@@ -10,7 +10,7 @@ from weakref import ref
 from gradtape._src.autodiff import named
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.plan import residual_set
-from gradtape._src.core import engine, journal, naming, nest
+from gradtape._src.core import engine, hooks, journal, naming, nest
 from gradtape._src.core.dtypes import DType
 from gradtape._src.core.errors import public
 from gradtape._src.core.native import twins
@@ -303,6 +303,11 @@ class Recording:
         if not self._inner:
             journal.note_call(asked)
         return asked
+
+    def _told(self, asked: journal.Asked, targets: Sequence[Source], sources: Sequence[Source], results: Sequence[Any]) -> None:
+        """Show a gradient call to whoever watches them."""
+        if hooks.watch.asked is not None and not self._inner:
+            hooks.watch.asked(asked, self, targets, sources, results)
 
     def _answered(self, line: journal.Line | None = None) -> None:
         """End a gradient call: release the record of a tape that is not persistent."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
@@ -98,8 +99,7 @@ class GradientTape(Recording):
                 results = _with_identities(flat_targets, flat_sources, grads_given, results)
                 given = [r is not None for r in results]
             asked.answered(engine.local.trace, given)
-            if hooks.watch.asked is not None and not self._inner:
-                hooks.watch.asked(asked, self, flat_targets, flat_sources, results)
+            self._told(asked, flat_targets, flat_sources, results)
             self._answered(asked.line)
             if False in given and not zero:
                 hooks.gradients.missing(asked, flat_sources, given, self._strict)
@@ -393,9 +393,8 @@ class GradientTape(Recording):
                 results = [zeros((*one.shape, *s.shape), s.dtype) if r is None else r for s, r in pairs]
             packed.append(pack(results))
         asked.answered(engine.local.trace, given)
-        if hooks.watch.asked is not None and not self._inner:
-            for one, results in zip(targets, found, strict=True):
-                hooks.watch.asked(asked, self, [one], flat_sources, results)
+        for one, results in zip(targets, found, strict=True):
+            self._told(asked, [one], flat_sources, results)
         self._answered(asked.line)
         if False in given and unconnected is NONE:
             hooks.gradients.missing(asked, flat_sources, given, self._strict)
@@ -458,11 +457,8 @@ class GradientTape(Recording):
         asked = self._asked([target], [source])
         (stacked,) = self._stacked([target], [source], [seeds], rows)
         asked.answered(engine.local.trace, [stacked is not None])
-        result = None
-        if stacked is not None:
-            result = reshape(transpose(stacked, (1, 0, *range(2, source.ndim + 1))), shape)
-        if hooks.watch.asked is not None and not self._inner:
-            hooks.watch.asked(asked, self, [target], [source], [result])
+        result = None if stacked is None else reshape(transpose(stacked, (1, 0, *range(2, source.ndim + 1))), shape)
+        self._told(asked, [target], [source], [result])
         self._answered(asked.line)
         return zeros(shape, source.dtype) if result is None else result
 
@@ -516,6 +512,9 @@ def _sum_of(parts: Sequence[Any]) -> Any:
     return summed(parts) if parts else None
 
 
+_first: Callable[[Sequence[Any]], Any] = operator.itemgetter(0)
+
+
 def _sources(sources: Any, tape: GradientTape) -> tuple[Sequence[Source], Callable[[Sequence[Any]], Any]]:
     """Return the sources as a list of tensors and variables, and the function that packs results in their structure."""
     kind = type(sources)
@@ -554,10 +553,6 @@ def _with_identities(
     return complete
 
 
-def _first(results: Sequence[Any]) -> Any:
-    return results[0]
-
-
 def _as_source(source: Any, tape: GradientTape) -> Source:
     if isinstance(source, str):
         source = tape.get_tensor_by_name(source)
@@ -583,9 +578,7 @@ _VALUES = (*_NUMBERS, str, bytes)
 
 
 def _no_tensor(role: str, value: Any) -> Exception:
-    """Return the error for a target or source that no tape can record; TensorFlow has an AttributeError for numbers and
-    arrays.
-    """
+    """Return the error for a target or source that no tape can record: an AttributeError for numbers, as in TensorFlow."""
     if len(nest.flatten(value, expand_composites=True)) > 1:
         return ValueError(
             f"Type {type(value).__name__} is not supported as a gradient source or gradient target: give its `values`."
