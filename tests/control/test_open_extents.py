@@ -150,6 +150,46 @@ def test_gradients_from_outside():
     assert len(traced) == 1
 
 
+@pytest.mark.parametrize("shape", [(1, 7), (3, 9)])
+def test_gradients_of_loops_go_by_the_shapes_of_the_call(shape):
+    w = tf.Variable([[0.5, -0.2], [0.1, 0.3]])
+
+    def rnn(x):
+        state = tf.zeros([tf.shape(x)[0], 2])
+        for row in tf.transpose(x, [1, 0, 2]):
+            state = tf.tanh(row @ w + state)
+        while tf.reduce_sum(state * state) < 100.0:
+            state = state * (1.5 + w[0, 0])
+        return state
+
+    f, traced = once([S([None, None, 2])], rnn)
+    direct = tf.function(rnn)
+    x = tf.random.stateless_normal([*shape, 2], (1, 2))
+    found = []
+    for function in (f, direct):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(function(x))
+        found.append(tape.gradient(loss, w))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-5)
+    assert traced == [[[None, None, 2]]]
+
+
+def test_a_long_loop_keeps_checkpoints_for_the_shapes_of_the_call():
+    def grow(x):
+        i = 0
+        while i < 5000:
+            x = x * 1.0001
+            i += 1
+        return x
+
+    f, _ = once([S([None])], grow)
+    x = tf.constant([1.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    np.testing.assert_allclose(tape.gradient(y, x), 1.0001**5000, rtol=1e-3)
+
+
 def test_gradients_inside_are_of_the_true_shapes():
     w = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
 

@@ -496,8 +496,7 @@ class GradientTape(Recording):
 
 
 def _one_of(of: Aval) -> EagerTensor:
-    """Create a symbol for one output gradient."""
-    return EagerTensor(leaf(of, None))
+    return EagerTensor(leaf(of, None))  # a symbol for one output gradient
 
 
 def _ones_for(target: Source, of: Aval) -> Tensor:
@@ -583,9 +582,8 @@ def _no_tensor(role: str, value: Any) -> Exception:
         return ValueError(
             f"Type {type(value).__name__} is not supported as a gradient source or gradient target: give its `values`."
         )
-    kind = AttributeError if isinstance(value, _NUMBERS) else TypeError
     left = hooks.gradients.left() if role == "target" else ""
-    return kind(
+    return (AttributeError if isinstance(value, _NUMBERS) else TypeError)(
         f"The {role} {value!r} of type {type(value).__name__} is no tensor or variable, so nothing was recorded of it. "
         f"Give the tensor that it was computed from, or made into.{left}"
     )

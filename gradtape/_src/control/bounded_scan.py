@@ -25,7 +25,7 @@ from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import InvalidArgumentError
-from gradtape._src.core.op import define
+from gradtape._src.core.op import Attributes, Op, define
 from gradtape._src.core.program import Node, Program, leaf, read_by
 from gradtape._src.core.structured import LOOP, Body, Interpreter, Pruned, StructuredOp, arity
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
@@ -184,17 +184,33 @@ def record_scan(
     records, and of a body with effects; but there are where it is run `again`, for them alone and without its effects.
     """
     taped = bool(engine.local.tapes) or engine.local.trace.scope is not None  # what a function is called in is not known
-    split = _linear_body(body, len(consts), len(carry)) if again or (taped and not body.effects) else None
-    saved = 0
-    whole = body
-    if split is not None:
-        whole = split[0]
-        if FORWARD in body.derived:
-            whole.derived[FORWARD] = body.derived[FORWARD]
-        saved = len(whole.outputs) - len(body.outputs)
+    saves = again or (taped and not body.effects)
+    whole, saved = _with_residuals(body, len(consts), len(carry)) if saves else (body, 0)
     n = engine.constant(np.array(length, TRIPS)) if trips is None else trips
     attrs = Scan(whole, len(consts), len(carry), length, reverse, trips is not None, saved)
     return engine.elements(engine.record(SCAN, (n, *consts, *carry, *xs), attrs))
+
+
+def _with_residuals(body: Program, consts: int, carry: int) -> tuple[Program, int]:
+    """Return the body with its residuals as further outputs, and how many these are."""
+    split = _linear_body(body, consts, carry)
+    if split is None:
+        return body, 0
+    whole = split[0]
+    if FORWARD in body.derived:
+        whole.derived[FORWARD] = body.derived[FORWARD]
+    return whole, len(whole.outputs) - len(body.outputs)
+
+
+def for_other_shapes(op: Op, attrs: Attributes, inputs: Sequence[Aval]) -> Attributes:
+    """Return the attributes of a loop whose Programs were recorded anew: residuals and checkpoints go by the shapes."""
+    if op is SCAN and (scan := Scan(*attrs)).saved:
+        body, saved = _with_residuals(selected(scan.body, range(len(scan.body.outputs) - scan.saved)), scan.consts, scan.carry)
+        return scan._replace(body=body, saved=saved)
+    if op is WHILE:
+        loop = While(*attrs)
+        return loop._replace(capacity=_capacity(loop.body, inputs[loop.consts :], loop.limit))
+    return attrs
 
 
 def _inexact(program: Program) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -484,13 +500,17 @@ def record_while(
 
     Returns the nodes of the last carry.
     """
-    size = sum(n.aval.size * n.aval.dtype.itemsize for n in carry) + body.bytes
+    loop = While(cond, body, len(consts), len(carry), _capacity(body, [n.aval for n in carry], limit), limit)
+    return engine.elements(engine.record(WHILE, (*consts, *carry), loop))[: len(carry)]
+
+
+def _capacity(body: Program, carry: Sequence[Aval], limit: int | None) -> int:
+    """Return how many checkpoints a loop keeps."""
+    size = sum(a.size * a.dtype.itemsize for a in carry) + body.bytes
     capacity = min(MOST_CHECKPOINTS, max(FEWEST_CHECKPOINTS, CHECKPOINT_BYTES // max(size, 1)))
     if limit is not None:
         capacity = min(capacity, max(limit, 1))
-    capacity = capacity + capacity % 2 if capacity > 1 else 2
-    loop = While(cond, body, len(consts), len(carry), capacity, limit)
-    return engine.elements(engine.record(WHILE, (*consts, *carry), loop))[: len(carry)]
+    return capacity + capacity % 2 if capacity > 1 else 2
 
 
 def _zeros(of: Aval) -> Tensor:

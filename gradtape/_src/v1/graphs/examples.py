@@ -49,6 +49,7 @@ class Example(Replay):
         self, graph: Graph, sizes: tuple[int, int, int], rank: int, chosen: dict[Axis, int], cut: Sequence[Node] = ()
     ) -> None:
         super().__init__(graph, {}, {}, RunScope(lambda variable: _filled(variable.aval, sizes[0])))
+        self._runs = False
         self._sizes, self._rank, self._chosen, self._cut = sizes, rank, chosen, set(cut)
         self._order: dict[Node, int] = {}
         scope: Any = self.scope

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.control.bounded_scan import SCAN, Scan
+from gradtape._src.control.bounded_scan import SCAN, Scan, for_other_shapes
 from gradtape._src.control.checks import Check
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, execution, nest, tracing
@@ -132,6 +132,7 @@ class Replay:
         tape: GradientTape | None = None,
     ) -> None:
         self.graph, self.fed, self.scope, self._initialized, self._true = graph, fed, scope, initialized, true
+        self._runs = true  # whether what is recorded will be run
         self._stream, self._has_value = stream, has_value
         self._tape = tape  # of what runs op by op
         self.values: dict[Node, Any] = dict(feeds)
@@ -312,8 +313,11 @@ class Replay:
 
     def _attributes(self, op: Op, attrs: Attributes, after: Sequence[Any]) -> Attributes:
         if isinstance(op, StructuredOp):
+            held = [body.program for body in op.bodies(attrs)]
             made = [self._program(body.program, _parameters(body, after)) for body in op.bodies(attrs)]
             attrs = op.with_programs(attrs, made)
+            if self._runs and any(a is not b for a, b in zip(held, made, strict=True)):
+                attrs = for_other_shapes(op, attrs, after)
         return decoded(op, attrs, after, self._extent)
 
     def _extent(self, extent: Extent) -> int:
