@@ -272,7 +272,7 @@ def test_an_error_of_a_call_names_the_line_of_the_op():
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"too many") as caught:
         f(tf.ones([6]))
     assert f"test_open_extents.py:{checked.__code__.co_firstlineno + 1}, in checked" in str(caught.value)
-    assert len(traced) == 1
+    assert traced[0] == [[None]]
 
     @tf.function(input_signature=[S([None, None]), S([None, None])])
     def product(x, y):
@@ -336,3 +336,171 @@ def test_keras_layers():
     for rows in (2, 5):
         np.testing.assert_allclose(f(x[:rows]), model(x[:rows]), rtol=1e-4, atol=1e-5)
     assert traced == [[[None, 8, 8, 1]]]
+
+
+# -- what programs did that somebody wrote who did not know the implementation
+
+
+def test_effects_in_loops_branches_and_functions(capfd):
+    @tf.function
+    def log(x):
+        tf.print("log", tf.shape(x)[0])
+
+    def compute(x):
+        for i in x:
+            tf.print("item", i)
+        log(x)
+        if tf.size(x) > 2:
+            tf.print("many")
+        return x
+
+    f, _ = once([S([None], tf.int32)], compute)
+    f([1]), f([1, 2, 3])
+    assert capfd.readouterr().err.split("\n")[:-1] == ["item 1", "log 1", "item 1", "item 2", "item 3", "log 3", "many"]
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        lambda x: [tf.debugging.assert_less(e, 5.0, message="bad") for e in [x[0]]],
+        tf.function(lambda x: tf.debugging.assert_less(x, 5.0, message="bad")),
+        lambda x: tf.cond(tf.size(x) > 1, lambda: tf.debugging.assert_less(x, 5.0, message="bad"), lambda: None),
+    ],
+    ids=["straight", "in a function", "in a branch"],
+)
+def test_checks_whose_results_nobody_uses(check):
+    def compute(x):
+        check(x)
+        return x * 2.0
+
+    f, _ = once([S([None])], compute)
+    assert f([1.0, 2.0]).numpy().tolist() == [2.0, 4.0]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="bad"):
+        f([9.0, 9.0, 9.0])
+
+
+def test_len_is_the_number_of_rows_of_the_call():
+    f, traced = once([S([None, 2])], lambda x: tf.reduce_sum(x) / tf.cast(len(x), tf.float32))
+    assert [f(tf.ones([n, 2])).numpy() for n in (1, 2, 4)] == [2.0, 2.0, 2.0]
+    assert len(traced) == 1
+
+
+def test_a_variable_of_open_extents():
+    v = tf.Variable([1.0, 2.0], shape=[None])
+
+    def grow(x):
+        v.assign(tf.concat([v, x], 0))
+        return tf.shape(v)
+
+    f, _ = once([S([None])], grow)
+    assert values([f([1.0]), f([1.0, 1.0])]) == [[3], [5]]
+
+
+def test_code_that_excepts_everything():
+    def slope(x):
+        try:
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = x * x
+            return tape.gradient(y, x)
+        except:  # noqa: E722
+            return x * 0.0
+
+    f, _ = once([S([None])], slope)
+    assert f([1.0, 2.0]).numpy().tolist() == [2.0, 4.0]
+
+
+def test_a_slice_from_the_end_may_be_empty():
+    f, _ = once([S([None])], lambda x: (x[-1:], tf.shape(x[-1:]), tf.zeros_like(x[-1:])))
+    assert values(f(tf.zeros([0]))) == ([], [0], [])
+    assert values(f([1.0, 2.0])) == ([2.0], [1], [0.0])
+
+
+def test_layers_that_are_built_in_the_call(capsys):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(2), tf.keras.layers.Dense(1)])
+
+    @tf.function(input_signature=[S([None, 3])])
+    def call(x):
+        print("tracing", x.shape)
+        return model(x)
+
+    assert [call(tf.ones([n, 3])).shape for n in (1, 2)] == [[1, 1], [2, 1]]
+    assert capsys.readouterr().out == "tracing (None, 3)\n" * 2
+    np.testing.assert_allclose(call(tf.ones([2, 3])), model(tf.ones([2, 3])), rtol=1e-6)
+
+
+def test_a_recurrent_layer_with_a_mask():
+    model = tf.keras.Sequential([tf.keras.layers.Embedding(5, 3, mask_zero=True), tf.keras.layers.LSTM(2)])
+    f, _ = once([S([None, None], tf.int32)], lambda x: model(x))
+    for x in ([[1, 2, 0]], [[1, 2, 3, 4], [1, 0, 0, 0]]):
+        np.testing.assert_allclose(f(x), model(tf.constant(x)), rtol=1e-5, atol=1e-6)
+    assert [model.predict(np.array(x), verbose=0).shape for x in ([[1, 2]], [[1, 2, 3]])] == [(1, 2), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("compute", "calls"),
+    [
+        (lambda x: x[0] if tf.size(x) > 0 else tf.constant(-1.0), [([2.0], 2.0), ([], -1.0)]),
+        (lambda x: tf.cond(tf.size(x) % 2 == 0, lambda: tf.reshape(x, [-1, 2])[0], lambda: x[:2]),
+         [([1.0, 2.0], [1.0, 2.0]), ([1.0, 2.0, 3.0], [1.0, 2.0])]),
+        (lambda x: tf.switch_case(tf.minimum(tf.size(x), 2), [lambda: 0.0, lambda: x[0], lambda: x[0] + x[1]]),
+         [([], 0.0), ([3.0], 3.0), ([3.0, 4.0], 7.0)]),
+    ],
+    ids=["if", "cond", "switch_case"],
+)  # fmt: skip
+def test_a_branch_that_extents_choose_is_the_only_one_that_has_to_fit(compute, calls):
+    f, _ = once([S([None])], compute)
+    for x, expected in calls:
+        assert f(tf.constant(x, tf.float32)).numpy().tolist() == expected
+
+
+def test_a_loop_without_trips_over_what_has_no_columns():
+    def first_column(x):
+        total = 0.0
+        for i in tf.range(tf.shape(x)[0]):
+            total += x[i, 0]
+        return total
+
+    f, _ = once([S([None, None])], first_column)
+    assert [f(tf.ones([2, 1])).numpy(), f(tf.zeros([0, 0])).numpy()] == [2.0, 0.0]
+
+
+def test_rows_written_to_an_array_have_gradients():
+    def states(x):
+        count = tf.shape(x)[1]
+        written, state = tf.TensorArray(tf.float32, count), tf.zeros_like(x[:, 0])
+        for i in tf.range(count):
+            state = tf.tanh(x[:, i] + state)
+            written = written.write(i, state)
+        return written.stack()
+
+    f, _ = once([S([None, None, 2])], states)
+    x = tf.random.stateless_normal([3, 4, 2], (1, 2))
+    found = []
+    for function in (f, states):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(function(x) ** 2)
+        found.append(tape.gradient(y, x))
+    np.testing.assert_allclose(*found, rtol=1e-5)
+
+
+def test_extents_that_do_not_fit_each_other_are_an_error_of_the_call():
+    f, _ = once([S([None]), S([None])], lambda x, y: x + y)
+    f([1.0], [2.0])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Incompatible shapes: \[2\] vs. \[3\]") as caught:
+        f([1.0, 2.0], [1.0, 2.0, 3.0])
+    assert type(caught.value) is tf.errors.InvalidArgumentError
+
+
+def test_init_scope_is_eager_code():
+    found = []
+
+    def compute(x):
+        with tf.init_scope():
+            found.append((tf.executing_eagerly(), tf.constant(2.0).numpy()))
+        return x
+
+    f, _ = once([S([None])], compute)
+    f([1.0]), f([1.0, 2.0])
+    assert found == [(True, 2.0)]

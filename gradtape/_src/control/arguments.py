@@ -12,9 +12,10 @@ import numpy as np
 from gradtape._src.control.function_type import FunctionType, Kind, Parameter, fit, type_of
 from gradtape._src.control.scope import TENSOR, Structure
 from gradtape._src.core import nest
-from gradtape._src.core.aval import aval
+from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.program import Node, leaf
+from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec, VariableSpec
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import Variable
@@ -131,6 +132,7 @@ def tensors_in(args: tuple[Any, ...]) -> tuple[list[Node], tuple[Any, ...]] | No
     return nodes, tuple(key)
 
 
+NUMBERS = (bool, int, float, complex)
 OTHER_EXTENT, OTHER_RANK = 5, 1  # for what is open, to see what follows from it
 
 
@@ -285,3 +287,58 @@ def _check_names(names: list[str]) -> None:
             f"Name collision after sanitization. Please rename tf.function input parameters. Original: {sorted(names)}, "
             f"Sanitized: {sorted(plain)}."
         )
+
+
+class Known:
+    """A signature for which TensorFlow has traced a function: what is no shape, and the shapes of the tensors.
+
+    `opened` is the one trace for all extents, None if there is none; UNTRIED as long as nobody has asked.
+    """
+
+    __slots__ = ("opened", "rest", "shapes")
+
+    def __init__(self, rest: Any, shapes: list[TensorShape]) -> None:
+        self.rest, self.shapes = rest, shapes
+        self.opened: Any = None if all(shape.is_fully_defined() for shape in shapes) else UNTRIED
+
+    def takes(self, given: list[TensorShape]) -> bool:
+        """Return whether tensors of these shapes belong to it."""
+        return all(new.is_subtype_of(old) for new, old in zip(given, self.shapes, strict=True))
+
+
+UNTRIED = object()
+
+
+class Signatures:
+    """The signatures for which TensorFlow has traced a function."""
+
+    def __init__(self, one: bool, relaxes: bool) -> None:
+        self._one, self._relaxes = one, relaxes
+        self._known: list[Known] = []
+
+    def find(self, arguments: Arguments, given: list[TensorShape]) -> tuple[Known, bool]:
+        """Return the Known for these arguments, whose tensors may have the shapes `given`, and whether it is new."""
+        rest = without_shapes(arguments)
+        alike = [known for known in self._known if known.rest == rest]
+        for known in alike:
+            if known.takes(given):
+                return known, False
+        if self._one and self._known:
+            return self._known[0], False
+        for known in alike if self._relaxes else ():
+            pairs = zip(given, known.shapes, strict=True)
+            given = [new.most_specific_common_supertype([old]) or TensorShape(None) for new, old in pairs]
+        self._known.append(Known(rest, given))
+        return self._known[-1], True
+
+
+def without_shapes(arguments: Arguments) -> Any:
+    """Return what identifies a call, but for the shapes of its tensors."""
+    spec, key = arguments.key
+    found: list[Any] = []
+    for item in key:
+        if isinstance(item, Aval):
+            found.append(item.dtype)
+        else:
+            found.append(item[1] if item[0] in NUMBERS else item)
+    return spec, tuple(found)

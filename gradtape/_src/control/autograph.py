@@ -33,7 +33,7 @@ from gradtape._src.control.statements import for_stmt, if_stmt, while_stmt
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import InvalidArgumentError, internal
-from gradtape._src.ops.array import cast, creation
+from gradtape._src.ops.array import cast, creation, shape as shapes
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.sort import argsort
 from gradtape._src.ops.debugging import checks as debugging
@@ -307,7 +307,8 @@ def _builtin(function: Any, args: Any, kwargs: Any, caller: Any) -> Any:
 def _length(x: Any) -> Any:
     if not x.shape.rank:
         raise ValueError(f"len requires a non-scalar tensor, got one of shape {x.shape}.")
-    return x.shape[0]
+    rows = x.get_shape()[0]  # `shape` has a number for what is not known
+    return shapes.shape(x)[0] if rows is None else rows
 
 
 def _cardinality(dataset: Any) -> np.int64:

@@ -14,7 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.control.arguments import Arguments, Signature, named_parameters, spoken, symbol, tensors_in
+from gradtape._src.control.arguments import (
+    UNTRIED,
+    Arguments,
+    Known,
+    Signature,
+    Signatures,
+    named_parameters,
+    spoken,
+    symbol,
+    tensors_in,
+    without_shapes,
+)
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall, Locked, ShapedByRuns, ThroughDatasets
 from gradtape._src.control.dataset_loop import DatasetLoop, ShownLoop, ThroughEagerCode, calls_python, is_in
 from gradtape._src.control.directives import do_not_convert
@@ -23,9 +34,9 @@ from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.scope import SINGLETON, MadeFromArguments, Scope, trace
 from gradtape._src.core import engine, hooks, naming, nest, tracing
-from gradtape._src.core.aval import Aval, has_no_shape
+from gradtape._src.core.aval import has_no_shape
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import InvalidArgumentError, cut, internal, public
+from gradtape._src.core.errors import InvalidArgumentError, OpError, cut, internal, of_user, public
 from gradtape._src.core.program import Node, Trace
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
@@ -33,7 +44,6 @@ from gradtape._src.core.tensor import Reference, Stored, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.random import seeds
 
-NUMBERS = (bool, int, float, complex)
 # TensorFlow traces once for an extent that is open, in an `input_signature` or a TensorSpec, or because `reduce_retracing`
 # opened it where two calls differed; for variables of one shape; and for numbers that are equal. In gradtape each shape has a
 # Program of its own: recorded from one trace where the extents are open, traced anew where the function does what a graph cannot
@@ -68,60 +78,6 @@ def calls_of(function: Any) -> Calls:
     if code is None or internal[code.co_filename]:
         return Calls()
     return _calls.setdefault(code, Calls())
-
-
-class Known:
-    """A signature for which TensorFlow has traced a function: what is no shape, and the shapes of the tensors.
-
-    `opened` is the one trace for all extents, None if there is none; UNTRIED as long as nobody has asked.
-    """
-
-    __slots__ = ("opened", "rest", "shapes")
-
-    def __init__(self, rest: Any, shapes: list[TensorShape]) -> None:
-        self.rest, self.shapes = rest, shapes
-        self.opened: Any = None if all(shape.is_fully_defined() for shape in shapes) else UNTRIED
-
-    def takes(self, given: list[TensorShape]) -> bool:
-        """Return whether tensors of these shapes belong to it."""
-        return all(new.is_subtype_of(old) for new, old in zip(given, self.shapes, strict=True))
-
-
-UNTRIED = object()
-
-
-class Signatures:
-    """The signatures for which TensorFlow has traced a function."""
-
-    def __init__(self, one: bool, relaxes: bool) -> None:
-        self._one, self._relaxes = one, relaxes
-        self._known: list[Known] = []
-
-    def find(self, arguments: Arguments, given: list[TensorShape]) -> tuple[Known, bool]:
-        """Return the Known for these arguments, whose tensors may have the shapes `given`, and whether it is new."""
-        rest = _without_shapes(arguments)
-        alike = [known for known in self._known if known.rest == rest]
-        for known in alike:
-            if known.takes(given):
-                return known, False
-        if self._one and self._known:
-            return self._known[0], False
-        for known in alike if self._relaxes else ():
-            pairs = zip(given, known.shapes, strict=True)
-            given = [new.most_specific_common_supertype([old]) or TensorShape(None) for new, old in pairs]
-        self._known.append(Known(rest, given))
-        return self._known[-1], True
-
-
-def _without_shapes(arguments: Arguments) -> Any:
-    spec, key = arguments.key
-    found: list[Any] = []
-    for item in key:
-        if isinstance(item, Aval):
-            found.append(item.dtype)
-        else:
-            found.append(item[1] if item[0] in NUMBERS else item)
-    return spec, tuple(found)
 
 
 NOT_FIRST = (
@@ -321,10 +277,26 @@ class Function:
         python = self.transformed()
         parameters = named_parameters(arguments, self._signature.parameters, self.input_signature)
         one = self.input_signature is not None or (self._relaxed and bool(self._traced))
-        outermost = engine.local.trace.parent is None
         opened = self._opened_for(known, arguments, parameters, python)
-        if opened is not None and (made := self._recorded_again(opened, arguments, parameters)) is not None:
+        if opened is None:
+            return self._traced_for(arguments, parameters, python, passes, one)
+        made = self._recorded_again(opened, arguments, parameters)
+        if isinstance(made, ConcreteFunction):
             return made
+        try:  # true shapes may tell more
+            return self._traced_for(arguments, parameters, python, passes, one)
+        except Exception as error:
+            if isinstance(made, InvalidArgumentError):
+                raise InvalidArgumentError(None, None, made.message) from None
+            if isinstance(error, (ValueError, TypeError)) and not isinstance(error, OpError) and not of_user(error):
+                raise InvalidArgumentError(None, None, str(error)) from None  # an error of the call, not of the trace
+            raise
+
+    def _traced_for(
+        self, arguments: Arguments, parameters: list[Node], python: Callable[..., Any], passes: bool, one: bool
+    ) -> ConcreteFunction:
+        """Trace the function for the shapes of the arguments."""
+        outermost = engine.local.trace.parent is None
 
         def run() -> Any:
             if one:
@@ -357,14 +329,12 @@ class Function:
             Locked(self, arguments, body, passes, scope.locks) if scope.locks else ConcreteFunction(self, arguments, body, passes)
         )
 
-    def _recorded_again(self, opened: Any, arguments: Arguments, parameters: list[Node]) -> ConcreteFunction | None:
-        """Return the function for the extents of `arguments`, from its trace for open ones; None if they have to be traced."""
+    def _recorded_again(self, opened: Any, arguments: Arguments, parameters: list[Node]) -> ConcreteFunction | Exception | None:
+        """Return the function for these extents, out of its trace for open ones; the error, or None, if that cannot be."""
         try:
             body = trace(lambda: opened.again(parameters), parameters, Scope(), convert=self._result)
-        except InvalidArgumentError:
-            raise
-        except Exception:
-            return None
+        except Exception as error:
+            return error
         if any(map(has_no_shape, body.program.avals)):
             return None
         self._refusal = self._refusal or NOT_FIRST
@@ -384,14 +354,21 @@ class Function:
     def _opened_for(self, known: Known, arguments: Arguments, parameters: list[Node], python: Callable[..., Any]) -> Any:
         """Return the one trace for open extents to which these arguments belong; None if their own shapes are traced."""
         state = engine.local.trace
-        fits = _without_shapes(arguments) == known.rest and known.takes([n.aval.tensor_shape for n in arguments.nodes])
+        fits = without_shapes(arguments) == known.rest and known.takes([n.aval.tensor_shape for n in arguments.nodes])
         if known.opened is None or arguments.stored or not fits:
             return None
         if known.opened is UNTRIED:
             if state.parent is not None or state.overrides is not None:
                 return None
             open_ones = [(n.attrs[0][n.attrs[1]], n.aval.dtype, s) for n, s in zip(parameters, known.shapes, strict=True)]
-            known.opened = hooks.graphs.traced(functools.partial(arguments.call, python), self._result, open_ones)
+            call = functools.partial(arguments.call, python)
+            with tracing.creation_in_function(self._refusal) as creation:
+                known.opened = hooks.graphs.traced(call, self._result, open_ones)
+            if creation.variables and known.opened is not None:  # as in `_traced_for`
+                self._refusal = SINGLETON
+                self._traces += 1
+                with tracing.creation_in_function(SINGLETON):
+                    known.opened = hooks.graphs.traced(call, self._result, open_ones)
         return known.opened
 
     def _loop(self, dataset: Any, step: Any, state: Any) -> DatasetLoop:
@@ -473,11 +450,11 @@ class Function:
         try:
             found = self._concrete(arguments)
         except (ValueError, InvalidArgumentError) as reason:
-            if known or (signature is not None and signature.opened is UNTRIED):
+            if known or (signature is not None and signature.opened is UNTRIED and of_user(reason)):
                 raise
             # it cannot be traced with 1 for every open extent: each call will tell them
             found = EagerFunction(self, arguments, reason)
-            if signature is not None and signature.opened is not None:
+            if signature is not None and signature.opened not in (None, UNTRIED):
                 found.shown_as(signature.opened)
         if not known:
             key = arguments.key, tuple([(str(x.shape), x.dtype) for x in wanted])

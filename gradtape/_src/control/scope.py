@@ -124,13 +124,7 @@ class Scope:
 
     def initial(self, node: Node) -> Any:
         """Return the value of a variable's initial value that was computed in the function, from constants and random numbers."""
-        drawn = dict(seeds.drawn())
-        try:
-            program = tracing.close(engine.local.trace, [node], list(drawn))
-        except NotImplementedError:
-            raise MadeFromArguments("a variable's initial value depends on the function's arguments") from None
-        (value,) = execution.execute(program, [stream.again().draw() for stream in drawn.values()])
-        return value
+        return initial_value(engine.local.trace, node)
 
     def check(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
         """Note a data-dependent check of the op that is recorded next, for when the function is called.
@@ -161,6 +155,17 @@ class Scope:
     def differentiated(self, targets: Sequence[Node]) -> None:
         """Note the targets of a gradient, which need not be results: they count as used."""
         self.targets += targets
+
+
+def initial_value(trace: Trace, node: Node) -> Any:
+    """Return the value of a node of a trace that depends on constants and random numbers only; else MadeFromArguments."""
+    drawn = dict(seeds.drawn())
+    try:
+        program = tracing.close(trace, [node], list(drawn))
+    except NotImplementedError:
+        raise MadeFromArguments("a variable's initial value depends on the function's arguments") from None
+    (value,) = execution.execute(program, [stream.again().draw() for stream in drawn.values()])
+    return value
 
 
 class Structure:
@@ -517,9 +522,12 @@ def _transcribe(
 def _hand_on_checks(body: Body, inputs: tuple[Node, ...], results: Sequence[Node]) -> None:
     """Note the checks of a Body that was called in a trace, which are made if its results there are used."""
     scope = engine.local.trace.scope
-    if not isinstance(scope, Scope):
-        return  # a graph's checks are made when it is run
     assert body.checked is not None
+    if not isinstance(scope, Scope):  # a graph's checks are made when it is run
+        if getattr(scope, "building_function", False):
+            for each, checked in parted(body.checks, checked_nodes(body.checked, inputs)):
+                engine.record(CHECK, checked, (each.op, each.attrs))
+        return
     for each, checked in parted(body.checks, checked_nodes(body.checked, inputs)):
         uses = None if each.uses is None else tuple([results[i].index for i in each.uses])
         scope.hand_on(each._replace(uses=uses), checked)

@@ -37,7 +37,9 @@ def inner(scope: Any = None) -> Iterator[Trace]:
 def outside(graph: bool = False) -> Iterator[None]:
     """Record in the thread's eager trace again, whatever is being traced; without tapes. `graph`: or in the graph around."""
     trace = engine.local.trace
-    while trace.parent is not None and not (graph and engine.current_graph(trace) is not None):
+    while trace.parent is not None:
+        if graph and (around := engine.current_graph(trace)) is not None and not around.building_function:
+            break
         trace = trace.parent
     if engine.local.trace.parent is None:
         yield

@@ -194,10 +194,11 @@ class Variable(Stored, metaclass=creators.Created):
 
     def _declared_in_graph(self, node: Node, name: str | None) -> bool:
         graph = engine.current_graph()
-        if graph is not None:
-            with graph.control_dependencies(None):  # a variable begins before all else
-                self._tensor, self._name = graph.declare(self, node, name)
-        return graph is not None
+        if graph is None or graph.building_function:
+            return False
+        with graph.control_dependencies(None):  # a variable begins before all else
+            self._tensor, self._name = graph.declare(self, node, name)
+        return True
 
     # -- what it is
 
@@ -541,8 +542,7 @@ def _not_eager(what: str, instead: str) -> NoReturn:
 @contextlib.contextmanager
 def initial_scope(name: str | None) -> Iterator[None]:
     """Open a context for a variable's initial value: in a graph its ops get the variable's name and depend on no others."""
-    graph = engine.current_graph()
-    if graph is None:
+    if (graph := engine.current_graph()) is None or graph.building_function:
         yield
         return
     with graph.control_dependencies(None), graph.initial_scope(name):

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from gradtape._src.core import engine
 from gradtape._src.core.aval import LARGE, Aval, aval, common
 from gradtape._src.core.errors import OpError
@@ -31,6 +33,7 @@ SIZES = (24, 48)  # what extents are in an example, unless it is made otherwise;
 BASE = tuple([(size, 0, 0) for size in SIZES])
 APART = ((24, 12, 60),)  # which tell what is the same in BASE by chance
 ONES = ((1, 0, 0), (24, 12, 0))
+NONE = ((0, 0, 0),)  # of a slice there may be nothing
 OTHERS = (1, 2, 3, 4, 240, 0)  # what is tried where a call refuses those
 RANKS = (2, 1, 3, 4, 0, 5)
 FEW = (3, 10, 40)  # choices of extents for each choice of ranks: all ranks are gone through with few of them first
@@ -289,7 +292,7 @@ class Examples:
             apart = self._of(APART, rank, chosen, attempt, []) if len(axes) > 1 else []
             if len(axes) > 1 and not apart:
                 apart = [each for axis in axes for each in self._of(BASE[:1], rank, {**chosen, axis: SIZES[1]}, attempt, [])]
-            found += [*apart, *self._of(ONES, rank, chosen, attempt, [])]
+            found += [*apart, *self._of((*ONES, *NONE), rank, chosen, attempt, [])]
         return found
 
     def _of(
@@ -304,7 +307,7 @@ class Examples:
                 if len(self._known) < MOST:
                     self._known[key] = example
             try:
-                with example.recording():
+                with example.recording(), np.errstate(all="ignore"):
                     found.append(attempt(example))
             except engine.NeedsValues:
                 raise

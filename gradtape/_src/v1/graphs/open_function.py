@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
-from gradtape._src.control.checks import ASKED_FOR
-from gradtape._src.control.scope import TENSOR, Structure
+from gradtape._src.control.bounded_scan import SCAN, Scan
+from gradtape._src.control.checks import ASKED_FOR, CHECK, Check
+from gradtape._src.control.scope import TENSOR, MadeFromArguments, Structure, initial_value
 from gradtape._src.core import engine, nest
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.define import detected_at
-from gradtape._src.core.errors import InvalidArgumentError, of_user
+from gradtape._src.core.errors import InvalidArgumentError, OpError, of_user
 from gradtape._src.core.op import Attributes, Op
-from gradtape._src.core.program import Node
+from gradtape._src.core.program import Node, effectful
 from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.structured import BRANCH, StructuredOp
 from gradtape._src.core.tensor import Tensor, handle, stated_shape
 from gradtape._src.core.variable import Variable
 from gradtape._src.v1.graphs.extents import UnknownExtent
 from gradtape._src.v1.graphs.graph import Graph
-from gradtape._src.v1.graphs.interpreter import NeedsEager
+from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs
 from gradtape._src.v1.graphs.kinds import HANDLE, NOOP, PLACEHOLDER
 from gradtape._src.v1.graphs.replay import Replay
-from gradtape._src.v1.graphs.structure import NeedsFeed
+from gradtape._src.v1.graphs.structure import NeedsFeed, structure_of
 
 BEGINNINGS = (PLACEHOLDER, HANDLE, NOOP)
 Parameter = tuple[str, Any, TensorShape]  # name, dtype, shape
@@ -40,12 +41,19 @@ class OpenGraph(Graph):
     def __init__(self) -> None:
         super().__init__()
         self.seeds = None  # type: ignore[assignment]
+        self.refused = False
         self._handles: dict[int, Node] = {}
 
+    def _refuse(self) -> NoReturn:
+        self.refused = True  # for code that excepts whatever there is
+        raise Refused
+
     def handle_of(self, variable: Variable) -> Node:
-        """Return the handle of a variable, which is entered when it is used first."""
+        """Return the handle of a variable, which is entered when it is used first. One of open extents is refused."""
         held = self._handles.get(id(variable))
         if held is None:
+            if not variable.shape.is_fully_defined():
+                self._refuse()
             aval, name = variable.aval, self._unique(variable.name.removesuffix(":0"))
             held = self._handles[id(variable)] = self._recorded(HANDLE, (), (aval.dtype, aval.shape), name)
             self.variables[held] = variable
@@ -55,21 +63,20 @@ class OpenGraph(Graph):
         """Note that `node` assigns the variable."""
         super().hold(variable, node)
 
-    def initial_scope(self, name: str | None) -> AbstractContextManager[Any]:
-        """Refuse a variable: it is made in the first trace only."""
-        raise Refused
-
-    def declare(self, variable: Variable, initial: Node, name: str | None) -> Any:
-        """Refuse a variable."""
-        raise Refused
+    def initial(self, node: Node) -> Any:
+        """Return the value of a variable's initial value; refuse one that depends on arguments."""
+        try:
+            return initial_value(self.trace, node)
+        except MadeFromArguments:
+            self._refuse()
 
     def deferred(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Any:
         """Refuse an op whose result's shape depends on values."""
-        raise Refused
+        self._refuse()
 
     def differentiated(self, targets: Sequence[Node]) -> None:
         """Refuse a gradient: the explainer reads traces with true shapes."""
-        raise Refused
+        self._refuse()
 
 
 class OpenFunction:
@@ -83,7 +90,7 @@ class OpenFunction:
             self._parameters = [self._graph.placeholder(dtype, shape, name).node for name, dtype, shape in parameters]
             results, self._spec = nest.flatten_with_spec(call(self._parameters), nest.EXPANDED)
             results = [convert(x) for x in results]
-        if any(isinstance(x, Variable) for x in results):
+        if self._graph.refused or any(isinstance(x, Variable) for x in results):
             raise Refused
         self._results = results
         self._own = [isinstance(x, Tensor) and x.node.trace is self._graph.trace for x in results]
@@ -121,10 +128,33 @@ class OpenFunction:
 class Again(Replay):
     """A Replay into a function, whose ops keep the lines on which they stand."""
 
+    def record(self, op: Op, attrs: Attributes, before: Sequence[Any], inputs: list[Any], like: Node | None = None) -> Any:
+        """Record one op. Of a branch that extents choose, and a loop without rows, only what runs has to fit the shapes."""
+        try:
+            return super().record(op, attrs, before, inputs, like)
+        except (ValueError, TypeError, OpError, NeedsEager):
+            known = self._without_the_rest(op, attrs, inputs) if isinstance(op, StructuredOp) else None
+            if known is None:
+                raise
+            return Outputs(known)
+
+    def _without_the_rest(self, op: StructuredOp, attrs: Attributes, inputs: list[Any]) -> Sequence[Node] | None:
+        if op.kind == BRANCH and (chosen := structure_of(inputs[0])) is not None:
+            ((program, _),) = op.runs(attrs, chosen[0].item())
+            return self.inlined(program, inputs[1:])
+        if op is SCAN and (scan := Scan(*attrs)).rows([node.aval for node in inputs]) == 0:
+            plain = len(scan.body.outputs) - scan.saved
+            return scan.split(inputs)[2] if plain == scan.carry else None
+        return None
+
     def _step(self, node: Node) -> None:
         trace, scope = engine.local.trace, self.scope
         nodes, checks = len(trace.nodes), len(scope.checks)
         line = node.code, node.offset
+        if node.op is CHECK:  # of a function that this one calls
+            op, attrs = node.attrs
+            scope.hand_on(Check(op, len(node.inputs), attrs, None, line), tuple(map(self.value, node.inputs)))
+            return
         try:
             super()._step(node)
         except InvalidArgumentError as error:  # what happens here is on the line of the call
@@ -137,7 +167,7 @@ class Again(Replay):
 
 def _happens(node: Node) -> bool:
     """Return whether a node is run though nobody asks for its result."""
-    return (node.op.effect and node.op not in BEGINNINGS) or node.op.type in ASKED_FOR
+    return (effectful(node.key) and node.op not in BEGINNINGS) or node.op.type in ASKED_FOR
 
 
 def traced(

@@ -270,6 +270,9 @@ class Replay:
     def _call(self, op: Op, attrs: Attributes, inputs: list[Node]) -> Outputs:
         """Make a call that waited for shapes or values."""
         call = attrs[0].array
+        for item in nest.flatten(getattr(call, "arguments", ())):
+            if type(item) is int:
+                known(item, call.function.__name__)
         if isinstance(call, Inlined):
             return Outputs(call.run(self, inputs, engine.local.trace.scope is None))
         if engine.local.trace.scope is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,12 @@ def _reshaped(
         if vector.aval.large or (vector.trace is graph.trace and graph.open_rank(vector)):
             return ONE, [dtype]
         found = structure_of(vector)
-        shape = [None] * vector.aval.size if found is None else found[0].ravel().tolist()
+        return _of_extents([None] * vector.aval.size if found is None else found[0].ravel().tolist(), dtype)
+    return None if any(e is None for e in shape) else _of_extents(shape, dtype)
+
+
+def _of_extents(shape: Sequence[Any], dtype: np.dtype) -> tuple[Any, list[Aval | np.dtype]]:
+    """Return a tensor of these extents, as far as they are known."""
     extents = [e if isinstance(e, (int, np.integer)) and 0 <= e < LARGE else PROVISIONAL for e in shape]
     return ONE, [aval(tuple(map(int, extents)), dtype)]
 
@@ -80,13 +85,13 @@ def _of_stated_shape(
         return _reshaped(graph, shape, like)
     if graph.open_rank(like.node):
         return ONE, [like.node.aval.dtype]
-    return _reshaped(graph, [None] * like.ndim, like)
+    return _of_extents([None] * like.ndim, like.node.aval.dtype)
 
 
 def _cropped(graph: Graph, crop_size: Any, **others: Any) -> tuple[Any, list[Aval | np.dtype]] | None:
     """Return a picture of this size for each box, of as many channels as the image has."""
     height, width = crop_size if isinstance(crop_size, (list, tuple)) else (None, None)
-    return _reshaped(graph, [None, height, width, None], convert.tensor(0.0))
+    return _of_extents([None, height, width, None], np.dtype(np.float32))
 
 
 def _attended(graph: Graph, query: Any, key: Any, value: Any, **others: Any) -> tuple[Any, list[Aval | np.dtype]]:
