@@ -1,6 +1,8 @@
-"""The names of `tf.experimental`: DLPack, NumPy's functions, the `Optional` of datasets."""
+"""The names of `tf.experimental`: DLPack, NumPy's functions, DTensor, the `Optional` of datasets."""
 
-from gradtape._src.compat.names import missing as _missing
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from gradtape._src.compat.names import listed as _listed, missing as _missing
 from gradtape._src.core.dtypes import (
     float4_e2m1fn as float4_e2m1fn,
     float8_e4m3b11fnuz as float8_e4m3b11fnuz,
@@ -14,6 +16,10 @@ from gradtape._src.core.dtypes import (
     uint4 as uint4,
 )
 from gradtape._src.data.optional import Optional as Optional
-from gradtape.experimental import dlpack as dlpack, dtensor as dtensor, numpy as numpy
+from gradtape.experimental import dlpack as dlpack
 
+if _TYPE_CHECKING:
+    from gradtape.experimental import dtensor as dtensor, numpy as numpy
+
+__dir__ = _listed(__name__)
 __getattr__ = _missing(__name__)

@@ -504,3 +504,22 @@ def test_init_scope_is_eager_code():
     f, _ = once([S([None])], compute)
     f([1.0]), f([1.0, 2.0])
     assert found == [(True, 2.0)]
+
+
+def test_signatures_are_those_that_were_traced():
+    f = tf.function(lambda x: x * 2.0, reduce_retracing=True)
+    for n in (2, 3, 4):
+        f(tf.ones([n]))
+    assert f.pretty_printed_concrete_signatures().count("Input Parameters") == 2
+    assert "shape=(None,)" in f.pretty_printed_concrete_signatures()
+    shapes = [c.structured_input_signature[0][0].shape.as_list() for c in f._list_all_concrete_functions()]
+    assert shapes == [[2], [None]]
+
+
+def test_a_saved_function_takes_the_extents_that_its_trace_takes(tmp_path):
+    module = tf.Module()
+    module.double = tf.function(lambda x: x * 2.0, reduce_retracing=True)
+    for n in (2, 3):
+        module.double(tf.ones([n]))
+    tf.saved_model.save(module, tmp_path / "m")
+    assert tf.saved_model.load(tmp_path / "m").double(tf.ones([7])).numpy().tolist() == [2.0] * 7

@@ -24,11 +24,13 @@ ON_KERAS = {
     "gradtape.metrics": "gradtape.keras:metrics",
     "gradtape.optimizers.Optax": "keras_gradtape.src.optax:Optax",
 }
-# Names that stand on TensorFlow 1's floor, and where: imported when they are first used.
-ON_V1 = {
+# Other names that few programs use, and where: imported when they are first used. Most stand on TensorFlow 1's floor.
+ON_DEMAND = {
     "gradtape.Graph": "gradtape._src.v1.graphs.graph:Graph",
     "gradtape.Operation": "gradtape._src.v1.graphs.operation:Operation",
     "gradtape.compat.v1": "gradtape.compat.v1",
+    "gradtape.experimental.dtensor": "gradtape.experimental.dtensor",
+    "gradtape.experimental.numpy": "gradtape.experimental.numpy",
     "gradtape.gradients": "gradtape._src.v1.graphs.gradients:gradients",
     "gradtape.hessians": "gradtape._src.v1.graphs.gradients:hessians",
     "gradtape.optimizers.MaskedUpdate": "gradtape._src.v1.optimizers.masked:MaskedUpdate",
@@ -73,7 +75,7 @@ BESIDE_KERAS = {"gradtape.optimizers": "optimizers"}
 
 def listed(module: str) -> Callable[[], list[str]]:
     """Return a module's `__dir__`: its names, with those that are imported when they are first used."""
-    later = [name.rpartition(".")[2] for name in ON_V1 if name.rpartition(".")[0] == module]
+    later = [name.rpartition(".")[2] for name in ON_DEMAND if name.rpartition(".")[0] == module]
     return lambda: sorted({*vars(sys.modules[module]), *later})
 
 
@@ -89,8 +91,8 @@ def missing(module: str) -> Callable[[str], Any]:
         if place is not None:
             importlib.import_module("gradtape.keras")  # which makes gradtape the backend, and all else of Keras may follow
             return pkgutil.resolve_name(place)
-        if f"{module}.{name}" in ON_V1:
-            value = pkgutil.resolve_name(ON_V1[f"{module}.{name}"])
+        if f"{module}.{name}" in ON_DEMAND:
+            value = pkgutil.resolve_name(ON_DEMAND[f"{module}.{name}"])
             vars(sys.modules[module])[name] = value
             return value
         if module == "gradtape.train" and name in EXAMPLES:

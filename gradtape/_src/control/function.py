@@ -468,9 +468,17 @@ class Function:
         if self.input_signature is not None:
             return [self.get_concrete_function()]
         opened = list(self._opened.values())
-        covered = {id(c._body) for c in opened}
-        own = [c for key, c in self._traced.items() if key[1] is None and id(c._body) not in covered]
+        plain = [c for key, c in self._traced.items() if key[1] is None]
+        covered = {id(part) for c in opened for part in (c._body, c.opened)}
+        own = [
+            c for c in self._as_traced(plain) if id(c._body) not in covered and (c.opened is None or id(c.opened) not in covered)
+        ]
         return [concrete.keep() for concrete in (*opened, *own)]
+
+    def _as_traced(self, found: Sequence[ConcreteFunction]) -> list[ConcreteFunction]:
+        """Return traced functions; one for those that were recorded from one trace for open extents."""
+        one_each = {id(c) if c.opened is None else id(c.opened): c for c in reversed(found)}
+        return [c if c.opened is None else c.seen_through(c.opened.specs) for c in reversed(one_each.values())]
 
     _list_all_concrete_functions = all_concrete_functions  # as Keras calls it, when it prints what it exports
 
@@ -484,7 +492,7 @@ class Function:
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
         """Return all signatures that were traced, as a text."""
-        return "\n\n".join([found.pretty_printed_signature() for found in self._traced.values()])
+        return "\n\n".join([found.pretty_printed_signature() for found in self._as_traced([*self._traced.values()])])
 
     def experimental_get_tracing_count(self) -> int:
         """Return how often TensorFlow would have traced the Python function; gradtape traces each shape anew."""

@@ -11,10 +11,12 @@ from gradtape._src.control.scope import TENSOR, MadeFromArguments, Structure, in
 from gradtape._src.core import engine, nest
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.define import detected_at
+from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.errors import InvalidArgumentError, OpError, of_user
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import Node, effectful
 from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.structured import BRANCH, StructuredOp
 from gradtape._src.core.tensor import Tensor, handle, stated_shape
 from gradtape._src.core.variable import Variable
@@ -80,12 +82,13 @@ class OpenGraph(Graph):
 
 
 class OpenFunction:
-    """A function that was traced for open extents; `again` records it for given ones."""
+    """A function that was traced for tensors of these `specs`, with open extents; `again` records it for given ones."""
 
     def __init__(
         self, call: Callable[[Sequence[Node]], Any], convert: Callable[[Any], Any], parameters: Sequence[Parameter]
     ) -> None:
         self._graph = OpenGraph()
+        self.specs = [TensorSpec(shape, as_dtype(dtype)) for _, dtype, shape in parameters]
         with self._graph.as_default():
             self._parameters = [self._graph.placeholder(dtype, shape, name).node for name, dtype, shape in parameters]
             results, self._spec = nest.flatten_with_spec(call(self._parameters), nest.EXPANDED)
