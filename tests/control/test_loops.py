@@ -481,3 +481,30 @@ def test_a_loop_counts_its_trips_if_its_body_draws_random_numbers(draws):
     (scan,) = [attrs for op, attrs, *_ in mapped.get_concrete_function(x).program.keys if op is bounded_scan.SCAN]
     assert bounded_scan.While(*loop).carry == 1 + draws
     assert len(bounded_scan.Scan(*scan).body.parameters) - len(bounded_scan.Scan(*scan).body.constants) == 1 + draws + draws
+
+
+def test_the_gradient_of_a_loop_does_not_repeat_what_the_loop_does(capfd):
+    @tf.function
+    def rows(x, r):
+        for e in r:
+            tf.print("row", e)
+            x = tf.sin(x) * e
+        return x
+
+    @tf.function
+    def steps(x, r):
+        i = 0
+        while i < tf.size(r):
+            tf.print("step", i)
+            x = tf.sin(x) * r[i]
+            i += 1
+        return x
+
+    x, r = tf.constant(3.0), tf.constant([1.0, 2.0])
+    for function, said in ((rows, ["row 1", "row 2"]), (steps, ["step 0", "step 1"])):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = function(x, r)
+        assert capfd.readouterr().err.splitlines() == said
+        np.testing.assert_allclose(tape.gradient(y, x), -1.9603021, rtol=1e-5)
+        assert capfd.readouterr().err == ""

@@ -218,6 +218,17 @@ def test_random_numbers_go_on():
     assert len(traced) == 1
 
 
+def test_random_numbers_of_a_function_that_calls_another():
+    tf.random.set_seed(2)
+    drawing = tf.function(lambda x: x + tf.random.uniform(tf.shape(x)), input_signature=[S([None])])
+    for n in (2, 3):
+        drawing(tf.zeros([n]))
+    both, _ = once([S([None])], lambda x: (drawing(x), tf.random.uniform([1]), drawing(x)))
+    results = [both(tf.zeros([n])) for n in (2, 3, 2)]
+    assert [[y.shape[0] for y in result] for result in results] == [[2, 1, 2], [3, 1, 3], [2, 1, 2]]
+    assert len({float(y[0]) for result in results for y in result}) == 9
+
+
 def test_what_needs_values_runs_as_eager_code():
     f, _ = once([S([None])], lambda x: tf.boolean_mask(x, x > 0))
     assert f([1.0, -2.0]).numpy().tolist() == [1.0]

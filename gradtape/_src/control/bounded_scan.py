@@ -202,6 +202,14 @@ def _with_residuals(body: Program, consts: int, carry: int) -> tuple[Program, in
     return whole, len(whole.outputs) - len(body.outputs)
 
 
+def _without_effects(body: Program) -> Program:
+    """Return a body as a gradient runs it again: what it does was done in the forward pass."""
+    plain = tracing.without_effects(body) if body.effects else body
+    if FORWARD in body.derived:
+        plain.derived[FORWARD] = body.derived[FORWARD]
+    return plain
+
+
 def for_other_shapes(op: Op, attrs: Attributes, inputs: Sequence[Aval]) -> Attributes:
     """Return the attributes of a loop whose Programs were recorded anew: residuals and checkpoints go by the shapes."""
     if op is SCAN and (scan := Scan(*attrs)).saved:
@@ -280,9 +288,10 @@ def _scan_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
         original = selected(body, range(plain))
         split = _linear_body(original, consts, carry)
     else:
-        original, split = body, _linear_body(body, consts, carry)
+        original = _without_effects(body)
+        split = _linear_body(original, consts, carry)
         if split is not None:
-            outputs = record_scan(body, fixed, start, xs, length, reverse=reverse, trips=n if dynamic else None, again=True)
+            outputs = record_scan(original, fixed, start, xs, length, reverse=reverse, trips=n if dynamic else None, again=True)
     residuals = outputs[plain:]
     needed = [i - 1 for i, need in enumerate(op.needed) if need and i]
     results = reverse_scan(
@@ -521,7 +530,8 @@ def _zeros(of: Aval) -> Tensor:
 def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     """Return the gradient: a Scan from the last checkpoint to the first, which runs each part of the loop again."""
     entry = op.entry
-    _, body, consts, carry, capacity, _ = While(*entry.node.attrs)
+    _, whole, consts, carry, capacity, _ = While(*entry.node.attrs)
+    body = _without_effects(whole)
     fixed, start = entry.inputs[:consts], entry.inputs[consts:]
     if [body.aval_of(r) for r in body.outputs] != [n.aval for n in start]:  # a graph is being built, and shapes are open
         return [zeros_of(n) if need else None for n, need in zip(entry.inputs, op.needed, strict=True)]

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import engine, naming
+from gradtape._src.core import engine, execution, naming
 from gradtape._src.core.aval import aval
-from gradtape._src.core.op import Op
+from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import CALL, Node, Program, Trace, effectful, leaf
 from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.structured import StructuredOp, arity
 
 
 @contextlib.contextmanager
@@ -177,8 +178,8 @@ def users(trace: Trace, outputs: Sequence[Node], always: Sequence[Node]) -> User
 def close(trace: Trace, outputs: Sequence[Node], parameters: Sequence[Node], effects: bool = False) -> Program:
     """Close a trace into a Program: `outputs` are nodes, `parameters` the nodes that its callers will give values for.
 
-    Leaves that are not parameters must hold values, and become constants of the Program. Ops that only have effects are kept if
-    `effects`: those of a forward pass are not repeated in its gradient.
+    Leaves that are not parameters must hold values, and become constants of the Program. Effects are kept if `effects`: those of
+    a forward pass are not repeated in its gradient.
     """
     references = enter(trace, outputs)
     position: dict[Node, int] = {}
@@ -205,7 +206,8 @@ def close(trace: Trace, outputs: Sequence[Node], parameters: Sequence[Node], eff
             constants.append(node)
         leaf_position[-1 - index] = -1 - where
     renumbered = leaf_position | {index: new for new, index in enumerate(kept)}
-    sliced = tuple([(*keys[i][:2], *[renumbered[r] for r in keys[i][2:]]) for i in kept])
+    heads = [keys[i][:2] if effects else _quiet(*keys[i][:2]) for i in kept]
+    sliced = tuple([(*head, *[renumbered[r] for r in keys[i][2:]]) for head, i in zip(heads, kept, strict=True)])
     avals = tuple([trace.nodes[i].aval for i in kept])
     return Program(
         sliced,
@@ -215,6 +217,25 @@ def close(trace: Trace, outputs: Sequence[Node], parameters: Sequence[Node], eff
         tuple([np.asarray(engine.value(n)) for n in constants]),
         tuple([(trace.nodes[i].code, trace.nodes[i].offset) for i in kept]),
     )
+
+
+def _quiet(op: Op, attrs: Attributes) -> tuple[Op, Attributes]:
+    """Return an op, of whose Programs the effects are left out."""
+    if isinstance(op, StructuredOp) and any(body.program.effects for body in op.bodies(attrs)):
+        return op, op.with_programs(attrs, [without_effects(body.program) for body in op.bodies(attrs)])
+    return op, attrs
+
+
+def without_effects(program: Program) -> Program:
+    """Return a Program without what only has effects."""
+    known: Program | None = program.derived.get("without effects")
+    if known is None:
+        leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
+        with inner() as trace:
+            trace.overrides = None
+            known = execution.intern(close(trace, inline(program, leaves), leaves))
+        program.derived["without effects"] = known
+    return known
 
 
 def call(program: Program, inputs: tuple[Node, ...], op: Op = CALL) -> list[Node]:

@@ -137,13 +137,15 @@ class Draws(list):
     """
 
     kept: list[Stream] | None = None
+    begun = 0  # how many of the draws began a stream: others go on with that of a function that is called
 
     def stream(self, *of):
         """Return the stream for the next draw: a new one, or that of the same op in other traces."""
         stream = Stream(*of)
         if self.kept is None:
             return stream
-        place = len(self)
+        place = self.begun
+        self.begun += 1
         if place == len(self.kept):
             self.kept.append(stream)
         found = self.kept[place]
