@@ -718,3 +718,22 @@ def test_a_dataset_that_is_made_in_the_function():
 
     assert numbered(numbers(10)).numpy() == 23
     assert kind(numbered) == TRACED
+
+
+def test_attributes_that_a_loop_binds_hold_no_tensor_of_the_trace():
+    class Sums:
+        def __init__(self):
+            self.total, self.steps = tf.constant(0.0), 0
+
+        @tf.function
+        def over(self, dataset):
+            for x in dataset:
+                self.total += x
+                self.steps += 1
+            return self.total, self.steps
+
+    sums = Sums()
+    for _ in range(3):  # TensorFlow traces once, and begins with what the attributes held then
+        total, steps = sums.over(tf.data.Dataset.from_tensor_slices([1.0, 2.0, 3.0]))
+        assert (total.numpy(), steps.numpy()) == (6.0, 3)
+    assert (sums.total.numpy(), sums.steps) == (0.0, 0)

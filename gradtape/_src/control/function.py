@@ -32,7 +32,7 @@ from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.eager_record import asks_for_gradients
 from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.passed import reachable_besides_arguments
-from gradtape._src.control.scope import SINGLETON, MadeFromArguments, Scope, trace
+from gradtape._src.control.scope import SINGLETON, Body, MadeFromArguments, Scope, trace
 from gradtape._src.core import engine, hooks, naming, nest, tracing
 from gradtape._src.core.aval import has_no_shape
 from gradtape._src.core.convert import tensor
@@ -304,16 +304,22 @@ class Function:
             return arguments.call(python, parameters)
 
         through = self._loop if outermost and not arguments.stored else None
+
+        def traced() -> tuple[Scope, Body]:
+            scope = Scope(shaped_by_runs=outermost, through=through)
+            try:
+                return scope, trace(run, parameters, scope, convert=self._result)
+            finally:
+                scope.restore()
+
         try:
             with tracing.creation_in_function(self._refusal) as creation:
-                scope = Scope(shaped_by_runs=outermost, through=through)
-                body = trace(run, parameters, scope, convert=self._result)
+                scope, body = traced()
             if creation.variables:  # what is made once must not be made again
                 self._refusal = SINGLETON
                 self._traces += 1
                 with tracing.creation_in_function(SINGLETON):
-                    scope = Scope(shaped_by_runs=outermost, through=through)
-                    body = trace(run, parameters, scope, convert=self._result)
+                    scope, body = traced()
             if scope.loops and (scope.locks or is_in(body.checked) or (body.variables and calls_python(body.program))):
                 raise ThroughEagerCode("it locks, calls Python functions, or checks what follows from the loop")
             if any(map(has_no_shape, body.program.avals)):

@@ -67,6 +67,7 @@ class Scope:
         self.nested, self.creates = nested, creates
         self.through = through  # makes the loops over Datasets, where they can be a part of the trace
         self.loops = 0  # those
+        self.rebound: list[Callable[[], None]] = []  # give names that such a loop binds what they held before
         self.shaped_by_runs = shaped_by_runs  # whether results may have shapes that only a run tells
         self.fixes_strings = not nested  # another branch, or a run of a session, may give other ones
         self.variables: dict[int, tuple[Variable, Node]] = {}
@@ -88,6 +89,11 @@ class Scope:
     def forget(self) -> None:
         """Let go of the variables: a trace and its nodes are a circle, which is left to the garbage collector."""
         self.trace, self.variables, self.written, self.created, self.through = None, {}, {}, [], None
+
+    def restore(self) -> None:
+        """Take the tensors of the trace out of attributes and globals that loops over Datasets bind: a later trace reads them."""
+        while self.rebound:
+            self.rebound.pop()()
 
     def read(self, variable: Variable) -> Node:
         """Return the node that the variable holds now; at first a parameter.

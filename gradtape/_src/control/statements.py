@@ -479,6 +479,7 @@ def _for_dataset(dataset: Any, extra_test: Any, body: Any, get_state: Any, set_s
         set_state(before)
         raise ThroughEagerCode(str(error)) from error
     set_state(held.pack([handle(n) for n in last]))
+    scope.rebound.append(lambda: set_state(before))
 
 
 def _starts_at(start: Tensor, get_state: Any, set_state: Any, names: Sequence[str], opts: Any) -> None:
