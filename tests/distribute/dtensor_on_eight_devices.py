@@ -3,11 +3,9 @@
 The texts and numbers are TensorFlow 2.21's on eight virtual CPUs. Prints a JSON object: each check, and its traceback or null.
 """
 
-import json
 import pickle
 import re
 import tempfile
-import traceback
 
 import jax
 import numpy as np
@@ -15,6 +13,7 @@ import pytest
 
 import gradtape as tf
 from gradtape.experimental import dtensor
+from tests.distribute.checks import report
 
 tf.config.set_logical_device_configuration(
     tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 8
@@ -453,12 +452,5 @@ def check_XLA_partitions_the_step():
     assert re.search(r"all-reduce", text) and "f32[2,2]" in text and "f32[6,4]" not in text
 
 
-def outcome(check):
-    try:
-        check()
-    except Exception:
-        return traceback.format_exc()
-
-
 if __name__ == "__main__":
-    print(json.dumps({name: outcome(check) for name, check in list(globals().items()) if name.startswith("check_")}))
+    report(globals())

@@ -3,10 +3,8 @@
 Prints a JSON object: the name of each check, and its traceback or null.
 """
 
-import json
 import shutil
 import tempfile
-import traceback
 import warnings
 from unittest import mock
 
@@ -18,6 +16,7 @@ from examples import tensor_parallel
 from gradtape._src.core import engine
 from gradtape._src.core.convert import node_of
 from gradtape._src.distribute import sharding
+from tests.distribute.checks import report
 
 keras = tf.keras
 distribution = keras.distribution
@@ -334,12 +333,5 @@ def check_what_lies_elsewhere_is_brought_there():
     np.testing.assert_array_equal(tf.function(lambda x: w + x)(foreign), [2, 3, 4, 5])
 
 
-def outcome(check):
-    try:
-        check()
-    except Exception:
-        return traceback.format_exc()
-
-
 if __name__ == "__main__":
-    print(json.dumps({name: outcome(check) for name, check in list(globals().items()) if name.startswith("check_")}))
+    report(globals())

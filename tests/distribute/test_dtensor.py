@@ -2,33 +2,26 @@
 
 import doctest
 import importlib
-import json
-import os
-import re
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gradtape as tf
+from tests.distribute.checks import ENVIRONMENT, checks_of, outcomes_of
 
 dtensor = tf.experimental.dtensor
-PROGRAM = Path(__file__).with_name("dtensor_on_eight_devices.py")
-CHECKS = re.findall(r"^def (check_\w+)", PROGRAM.read_text("utf-8"), re.MULTILINE)
-ENVIRONMENT = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(PROGRAM.parents[2])}
+PROGRAM = "dtensor_on_eight_devices.py"
 
 
 @pytest.fixture(scope="module")
 def outcomes():
-    done = subprocess.run([sys.executable, PROGRAM], env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    return outcomes_of(PROGRAM)
 
 
-@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("check", checks_of(PROGRAM))
 def test_on_eight_devices(outcomes, check, count):
     assert outcomes[check] is None, outcomes[check]
     count("programs run on eight devices")

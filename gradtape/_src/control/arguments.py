@@ -290,7 +290,7 @@ def _check_names(names: list[str]) -> None:
 
 
 class Known:
-    """A signature for which TensorFlow has traced a function: what is no shape, and the shapes of the tensors.
+    """A signature for which TensorFlow has traced a function: the shapes of its tensors, and the `rest` of it.
 
     `opened` is the one trace for all extents, None if there is none; UNTRIED as long as nobody has asked.
     """
@@ -333,7 +333,7 @@ class Signatures:
 
 
 def without_shapes(arguments: Arguments) -> Any:
-    """Return what identifies a call, but for the shapes of its tensors."""
+    """Return the key of a call without the shapes of its tensors."""
     spec, key = arguments.key
     found: list[Any] = []
     for item in key:

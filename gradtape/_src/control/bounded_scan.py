@@ -203,7 +203,7 @@ def _with_residuals(body: Program, consts: int, carry: int) -> tuple[Program, in
 
 
 def _without_effects(body: Program) -> Program:
-    """Return a body as a gradient runs it again: what it does was done in the forward pass."""
+    """Return a body for a gradient that runs it again: its effects happened in the forward pass."""
     plain = tracing.without_effects(body) if body.effects else body
     if FORWARD in body.derived:
         plain.derived[FORWARD] = body.derived[FORWARD]

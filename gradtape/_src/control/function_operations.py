@@ -92,15 +92,9 @@ class Operations:
         if self._loops and taken:
             self._add_end(len(taken))
 
-    def _add(
-        self,
-        name: str,
-        type: str,
-        inputs: Sequence[TensorSpec],
-        results: Sequence[TensorSpec],
-        attributes: Mapping[str, Any] | None = None,
-    ) -> list[TensorSpec]:
-        self.found.append(FunctionOperation(self._numbered(name), type, inputs, results, attributes))
+    def _add(self, name: str, *described: Any) -> list[TensorSpec]:
+        """Add an operation, `described` as a FunctionOperation is, under a name of its own; return its outputs."""
+        self.found.append(FunctionOperation(self._numbered(name), *described))
         return self.found[-1].outputs
 
     def _add_inputs(self, concrete: ConcreteFunction) -> None:

@@ -227,7 +227,7 @@ def _quiet(op: Op, attrs: Attributes) -> tuple[Op, Attributes]:
 
 
 def without_effects(program: Program) -> Program:
-    """Return a Program without what only has effects."""
+    """Return a Program without the ops that only have effects."""
     known: Program | None = program.derived.get("without effects")
     if known is None:
         leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]

@@ -197,7 +197,7 @@ def _not_floating(w: Words, b: Break) -> tuple[str, str]:
     if b.detail.get("index"):
         return (
             f"{_written(b)} makes an index, which only says which elements are taken, and has no derivative",
-            "interpolate: take the elements at tf.floor and one further, weighted by what is left of the position",
+            "interpolate: take the elements at tf.floor and one further, weighted by the fraction of the position",
         )
     if b.detail.get("how") == "cast":
         return f"{_written(b)} casts to a dtype that is not floating, and integers have no derivative", "leave out the cast"
@@ -274,8 +274,8 @@ def _branch_not_taken(w: Words, b: Break) -> tuple[str, str]:
         )
     return (
         f"{w.source} is used in a branch of {_written(b)} that did not run",
-        "look at the condition: what does not run has no gradient, or zeros; where both sides are to learn, add them with soft "
-        "weights, tf.sigmoid(…)",
+        "look at the condition: the side that does not run has no gradient, or zeros; where both are to learn, add them with "
+        "soft weights, tf.sigmoid(…)",
     )
 
 

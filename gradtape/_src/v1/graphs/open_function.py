@@ -62,7 +62,7 @@ class OpenGraph(Graph):
         return held
 
     def hold(self, variable: Variable, node: Node) -> None:
-        """Note that `node` assigns the variable."""
+        """Note that `node` assigns the variable; as in a function, the assignment gives the variable."""
         super().hold(variable, node)
 
     def initial(self, node: Node) -> Any:
@@ -132,10 +132,10 @@ class Again(Replay):
     """A Replay into a function, whose ops keep the lines on which they stand."""
 
     def record(self, op: Op, attrs: Attributes, before: Sequence[Any], inputs: list[Any], like: Node | None = None) -> Any:
-        """Record one op. Of a branch that extents choose, and a loop without rows, only what runs has to fit the shapes."""
+        """Record one op. Of a branch that extents choose, the chosen side alone has to fit the shapes."""
         try:
             return super().record(op, attrs, before, inputs, like)
-        except (ValueError, TypeError, OpError, NeedsEager):
+        except (ValueError, TypeError, OpError, NeedsEager):  # else both sides stay: gradients of the other one are zeros
             known = self._without_the_rest(op, attrs, inputs) if isinstance(op, StructuredOp) else None
             if known is None:
                 raise
