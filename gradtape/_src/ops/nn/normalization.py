@@ -49,7 +49,7 @@ def _(op, dmean, dvariance):  # dx = (dm + 2·(x − m)·dv) / n: what v sends t
     if not is_zeros(dvariance):
         if x.dtype.is_complex:  # the variance is real: what comes to its imaginary part goes nowhere
             dvariance = cast(real(dvariance), x.dtype)
-        parts.append((x - restored(mean, shape, axis)) * restored(dvariance * (2 / count), shape, axis))
+        parts.append((x - restored(mean, shape, axis)) * restored(dvariance * (2 / max(count, 1)), shape, axis))
     return _total(*parts)
 
 
@@ -298,7 +298,7 @@ def _(op, dy, dnew_mean, dnew_variance, dm, dv):
         dx = dx * restored(factor, shape, axes)
     if training:
         to_mean = None if dm is None else spread(dm / count, shape, axes)
-        to_variance = None if dv is None else centred * restored(dv * (2 / count), shape, axes)
+        to_variance = None if dv is None else centred * restored(dv * (2 / max(count, 1)), shape, axes)
         dx = _total(dx, to_mean, to_variance)
     else:
         dmean, dvariance = dm, dv
