@@ -5,8 +5,7 @@ import functools
 from keras.src.optimizers.base_optimizer import BaseOptimizer
 
 import gradtape as tf
-from gradtape._src.core import engine, hooks
-from gradtape._src.core.program import Trace
+from gradtape._src.core import hooks
 from keras_gradtape.src.ops.core import name_scope
 from keras_gradtape.src.tracked import KerasTracked
 
@@ -25,20 +24,8 @@ def _whole(build):
             del self._variables[count:]
             raise
         self.child_set("_variables", self._variables)  # a restore may have waited for the slots
-        if not before and type(self).scale_loss is not BaseOptimizer.scale_loss:
-            _trace_again(self._variables)  # what was traced so far scaled the loss by a number, not by the variable
 
     return whole
-
-
-def _trace_again(variables):
-    """Let the functions under trace be traced once more, as those are that make a `tf.Variable`."""
-    trace: Trace | None = engine.local.trace
-    while trace is not None:
-        created = getattr(trace.scope, "created", None)
-        if created is not None:
-            created += [variable.value for variable in variables]
-        trace = trace.parent
 
 
 class BackendOptimizer(BaseOptimizer, KerasTracked):
@@ -66,6 +53,16 @@ class BackendOptimizer(BaseOptimizer, KerasTracked):
         if self.gradient_accumulation_steps or self.loss_scale_factor:
             grads = [tf.convert_to_tensor(grad) if isinstance(grad, tf.IndexedSlices) else grad for grad in grads]
         super().apply(grads, trainable_variables)
+
+    def _backend_update_step(self, grads, trainable_variables, learning_rate):
+        """Update the variables; in one of several replicas by the sum of the gradients of all, once for all of them."""
+        replica = tf.distribute.get_replica_context()
+        if replica is None or replica.num_replicas_in_sync == 1:
+            return super()._backend_update_step(grads, trainable_variables, learning_rate)
+        given = [i for i, grad in enumerate(grads) if grad is not None]
+        summed = dict(zip(given, replica.all_reduce("SUM", [grads[i] for i in given]), strict=True))
+        step, grads = super()._backend_update_step, [summed.get(i) for i in range(len(grads))]
+        return replica.merge_call(lambda _: step(grads, trainable_variables, learning_rate))
 
     def _clip_by_norm(self, values, axes=None):
         return tf.clip_by_norm(values, self.clipnorm, axes)
