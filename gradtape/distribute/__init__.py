@@ -1,4 +1,4 @@
-"""Programs on several devices: `tf.distribute`. One replica spans them, and XLA divides its work."""
+"""Programs on several devices: `tf.distribute`. Replicas span them, and XLA divides their work."""
 
 from gradtape._src.compat.names import missing as _missing
 from gradtape._src.distribute.context import (

@@ -91,7 +91,8 @@ class DatasetAdapter(DataAdapter):
     """A gradtape Dataset whose elements are batches, or one that a strategy distributes."""
 
     def __init__(self, dataset, class_weight=None):
-        self._dataset, self._class_weight = dataset, class_weight
+        self._dataset = dataset.whole() if isinstance(dataset, tf.distribute.DistributedDataset) else dataset
+        self._class_weight = class_weight
 
     def get_numpy_iterator(self):
         return map(self._given, iter(self._dataset))  # begun at once, as on TensorFlow: another order if it is shuffled

@@ -103,7 +103,7 @@ class Trainer(BaseTrainer):
         return on_batch
 
     def _in_replica(self, step, data):
-        return self._strategy.run(lambda: step(data))  # a function of the backend's, whose source is not transformed
+        return self._strategy._run_whole(step, (data,))
 
     def _laid_out(self, x):
         """A part of a batch as a tensor, which lies where the strategy or `keras.distribution` says."""

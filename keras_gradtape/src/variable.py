@@ -30,6 +30,8 @@ class Variable(KerasVariable, Stored):
             trainable=self._trainable,
             dtype=self._dtype,
             name=self._name,
+            synchronization=tf.VariableSynchronization[self.synchronization.upper()],
+            aggregation=tf.VariableAggregation[self.aggregation.upper()],
         )
         if layout is not None:
             distribute_variable(self._value, layout)

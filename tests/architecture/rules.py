@@ -63,7 +63,7 @@ CORE_LEVELS = {
     "values": "dimension shape dtypes aval creators device_spec",
     "programs": "op structured program journal transcript function_names stages tiers execution slices engine tracing",
     "switches": "config switches device_config",
-    "tensors": "indexed_slices nest tensor scopes noted constants conversions convert dlpack variable_ops variable",
+    "tensors": "indexed_slices nest tensor scopes opened noted constants conversions convert dlpack variable_ops variable",
     "declarations": "define module spec",
 }
 _LEVEL_OF = {file: level for level, files in enumerate(CORE_LEVELS.values()) for file in files.split()}

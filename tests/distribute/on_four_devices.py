@@ -224,15 +224,15 @@ def check_loops_with_a_tape():
     wanted, w, _ = stepped(tf.distribute.get_strategy(), False)
     assert devices(w) == [0]
     for compiled in (False, True):
-        losses, v, batches = stepped(tf.distribute.MirroredStrategy(), compiled)
+        losses, v, batches = stepped(tf.distribute.FullyShardedStrategy(min_bytes=None), compiled)
         close((losses, v.numpy()), (wanted, w.numpy()))
         assert shards(v) == [(8, 4)] * 4
         assert [shards(x) for x, _ in batches] == [[(2, 8)] * 4, [(2, 8)] * 4, [(1, 8)] * 4]
 
 
 def check_loops_written_for_replicas():
-    """The rows of the page's table."""
-    strategy = tf.distribute.MirroredStrategy()
+    """The rows of the page's table, for a strategy with one replica."""
+    strategy = tf.distribute.FullyShardedStrategy(min_bytes=None)
     assert len(strategy.extended.worker_devices) == 4 and strategy.num_replicas_in_sync == 1
     asked = []
 
@@ -260,7 +260,7 @@ def check_loops_written_for_replicas():
 
 
 def check_a_function_that_goes_through_a_distributed_dataset():
-    strategy = tf.distribute.MirroredStrategy(["CPU:1", "CPU:3"])
+    strategy = tf.distribute.FullyShardedStrategy(["CPU:1", "CPU:3"], min_bytes=None)
     with strategy.scope():
         total = tf.Variable(0.0)
 

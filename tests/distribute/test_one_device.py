@@ -18,7 +18,7 @@ def strategy():
     return distribute.MirroredStrategy(["CPU:0"])
 
 
-@pytest.mark.parametrize("module", ["context", "datasets", "strategy", "values"])
+@pytest.mark.parametrize("module", ["context", "datasets", "strategy", "values", "variables"])
 def test_examples(module, count):
     failed, ran = doctest.testmod(importlib.import_module(f"gradtape._src.distribute.{module}"), extraglobs={"tf": tf, "np": np})
     assert not failed

@@ -6,18 +6,29 @@ import pytest
 
 from tests.distribute.checks import ENVIRONMENT, checks_of, outcomes_of
 
-PROGRAM = "on_four_devices.py"
+LAID_OUT, REPLICAS = "on_four_devices.py", "replicas_on_four_devices.py"
+ON_FOUR = {**ENVIRONMENT, "XLA_FLAGS": os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=4"}
 
 
 @pytest.fixture(scope="module")
 def outcomes():
-    flags = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=4"
-    return outcomes_of(PROGRAM, {**ENVIRONMENT, "XLA_FLAGS": flags})
+    return outcomes_of(LAID_OUT, ON_FOUR)
 
 
-@pytest.mark.parametrize("check", checks_of(PROGRAM))
+@pytest.mark.parametrize("check", checks_of(LAID_OUT))
 def test_on_four_devices(outcomes, check, count):
     assert outcomes[check] is None, outcomes[check]
+    count("programs run on four devices")
+
+
+@pytest.fixture(scope="module")
+def outcomes_in_replicas():
+    return outcomes_of(REPLICAS, ON_FOUR)
+
+
+@pytest.mark.parametrize("check", checks_of(REPLICAS))
+def test_replicas(outcomes_in_replicas, check, count):
+    assert outcomes_in_replicas[check] is None, outcomes_in_replicas[check]
     count("programs run on four devices")
 
 

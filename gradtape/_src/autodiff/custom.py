@@ -112,17 +112,18 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
 class CustomGradient:
     """A function with a gradient of its own, that `custom_gradient` made; as a method it binds like one.
 
-    `transparent`: the gradient is that of the function's own ops.
+    `transparent`: the gradient is that of the function's own ops. `traced`: within a function the gradient function is traced at
+    once, for all tapes; otherwise it is called by tapes in that function only, where they take the gradient.
     """
 
-    def __init__(self, f: Callable[..., Any], transparent: bool = False) -> None:
+    def __init__(self, f: Callable[..., Any], transparent: bool = False, traced: bool = True) -> None:
         functools.update_wrapper(self, f)
-        self._function, self._transparent = f, transparent
+        self._function, self._transparent, self._traced = f, transparent, traced
 
     def __get__(self, instance: Any, owner: type | None = None) -> CustomGradient:
         if instance is None:
             return self
-        return CustomGradient(functools.partial(self._function, instance), self._transparent)
+        return CustomGradient(functools.partial(self._function, instance), self._transparent, self._traced)
 
     @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -142,7 +143,7 @@ class CustomGradient:
         nodes = [_node_or_none(a) for a in arguments]
         inputs = [n for n in nodes if n is not None] + [v.read() for v in variables]
         rule = _rule(grad_fn, len(results), [n is not None for n in nodes], variables)
-        if engine.local.trace.parent is not None:
+        if engine.local.trace.parent is not None and self._traced:
             node = _record_closed(rule, results, inputs, self._transparent)
         else:
             node = engine.record(CUSTOM, (*results, *inputs), (len(results), self._transparent))

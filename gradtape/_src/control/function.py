@@ -37,6 +37,7 @@ from gradtape._src.core import engine, hooks, naming, nest, tracing
 from gradtape._src.core.aval import has_no_shape
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import InvalidArgumentError, OpError, cut, internal, of_user, public
+from gradtape._src.core.opened import alone, thread
 from gradtape._src.core.program import Node, Trace
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
@@ -86,6 +87,7 @@ NOT_FIRST = (
 )
 logger = logging.getLogger("gradtape")
 _run_eagerly = False
+_functions: weakref.WeakSet[Function] = weakref.WeakSet()
 
 
 @public
@@ -114,6 +116,18 @@ def functions_run_eagerly() -> bool:
     False
     """
     return _run_eagerly
+
+
+def forget(variable: Variable) -> None:
+    """Let all functions be traced again that read or assign a variable: it is read in another way from here on."""
+    for function in list(_functions):
+        with function._lock:
+            stale = [found for found in function._traced.values() if any(v is variable for v in found.variables)]
+            if stale:
+                function._traced = {key: found for key, found in function._traced.items() if found not in stale}
+                function._seen = {}
+                for known in function._signatures._known:
+                    known.opened = known.opened and UNTRIED
 
 
 class Function:
@@ -152,6 +166,7 @@ class Function:
         self._bound: dict[int, tuple[Any, Function]] = {}
         self._streams: list[Any] = []  # of random numbers, in the traces that are one on TensorFlow
         self._opened: dict[Any, ConcreteFunction] = {}  # the traced functions as seen through specs with open extents
+        _functions.add(self)
 
     def untraced(self) -> Function:
         """Return a copy without traces but those for open extents. Its own traces count nowhere."""
@@ -160,6 +175,7 @@ class Function:
         new._signatures._known += [known for known in self._signatures._known if known.opened not in (None, UNTRIED)]
         new._traced, new._seen, new._bound, new._opened, new._streams = {}, {}, {}, {}, []
         new._calls, new._traces = Calls(), 0
+        _functions.add(new)
         return new
 
     @property
@@ -218,7 +234,7 @@ class Function:
         try:
             if _run_eagerly:
                 return self.python_function(*args, **kwargs)
-            seen = tensors_in(args) if not kwargs and engine.local.trace.overrides is None else None
+            seen = tensors_in(args) if not kwargs and engine.local.trace.overrides is None and thread.replica is None else None
             if seen is not None:
                 found = self._seen.get(seen[1])
                 if found is not None:
@@ -239,7 +255,8 @@ class Function:
     def _concrete(self, arguments: Arguments) -> ConcreteFunction:
         state = engine.local.trace
         overrides = state.overrides
-        key: Any = (arguments.key, None if overrides is None else tuple(sorted(overrides.names.items())))
+        names = None if overrides is None else tuple(sorted(overrides.names.items()))
+        key: Any = (arguments.key, names, thread.replica)
         found = self._known(key, state, arguments)
         self._calls.since += state.parent is None
         if found is not None:
@@ -361,7 +378,7 @@ class Function:
         """Return the one trace for open extents to which these arguments belong; None if their own shapes are traced."""
         state = engine.local.trace
         fits = without_shapes(arguments) == known.rest and known.takes([n.aval.tensor_shape for n in arguments.nodes])
-        if known.opened is None or arguments.stored or not fits:
+        if known.opened is None or arguments.stored or not fits or thread.replica is not None:
             return None
         if known.opened is UNTRIED:
             if state.parent is not None or state.overrides is not None:
@@ -474,12 +491,19 @@ class Function:
         if self.input_signature is not None:
             return [self.get_concrete_function()]
         opened = list(self._opened.values())
-        plain = [c for key, c in self._traced.items() if key[1] is None]
+        plain = [self._alone(key, c) for key, c in list(self._traced.items()) if key[1] is None]
         covered = {id(part) for c in opened for part in (c._body, c.opened)}
         own = [
             c for c in self._as_traced(plain) if id(c._body) not in covered and (c.opened is None or id(c.opened) not in covered)
         ]
         return [concrete.keep() for concrete in (*opened, *own)]
+
+    def _alone(self, key: Any, concrete: ConcreteFunction) -> ConcreteFunction:
+        """Return a traced function as it is without a strategy: for variables that have no copies for replicas."""
+        if key[2] is None and not any(getattr(v, "is_copy", False) for v in concrete.variables):
+            return concrete
+        with alone():
+            return self._concrete(concrete._arguments)
 
     def _as_traced(self, found: Sequence[ConcreteFunction]) -> list[ConcreteFunction]:
         """Return traced functions; one for those that were recorded from one trace for open extents."""

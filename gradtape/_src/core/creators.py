@@ -65,6 +65,16 @@ class _Open(threading.local):
 _open = _Open()
 
 
+def opened() -> list[Callable[..., Any]]:
+    """Return the creators that are open in this thread."""
+    return _open.creators
+
+
+def reopen(creators: list[Callable[..., Any]]) -> None:
+    """Let `creators`, that `opened` returned, be those that are open in this thread."""
+    _open.creators = creators
+
+
 @contextlib.contextmanager
 def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[None]:
     """Open a context in which `variable_creator(next_creator, **kwargs)` makes the variables.

@@ -43,6 +43,10 @@ def _false(*args: Any) -> bool:
     return False
 
 
+def _one(*args: Any) -> int:
+    return 1
+
+
 def _not_implemented(*args: Any) -> Any:
     return NotImplemented
 
@@ -180,8 +184,18 @@ class Watch:
 class Clients:
     """Questions that single floors answer."""
 
-    require_replica: Callable[[str], None] = _nothing
-    """Raise RuntimeError in a strategy's cross-replica context. By `distribute/context`; called by `ops/nn/losses`."""
+    require_replica: Callable[[str], int] = _one
+    """Return the number of replicas; RuntimeError in a strategy's cross-replica context. By `distribute/context`; called by
+    `ops/nn/losses`.
+    """
+
+    replica: Callable[[], int | None] = _nothing
+    """Return the number of the replica that a strategy runs in this thread; None across replicas. By `distribute/context`; called
+    by `ops/random/generator`.
+    """
+
+    has_strategy: Callable[[], bool] = _false
+    """Return whether there is a strategy around the code. By `distribute/context`; called by `ops/random/generator`."""
 
     together: Callable[..., Any] | None = None
     """Call a function that may wait for other processes: `(what, function, *arguments)`, with the same `what` in all of them.

@@ -96,10 +96,13 @@ def told(node: Node, shape: TensorShape) -> Node | None:
 
 
 class Creation:
-    """The variables that a function makes while it is traced, in `init_scope` too. With a `refusal` that is a ValueError."""
+    """The variables that a function makes while it is traced, in `init_scope` too. With a `refusal` that is a ValueError.
 
-    def __init__(self, refusal: str | None) -> None:
-        self._refusal = refusal
+    `around`: that of the function in which it is traced.
+    """
+
+    def __init__(self, refusal: str | None, around: Creation | None) -> None:
+        self._refusal, self.around = refusal, around
         self.variables: list[Any] = []
 
     def made(self, variable: Any) -> None:
@@ -122,7 +125,8 @@ _innermost = _Innermost()
 @contextlib.contextmanager
 def creation_in_function(refusal: str | None) -> Iterator[Creation]:
     """Open a context for the trace of a function. A function inside notes its own variables alone."""
-    around, creation = _innermost.creation, Creation(refusal)
+    around = _innermost.creation
+    creation = Creation(refusal, around)
     _innermost.creation = creation
     try:
         yield creation
@@ -134,6 +138,14 @@ def made(variable: Any) -> None:
     """Note a new variable for the innermost function that is being traced in this thread."""
     if _innermost.creation is not None:
         _innermost.creation.made(variable)
+
+
+def trace_again(variable: Any) -> None:
+    """Let the functions that are being traced in this thread be traced once more, as those that make `variable` are."""
+    creation = _innermost.creation
+    while creation is not None:
+        creation.variables.append(variable)
+        creation = creation.around
 
 
 def enter(trace: Trace, nodes: Sequence[Node]) -> list[int]:

@@ -590,11 +590,11 @@ class UnreadVariable(Variable):
         return unread, (self._of,)
 
 
-_set_of: Callable[[UnreadVariable, Variable], None] = UnreadVariable.__dict__["_of"].__set__
+set_of: Callable[[UnreadVariable, Variable], None] = UnreadVariable.__dict__["_of"].__set__
 
 
 def unread(variable: Variable) -> UnreadVariable:
     """Return what an assignment to `variable` returns."""
     made = object.__new__(UnreadVariable)
-    _set_of(made, variable)
+    set_of(made, variable)
     return made

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from gradtape._src.core import hooks, nest
+from gradtape._src.autodiff.custom import CustomGradient
+from gradtape._src.core import hooks, nest, opened
 from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import public
-from gradtape._src.distribute.values import as_reduce_op, as_tensor
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.distribute.values import PerReplica, ReduceOp, as_reduce_op, as_tensor
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.joining import concat, split
+from gradtape._src.ops.math.arithmetic import add_n, truediv
 
 if TYPE_CHECKING:
     from gradtape._src.core.tensor import Tensor
@@ -39,27 +45,47 @@ def current() -> Entry:
     return entry
 
 
+def entries() -> list[Entry]:
+    """Return the contexts that are open in this thread, the innermost last."""
+    return _open.entries
+
+
+def reopen(entries: list[Entry]) -> None:
+    """Let `entries` be the contexts that are open in this thread."""
+    _open.entries = entries
+    replica = entries[-1].replica if entries else None
+    opened.enter_replica(None if replica is None or replica.num_replicas_in_sync == 1 else replica.number)
+
+
 @contextlib.contextmanager
 def entered(entry: Entry) -> Iterator[None]:
     """Open a context in which `entry` is the current one."""
-    entries = _open.entries
-    _open.entries = [*entries, entry]
+    before = _open.entries
+    reopen([*before, entry])
     try:
         yield
     finally:
-        _open.entries = entries
+        reopen(before)
 
 
-def require_replica(what: str) -> None:
-    """Raise RuntimeError in a cross-replica context."""
-    if in_cross_replica_context():
+def require_replica(what: str) -> int:
+    """Return the number of replicas; RuntimeError in a cross-replica context."""
+    replica = current().replica
+    if replica is None:
         raise RuntimeError(
             f"You are calling `{what}` in cross replica context, while it was expected to be called in replica context: call it "
             "in a function that strategy.run runs."
         )
+    return replica.num_replicas_in_sync
 
 
-hooks.clients.require_replica = require_replica
+def replica_number() -> int | None:
+    """Return the number of the replica that a strategy runs in this thread; None across replicas, and without a strategy."""
+    entry = current()
+    return None if entry.replica is None or entry is default else entry.replica.number
+
+
+hooks.clients.require_replica, hooks.clients.replica = require_replica, replica_number
 
 
 def crossing() -> NoReturn:
@@ -87,6 +113,9 @@ def has_strategy() -> bool:
     return current().strategy is not default.strategy
 
 
+hooks.clients.has_strategy = has_strategy
+
+
 def in_cross_replica_context() -> bool:
     """Return whether the code is across replicas: in a strategy's `scope()`, and not in a function that its `run` runs.
 
@@ -108,7 +137,7 @@ def get_replica_context() -> ReplicaContext | None:
 
 
 class ReplicaContext:
-    """A replica, as code in it sees it. There is one, which spans all devices of its strategy.
+    """A replica, as code in it sees it.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> def step(x):
@@ -117,8 +146,8 @@ class ReplicaContext:
     np.float32(2.0)
     """
 
-    def __init__(self, strategy: Strategy, replica_id_in_sync_group: Any) -> None:
-        self._strategy, self._id = strategy, replica_id_in_sync_group
+    def __init__(self, strategy: Strategy, replica_id_in_sync_group: int, count: int = 1, running: Any = None) -> None:
+        self._strategy, self.number, self._count, self.running = strategy, replica_id_in_sync_group, count, running
 
     @property
     def strategy(self) -> Strategy:
@@ -127,13 +156,13 @@ class ReplicaContext:
 
     @property
     def num_replicas_in_sync(self) -> int:
-        """The number of replicas: 1."""
-        return self._strategy.num_replicas_in_sync
+        """The number of replicas."""
+        return self._count
 
     @property
     def replica_id_in_sync_group(self) -> Tensor:
-        """Its number, a scalar int32 tensor: 0."""
-        return constant(self._id)
+        """Its number, a scalar int32 tensor."""
+        return constant(self.number)
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -142,17 +171,67 @@ class ReplicaContext:
 
     @public
     def merge_call(self, merge_fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
-        """Call `merge_fn(strategy, *args, **kwargs)` across replicas, and return its result."""
+        """Call `merge_fn(strategy, *args, **kwargs)` across replicas once all have come here, and return its result.
+
+        Its arguments are PerReplica, and of PerReplica in its result each replica gets its own value. RuntimeError if a replica
+        has returned before, or from within a function, branch or loop that is traced in the replica.
+        """
+        if self.running is not None:
+            return self.running.merge(merge_fn, args, kwargs or {})
         with entered(Entry(self._strategy, None)):
             return merge_fn(self._strategy, *args, **(kwargs or {}))
 
     @public
     def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
-        """Return the sum or mean of `value`, a tensor or a nest of them, over all replicas: with one replica, its own values."""
-        as_reduce_op(reduce_op)
-        return nest.map_structure(as_tensor, value)
+        """Return the sum or mean of `value`, a tensor or a nest of them, over all replicas.
+
+        Its gradient is the same reduction of the gradients of all replicas: take it in each of them.
+        """
+        wanted = as_reduce_op(reduce_op)
+        return self._together(value, functools.partial(reduced, wanted), lambda dy, _: self.all_reduce(wanted, dy))
 
     @public
     def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
-        """Return the values of all replicas, one after the other along `axis`: with one replica, its own values."""
-        return nest.map_structure(as_tensor, value)
+        """Return the values of all replicas, one after the other along `axis`, in which they may have other extents.
+
+        Its gradient is this replica's part of the sum of the gradients of all replicas: take it in each of them.
+        """
+
+        def own_part(dy: Any, values: Sequence[Any]) -> Any:
+            return split(self.all_reduce("SUM", dy), [value.shape[axis] for value in values], axis)[self.number]
+
+        return self._together(value, lambda values: concat(values, axis), own_part)
+
+    def _together(self, value: Any, join: Callable[[Sequence[Any]], Any], back: Callable[[Any, Sequence[Any]], Any]) -> Any:
+        """Return what `join` makes of the values of all replicas, for each tensor of a nest.
+
+        `back(gradient, values)` is its gradient.
+        """
+        leaves, spec = nest.flatten_with_spec(nest.map_structure(as_tensor, value))
+        if self.running is None:
+            return nest.unflatten(spec, leaves)
+
+        def merged(strategy: Strategy, *columns: Any) -> tuple[list[Any], list[Any]]:
+            values = [column.values if isinstance(column, PerReplica) else (column,) * self._count for column in columns]
+            return list(map(join, values)), values
+
+        joined, columns = self.merge_call(merged, leaves)
+        if not any(isinstance(leaf, IndexedSlices) for leaf in leaves):  # a gradient of its own is one of tensors
+
+            def passing(*mine: Any) -> tuple[list[Any], Callable[..., list[Any]]]:
+                return joined, lambda *grads: [back(dy, values) for dy, values in zip(grads, columns, strict=True)]
+
+            joined = CustomGradient(passing, traced=False)(*leaves)
+        return nest.unflatten(spec, joined)
+
+
+def reduced(wanted: ReduceOp, values: Sequence[Any]) -> Any:
+    """Return the sum or mean of the values of replicas: tensors or IndexedSlices."""
+    if isinstance(values[0], IndexedSlices):
+        rows, indices = (concat([getattr(value, name) for value in values], 0) for name in ("values", "indices"))
+        return IndexedSlices(_shared(wanted, rows, len(values)), indices, values[0].dense_shape)
+    return _shared(wanted, add_n(values), len(values))
+
+
+def _shared(wanted: ReduceOp, total: Any, count: int) -> Any:
+    return total if wanted is ReduceOp.SUM else truediv(total, cast(count, total.dtype))

@@ -1,16 +1,78 @@
-"""Datasets whose batches lie split over a strategy's devices."""
+"""Datasets whose batches are divided among the replicas of a strategy, and lie split over its devices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradtape._src.core import nest
+from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.tensor import Tensor
+from gradtape._src.distribute.values import PerReplica
+from gradtape._src.ops.array.joining import concat
+
+
+class Division:
+    """The division of a dataset's elements among `count` replicas, each laid out on the devices by `place`.
+
+    An element is divided into `parts` of rows, as many as there are replicas, or 1: then each replica gets an element in turn.
+    With `whole` nothing is divided, and what all replicas would get comes as one batch.
+    """
+
+    def __init__(self, place: Callable[[Any], Any], count: int, parts: int, whole: bool = False) -> None:
+        self.place, self.count, self.parts, self._whole = place, count, parts, whole
+        self.together = count // parts  # elements
+
+    def next(self, first: Any, source: Iterator[Any]) -> Any:
+        """Return the values of all replicas; `first` is the element that comes next in `source`."""
+        if self.together == 1:
+            return nest.map_structure(self.place if self.count == 1 or self._whole else self._rows, first)
+        elements = [first]
+        while len(elements) < self.count:
+            elements.append(next(source, None))
+        if self._whole:
+            given = [element for element in elements if element is not None]
+            return nest.map_structure(lambda *values: self.place(concat(values, 0)), *given)
+        taken = [nest.map_structure(_none_of, first) if element is None else element for element in elements]
+        return nest.map_structure(lambda *values: PerReplica(map(self.place, values)), *taken)
+
+    def _rows(self, batch: Any) -> PerReplica:
+        if not isinstance(batch, Tensor):
+            raise TypeError(f"Batches of tensors can be divided among {self.count} replicas, received {type(batch).__name__}.")
+        if batch.shape.rank == 0:
+            raise ValueError(
+                f"A dataset of batches can be divided among {self.count} replicas, received scalar elements: call "
+                "`dataset.batch(global_batch_size)` before the strategy gets it."
+            )
+        each = -(-batch.shape[0] // self.count)
+        return PerReplica([self.place(batch[number * each : (number + 1) * each]) for number in range(self.count)])
+
+    def spec(self, specs: Any) -> Any:
+        """Return the specs of the values of all replicas, where `specs` are those of an element."""
+        if self.count == 1 or (self._whole and self.together == 1):
+            return specs
+        if self._whole:
+            return nest.map_structure(lambda spec: TensorSpec([None, *spec.shape[1:]], spec.dtype), specs)
+        return nest.map_structure(lambda spec: PerReplica([self._part(spec)] * self.count), specs)
+
+    def _part(self, spec: Any) -> Any:
+        if self.parts == 1 or not spec.shape.rank or not isinstance(spec, TensorSpec):
+            return spec
+        extent = spec.shape[0]
+        even = extent is not None and extent % self.count == 0
+        return TensorSpec(TensorShape([extent // self.count if even else None, *spec.shape[1:]]), spec.dtype)
+
+
+def _none_of(value: Any) -> Any:
+    """Return no rows of a batch, for a replica that gets none any more."""
+    return tensor(value)[:0]
 
 
 class DistributedIterator:
-    """The iterator of a distributed dataset: its batches, split along their first axis over the devices.
+    """The iterator of a distributed dataset: the replicas' parts of its batches, PerReplica where there are several replicas.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> iterator = iter(strategy.experimental_distribute_dataset(tf.data.Dataset.range(4).batch(2)))
@@ -18,41 +80,41 @@ class DistributedIterator:
     (True, [0, 1])
     """
 
-    def __init__(self, iterator: Any, batch: Callable[[Any], Any]) -> None:
-        self._iterator, self._batch = iterator, batch
+    def __init__(self, iterator: Any, given: Callable[[Any, Iterator[Any]], Any], specs: Any) -> None:
+        self._iterator, self._given, self._specs = iterator, given, specs  # `given(element, what follows it)`
 
     def __iter__(self) -> DistributedIterator:
         return self
 
     @public
     def __next__(self) -> Any:
-        return self._placed(next(self._iterator))
+        return self._given(next(self._iterator), self._iterator)
 
     @public
     def get_next(self) -> Any:
-        """Return the next batch; OutOfRangeError at the end, where `next` raises StopIteration."""
-        return self._placed(self._iterator.get_next())
+        """Return the next values; OutOfRangeError at the end, where `next` raises StopIteration."""
+        return self._given(self._iterator.get_next(), self._iterator)
 
     @public
     def get_next_as_optional(self) -> Any:
-        """Return the next batch as a `tf.experimental.Optional`, which has no value at the end."""
+        """Return the next values as a `tf.experimental.Optional`, which has no value at the end."""
         found = self._iterator.get_next_as_optional()
-        return type(found).from_value(self._placed(found.get_value())) if found.has_value() else found
-
-    def _placed(self, element: Any) -> Any:
-        return nest.map_structure(self._batch, element)
+        if not found.has_value():
+            return found
+        return type(found)(self._specs, (self._given(found.get_value(), self._iterator),))
 
     @property
     def element_spec(self) -> Any:
-        """A nest of specs: the structure of a batch."""
-        return self._iterator.element_spec
+        """A nest of specs: the structure of a batch, PerReplica where there are several replicas."""
+        return self._specs
 
 
 class DistributedDataset:
-    """The result of `Strategy.experimental_distribute_dataset`: the batches of a dataset, split over the devices.
+    """The result of `Strategy.experimental_distribute_dataset`: batches that are divided among replicas and devices.
 
-    It can be gone through, in functions too. Rows are split along the first axis; a batch that cannot be divided evenly is
-    copied to all devices.
+    It can be gone through, in functions too. Of a batch each replica gets a part of the rows, as in TensorFlow: as many as the
+    others, or the last ones fewer, down to none. They lie split over the devices; those that cannot be divided evenly are copied
+    to all.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> dataset = strategy.experimental_distribute_dataset(tf.data.Dataset.range(4).batch(2))
@@ -60,18 +122,24 @@ class DistributedDataset:
     (True, [[0, 1], [2, 3]])
     """
 
-    def __init__(self, dataset: Any, batch: Callable[[Any], Any]) -> None:
-        self._dataset, self._batch = dataset, batch
+    def __init__(self, dataset: Any, division: Division) -> None:
+        self._dataset, self._division = dataset, division
 
     def __iter__(self) -> DistributedIterator:
-        return DistributedIterator(iter(self._dataset), self._batch)
+        return DistributedIterator(iter(self._dataset), self._division.next, self.element_spec)
+
+    def whole(self) -> DistributedDataset:
+        """Return the dataset with its batches whole, for one replica."""
+        division = self._division
+        return DistributedDataset(self._dataset, Division(division.place, division.count, division.parts, whole=True))
 
     @property
     def element_spec(self) -> Any:
-        """A nest of specs: the structure of a batch."""
-        return self._dataset.element_spec
+        """A nest of specs: the structure of a batch, PerReplica where there are several replicas."""
+        return self._division.spec(self._dataset.element_spec)
 
     @property
     def cardinality(self) -> Any:
         """The number of batches, a scalar int64 tensor; negative where it is infinite or unknown."""
-        return self._dataset.cardinality()
+        count = self._dataset.cardinality()
+        return count if self._division.together == 1 or count < 0 else -(-count // self._division.together)

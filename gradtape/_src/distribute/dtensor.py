@@ -474,7 +474,7 @@ class DTensorDataset:
         return self._spec
 
     def __iter__(self) -> DistributedIterator:
-        return _Iterator(iter(self._batched), self)
+        return DistributedIterator(iter(self._batched), lambda element, _: self.placed(element), self.element_spec)
 
     def placed(self, element: Any) -> Any:
         """Lay a batch out."""
@@ -483,19 +483,6 @@ class DTensorDataset:
             return _laid_out(reshape(x, [-1, *x.shape[2:]]) if self._in_parts else x, layout)
 
         return nest.map_structure(laid_out, element, self._layouts)
-
-
-class _Iterator(DistributedIterator):
-    def __init__(self, iterator: Any, dataset: DTensorDataset) -> None:
-        super().__init__(iterator, dataset.placed)
-        self._dataset = dataset
-
-    def _placed(self, element: Any) -> Any:
-        return self._dataset.placed(element)
-
-    @property
-    def element_spec(self) -> Any:
-        return self._dataset.element_spec
 
 
 def _check_elements(layouts: Sequence[Layout], specs: Sequence[Any], batched: bool) -> None:

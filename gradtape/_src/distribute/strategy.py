@@ -1,10 +1,11 @@
-"""`Strategy` and its kinds: one logical replica that spans the devices."""
+"""`Strategy` and its kinds: their replicas, which span the devices, and the variables and batches laid out on them."""
 
 from __future__ import annotations
 
 import functools
 import logging
 import math
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import NoneType, TracebackType
@@ -12,14 +13,16 @@ from typing import Any
 
 import jax
 
+from gradtape._src.control.function import Function
 from gradtape._src.core import creators, engine, nest
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.creators import VariableSynchronization
 from gradtape._src.core.errors import public
 from gradtape._src.core.variable import Variable
 from gradtape._src.distribute import context, group
 from gradtape._src.distribute.cluster import ClusterResolver, TFConfigClusterResolver
-from gradtape._src.distribute.context import Entry, ReplicaContext
-from gradtape._src.distribute.datasets import DistributedDataset
+from gradtape._src.distribute.context import Entry, ReplicaContext, reduced
+from gradtape._src.distribute.datasets import DistributedDataset, Division
 from gradtape._src.distribute.sharding import Layout, found
 from gradtape._src.distribute.values import (
     DistributedValues,
@@ -29,9 +32,12 @@ from gradtape._src.distribute.values import (
     ValueContext,
     as_reduce_op,
     as_tensor,
+    joined,
     unwrapped,
 )
+from gradtape._src.distribute.variables import ReplicatedVariable, replicated
 from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.math.arithmetic import truediv
 from gradtape._src.ops.math.reduction import reduce_sum
 
@@ -62,10 +68,9 @@ class Scope:
 class Strategy:
     """A way to spread a program over devices. `MirroredStrategy` and `OneDeviceStrategy` are its kinds.
 
-    One replica spans all devices, and `num_replicas_in_sync` is 1: a program computes on a whole batch, the rows of which lie
-    split over the devices, and XLA divides the work. So it gives what it gives on one device, to rounding. TensorFlow's
-    replicas each see their part of a batch. The one replica of gradtape sees all of it, and a batch is as large as the dataset
-    makes it: `64 * strategy.num_replicas_in_sync` is 64.
+    `run` calls a function once for each replica, with the replica's part of a batch. A replica spans all devices: the rows that
+    it sees lie split over them, and XLA divides the work. A MirroredStrategy has a replica for each device, as in TensorFlow;
+    other strategies have one, which sees whole batches.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> with strategy.scope():
@@ -80,6 +85,7 @@ class Strategy:
     def __init__(self, extended: StrategyExtended) -> None:
         self._extended = extended
         self._scopes: list[Scope] = []  # those that are open
+        self._functions: weakref.WeakKeyDictionary[Function, Function] = weakref.WeakKeyDictionary()
 
     @property
     def extended(self) -> StrategyExtended:
@@ -93,8 +99,10 @@ class Strategy:
 
     @property
     def num_replicas_in_sync(self) -> int:
-        """The number of replicas: 1, on however many devices."""
-        return 1
+        """The number of replicas; in one that sees whole batches, as in a step of Keras's `fit`, 1."""
+        entry = context.current()
+        within = entry.strategy is self and entry.replica is not None
+        return entry.replica.num_replicas_in_sync if within else self._extended._count  # type: ignore[union-attr]
 
     @public
     def scope(self) -> AbstractContextManager[Strategy]:
@@ -116,19 +124,44 @@ class Strategy:
 
     @public
     def run(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, options: Any = None) -> Any:
-        """Run `fn(*args, **kwargs)` in the replica. Values that lie split over the devices are computed by all of them.
+        """Run `fn(*args, **kwargs)` in each replica, with its own values of what is PerReplica among the arguments.
 
-        RuntimeError if it is called in a function that `run` runs.
+        Return what it returns: PerReplica, but for an object that is the same in all replicas, and with one replica as it is.
+        The replicas run in turns, each up to its next `merge_call`. There is one in `all_reduce`, in assignments with an
+        aggregation and in the steps of Keras's optimizers. RuntimeError if `run` is called in a replica, or
+        if some replicas come to a `merge_call` and others do not.
         """
         if not isinstance(args, (list, tuple)):
             raise ValueError(f"positional args must be a list or tuple, got {type(args)}")
+        if self._extended._count > 1 and isinstance(fn, Function):
+            return self._in_function(fn)(tuple(args), kwargs or {})
         if engine.local.trace.scope is not None:
             from gradtape._src.control.autograph import converted  # loads what transforms source, in functions and graphs only
 
             fn = converted(fn)
-        args, kwargs = unwrapped(tuple(args)), unwrapped(kwargs or {})
+        return self._run(fn, tuple(args), kwargs or {})
+
+    def _run(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._extended._count == 1:
+            return self._run_whole(fn, unwrapped(args), unwrapped(kwargs))
+        with self.scope():
+            from gradtape._src.distribute.replicas import in_each  # loads greenlet, where there are several only
+
+            return joined(in_each(self, lambda number: fn(*unwrapped(args, number), **unwrapped(kwargs, number))))
+
+    def _run_whole(self, fn: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        """Run a function in one replica that sees whole batches, however many there are."""
         with self.scope(), context.entered(Entry(self, ReplicaContext(self, 0))):
-            return fn(*args, **kwargs)
+            return fn(*args, **(kwargs or {}))
+
+    def _in_function(self, fn: Function) -> Callable[..., Any]:
+        """Return a function under trace in which all replicas run a function: so it may hold a `merge_call`."""
+        found = self._functions.get(fn)
+        if found is None:
+            of: Any = weakref.ref(fn)
+            found = Function(lambda args, kwargs: self._run(of().transformed(), args, kwargs), autograph=False, name=fn._name)
+            self._functions[fn] = found
+        return found
 
     def _require_crossing(self) -> None:
         entry = context.current()
@@ -138,40 +171,42 @@ class Strategy:
     @public
     def reduce(self, reduce_op: ReduceOp | str, value: Any, axis: int | None) -> Any:
         """Reduce the results of `run` to their sum or mean over replicas and, if `axis` is given, over that axis of the
-        tensor.
+        tensors.
 
-        There is one replica, so without an axis it is the value itself.
+        ValueError for the sum of a value that is no result of several replicas, where there are several.
 
         >>> strategy = tf.distribute.MirroredStrategy()
         >>> strategy.reduce("MEAN", tf.constant([1.0, 2.0, 6.0]), axis=0).numpy()
         np.float32(3.0)
         """
         self._require_crossing()
-        wanted, value = as_reduce_op(reduce_op), unwrapped(value)
+        wanted = as_reduce_op(reduce_op)
         if axis is None:
-            return nest.map_structure(as_tensor, value) if wanted is ReduceOp.SUM else value
-        x = tensor(value)
+            return nest.map_structure(lambda leaf: self._extended._joined(wanted, leaf), value)
         if not isinstance(axis, int):
             raise TypeError(f"`axis` must be an int or None, received {axis!r}.")
-        if not -x.ndim <= axis < x.ndim:
-            raise ValueError(f"Invalid reduction dimension {axis} for input with {x.ndim} dimensions.")
-        total = reduce_sum(x, axis)
-        return total if wanted is ReduceOp.SUM else truediv(total, cast(x.shape[axis], total.dtype))
+        values = list(map(tensor, self._extended._of_each(value)))
+        for x in values:
+            if not -x.ndim <= axis < x.ndim:
+                raise ValueError(f"Invalid reduction dimension {axis} for input with {x.ndim} dimensions.")
+        total = reduced(ReduceOp.SUM, [reduce_sum(x, axis) for x in values])
+        return total if wanted is ReduceOp.SUM else truediv(total, cast(sum(x.shape[axis] for x in values), total.dtype))
 
     @public
     def gather(self, value: Any, axis: int) -> Any:
-        """Return the results of `run` in all replicas, one after the other along `axis`: with one replica, its own."""
+        """Return the results of `run` in all replicas, one after the other along `axis`, in which they may have other extents."""
         entry = context.current()
         if entry.strategy is self and entry.replica is not None:
             raise RuntimeError(
                 "tf.distribute.Strategy.gather method requires cross-replica context, use "
                 "get_replica_context().all_gather() instead"
             )
-        return unwrapped(value)
+        values = self.experimental_local_results(value)
+        return concat(values, axis) if len(values) > 1 else unwrapped(value)
 
     @public
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
-        """Return the value of each replica, a tuple: of one, the value."""
+        """Return the value of each replica, a tuple; of a value that is not PerReplica a tuple of it alone."""
         return value.values if isinstance(value, DistributedValues) else (value,)
 
     @public
@@ -181,20 +216,20 @@ class Strategy:
 
     @public
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
-        """Return a dataset of batches as one whose batches lie split along their first axis over the devices.
+        """Return a dataset of batches as one whose batches are divided along their first axis among the replicas.
 
-        A batch whose rows cannot be divided evenly is copied to all devices.
+        A batch of which not all replicas get the same number of rows is divided as in TensorFlow: the first ones get more. The
+        rows of a replica lie split over the devices; those that cannot be divided evenly are copied to all.
         """
         if not hasattr(dataset, "element_spec"):
             raise AttributeError(
                 f"a tf.data.Dataset can be distributed, received {dataset!r}: Dataset.from_tensor_slices makes one."
             )
-        return self._extended._distributed(dataset)
+        return self._extended._distributed(dataset, self._extended._count)
 
     @public
     def distribute_datasets_from_function(self, dataset_fn: Callable[[InputContext], Any], options: Any = None) -> Any:
-        """Return the dataset that `dataset_fn(input_context)` makes, its batches split along their first axis over the
-        devices.
+        """Return the dataset that `dataset_fn(input_context)` makes, of which each replica gets a batch in turn.
 
         >>> strategy = tf.distribute.MirroredStrategy()
         >>> def made(context):
@@ -202,12 +237,15 @@ class Strategy:
         >>> [x.numpy().tolist() for x in strategy.distribute_datasets_from_function(made)]
         [[0, 1], [2, 3]]
         """
-        return self.experimental_distribute_dataset(dataset_fn(InputContext()))
+        made = dataset_fn(InputContext(num_replicas_in_sync=self._extended._count))
+        return self._extended._distributed(made, 1)
 
     @public
     def experimental_distribute_values_from_function(self, value_fn: Callable[[ValueContext], Any]) -> Any:
-        """Return `value_fn(value_context)` for the replica, as DistributedValues that `run` takes; in a nest, each leaf of it."""
-        return nest.map_structure(lambda value: PerReplica([value]), value_fn(ValueContext()))
+        """Return `value_fn(value_context)` for each replica, as PerReplica that `run` takes; in a nest, each leaf of it."""
+        count = self._extended._count
+        first, *others = [value_fn(ValueContext(number, count)) for number in range(count)]
+        return nest.map_structure(lambda *values: PerReplica(values), first, *others)
 
 
 class StrategyExtended:
@@ -220,6 +258,8 @@ class StrategyExtended:
     def __init__(self, container_strategy: Any) -> None:
         self._strategy = container_strategy
 
+    _count = 1  # of replicas
+
     @functools.cached_property
     def _layout(self) -> Layout:
         return Layout(found(None)[:1])
@@ -230,8 +270,25 @@ class StrategyExtended:
     def _batch(self, value: Any) -> Any:
         return self._layout.batch(value)
 
-    def _distributed(self, dataset: Any) -> Any:
-        return DistributedDataset(dataset, self._batch)
+    def _distributed(self, dataset: Any, parts: int) -> Any:
+        return DistributedDataset(dataset, Division(self._batch, self._count, parts))
+
+    def _of_each(self, value: Any) -> tuple[Any, ...]:
+        """Return the value in each replica: PerReplica, a variable, or one that is the same in all."""
+        return value.values if isinstance(value, DistributedValues) else (value,) * self._count
+
+    def _joined(self, wanted: ReduceOp, value: Any) -> Any:
+        """Return the sum or mean over replicas."""
+        if isinstance(value, DistributedValues):
+            return reduced(wanted, list(map(as_tensor, value.values)))
+        if wanted is ReduceOp.MEAN:
+            return value
+        if self._count > 1:
+            raise ValueError(
+                f"A non-DistributedValues value {value} cannot be reduced with the given reduce op {wanted}. Return a tensor "
+                "from the function that strategy.run runs: a number, or one and the same tensor, is no sum of several."
+            )
+        return as_tensor(value)
 
     @property
     def worker_devices(self) -> tuple[str, ...]:
@@ -277,14 +334,21 @@ class StrategyExtended:
         >>> v.numpy()
         np.float32(3.0)
         """
-        result = fn(var, *unwrapped(tuple(args)), **unwrapped(kwargs or {}))
-        return result if group else (result,)
+        args, kwargs = tuple(args), kwargs or {}
+        others = any(isinstance(item, PerReplica) for item in nest.flatten((args, kwargs)))
+        if not others or not isinstance(var, ReplicatedVariable):
+            result = fn(var, *unwrapped(args), **unwrapped(kwargs))
+            return result if group else (result,)
+        var.copied()  # each replica gives it another value
+        results = [
+            fn(held, *unwrapped(args, number), **unwrapped(kwargs, number)) for number, held in enumerate((var, *var._copies))
+        ]
+        return joined(results) if group else tuple(results)
 
     @public
     def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: Any, options: Any = None) -> Any:
-        """Return the sum or mean of a value over replicas, where `destinations` lie: with one replica, the value."""
-        as_reduce_op(reduce_op)
-        return unwrapped(value)
+        """Return the sum or mean of a value over replicas, where `destinations` lie."""
+        return self._joined(as_reduce_op(reduce_op), value)
 
     @public
     def batch_reduce_to(self, reduce_op: ReduceOp | str, value_destination_pairs: Any, options: Any = None) -> list[Any]:
@@ -298,11 +362,31 @@ class _Devices(StrategyExtended):
         self._layout = Layout(devices, split_from)
 
 
+class _Replicas(_Devices):
+    """A replica for each device."""
+
+    def __init__(self, strategy: Strategy, devices: Sequence[Any]) -> None:
+        super().__init__(strategy, devices)
+        self._count = len(devices)
+
+    def _created(self, next_creator: Callable[..., Variable], **kwargs: Any) -> Variable:
+        def create() -> Variable:
+            return replicated(super(_Replicas, self)._created(next_creator, **kwargs), self._strategy)
+
+        if self._count > 1 and kwargs.get("synchronization") is VariableSynchronization.NONE:
+            raise ValueError(
+                "`NONE` variable synchronization mode is not supported with tf.distribute strategy. Please change the "
+                f"`synchronization` for variable: {kwargs.get('name')}"
+            )
+        replica = context.current().replica
+        return create() if replica is None or replica.running is None else replica.running.made(create)
+
+
 class MirroredStrategy(Strategy):
     """Data parallelism: variables made in its `scope()` have a copy on each device, batches lie split over them.
 
-    `devices` are names (`"GPU:0"`), by default all that JAX has. `cross_device_ops` is taken, and XLA chooses. There is one
-    replica, that spans the devices: see `Strategy`.
+    `devices` are names (`"GPU:0"`), by default all that JAX has. `cross_device_ops` is taken, and XLA chooses. There are as many
+    replicas as devices: see `Strategy`. Keras's `fit` has one, that sees whole batches.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> with strategy.scope():
@@ -323,9 +407,9 @@ class MirroredStrategy(Strategy):
         chosen = found(devices)
         if len(set(chosen)) < len(chosen):
             raise AssertionError(f"No duplicates allowed in `devices` argument: {devices}. Name each device once.")
-        super().__init__(_Devices(self, chosen))
+        super().__init__(_Replicas(self, chosen))
         if len(chosen) > 1:
-            logger.info("MirroredStrategy: one replica that spans %d devices; batches are split over them.", len(chosen))
+            logger.info("Using MirroredStrategy with devices %s", self.extended.worker_devices)
 
 
 class _Workers(_Devices):
@@ -371,10 +455,11 @@ class FullyShardedStrategy(Strategy):
     """Data parallelism for a model that does not fit on one device: its variables lie split over all devices, as do batches.
 
     A variable of `min_bytes` or more that is made in `scope()` has a part on each device, and so have its optimizer's slots. It
-    is split along its longest axis that divides evenly. Smaller ones, and those without such an axis, have copies. XLA
-    brings the parts together where a step needs them, and keeps the part of each gradient that its device updates (Rajbhandari
-    et al. 2020, "ZeRO", section 5, stage 3). `devices` are names (`"GPU:0"`), by default all that JAX has; with TF_CONFIG those
-    of all its processes, as in MultiWorkerMirroredStrategy.
+    is split along its longest axis that divides evenly. Smaller ones, and those without such an axis, have copies; with None all
+    have. XLA brings the parts together where a step needs them, and keeps the part of each gradient that its device updates
+    (Rajbhandari et al. 2020, "ZeRO", section 5, stage 3). There is one replica, which sees whole batches: see `Strategy`.
+    `devices` are names (`"GPU:0"`), by default all that JAX has; with TF_CONFIG those of all its processes, as in
+    MultiWorkerMirroredStrategy.
 
     >>> strategy = tf.distribute.FullyShardedStrategy(min_bytes=1024)
     >>> with strategy.scope():
@@ -384,12 +469,12 @@ class FullyShardedStrategy(Strategy):
     """
 
     @public
-    def __init__(self, devices: Sequence[str] | None = None, min_bytes: int = 1 << 16) -> None:
-        if isinstance(min_bytes, bool) or not isinstance(min_bytes, int) or min_bytes < 0:
-            raise ValueError(f"`min_bytes` is a number of bytes, 0 or more, received {min_bytes!r}.")
+    def __init__(self, devices: Sequence[str] | None = None, min_bytes: int | None = 1 << 16) -> None:
+        if min_bytes is not None and (isinstance(min_bytes, bool) or not isinstance(min_bytes, int) or min_bytes < 0):
+            raise ValueError(f"`min_bytes` is a number of bytes, 0 or more, or None for copies of all, received {min_bytes!r}.")
         group.join_by_environment()
         chosen = jax.devices() if group.joined() is not None and devices is None else found(devices)
-        super().__init__(_Workers(self, chosen, min_bytes))
+        super().__init__(_Workers(self, chosen, math.inf if min_bytes is None else min_bytes))
 
 
 class OneDeviceStrategy(Strategy):
@@ -418,7 +503,7 @@ class DefaultStrategy(Strategy):
 
 
 class _Default(StrategyExtended):
-    def _distributed(self, dataset: Any) -> Any:
+    def _distributed(self, dataset: Any, parts: int) -> Any:
         return dataset
 
 

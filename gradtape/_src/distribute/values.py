@@ -1,14 +1,18 @@
-"""Arguments and results of strategies: `ReduceOp`, `DistributedValues`, the contexts of input functions, options."""
+"""Arguments and results of strategies: `ReduceOp`, `PerReplica`, the contexts of input functions, options."""
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Self
+
+import optree
 
 from gradtape._src.core import nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.creators import VariableAggregation
 from gradtape._src.core.errors import public
+from gradtape._src.core.spec import TypeSpec
 
 
 class ReduceOp(enum.Enum):
@@ -45,12 +49,12 @@ def as_tensor(value: Any) -> Any:
 
 
 class DistributedValues:
-    """Base of what holds a value for each replica. There is one replica, so it holds one: `values` is a tuple of it.
+    """Base of what holds a value for each replica: `values` is a tuple of them.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> made = strategy.experimental_distribute_values_from_function(lambda context: tf.constant(2.0))
-    >>> isinstance(made, tf.distribute.DistributedValues), strategy.run(tf.square, args=(made,)).numpy()
-    (True, np.float32(4.0))
+    >>> isinstance(made, tf.distribute.DistributedValues), made.values[0].numpy()
+    (True, np.float32(2.0))
     """
 
     @public
@@ -64,7 +68,7 @@ class DistributedValues:
 
 
 class PerReplica(DistributedValues):
-    """The result of `experimental_distribute_values_from_function`.
+    """The values of replicas that need not be the same: results of `run`, elements of distributed datasets.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> values = strategy.experimental_distribute_values_from_function(lambda context: 1.0)
@@ -73,17 +77,64 @@ class PerReplica(DistributedValues):
     """
 
     def __repr__(self) -> str:
-        return f"PerReplica:{{\n  0: {self._values[0]!r}\n}}"
+        if all(isinstance(value, TypeSpec) for value in self._values):
+            return f"PerReplicaSpec({', '.join(map(repr, self._values))})"
+        return listed("PerReplica", map(repr, self._values))
 
     def __str__(self) -> str:
-        return f"PerReplica:{{\n  0: {self._values[0]!s}\n}}"
+        specs = all(isinstance(value, TypeSpec) for value in self._values)
+        return repr(self) if specs else listed("PerReplica", map(str, self._values))
+
+    @public
+    def __tf_tensor__(self, dtype: Any = None, name: str | None = None) -> Any:
+        """Raise ValueError: an op takes the value of one replica."""
+        raise ValueError(
+            "It looks like you are using a PerReplica object while not inside a replica context, which is not supported. Try "
+            "running your op or function inside a replica context by using `strategy.run`. Its values are "
+            "`strategy.experimental_local_results(x)`, and `strategy.reduce` adds them up."
+        )
 
 
-def unwrapped(structure: Any) -> Any:
-    """Return a nest with the replica's own values in place of DistributedValues."""
+def _values_of(held: Any) -> tuple[list[Any], None]:
+    return list(held.values), None
+
+
+def _made_of(_: Any, values: Iterable[Any]) -> Any:
+    return PerReplica(values)
+
+
+# Arguments and results of functions are made of its values.
+optree.register_pytree_node(PerReplica, _values_of, _made_of, namespace=nest.EXPANDED)  # type: ignore[arg-type]
+
+
+def listed(kind: str, texts: Iterable[str]) -> str:
+    """Return the text of what holds a value for each replica, a line each."""
+    return "\n".join([f"{kind}:{{", ",\n".join(f"  {number}: {text}" for number, text in enumerate(texts)), "}"])
+
+
+def unwrapped(structure: Any, number: int = 0) -> Any:
+    """Return a nest with the values of one replica in place of those of all."""
     if not any(isinstance(item, DistributedValues) for item in nest.flatten(structure)):
         return structure
-    return nest.map_structure(lambda item: item.values[0] if isinstance(item, DistributedValues) else item, structure)
+    return nest.map_structure(lambda item: item.values[number] if isinstance(item, DistributedValues) else item, structure)
+
+
+def joined(results: Sequence[Any]) -> Any:
+    """Return the results of all replicas as one nest: PerReplica, and as it is what is the same object in all."""
+    first, *others = results
+    if not others:
+        return first
+    leaves, spec = nest.flatten_with_spec(first)
+    columns = [leaves]
+    for other in others:
+        nest.assert_same_structure(first, other)
+        columns.append(nest.flatten(other))
+    return nest.unflatten(spec, [_one(values) for values in zip(*columns, strict=True)])
+
+
+def _one(values: tuple[Any, ...]) -> Any:
+    first = values[0]
+    return first if all(value is first for value in values) else PerReplica(values)
 
 
 class InputContext:

@@ -281,7 +281,7 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
 
 @public
 def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size=None):
-    """Return Σ loss / `global_batch_size`, the number of examples over all replicas (as many as there are losses by default).
+    """Return Σ loss / `global_batch_size`, the number of examples over all replicas (by default as many in each as here).
 
     `sample_weight` multiplies the losses first, along their first axes. A scalar.
 
@@ -302,8 +302,7 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
             weight = expand_dims(weight, -1)
         loss = loss * weight
     if global_batch_size is None:
-        hooks.clients.require_replica("compute_average_loss")
-        global_batch_size = int(loss.shape[0])
+        global_batch_size = int(loss.shape[0]) * hooks.clients.require_replica("compute_average_loss")
     else:
         global_batch_size = static(global_batch_size, "global_batch_size")
         if global_batch_size < 0:
@@ -314,10 +313,10 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
 
 @public
 def scale_regularization_loss(regularization_loss):
-    """Return Σ of the losses: with one replica there is nothing to scale.
+    """Return Σ of the losses, divided by the number of replicas, which add up their gradients.
 
     >>> print(tf.nn.scale_regularization_loss([0.5, 0.25]).numpy())
     0.75
     """
-    hooks.clients.require_replica("scale_regularization_loss")
-    return reduce_sum(regularization_loss)
+    count = hooks.clients.require_replica("scale_regularization_loss")
+    return reduce_sum(regularization_loss) / count

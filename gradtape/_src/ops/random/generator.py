@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 
-from gradtape._src.core import dtypes, tiers
+from gradtape._src.core import dtypes, hooks, tiers
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.errors import UnimplementedError, public
 from gradtape._src.core.module import Tracked
@@ -84,6 +84,7 @@ class Generator(Tracked):
             )
         self._alg = found.value
         self._state = state if shared else Variable(state, dtype=dtypes.int64, name="StateVar", trainable=False)
+        self._in_replicas = hooks.clients.has_strategy()
 
     def tracked_children(self):
         """Return the saved part of a checkpoint: the state, under TensorFlow's name."""
@@ -168,7 +169,15 @@ class Generator(Tracked):
 
     def _draw(self, shape):
         """Return the state to draw numbers of `shape` from."""
-        return self.skip(math.prod(static_shape(shape)))
+        return self._own(self.skip(math.prod(static_shape(shape))))
+
+    def _own(self, state):
+        """Return the state for the replica that draws: its key is drawn from the generator's, as TensorFlow does it."""
+        number = hooks.clients.replica() if self._in_replicas else None
+        if number is None:
+            return state
+        source = concat([tensor([number, 0], dtypes.int64), state[-1:]], 0)
+        return concat([state[:-1], any_integers(source, shape=(1,), dtype=np.dtype("int64"))], 0)
 
     def __deepcopy__(self, memo):
         memo[id(self)] = copy = Generator(copy_from=self)
@@ -203,7 +212,7 @@ class Generator(Tracked):
         counts = tensor(counts, hint=probs.dtype)
         batch = math.prod(broadcast_shapes(tuple(counts.shape), tuple(probs.shape)))
         samples = math.prod(static_shape(shape)) // max(batch, 1)
-        state = self.skip(batch * 200 * (samples + 3) // 4)  # what TensorFlow sets aside
+        state = self._own(self.skip(batch * 200 * (samples + 3) // 4))  # what TensorFlow sets aside
         return draw_binomial(binomials.stateful, state, shape, counts, probs, dtype)
 
     @public

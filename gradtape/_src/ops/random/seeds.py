@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import engine, tiers
+from gradtape._src.core import engine, opened, tiers
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.errors import public
@@ -117,7 +117,7 @@ class Global:
                     return Stream(self.seed, self._next())
                 kind, seed = "numbered", _drawing.unseeded
                 _drawing.unseeded += 1
-            key = None if seed is None else (kind, _integer(seed))
+            key = None if seed is None else (kind, _integer(seed), opened.thread.replica)  # a device of TensorFlow's has its own
             found = self.streams.get(key)
             if found is None:
                 found = self.streams[key] = Stream(self.seed, seed)

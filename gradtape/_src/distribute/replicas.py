@@ -1,0 +1,142 @@
+"""Replicas in turns: a function that runs once in each replica, and stops at each `merge_call` until all have come to it.
+
+Each runs in a greenlet of its own, all of them in the thread of the caller: so they record into one program, and an error or an
+interrupt is raised where it is.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from greenlet import GreenletExit, getcurrent, greenlet
+
+from gradtape._src.core import engine
+from gradtape._src.core.opened import Opened
+from gradtape._src.core.variable import Variable
+from gradtape._src.distribute import context
+from gradtape._src.distribute.context import Entry, ReplicaContext
+from gradtape._src.distribute.values import joined, unwrapped
+
+
+class Merge(NamedTuple):
+    """A `merge_call` of one replica."""
+
+    function: Callable[..., Any]
+    args: Any
+    kwargs: Any
+
+
+def _opened() -> tuple[Opened, list[Entry], list[Any]]:
+    """Return the contexts that code has open in this thread, of which each replica has its own."""
+    return Opened.now(), context.entries(), list(_conversions())
+
+
+def _open(opened: tuple[Opened, list[Entry], list[Any]]) -> None:
+    """Let these contexts be the open ones."""
+    here, entries, conversions = opened
+    here.again()
+    context.reopen(entries)
+    _conversions()[:] = conversions
+
+
+def _conversions() -> list[Any]:
+    """Return the stack of autograph in this thread, if it is loaded."""
+    loaded = sys.modules.get("malt.core.ag_ctx")
+    return [] if loaded is None else getattr(loaded.stacks, "control_status", [])
+
+
+class Running:
+    """A replica that runs: `go_on` lets it run up to its next `merge_call`, or to its end."""
+
+    def __init__(self, strategy: Any, number: int, call: Callable[[int], Any], variables: list[Variable]) -> None:
+        self._variables, self._made = variables, 0
+        replica = ReplicaContext(strategy, number, strategy.extended._count, self)
+        self._greenlet = greenlet(lambda _: self._run(replica, number, call))
+        self._greenlet.gr_context = contextvars.copy_context()
+        self._opened = _opened()
+        self._around = _place()
+
+    def _run(self, replica: ReplicaContext, number: int, call: Callable[[int], Any]) -> Any:
+        with context.entered(Entry(replica.strategy, replica)):
+            return call(number)
+
+    def go_on(self, given: Any = None) -> Any:
+        """Let the replica run on with the result of its `merge_call`; return its next Merge, or what it returns at last."""
+        return self._switch(self._greenlet.switch, given)
+
+    def end(self) -> None:
+        """End the replica where it waits: its contexts are left."""
+        if self._greenlet:  # it has begun, and has not ended
+            self._switch(self._greenlet.throw, GreenletExit)
+
+    def _switch(self, how: Callable[[Any], Any], given: Any) -> Any:
+        around = _opened()
+        _open(self._opened)
+        try:
+            return how(given)
+        finally:
+            self._opened = _opened()
+            _open(around)
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has returned."""
+        return bool(self._greenlet.dead)
+
+    def merge(self, merge_fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Wait, in the replica, until all have come here; return this replica's part of what `merge_fn` returns."""
+        if _place() != self._around:
+            raise RuntimeError(
+                "`merge_call` called while defining a new graph or a tf.function. This can often happen if the function `fn` "
+                "passed to `strategy.run()` contains a nested `@tf.function`, and the nested `@tf.function` contains a "
+                "synchronization point, such as aggregating gradients (e.g, optimizer.apply_gradients), or if the function "
+                "`fn` uses a control flow statement which contains a synchronization point in the body. Such behaviors are not "
+                "yet supported. Instead, please avoid nested `tf.function`s or control flow statements that may potentially "
+                "cross a synchronization boundary, for example, wrap the `fn` passed to `strategy.run` or the entire "
+                "`strategy.run` inside a `tf.function` or move the control flow out of `fn`."
+            )
+        return getcurrent().parent.switch(Merge(merge_fn, args, kwargs))
+
+    def made(self, create: Callable[[], Variable]) -> Variable:
+        """Return the variable that `create` makes in the first replica; in the others the same one."""
+        self._made += 1
+        if len(self._variables) < self._made:
+            self._variables.append(create())
+        return self._variables[self._made - 1]
+
+
+def _place() -> tuple[Any, Any]:
+    """Return what says into which trace of a function, branch or loop is recorded; the same for all pieces of eager code."""
+    trace = engine.local.trace
+    return trace.parent and trace, trace.scope
+
+
+def in_each(strategy: Any, call: Callable[[int], Any]) -> list[Any]:
+    """Call `call(number)` in each replica; return the results. An error in one of them ends the others."""
+    variables: list[Variable] = []  # that are made in replicas
+    running = [Running(strategy, number, call, variables) for number in range(strategy.extended._count)]
+    try:
+        reached = [replica.go_on() for replica in running]
+        while not all(ended := [replica.ended for replica in running]):
+            if any(ended):
+                raise RuntimeError(
+                    "Some replicas made a different number of replica_context().merge_call() calls: replicas "
+                    f"{[i for i, e in enumerate(ended) if e]} have returned, while {[i for i, e in enumerate(ended) if not e]} "
+                    "wait for them. Aggregate gradients, assign to variables and create them in all replicas, or in none."
+                )
+            merged = _merged(strategy, reached)
+            reached = [replica.go_on(unwrapped(merged, number)) for number, replica in enumerate(running)]
+        return reached
+    finally:
+        for replica in running:
+            replica.end()
+
+
+def _merged(strategy: Any, merges: list[Merge]) -> Any:
+    """Call the function of a `merge_call` across replicas."""
+    args, kwargs = joined([tuple(merge.args) for merge in merges]), joined([merge.kwargs for merge in merges])
+    with context.entered(Entry(strategy, None)):
+        return merges[0].function(strategy, *args, **kwargs)

@@ -1,0 +1,276 @@
+"""Variables of a strategy with several replicas: what an assignment in a replica does, and what is read there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtape._src.control.function import forget
+from gradtape._src.core import engine, opened, tracing
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.creators import VariableAggregation, VariableSynchronization
+from gradtape._src.core.op import Op
+from gradtape._src.core.program import Node
+from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.variable import UnreadVariable, Variable, set_of
+from gradtape._src.distribute import context
+from gradtape._src.distribute.context import reduced
+from gradtape._src.distribute.sharding import DistributedVariable
+from gradtape._src.distribute.values import DistributedValues, PerReplica, ReduceOp, listed
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import zeros_like
+from gradtape._src.ops.math.arithmetic import truediv
+
+NONE, SUM = VariableAggregation.NONE, VariableAggregation.SUM
+FIRST = VariableAggregation.ONLY_FIRST_REPLICA
+
+
+class Component(UnreadVariable):
+    """A variable of a strategy as one replica has it: in `v.values`, with its name there, and as what an assignment returns."""
+
+    __slots__ = ("_called",)
+    _called: str | None
+
+    @property
+    def name(self) -> str:
+        """The name, in which stands the number of the replica behind the first one."""
+        return self._called or super().name
+
+    def read(self) -> Node:
+        """Read the variable of this replica."""
+        return Variable.read(self._of)
+
+    def held(self) -> Node:
+        """Return the node that the variable of this replica holds now, without a read."""
+        return Variable.held(self._of)
+
+
+class Copy(DistributedVariable):
+    """The variable of one of the replicas behind the first one."""
+
+    is_copy = True
+
+
+def component(variable: Variable, called: str | None = None) -> Component:
+    """Return a variable, one of the replicas', by the name that it is `called`."""
+    made: Any = object.__new__(Component)
+    set_of(made, variable)
+    Component.__dict__["_called"].__set__(made, called)
+    return made
+
+
+def numbered(name: str, number: int) -> str:
+    """Return the name of a variable in a replica."""
+    return f"{name.removesuffix(':0')}/replica_{number}:0" if number else name
+
+
+class ReplicatedVariable(DistributedVariable, DistributedValues):
+    """A variable that is made in the scope of a strategy with several replicas.
+
+    It holds the value of the first replica, or of all of them. The others have `_copies` of their own once theirs may be another.
+    """
+
+    _strategy: Any
+    _copies: tuple[Variable, ...]
+
+    @property
+    def values(self) -> tuple[Variable, ...]:
+        """The variable of each replica."""
+        numbers = range(1, self._strategy.extended._count)
+        return component(self, self.name), *[
+            component(self._copies[number - 1] if self._copies else self, numbered(self.name, number)) for number in numbers
+        ]
+
+    def _number(self) -> int | None:
+        """Return the number of the replica that the thread runs; None across replicas."""
+        number = opened.thread.replica
+        return None if number in (None, opened.ALONE) or context.current().strategy is not self._strategy else number
+
+    def _mine(self) -> Variable | None:
+        """Return the copy of the replica that the thread runs; None where the value is here."""
+        if not self._copies:
+            return None
+        number = self._number()
+        return self._copies[number - 1] if number else None
+
+    def _others(self) -> tuple[Variable, ...]:
+        """Return the copies of the replicas behind the first one, where they count."""
+        return () if opened.thread.replica is opened.ALONE else self._copies
+
+    @property
+    def variable(self) -> Variable:
+        """The variable that holds the value in this replica: what a tape differentiates with respect to."""
+        mine = self._mine()
+        return self if mine is None else mine
+
+    def read(self) -> Node:
+        """Read the variable, as this replica has it."""
+        mine = self._mine()
+        return super().read() if mine is None else mine.read()
+
+    def held(self) -> Node:
+        """Return the node that the variable holds now in this replica, without a read."""
+        mine = self._mine()
+        return super().held() if mine is None else mine.held()
+
+    def copied(self) -> None:
+        """Give each replica behind the first one a copy of its own. Functions with the variable are traced again."""
+        if self._copies:
+            return
+        with tracing.outside(), tracing.creation_in_function(None):
+            options: dict[str, Any] = {"trainable": self.trainable, "shape": self._declared}
+            options |= {"synchronization": self.synchronization, "aggregation": self.aggregation}
+            made = []
+            for number in range(1, self._strategy.extended._count):
+                name = numbered(self.name, number).removesuffix(":0")
+                copy = Copy(EagerTensor(self._tensor.node), name=name, **options)
+                copy._sharding = self._sharding
+                made.append(copy)
+            self._copies = tuple(made)
+        tracing.trace_again(self)
+        forget(self)
+
+    def _hold(self, node: Node) -> Any:
+        number = self._number()
+        if number is None:
+            for copy in self._others():
+                copy._hold(node)
+        elif number:
+            return self._copies[number - 1]._hold(node)
+        updated = super()._hold(node)
+        return updated if number is None else component(self)
+
+    def _update(self, op: Op, delta: Any, how: str) -> Any:
+        if self._number() is not None or not self._others():
+            return super()._update(op, delta, how)
+        for copy in self._others():  # across replicas each goes on from its own value
+            copy._update(op, delta, how)
+        with engine.shared:
+            return super()._hold(engine.record(op, (super().held(), self._checked(delta, how))))
+
+    def __repr__(self) -> str:
+        return listed(type(self).__name__, map(repr, self.values))
+
+    __str__ = __repr__
+
+
+class MirroredVariable(ReplicatedVariable):
+    """A variable that is the same in all replicas.
+
+    Across replicas an assignment is one in all of them. In a replica the values that all of them assign are joined by the
+    variable's `aggregation`: their sum, their mean or the first one. Without one each replica assigns to a copy of its own.
+    """
+
+    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Give the variable a new value."""
+        return self._joined(super().assign, value, use_locking, name, read_value)
+
+    def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Add `delta` to the value."""
+        return self._joined(super().assign_add, delta, use_locking, name, read_value)
+
+    def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Subtract `delta` from the value."""
+        return self._joined(super().assign_sub, delta, use_locking, name, read_value)
+
+    def _joined(self, assign: Callable[..., Any], value: Any, use_locking: bool, name: str | None, read_value: bool) -> Any:
+        if self._number() is None or self.aggregation is NONE:
+            return assign(value, use_locking, name, read_value)
+        replica: Any = context.get_replica_context()
+        value = tensor(value, self.dtype if not isinstance(value, Tensor) else None)
+        replica.merge_call(lambda _, all_of_them: assign(self._one_of(all_of_them)), (value,))
+        return self.read_value() if read_value else None
+
+    def _one_of(self, values: Any) -> Any:
+        found = values.values if isinstance(values, PerReplica) else (values,) * self._strategy.extended._count
+        if self.aggregation is FIRST:
+            return found[0]
+        return reduced(ReduceOp.from_variable_aggregation(self.aggregation), found)
+
+    def _hold(self, node: Node) -> Any:
+        if self._number() is not None and self.aggregation is not NONE:
+            raise NotImplementedError(
+                f"Variable '{self.name}' with aggregation {self.aggregation.name} is updated in a replica by other means than "
+                "assign, assign_add and assign_sub: do it across replicas, in get_replica_context().merge_call()."
+            )
+        if self._number() is not None:
+            self.copied()
+        return super()._hold(node)
+
+
+class SyncOnReadVariable(ReplicatedVariable):
+    """A variable of which each replica has a value of its own. Read across replicas it is their sum, their mean or the first one,
+    by its `aggregation`.
+    """
+
+    def read(self) -> Node:
+        """Read the variable: in a replica its own value, across replicas what all of them make."""
+        if self._number() is not None:
+            return super().read()
+        return self._whole([super(ReplicatedVariable, self).read(), *[copy.read() for copy in self._others()]])
+
+    def held(self) -> Node:
+        """Return the node that the variable holds now, without a read."""
+        if self._number() is not None:
+            return super().held()
+        return self._whole([super(ReplicatedVariable, self).held(), *[copy.held() for copy in self._others()]])
+
+    def _whole(self, nodes: list[Node]) -> Node:
+        if self.aggregation is FIRST:
+            return nodes[0]
+        node: Node = reduced(ReduceOp.from_variable_aggregation(self.aggregation), [EagerTensor(node) for node in nodes]).node
+        return node
+
+    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Give the variable a new value: in a replica its own, across replicas one that all of them make together."""
+        if self._number() is None and self._others() and self.aggregation is SUM:
+            given = tensor(value, self.dtype if not isinstance(value, Tensor) else None)
+            if self._in_whole():
+                return self._in_first(given)
+            value = cast(truediv(given, cast(1 + len(self._others()), given.dtype)), self.dtype)
+        return super().assign(value, use_locking, name, read_value)
+
+    def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Add `delta` to the value of this replica, or across replicas to that of each."""
+        if self._sums("assign_add"):
+            return self._in_first(self + delta)
+        return super().assign_add(delta, use_locking, name, read_value)
+
+    def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Subtract `delta` from the value of this replica, or across replicas from that of each."""
+        if self._sums("assign_sub"):
+            return self._in_first(self - delta)
+        return super().assign_sub(delta, use_locking, name, read_value)
+
+    def _sums(self, what: str) -> bool:
+        """Return whether the one replica that sees whole batches changes a sum; ValueError across replicas."""
+        if self._number() is not None or not self._others() or self.aggregation is not SUM:
+            return False
+        if self._in_whole():
+            return True
+        raise ValueError(
+            f"SyncOnReadVariable does not support `{what}` in cross-replica context when aggregation is set to "
+            "`tf.VariableAggregation.SUM`. Call it in a function that strategy.run runs."
+        )
+
+    def _in_whole(self) -> bool:
+        return context.get_replica_context() is not None and context.current().strategy is self._strategy
+
+    def _in_first(self, value: Any) -> Any:
+        """Let the first replica have the whole sum, which needs no division."""
+        for copy in self._others():
+            copy.assign(zeros_like(value))
+        return DistributedVariable._hold(self, tensor(value).node)
+
+
+def replicated(variable: Variable, strategy: Any) -> Variable:
+    """Return a variable that was just made and laid out, as one of a strategy with several replicas."""
+    if type(variable) is not DistributedVariable:
+        return variable
+    made: Any = variable
+    on_read = variable.synchronization is VariableSynchronization.ON_READ
+    made.__class__ = SyncOnReadVariable if on_read else MirroredVariable
+    made._strategy, made._copies = strategy, ()
+    if on_read:
+        made.copied()
+    return variable
