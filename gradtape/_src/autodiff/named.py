@@ -72,9 +72,9 @@ def _given(tape: Recording) -> Iterator[tuple[str, list[Node]]]:
     for segment in tape._segments:
         for position, name, nodes in segment.trace.names:
             within = segment.start <= position and (segment.stop is None or position <= segment.stop)
-            if within and (name, nodes[0]) not in seen:
+            if nodes and within and (name, nodes[0]) not in seen:
                 seen.add((name, nodes[0]))
-                yield name, nodes
+                yield name, list(nodes)
 
 
 def _unknown(tape: Recording, name: str, names: list[str]) -> str:

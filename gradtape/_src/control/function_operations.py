@@ -75,7 +75,7 @@ class Operations:
 
     def __init__(self, concrete: ConcreteFunction) -> None:
         self.found: list[FunctionOperation] = []
-        self._program, self._numbered = concrete.program, Numbered()
+        self._program, self._names, self._numbered = concrete.program, concrete._body.names, Numbered()
         self._datasets: dict[int, TensorSpec] = {}
         self._handles: dict[int, list[TensorSpec]] = {}  # of variables
         self._leaves: list[Any] = []
@@ -142,7 +142,8 @@ class Operations:
         program = self._program
         values: list[list[Any]] = []
         lines = program.lines or [(None, 0)] * len(program.keys)
-        for (op, attrs, *references), result, line in zip(program.keys, program.avals, lines, strict=True):
+        names = self._names or [default_name(key[0].type, *line) for key, line in zip(program.keys, lines, strict=True)]
+        for (op, attrs, *references), result, name in zip(program.keys, program.avals, names, strict=True):
             if op is ELEMENT:
                 values.append([values[references[0]][attrs[0]]])
                 continue
@@ -155,7 +156,7 @@ class Operations:
             else:
                 named = dict(zip(op.attributes, attrs, strict=True))
                 inputs = list(map(self._used, taken))
-                values.append(self._add(default_name(op.type, *line), op.type, inputs, results, named))
+                values.append(self._add(name, op.type, inputs, results, named))
         return [value[0] if value else None for value in values]
 
     def _handle(self, variable: Variable, name: str = "ReadVariableOp/resource") -> list[TensorSpec]:

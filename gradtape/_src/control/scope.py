@@ -15,6 +15,7 @@ from gradtape._src.core import engine, errors, execution, journal, nest, tracing
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient
+from gradtape._src.core.function_names import operation_names
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op, define
 from gradtape._src.core.program import FUNCTION, NUMBER, Line, Node, Program, Trace, leaf, leaves
@@ -239,7 +240,7 @@ class Body:
     It gives the results (see `structure`), then the new values of the variables in `written`; `assignments` are the lines
     that assign them. `trains`: it does so, and asks for gradients. `checks` are the data-dependent checks that a caller has to
     make, on what `checked` gives. `transcript` is what was recorded, where there is a tape in it; `passed` are the variables
-    that a call passes.
+    that a call passes. `names` are those of the program's nodes, where the user gave some, or opened name scopes.
     """
 
     __slots__ = (
@@ -251,6 +252,7 @@ class Body:
         "created",
         "draws",
         "keep",
+        "names",
         "passed",
         "program",
         "structure",
@@ -276,9 +278,10 @@ class Body:
     checked: Program | None
     keep: list[Tensor]
     transcript: Transcript | None
+    names: list[str] | None
 
     def __init__(self) -> None:
-        self.transcript, self.passed = None, ()
+        self.transcript, self.names, self.passed = None, None, ()
 
     def passing(self, variables: Sequence[Variable]) -> None:
         """Let the places of these variables be filled by each call: they are arguments."""
@@ -395,7 +398,10 @@ def trace(
         inputs = [*parameters, *read, *body.captures, *seeds_taken]
         results = nodes[: len(nodes) - len(body.written)]
         body.transcript = _transcript_of(inner, inputs, results, scope)
-        body.program = execution.intern(tracing.close(inner, nodes, inputs, effects=True))
+        kept: list[int] = []
+        body.program = execution.intern(tracing.close(inner, nodes, inputs, effects=True, kept=kept))
+        if inner.names and not scope.nested:
+            body.names = list(map(operation_names(inner, len(inner.nodes)).__getitem__, kept))
         body.checked = execution.intern(tracing.close(inner, checked, inputs)) if checked else None
     body.avals = [body.program.aval_of(r) for r in body.program.outputs]
     lines, results = body.program.lines, body.program.outputs

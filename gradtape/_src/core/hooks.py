@@ -69,6 +69,9 @@ class Core:
     called: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any], Any], Any] = _plain
     """Call a function that is given a `name` outside of graphs, and note the name. By `core/noted`; called by `errors.public`."""
 
+    traced: Callable[[Any, str], Any] = _nothing
+    """Return `op` or `graph` of a tensor of a function. By `control/traced_graph`; called by `core/tensor`."""
+
     pack: Callable[[Sequence[Any], np.dtype | None], Node] = _nothing
     """Return the node that stacks a list which holds tensors. By `ops/array/joining`; called by `core/convert`."""
 

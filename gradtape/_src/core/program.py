@@ -198,7 +198,7 @@ class Trace:
     early: list[Node]
     constants: list[Node]
     tapes: list[ref[Any]]
-    names: list[tuple[int, str, list[Node]]]
+    names: list[tuple[int, str, Sequence[Node]]]
     inputs: list[Any] | None
     limit: int
     parent: Trace | None

@@ -29,13 +29,14 @@ def prefix() -> str:
     return getattr(_local, "prefix", "")
 
 
-def enter_scope(to: str) -> str:
-    """Let names begin with `to` from here on; return the prefix before."""
+def enter_scope(to: str, again: bool = False) -> str:
+    """Let names begin with `to` from here on; return the prefix before. `again`: it is a scope that was entered before."""
     before = prefix()
     _local.prefix = to
-    seen = getattr(_local, "seen", None)
+    trace, seen = engine.local.trace, getattr(_local, "seen", None)
+    if trace.scope is not None:
+        trace.names.append((len(trace.nodes), to, () if again else []))
     if seen is not None:
-        trace = engine.local.trace
         seen.marks.append((trace.serial, len(trace.nodes), to))
     return before
 
@@ -95,7 +96,7 @@ class name_scope:
             return prefix()
         outer = prefix()
         to = self._name if self._name.endswith("/") else f"{outer}{self._name}/" if self._name else ""
-        self._outer.append(enter_scope(to))
+        self._outer.append(enter_scope(to, self._name.endswith("/")))
         return to
 
     def __exit__(self, kind: object, value: Any, traceback: object) -> None:

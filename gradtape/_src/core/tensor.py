@@ -434,8 +434,8 @@ def _attribute(of: Tensor, name: str) -> Any:
     if name not in _numpy_names:
         if (graph := graph_of(of.node)) is not None:
             return graph.attribute(of, name)
-        if name == "name" and (engine.symbolic(of.node) or in_function(of.node)):
-            return name_in_function(of.node)
+        if name in ("name", "op", "graph") and (engine.symbolic(of.node) or in_function(of.node)):
+            return name_in_function(of.node) if name == "name" else hooks.core.traced(of, name)
         if name in ("name", "op", "graph"):
             raise AttributeError(f"Tensor.{name} is undefined when eager execution is enabled.")
     instead = f" Use {_numpy_names[name]}." if name in _numpy_names else ""

@@ -187,18 +187,20 @@ def users(trace: Trace, outputs: Sequence[Node], always: Sequence[Node]) -> User
     return Users(len(outputs), masks)
 
 
-def close(trace: Trace, outputs: Sequence[Node], parameters: Sequence[Node], effects: bool = False) -> Program:
+def close(
+    trace: Trace, outputs: Sequence[Node], parameters: Sequence[Node], effects: bool = False, kept: list[int] | None = None
+) -> Program:
     """Close a trace into a Program: `outputs` are nodes, `parameters` the nodes that its callers will give values for.
 
     Leaves that are not parameters must hold values, and become constants of the Program. Effects are kept if `effects`: those of
-    a forward pass are not repeated in its gradient.
+    a forward pass are not repeated in its gradient. The places of the Program's nodes in the trace are appended to `kept`.
     """
     references = enter(trace, outputs)
     position: dict[Node, int] = {}
     for node in parameters:
         position.setdefault(node, len(position))
     wanted = set(references)
-    kept = []
+    kept = [] if kept is None else kept
     keys = [n.key for n in trace.nodes]
     if effects:
         wanted.update([index for index, key in enumerate(keys) if effectful(key)])
