@@ -2,11 +2,13 @@
 
 import signal
 import tempfile
+from unittest import mock
 
 import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape._src.distribute import rounds
 from tests.distribute.checks import report
 
 distribute = tf.distribute
@@ -467,6 +469,64 @@ def check_training():
         np.testing.assert_allclose([losses, means], [LOSSES[optimizer], MEANS[optimizer]], rtol=1e-5)
         assert counters == [(1, 2, 3), (1, 2, 3), (8, 16, 24)]
         np.testing.assert_allclose([held[0] for held in weights[1:]], WEIGHTS[optimizer], rtol=2e-4)
+
+
+def found_rounds(call):
+    """What of the rounds of replicas in a function was found to be the same in all."""
+    found = []
+
+    def noted(program, segments):
+        found.append(rounds_of(program, segments))
+        return found[-1]
+
+    rounds_of = rounds._round
+    with mock.patch.object(rounds, "_round", noted):
+        call()
+    return [one is not None for one in found]
+
+
+def check_each_device_computes_its_replica():
+    """A function in which all replicas do the same is compiled once, for all of them."""
+    w, seen = made(tf.ones([3]), aggregation=SUM), made(0.0, synchronization=ON_READ, aggregation=SUM)
+    rows = tf.reshape(tf.range(24.0), [8, 3])
+
+    def step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.tanh(x * w) * tf.where(number() > 0.0, 2.0, 1.0))
+        seen.assign_add(tf.reduce_sum(x))
+        w.assign_sub(0.01 * tape.gradient(loss, w))
+        return loss + tf.reduce_sum(w)
+
+    @tf.function
+    def train(x):
+        return TWO.reduce("SUM", TWO.run(step, args=(x,)), axis=None)
+
+    @tf.function
+    def several(iterator):
+        for _ in tf.range(2):
+            TWO.run(step, args=(next(iterator),))
+
+    def batches(size):
+        return TWO.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices(rows).batch(size))
+
+    results = []
+
+    def trained():
+        results.append([float(train(batch)) for batch in batches(4)])
+
+    assert any(found_rounds(trained))
+    after = w.numpy(), seen.numpy()
+    w.assign(tf.ones([3])), seen.assign(0.0)
+    with mock.patch.object(rounds, "_round", return_value=None):
+        train = tf.function(train.python_function)
+        results.append([float(train(batch)) for batch in batches(4)])
+    np.testing.assert_allclose(*results, rtol=1e-6)
+    np.testing.assert_allclose([*after[0], after[1]], [*w.numpy(), seen.numpy()], rtol=1e-6)
+    w.assign(tf.ones([3])), seen.assign(0.0)
+    several(iter(batches(4)))
+    np.testing.assert_allclose(w.numpy(), after[0], rtol=1e-6)
+    assert seen.numpy() == after[1] == 276
+    assert not found_rounds(lambda: train(next(iter(batches(3)))))[0]  # two rows, and one
 
 
 def check_fit():

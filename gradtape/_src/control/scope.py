@@ -11,7 +11,7 @@ import numpy as np
 from gradtape._src.autodiff.backward import FORWARD, Operation, vjp_program, vjp_with_slices
 from gradtape._src.control.checks import ASKED_FOR, CHECK, Check, check, checked_nodes, have_values, parted, used_checks
 from gradtape._src.control.passed import Passed
-from gradtape._src.core import engine, errors, execution, journal, nest, tracing, transcript
+from gradtape._src.core import engine, errors, execution, hooks, journal, nest, tracing, transcript
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient
@@ -82,10 +82,10 @@ class Scope:
         self.inside: list[Inner] = []  # the bodies in it that have tapes in them
         self.trace: Trace | None = None
         self.draws: seeds.Draws | None = None  # None: those of the function around it
-        self.trip, self.counted = trip, False
-        self.unseeded = 0  # a branch, as a function, counts from 0
+        self.trip, self.counted, self.unseeded = trip, False, 0  # a branch, as a function, counts from 0
         self.collections: dict[Any, list[Any]] | None = None  # a graph's, as the function sees them
         self.locks: dict[Any, None] = {}  # of the critical sections in it
+        self.rounds: list[Any] = []  # of replicas: the nodes of each, and their mesh
 
     def forget(self) -> None:
         """Let go of the variables: a trace and its nodes are a circle, which is left to the garbage collector."""
@@ -370,7 +370,7 @@ def trace(
 
     `draws`: seeds of random ops are drawn by the caller of the Body; else by the function around it.
     """
-    body, asked = Body(), journal.asked
+    body, asked, kept = Body(), journal.asked, list[int]()
     if draws:
         scope.draws = seeds.Draws()
     with tracing.inner(scope) as inner:
@@ -398,8 +398,8 @@ def trace(
         inputs = [*parameters, *read, *body.captures, *seeds_taken]
         results = nodes[: len(nodes) - len(body.written)]
         body.transcript = _transcript_of(inner, inputs, results, scope)
-        kept: list[int] = []
         body.program = execution.intern(tracing.close(inner, nodes, inputs, effects=True, kept=kept))
+        body.program = hooks.clients.known_rounds(body.program, scope.rounds, kept) if scope.rounds else body.program
         if inner.names and not scope.nested:
             body.names = list(map(operation_names(inner, len(inner.nodes)).__getitem__, kept))
         body.checked = execution.intern(tracing.close(inner, checked, inputs)) if checked else None

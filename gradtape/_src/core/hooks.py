@@ -200,6 +200,11 @@ class Clients:
     has_strategy: Callable[[], bool] = _false
     """Return whether there is a strategy around the code. By `distribute/context`; called by `ops/random/generator`."""
 
+    known_rounds: Callable[[Program, Any, Any], Program] = _first
+    """Return a Program in which the nodes of a strategy's replicas are known: `(program, rounds, places of its nodes)`. By
+    `distribute/replicas`; called by `control/scope` for functions that run replicas.
+    """
+
     together: Callable[..., Any] | None = None
     """Call a function that may wait for other processes: `(what, function, *arguments)`, with the same `what` in all of them.
 

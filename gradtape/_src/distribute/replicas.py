@@ -7,18 +7,23 @@ interrupt is raised where it is.
 from __future__ import annotations
 
 import contextvars
+import functools
+import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from gradtape._src.core import engine
+from gradtape._src.core import engine, hooks
 from gradtape._src.core.opened import Opened
 from gradtape._src.core.variable import Variable
 from gradtape._src.distribute import context
 from gradtape._src.distribute.context import Entry, ReplicaContext
+from gradtape._src.distribute.rounds import known_rounds
 from gradtape._src.distribute.values import joined, unwrapped
+
+hooks.clients.known_rounds = known_rounds
 
 
 class Merge(NamedTuple):
@@ -119,7 +124,7 @@ def in_each(strategy: Any, call: Callable[[int], Any]) -> list[Any]:
     variables: list[Variable] = []  # that are made in replicas
     running = [Running(strategy, number, call, variables) for number in range(strategy.extended._count)]
     try:
-        reached = [replica.go_on() for replica in running]
+        reached = _round(strategy, [replica.go_on for replica in running])
         while not all(ended := [replica.ended for replica in running]):
             if any(ended):
                 raise RuntimeError(
@@ -127,12 +132,25 @@ def in_each(strategy: Any, call: Callable[[int], Any]) -> list[Any]:
                     f"{[i for i, e in enumerate(ended) if e]} have returned, while {[i for i, e in enumerate(ended) if not e]} "
                     "wait for them. Aggregate gradients, assign to variables and create them in all replicas, or in none."
                 )
-            merged = _merged(strategy, reached)
-            reached = [replica.go_on(unwrapped(merged, number)) for number, replica in enumerate(running)]
+            given = _merged(strategy, reached)
+            steps = [functools.partial(replica.go_on, unwrapped(given, number)) for number, replica in enumerate(running)]
+            reached = _round(strategy, steps)
         return reached
     finally:
         for replica in running:
             replica.end()
+
+
+def _round(strategy: Any, steps: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Let all replicas run up to where they meet next; in a function note the nodes that each of them records."""
+    reached, ends = [], [len(engine.local.trace.nodes)]
+    for step in steps:
+        reached.append(step())
+        ends.append(len(engine.local.trace.nodes))
+    trace, copies = engine.local.trace, strategy.extended._layout.copies
+    if trace.scope is not None and getattr(trace.scope, "trace", None) is trace and hasattr(trace.scope, "rounds"):
+        trace.scope.rounds.append(([range(start, end) for start, end in itertools.pairwise(ends)], copies.mesh))
+    return reached
 
 
 def _merged(strategy: Any, merges: list[Merge]) -> Any:
