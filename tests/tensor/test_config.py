@@ -187,7 +187,7 @@ strategy = tf.distribute.MirroredStrategy()
 with strategy.scope():
     v = tf.Variable([1.0, 2.0])
 print(len(tf.config.list_logical_devices()), len(tf.config.list_physical_devices()), len(strategy.extended.worker_devices))
-print(strategy.run(lambda x: v * x, (tf.constant([2.0, 3.0]),)).numpy())
+print(strategy.run(lambda x: v * x, (tf.constant([2.0, 3.0]),)).values[1].numpy())
 try:
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 3)
 except RuntimeError as error:

@@ -27,25 +27,42 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
     left = _left(view, source, used)
     if left is not None and not _copied_out(view, source, left):
         return until(view, source, left)
+    end = _dead_end(view, source, used)
     other = (
         _kept(view, source)
-        or other_object(view, source, used, frame)
+        or (other_object(view, source, used, frame) if end is None else None)
         or (None if left is None else left_library(left))
         or not_taken(view, used, names)
         or _decided(view, source, used)
-        or _unused(view, source, targets, used, frame)
+        or _unused(view, source, targets, used, frame, end)
     )
     return [other]
 
 
-def _unused(view: View, source: Source, targets: Iterable[Name], used: dict[Name, None], frame: FrameType | None) -> Break:
-    """Return the break of a source that has no part in the target."""
+def _dead_end(view: View, source: Source, used: dict[Name, None]) -> Line | None:
+    """Return the last line under the tape that computes with a variable, of what the target does not use."""
+    if source.variable is None:
+        return None
+    history = view.history
+    steps = [history.steps[name] for name in history.after(source.names) if name in history.steps and name not in used]
+    ends = [step for step in steps if step.op is not None and step.op not in COPIES and view.sees(step.at)]
+    last = max(ends, key=lambda step: step.at, default=None)
+    if last is None or last.line[0] is None or last.how in SHAPES or any(call.line == last.line for call in history.calls):
+        return None
+    return last.line
+
+
+def _unused(
+    view: View, source: Source, targets: Iterable[Name], used: dict[Name, None], frame: FrameType | None, end: Line | None
+) -> Break:
+    """Return the break of a source that has no part in the target; `end` is the line to which its value came."""
     if view.history.forgot(used):
         return Break("unknown", text.NO_LINE)
     linear = _linear(view.history, source, view.history.since_state(targets))
     again = {} if linear is not None else computed_again(view, source, used, frame)
     derived = None if linear is not None or again else computed_from(view, source, used)
-    return Break("unused", _made(view.history, targets), linear=linear, derived=derived, **again)
+    end = None if linear is not None else end
+    return Break("unused", _made(view.history, targets), linear=linear, derived=derived, end=end, **again)
 
 
 def _decided(view: View, source: Source, used: dict[Name, None]) -> Break | None:

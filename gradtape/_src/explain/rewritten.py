@@ -12,7 +12,8 @@ NUMPY = {
     "mean": "reduce_mean", "sum": "reduce_sum", "max": "reduce_max", "min": "reduce_min", "amax": "reduce_max",
     "amin": "reduce_min", "prod": "reduce_prod", "concatenate": "concat", "power": "pow", "clip": "clip_by_value",
     "var": "math.reduce_variance", "std": "math.reduce_std", "log": "math.log", "log1p": "math.log1p", "absolute": "abs",
-    "expm1": "math.expm1", "cumsum": "cumsum",
+    "expm1": "math.expm1", "cumsum": "cumsum", "acos": "acos", "asin": "asin", "atan": "atan", "atan2": "atan2",
+    "erf": "math.erf", "fabs": "abs", "lgamma": "math.lgamma",
 } | {
     name: name for name in (
         "abs", "exp", "sqrt", "square", "sin", "cos", "tan", "tanh", "sinh", "cosh", "maximum", "minimum", "where", "reshape",
@@ -41,7 +42,7 @@ class _ToTensors(ast.NodeTransformer):
         inside = ast.unparse(node) != before
         called = ast.unparse(node.func)
         root, _, name = called.partition(".")
-        if root in ("np", "numpy"):
+        if root in ("np", "numpy", "math"):
             return self._of_numpy(node, name)
         if called == "float" and len(node.args) == 1:
             self.changed = True

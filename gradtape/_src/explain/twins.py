@@ -48,8 +48,28 @@ def other_object(view: View, source: Source, used: dict[Name, None], frame: Fram
     holder, named = _named(twin, variable, frame, 2 if replaced else 1)
     if put is None and twin._made == variable._made:  # by one line of code, which both of them ran
         put = named
+    if put is None and holder is None and twin._made == variable._made:  # two objects that one function made, held somewhere
+        holder, put = _attribute_of(twin, variable, frame), _first_use(view, twin)
     made = max(twin, variable, key=lambda v: v._uid)._made if put is None else put
     return Break("wrong_object", made, None, None, how="another", name=twin.name, holder=holder)
+
+
+def _attribute_of(twin: Variable, variable: Variable, frame: FrameType | None) -> str | None:
+    """Return `self.target` for the attribute of an object, a local of the code that asks, that holds the one variable only."""
+    names = [name for name in holders(twin, frame, {variable._uid}) if name.startswith(".")]
+    for name, value in () if frame is None else frame.f_locals.items():
+        found = [attribute for attribute in names if attribute[1:] in (getattr(value, "__dict__", None) or {})]
+        if len(found) == 1:
+            return f"{name}{found[0]}"
+    return None
+
+
+def _first_use(view: View, variable: Variable) -> Line | None:
+    """Return the first line under the tape that computes with a variable."""
+    names = [name for _, name in view.history.held.get(variable._uid, ())]
+    steps = [step for name in names for step in view.history.users.get(name, ()) if view.sees(step.at)]
+    first = min(steps, key=lambda step: step.at, default=None)
+    return None if first is None or first.line[0] is None else first.line
 
 
 def _made_later(history: History, variable: Variable, used: dict[Name, None]) -> Break | None:

@@ -12,6 +12,7 @@ from gradtape._src.core.places import place
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.breaks import Break
 from gradtape._src.explain.diagnosis import Diagnosis
+from gradtape._src.explain.edges import FINITE, SMALLER, at_the_edge
 
 SAMPLED = (
     "try the log-probability of what was drawn, times its reward (as tf.nn.sparse_softmax_cross_entropy_with_logits gives it), "
@@ -125,6 +126,10 @@ def _unused(w: Words, b: Break) -> tuple[str, str]:
         said = f"{said}: `{text.text(again)}` ({where}) computes the same value again, and that one is used"
         return said, _from_the_source(w, b)
     mend = f"compute {w.target} from {w.source}, or leave it out of the sources"
+    if (end := b.detail.get("end")) is not None:
+        where = place(text.file(end), text.number(end))
+        said += f": it is used in `{text.text(end)}` ({where}), and what comes of that goes no further"
+        mend = f"compute {w.target} from what that gives, or leave {w.source} out of the sources"
     if (derived := b.detail.get("derived")) is not None:
         where = place(text.file(derived), text.number(derived))
         said += f", which `{text.text(derived)}` ({where}) computed beside it: what {w.target} was computed from is another value"
@@ -168,6 +173,9 @@ def _left_library(w: Words, b: Break) -> tuple[str, str]:
         "float": "float()", "int": "int()", "complex": "complex()", "dataset": "a Dataset", "py_function": "tf.py_function",
     }  # fmt: skip
     cause = f"in {_written(b)} the value left the library through {ways[how]}, and what came back is a constant"
+    if ".to_list()" in written:
+        cause = cause.replace(".numpy()", ".to_list()")
+        return cause, "try a function of TensorFlow's that takes ragged rows, such as tf.reduce_mean(x, 1)"
     predicted = re.search(r"([\w.]+)\.predict(?:_on_batch)?\((\w+)?", written)
     if predicted is not None:
         return cause, f"call the model itself: `{predicted[1]}({predicted[2] or 'x'})`"
@@ -175,11 +183,13 @@ def _left_library(w: Words, b: Break) -> tuple[str, str]:
     if tensors is not None:
         same = re.fullmatch(r"([\w.]+) = \1", tensors)
         return cause, f"leave out `{written}`" if same else f"write `{tensors}`"
-    called = re.search(r"\bn(?:p|umpy)\.([\w.]+)\(", written)
+    called = re.search(r"\b(?:n(?:p|umpy)\.(?!random\b)|math\.)([\w.]+)\(", written)
     if called is not None and how not in ("numpy_function", "py_function"):
         counterpart = rewritten.NUMPY.get(called[1])
         use = f"tf.{counterpart}" if counterpart else "the tf.* function that computes the same"
         return cause, f"try {use} in the place of {called[0]}…), with the tensor itself and without `.numpy()`"
+    if re.search(r"\]\s*=[^=]", written) and how in ("float", "__array__"):
+        return cause, "collect the tensors in a list and join them, `tf.stack(values)`, in the place of an array that is filled"
     instead = {
         "numpy": "try to leave out `.numpy()` and to go on with the tensor",
         "float": "try to leave out `float()` and to go on with the tensor",
@@ -200,7 +210,10 @@ def _not_floating(w: Words, b: Break) -> tuple[str, str]:
             "interpolate: take the elements at tf.floor and one further, weighted by the fraction of the position",
         )
     if b.detail.get("how") == "cast":
-        return f"{_written(b)} casts to a dtype that is not floating, and integers have no derivative", "leave out the cast"
+        cause = f"{_written(b)} casts to a dtype that is not floating, and integers have no derivative"
+        if re.search(r"cast|int|astype", text.text(b.line) or "cast"):
+            return cause, "leave out the cast"
+        return cause, "look at the order of the arguments: what stands for labels is cast, in a loss of Keras's the first one"
     if b.step is not None:
         return (
             f"{b.op} in {_written(b)} gives a dtype that is not floating, through which no gradient flows",
@@ -208,7 +221,8 @@ def _not_floating(w: Words, b: Break) -> tuple[str, str]:
         )
     return (
         f"{w.source} is not floating, and only floating and complex tensors have gradients",
-        f"make {w.source} with dtype=tf.float32",
+        f"make {w.source} with dtype=tf.float32; if it says which elements are taken, ask for the gradient of what they are "
+        "taken from, or of what is taken",
     )
 
 
@@ -238,7 +252,11 @@ def _no_gradient_registered(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _stopped(w: Words, b: Break) -> tuple[str, str]:
-    return f"stop_gradient in {_written(b)} makes its argument a constant", "leave out `tf.stop_gradient`"
+    cause = f"stop_gradient in {_written(b)} makes its argument a constant"
+    through = re.search(r"(\w+\.)*stop_gradient\(([\w.]+) \+ \(?([\w.]+) - \2\)?\)", text.text(b.line) or "")
+    if through is not None:  # a gradient that is to pass straight through, with all of it stopped
+        return cause, f"stop the difference only: `{through[2]} + tf.stop_gradient({through[3]} - {through[2]})`"
+    return cause, "leave out `tf.stop_gradient`"
 
 
 def _state(w: Words, b: Break) -> tuple[str, str]:
@@ -246,6 +264,11 @@ def _state(w: Words, b: Break) -> tuple[str, str]:
         return (
             f"{_written(b)} made a Variable of the value, and state stops gradients",
             "use the tensor itself, without tf.Variable",
+        )
+    if re.search(r"\.update_state\(|\.result\(", text.text(b.line) or ""):
+        return (
+            f"{_written(b)} is a metric's: the value went into its state, and state stops gradients",
+            "compute the loss from the tensor that the metric is given, or by a loss of Keras's, and keep the metric beside it",
         )
     return (
         f"the value went into a variable's state in {_written(b)}, and state stops gradients",
@@ -347,7 +370,12 @@ def _share(b: Break) -> str:
     return f"{100 * b.detail.get('fraction', 1.0):.0f} %"
 
 
+MET = "nothing is left to learn from these values: try harder examples, or a larger margin"
+
+
 def _dead_relu(w: Words, b: Break) -> tuple[str, str]:
+    if b.detail.get("met"):
+        return f"all that {_written(b)} gives is 0, and so is {w.target}: every margin is met", MET
     return (
         f"{_share(b)} of the units of {b.op} in {_written(b)} are inactive, and with them all that the target uses",
         "try tf.nn.leaky_relu, a smaller rate, or another initialization",
@@ -374,6 +402,8 @@ def _where_side(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _clipped(w: Words, b: Break) -> tuple[str, str]:
+    if b.detail.get("met"):
+        return f"all that {_written(b)} gives is 0, and so is {w.target}: every margin is met", MET
     return (
         f"{_written(b)} clips {_share(b)} of the elements to its bound, where it is flat",
         "widen the bounds, or pass the gradient straight through: `x + tf.stop_gradient(tf.clip_by_value(x, low, high) - x)`",
@@ -381,6 +411,11 @@ def _clipped(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _piecewise_constant(w: Words, b: Break) -> tuple[str, str]:
+    if b.detail.get("second"):
+        return (
+            f"the activation in {_written(b)} is piecewise linear, so its second derivative is 0 wherever it exists",
+            "try a smooth one where a derivative is differentiated again: tf.tanh, tf.nn.softplus or tf.nn.silu",
+        )
     return (
         f"{b.op} in {_written(b)} is piecewise constant: its derivative is 0 wherever it exists",
         "pass the gradient straight through: `x + tf.stop_gradient(step(x) - x)`, or use tf.tanh for a sign",
@@ -471,30 +506,12 @@ def _cancelled(w: Words, b: Break) -> tuple[str, str]:
 
 # -- NaN and infinity
 
-FINITE = "keep its input where the function and its derivative are finite"
-SMALLER = "try smaller values: another initialization, a normalization, fewer steps, or a smaller rate"
-INSIDE = "keep the argument inside of -1 and 1: `tf.clip_by_value(x, -1 + 1e-6, 1 - 1e-6)`"
-AT_THE_EDGE = {
-    "Sqrt": "keep the argument above 0: `tf.sqrt(tf.maximum(x, 1e-12))`",
-    "EuclideanNorm": "add a small number before the root: `tf.sqrt(tf.reduce_sum(x * x) + 1e-12)`",
-    "Rsqrt": "keep the argument above 0: `tf.math.rsqrt(tf.maximum(x, 1e-12))`",
-    "Log": "keep the argument away from 0: `tf.math.log(tf.maximum(x, 1e-12))`",
-    "RealDiv": "keep the denominator away from 0, or use tf.math.divide_no_nan",
-    "Pow": "keep the base above 0: `tf.maximum(x, 1e-12) ** y`",
-    "Acos": INSIDE, "Asin": INSIDE, "Atanh": INSIDE,
-    "Acosh": "keep the argument above 1: `tf.maximum(x, 1 + 1e-6)`",
-    "Atan2": "keep the two arguments from being 0 at once: add a small number to one",
-    "Softmax": "leave each row an element that counts: mask with a large negative number, as -1e9, in the place of -inf",
-    "LogSoftmax": "leave each row an element that counts: mask with a large negative number, as -1e9, in the place of -inf",
-    "Exp": "bound the exponent, or use tf.reduce_logsumexp or tf.nn.log_softmax",
-}  # fmt: skip
-
 
 def _nonfinite(w: Words, b: Break) -> tuple[str, str]:
     what = "NaN" if b.code == "nan_origin" else "infinity"
     if b.line[0] is None and b.op is None:
         return f"the gradient of {w.source} holds a {what}", "look at the values that go into the target"
-    mend = AT_THE_EDGE.get(b.op or "", FINITE)
+    mend = at_the_edge(b, FINITE)
     dtype = b.detail.get("dtype")
     if b.detail.get("where") == "assigned":
         return (
@@ -515,7 +532,7 @@ def _nonfinite(w: Words, b: Break) -> tuple[str, str]:
     if dtype is not None:
         return (
             f"{b.op} in {_written(b)} gives a value too large for {dtype}, and it reaches the gradient of {w.source}",
-            _wider(dtype, "scale the values down") if dtype in ("float16", "bfloat16") else AT_THE_EDGE.get(b.op or "", SMALLER),
+            _wider(dtype, "scale the values down") if dtype in ("float16", "bfloat16") else at_the_edge(b, SMALLER),
         )
     if b.detail.get("where") == "forward":
         return f"{b.op} in {_written(b)} gives a value that is not finite, and it reaches the gradient of {w.source}", mend

@@ -20,6 +20,7 @@ from gradtape._src.explain.source import NO_LINE
 
 WAYS = 8  # so many ways from a source to the target are looked at
 RELUS = {"Relu", "Relu6", "LeakyRelu"}
+RELU_GRADS = {"ReluGrad", "Relu6Grad", "LeakyReluGrad"}
 SATURATING = {
     "Sigmoid", "Tanh", "Softmax", "LogSoftmax", "Softplus", "Erf", "Erfc", "Elu", "Selu", "Gelu", "Silu", "Softsign", "Atan",
     "SigmoidCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits",
@@ -147,6 +148,10 @@ def _kind(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> tuple[str, 
     kind = entry.node.op.type
     if _empty(entry.node):
         return "masked_out", {"empty": True}
+    if kind in RELU_GRADS and node is entry.inputs[-1]:
+        return "piecewise_constant", {"second": True}
+    if kind in RELUS | {"Maximum"} and not np.any(value(entry.node)) and _all_zero(probe):
+        return ("clipped" if kind == "Maximum" else "dead_relu"), {"fraction": 1.0, "met": True}
     if kind not in SELECTING and (magnitude := underflow(probe, node, entry, cotangent)) is not None:
         return "underflow", {"magnitude": magnitude, "dtype": node.aval.type.name}
     if kind not in SELECTING | {"Softmax", "LogSoftmax"} and _adds_up(probe, node, entry, cotangent):
@@ -178,6 +183,11 @@ def _kind(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> tuple[str, 
         return "not_selected", {}
     code = flat(probe, node, entry, cotangent)
     return code, {"dtype": node.aval.type.name, "fraction": 1.0} if code != "stationary" else {}
+
+
+def _all_zero(probe: Probe) -> bool:
+    """Return whether the targets are 0, all of them."""
+    return not any(np.any(value(node)) for node in probe.targets if type(node.aval) is not tuple)
 
 
 def _adds_up(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> bool:

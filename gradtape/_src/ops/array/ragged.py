@@ -226,7 +226,7 @@ class RaggedTensor:
     @public
     def to_list(self):
         """Return the rows as nested Python lists."""
-        values = self._values.to_list() if isinstance(self._values, RaggedTensor) else to_numpy(self._values.node).tolist()
+        values = self._values.to_list() if isinstance(self._values, RaggedTensor) else self._values.numpy().tolist()
         return [values[start:end] for start, end in self._bounds()]
 
     @public

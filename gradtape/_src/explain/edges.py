@@ -1,0 +1,34 @@
+"""The advice for an op whose value or derivative is not finite."""
+
+from __future__ import annotations
+
+from gradtape._src.explain import source as text
+from gradtape._src.explain.breaks import Break
+
+FINITE = "keep its input where the function and its derivative are finite"
+SMALLER = "try smaller values: another initialization, a normalization, fewer steps, or a smaller rate"
+INSIDE = "keep the argument inside of -1 and 1: `tf.clip_by_value(x, -1 + 1e-6, 1 - 1e-6)`"
+AT_THE_EDGE = {
+    "Sqrt": "keep the argument above 0: `tf.sqrt(tf.maximum(x, 1e-12))`",
+    "EuclideanNorm": "add a small number before the root: `tf.sqrt(tf.reduce_sum(x * x) + 1e-12)`",
+    "Rsqrt": "keep the argument above 0: `tf.math.rsqrt(tf.maximum(x, 1e-12))`",
+    "Log": "keep the argument away from 0: `tf.math.log(tf.maximum(x, 1e-12))`",
+    "RealDiv": "keep the denominator away from 0, or use tf.math.divide_no_nan",
+    "Pow": "keep the base above 0: `tf.maximum(x, 1e-12) ** y`",
+    "Acos": INSIDE, "Asin": INSIDE, "Atanh": INSIDE,
+    "Acosh": "keep the argument above 1: `tf.maximum(x, 1 + 1e-6)`",
+    "Atan2": "keep the two arguments from being 0 at once: add a small number to one",
+    "Softmax": "leave each row an element that counts: mask with a large negative number, as -1e9, in the place of -inf",
+    "LogSoftmax": "leave each row an element that counts: mask with a large negative number, as -1e9, in the place of -inf",
+    "Exp": "bound the exponent, or use tf.reduce_logsumexp or tf.nn.log_softmax",
+}  # fmt: skip
+
+
+def at_the_edge(b: Break, otherwise: str) -> str:
+    """Return the advice for the op of a break; of a square root that another function takes, for that."""
+    written = text.text(b.line) or "sqrt"
+    if b.op == "Sqrt" and "sqrt" not in written:
+        if "std" in written:
+            return "add a small number before the root: `tf.sqrt(tf.math.reduce_variance(x) + 1e-12)`"
+        return AT_THE_EDGE["EuclideanNorm"]
+    return AT_THE_EDGE.get(b.op or "", otherwise)

@@ -1,0 +1,135 @@
+"""Programs whose answer is more than a line and a code: the fix says what to write. `ADVICE` holds a part of each."""
+
+import math
+
+import numpy as np
+
+import gradtape as tf
+
+ADVICE = {}
+
+
+def advises(words):
+    """Note a part of what the cause and the fix say."""
+
+    def noted(function):
+        ADVICE[function.__name__] = words
+        return function
+
+    return noted
+
+
+class Nets:
+    def __init__(self):
+        self.online, self.target = dense(), dense()
+
+
+def dense():
+    layer = tf.keras.layers.Dense(2)
+    layer.build((None, 2))
+    return layer
+
+
+@advises("which `nets.target` holds")
+def one_of_two_that_a_function_made():
+    nets, x = Nets(), tf.ones([3, 2])
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(nets.target(x))  # <- wrong_object
+    kernel = nets.online.kernel
+    return tape.gradient(loss, kernel), tf.autodiff.explain(loss, kernel)
+
+
+@advises("it is used in `action = actor(state)`")
+def a_result_that_goes_nowhere():
+    actor, critic = dense(), dense()
+    state, taken = tf.ones([3, 2]), tf.zeros([3, 2])
+    with tf.GradientTape() as tape:
+        action = actor(state)
+        loss = -tf.reduce_mean(critic(taken))  # <- unused
+    assert action is not None
+    return tape.gradient(loss, actor.kernel), tf.autodiff.explain(loss, actor.kernel)
+
+
+@advises("`z + tf.stop_gradient(q - z)`")
+def a_straight_through_estimator_that_stops_all():
+    w = tf.Variable(1.3)
+    with tf.GradientTape() as tape:
+        z = w * 2.0
+        q = tf.round(z)
+        loss = tf.stop_gradient(z + (q - z)) ** 2  # <- stopped
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises("`turned = tf.cos(angle) * 2.0`")
+def a_function_of_pythons_math():
+    angle = tf.Variable(0.3)
+    with tf.GradientTape() as tape:
+        turned = math.cos(angle) * 2.0  # <- left_library
+        loss = tf.constant(turned) ** 2
+    return tape.gradient(loss, angle), tf.autodiff.explain(loss, angle)
+
+
+@advises("`tf.stack(values)`")
+def an_array_that_is_filled():
+    w, filled = tf.Variable([1.0, 2.0]), np.zeros(2, "float32")
+    with tf.GradientTape() as tape:
+        for i in range(2):
+            filled[i] = w[i] * 2.0  # <- left_library
+        loss = tf.reduce_sum(tf.square(filled))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises("takes ragged rows")
+def rows_as_lists():
+    w = tf.Variable([1.0, 2.0, 3.0])
+    with tf.GradientTape() as tape:
+        rows = tf.RaggedTensor.from_row_lengths(w * 2.0, [1, 2])
+        means = tf.constant([sum(row) / len(row) for row in rows.to_list()])  # <- left_library
+        loss = tf.reduce_sum(means**2)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises("keep the metric beside it")
+def a_metric_as_the_loss():
+    w, mean = tf.Variable(2.0), tf.keras.metrics.Mean()
+    with tf.GradientTape() as tape:
+        mean.update_state(w * 3.0)  # <- state
+        loss = mean.result()
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises("the first one")
+def labels_and_predictions_exchanged():
+    w, labels = tf.Variable([0.5, 0.1]), tf.constant([[1.0, 0.0], [0.0, 1.0]])
+    with tf.GradientTape() as tape:
+        shares = w * 1.0
+        loss = tf.keras.losses.sparse_categorical_crossentropy(shares, labels)  # <- not_floating
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises("its second derivative is 0")
+def a_second_derivative_of_a_relu():
+    x, w = tf.constant([[0.5, 1.0]]), tf.Variable([[1.0, -2.0], [0.5, 3.0]])
+    with tf.GradientTape(persistent=True) as outer:
+        outer.watch(x)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.nn.relu(x @ w))  # <- piecewise_constant
+        slope = tape.gradient(y, x)
+    return outer.gradient(slope, x), tf.autodiff.explain(slope, x)
+
+
+@advises("every margin is met")
+def margins_that_are_met():
+    w = tf.Variable([5.0, 5.0])
+    with tf.GradientTape(persistent=True) as tape:
+        loss = tf.reduce_mean(tf.maximum(0.0, 1.0 - w))  # <- clipped
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises("every margin is met")
+def triplets_that_are_apart():
+    w = tf.Variable([5.0, 5.0])
+    with tf.GradientTape(persistent=True) as tape:
+        loss = tf.reduce_mean(tf.nn.relu(0.2 - w))  # <- dead_relu
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)

@@ -1,0 +1,27 @@
+"""The fix says what to write, in a program's own names."""
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+from tests.explain.programs import advice
+from tests.explain.table import answers, check, programs_of
+
+
+@pytest.mark.parametrize("program", programs_of(advice))
+def test_the_advice(program, count):
+    ((gradient, diagnosis),) = answers(program)
+    assert gradient is None or not np.any(gradient)
+    check(program, diagnosis)
+    assert advice.ADVICE[program.__name__] in f"{diagnosis.cause} {diagnosis.mend}", str(diagnosis)
+    count("broken programs explained")
+
+
+def test_a_root_that_another_function_takes():
+    x = tf.Variable([0.0, 0.0])
+    with tf.GradientTape(persistent=True) as tape:
+        norm = tf.norm(x)
+        spread = tf.math.reduce_std(x)
+    assert np.isnan(tape.gradient(norm, x)).all() and np.isnan(tape.gradient(spread, x)).all()
+    assert "`tf.sqrt(tf.reduce_sum(x * x) + 1e-12)`" in tf.autodiff.explain_nan(norm, x).mend
+    assert "`tf.sqrt(tf.math.reduce_variance(x) + 1e-12)`" in tf.autodiff.explain_nan(spread, x).mend
