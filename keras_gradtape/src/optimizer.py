@@ -28,6 +28,35 @@ def _whole(build):
     return whole
 
 
+def _for_all_replicas(apply):
+    """`apply`, which several replicas of a strategy call together: once, with the sum of their gradients.
+
+    Each clips its own, as on TensorFlow.
+    """
+
+    @functools.wraps(apply)
+    def once(self, grads, trainable_variables=None):
+        replica, grads = tf.distribute.get_replica_context(), list(grads)
+        given = [i for i, grad in enumerate(grads) if grad is not None]
+        if replica is None or replica.num_replicas_in_sync == 1 or not given:
+            return apply(self, grads, trainable_variables)
+        if type(self).scale_loss is BaseOptimizer.scale_loss:
+            grads = self._clip_gradients(grads)
+        summed = dict(zip(given, replica.all_reduce("SUM", [grads[i] for i in given]), strict=True))
+
+        def merged(_):
+            limits = {name: getattr(self, name, None) for name in ("clipnorm", "global_clipnorm", "clipvalue")}
+            vars(self).update(dict.fromkeys(limits))
+            try:
+                apply(self, [summed.get(i) for i in range(len(grads))], trainable_variables)
+            finally:
+                vars(self).update(limits)
+
+        return replica.merge_call(merged)
+
+    return once
+
+
 class BackendOptimizer(BaseOptimizer, KerasTracked):
     """An optimizer on gradtape: Keras's own. IndexedSlices, which the tape gives for gathered rows, are squared and clipped by
     rows, as on TensorFlow, and become dense where they are added to something.
@@ -37,6 +66,8 @@ class BackendOptimizer(BaseOptimizer, KerasTracked):
         super().__init_subclass__(**options)
         if "build" in vars(cls):
             cls.build = _whole(cls.build)
+        if "apply" in vars(cls):
+            cls.apply = _for_all_replicas(cls.apply)  # type: ignore[method-assign]
 
     _COLLECTED = frozenset()
 
@@ -45,6 +76,7 @@ class BackendOptimizer(BaseOptimizer, KerasTracked):
         if name != "_trainable_variables":
             super().child_set(name, value)
 
+    @_for_all_replicas
     def apply(self, grads, trainable_variables=None):
         """Update `trainable_variables` by `grads`, one for each."""
         if trainable_variables and all(grad is None for grad in grads):
@@ -53,16 +85,6 @@ class BackendOptimizer(BaseOptimizer, KerasTracked):
         if self.gradient_accumulation_steps or self.loss_scale_factor:
             grads = [tf.convert_to_tensor(grad) if isinstance(grad, tf.IndexedSlices) else grad for grad in grads]
         super().apply(grads, trainable_variables)
-
-    def _backend_update_step(self, grads, trainable_variables, learning_rate):
-        """Update the variables; in one of several replicas by the sum of the gradients of all, once for all of them."""
-        replica = tf.distribute.get_replica_context()
-        if replica is None or replica.num_replicas_in_sync == 1:
-            return super()._backend_update_step(grads, trainable_variables, learning_rate)
-        given = [i for i, grad in enumerate(grads) if grad is not None]
-        summed = dict(zip(given, replica.all_reduce("SUM", [grads[i] for i in given]), strict=True))
-        step, grads = super()._backend_update_step, [summed.get(i) for i in range(len(grads))]
-        return replica.merge_call(lambda _: step(grads, trainable_variables, learning_rate))
 
     def _clip_by_norm(self, values, axes=None):
         return tf.clip_by_norm(values, self.clipnorm, axes)

@@ -82,8 +82,8 @@ class Variable(KerasVariable, Stored):
 
     @property
     def variable(self):
-        """The gradtape Variable that holds the value."""
-        return self._value
+        """The gradtape Variable that holds the value, in a strategy's replica that replica's."""
+        return getattr(self._value, "variable", self._value)
 
     def read(self):
         """The node of the value now, as the open autocast scope has it."""

@@ -471,6 +471,91 @@ def check_training():
         np.testing.assert_allclose([held[0] for held in weights[1:]], WEIGHTS[optimizer], rtol=2e-4)
 
 
+def one_step(make, scaled=False):
+    """The weights of a layer after a step in four replicas, each of which adds its gradients."""
+    keras = tf.keras
+    strategy = distribute.MirroredStrategy([f"CPU:{i}" for i in range(4)])
+    with strategy.scope():
+        layer = keras.layers.Dense(1, kernel_initializer="ones")
+        layer.build((None, 2))
+        optimizer = make(keras.optimizers)
+        optimizer.build(layer.trainable_variables)
+
+    def step():
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(layer(tf.ones([1, 2]))) * 0.25
+            loss = optimizer.scale_loss(loss) if scaled else loss
+        gradients = tape.gradient(loss, layer.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, layer.trainable_variables, strict=True))
+
+    for run in (strategy.run, tf.function(strategy.run)):
+        run(step)
+    assert not layer.kernel.value._copies and optimizer.iterations.numpy() == 2
+    return layer.kernel.numpy().ravel().tolist(), layer.bias.numpy().tolist()
+
+
+def check_optimizers():
+    np.testing.assert_allclose(one_step(lambda k: k.SGD(0.1))[0], [0.8, 0.8], rtol=1e-6)
+    decayed = one_step(lambda k: k.SGD(0.1, weight_decay=0.1))  # TensorFlow: w − 0.01 w − 0.1, twice
+    np.testing.assert_allclose(decayed[0], [0.7811, 0.7811], rtol=1e-6)
+    np.testing.assert_allclose(one_step(lambda k: k.LossScaleOptimizer(k.SGD(0.1)), scaled=True)[0], [0.8, 0.8], rtol=1e-6)
+    clipped = one_step(lambda k: k.SGD(0.1, clipvalue=0.125))  # of each replica, then added up
+    np.testing.assert_allclose(clipped[0], [0.9, 0.9], rtol=1e-6)
+    averaged = one_step(lambda k: k.SGD(0.1, use_ema=True, ema_momentum=0.5))
+    np.testing.assert_allclose(averaged[0], [0.8, 0.8], rtol=1e-6)
+
+
+def check_layers_whose_weights_are_assigned_in_replicas():
+    with TWO.scope():
+        layer = tf.keras.layers.Dense(1, use_bias=False, kernel_initializer="ones")
+        layer.build((None, 1))
+
+    def step():
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(layer(tf.ones([1, 1])) * (number() + 2.0))
+        gradient = tape.gradient(loss, layer.kernel)
+        layer.kernel.assign(layer.kernel - 0.1 * gradient)
+        return tf.reshape(layer.kernel, [])
+
+    for wanted in ([0.8, 0.7], [0.6, 0.4]):
+        np.testing.assert_allclose(TWO.experimental_local_results(TWO.run(step)), wanted, rtol=1e-6)
+
+
+def check_results_across_replicas():
+    pair = TWO.run(lambda: (number(), {"a": number() + 1}))
+    assert [(float(a), float(b["a"])) for a, b in TWO.experimental_local_results(pair)] == [(0, 1), (1, 2)]
+    assert TWO.experimental_local_results([1, 2]) == ([1, 2], [1, 2])
+
+    def merged():
+        context = distribute.get_replica_context()
+        total = context.merge_call(lambda strategy, x: strategy.extended.reduce_to("SUM", x, x), args=(number() + 1,))
+        return total, context.merge_call(lambda strategy, x: strategy.extended.reduce_to("SUM", x, x) * 2, args=(number() + 1,))
+
+    total, doubled = TWO.run(merged)
+    assert numbers(total) == [3, 3] and TWO.reduce("SUM", total, axis=None).numpy() == 6 and doubled.numpy() == 6
+    v, w = made(0.0), made(0.0, synchronization=ON_READ, aggregation=SUM)
+    for variable in (v, w):
+        variable.assign(TWO.run(lambda: number() + 1))
+        assert [x.numpy() for x in variable.values] == [1, 2]
+    with TWO.scope():
+        assert len(TWO.extended.update(v, lambda held: held.assign_add(1.0), group=False)) == 2
+    assert [x.numpy() for x in v.values] == [2, 3] and TWO.extended.read_var(v).numpy() == 2
+    assert numbers(TWO.extended.call_for_each_replica(number)) == [0, 1] and float(TWO.extended.broadcast_to(3.0, v)) == 3
+    assert TWO.extended.variable_created_in_scope(v) and TWO.extended.non_slot_devices([v]) == TWO.extended.worker_devices
+
+
+def check_summaries_of_the_first_replica():
+    with tempfile.TemporaryDirectory() as folder:
+        writer = tf.summary.create_file_writer(folder)
+
+        def written():
+            with writer.as_default():
+                return tf.summary.scalar("x", number() + 1, step=1)
+
+        assert numbers(TWO.run(written)) == [True, False]
+        writer.close()
+
+
 def found_rounds(call):
     """What of the rounds of replicas in a function was found to be the same in all."""
     found = []

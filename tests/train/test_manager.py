@@ -109,7 +109,7 @@ def test_initializes_where_there_is_nothing(ckpt, tmp_path):
     "arguments, message",
     [
         ({"max_to_keep": 0}, "Expected a positive integer or `None` for `max_to_keep`, got 0"),
-        ({"max_to_keep": 1, "checkpoint_interval": 2}, "`step_counter` and `checkpoint_interval` go together"),
+        ({"max_to_keep": 1, "checkpoint_interval": 2}, "`step_counter` should be passed if `checkpoint_interval` is not None"),
     ],
 )
 def test_bad_arguments(arguments, message, ckpt, tmp_path):

@@ -27,6 +27,7 @@ from gradtape._src.distribute.sharding import Layout, found
 from gradtape._src.distribute.values import (
     DistributedValues,
     InputContext,
+    Mirrored,
     PerReplica,
     ReduceOp,
     ValueContext,
@@ -206,8 +207,10 @@ class Strategy:
 
     @public
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
-        """Return the value of each replica, a tuple; of a value that is not PerReplica a tuple of it alone."""
-        return value.values if isinstance(value, DistributedValues) else (value,)
+        """Return the value of each replica, a tuple; of a nest one nest for each, and any other value alone."""
+        if isinstance(value, DistributedValues) or self._extended._count == 1 or not nest.is_nested(value):
+            return value.values if isinstance(value, DistributedValues) else (value,)
+        return tuple([unwrapped(value, number) for number in range(self._extended._count)])
 
     @public
     def unwrap(self, value: Any) -> tuple[Any, ...]:
@@ -310,8 +313,38 @@ class StrategyExtended:
 
     @public
     def variable_created_in_scope(self, v: Variable) -> bool:
-        """Return whether a variable may be used with the strategy: any may."""
+        """Return whether a variable was made in the scope; where nothing tells, it may have been."""
+        return not isinstance(v, ReplicatedVariable) or v._strategy is self._strategy
+
+    @property
+    def should_checkpoint(self) -> bool:
+        """Whether this process writes checkpoints: True, as those that are written together are handed to one."""
         return True
+
+    @property
+    def should_save_summary(self) -> bool:
+        """Whether this process writes summaries: True."""
+        return True
+
+    @public
+    def call_for_each_replica(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
+        """Call `fn(*args, **kwargs)` in each replica, as `Strategy.run`."""
+        return self._strategy._run(fn, tuple(args), kwargs or {})
+
+    @public
+    def broadcast_to(self, tensor: Any, destinations: Any) -> Any:
+        """Return a value, which is the same in all replicas."""
+        return as_tensor(tensor)
+
+    @public
+    def read_var(self, v: Variable) -> Any:
+        """Return the value of a variable across replicas."""
+        return v.read_value()
+
+    @public
+    def non_slot_devices(self, var_list: Sequence[Variable]) -> tuple[str, ...]:
+        """Return the names of the devices for variables that belong to no other: all of them."""
+        return self.worker_devices
 
     @public
     @contextmanager
@@ -335,10 +368,10 @@ class StrategyExtended:
         np.float32(3.0)
         """
         args, kwargs = tuple(args), kwargs or {}
-        others = any(isinstance(item, PerReplica) for item in nest.flatten((args, kwargs)))
+        others = any(type(item) is PerReplica for item in nest.flatten((args, kwargs)))
         if not others or not isinstance(var, ReplicatedVariable):
             result = fn(var, *unwrapped(args), **unwrapped(kwargs))
-            return result if group else (result,)
+            return result if group else (result,) * self._count
         var.copied()  # each replica gives it another value
         results = [
             fn(held, *unwrapped(args, number), **unwrapped(kwargs, number)) for number, held in enumerate((var, *var._copies))
@@ -347,8 +380,9 @@ class StrategyExtended:
 
     @public
     def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: Any, options: Any = None) -> Any:
-        """Return the sum or mean of a value over replicas, where `destinations` lie."""
-        return self._joined(as_reduce_op(reduce_op), value)
+        """Return the sum or mean of a value over replicas, where `destinations` lie: the same in all replicas."""
+        total = self._joined(as_reduce_op(reduce_op), value)
+        return total if self._count == 1 else Mirrored.of(total, self._count)
 
     @public
     def batch_reduce_to(self, reduce_op: ReduceOp | str, value_destination_pairs: Any, options: Any = None) -> list[Any]:
@@ -404,7 +438,7 @@ class MirroredStrategy(Strategy):
 
     @public
     def __init__(self, devices: Sequence[str] | None = None, cross_device_ops: Any = None) -> None:
-        chosen = found(devices)
+        chosen = found(devices or None)
         if len(set(chosen)) < len(chosen):
             raise AssertionError(f"No duplicates allowed in `devices` argument: {devices}. Name each device once.")
         super().__init__(_Replicas(self, chosen))

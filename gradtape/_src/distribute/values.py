@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 import optree
@@ -13,6 +13,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.creators import VariableAggregation
 from gradtape._src.core.errors import public
 from gradtape._src.core.spec import TypeSpec
+from gradtape._src.core.tensor import EagerTensor
 
 
 class ReduceOp(enum.Enum):
@@ -95,16 +96,51 @@ class PerReplica(DistributedValues):
         )
 
 
-def _values_of(held: Any) -> tuple[list[Any], None]:
-    return list(held.values), None
+class Mirrored(PerReplica):
+    """A value that is the same in all replicas. Across replicas it is taken for the tensor that it holds."""
+
+    @classmethod
+    def of(cls, value: Any, count: int) -> Mirrored:
+        """Return a tensor, which is the same in `count` replicas."""
+        return cls([EagerTensor(value.node) if isinstance(value, EagerTensor) else value for _ in range(count)])
+
+    def __repr__(self) -> str:
+        return listed("Mirrored", map(repr, self._values))
+
+    def __str__(self) -> str:
+        return listed("Mirrored", map(str, self._values))
+
+    def __tf_tensor__(self, dtype: Any = None, name: str | None = None) -> Any:
+        return self._values[0]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._values[0], name)
 
 
-def _made_of(_: Any, values: Iterable[Any]) -> Any:
-    return PerReplica(values)
+def _delegated(name: str) -> Callable[..., Any]:
+    def method(self: Mirrored, *others: Any) -> Any:
+        return getattr(self._values[0], name)(*others)
+
+    return method
 
 
-# Arguments and results of functions are made of its values.
-optree.register_pytree_node(PerReplica, _values_of, _made_of, namespace=nest.EXPANDED)  # type: ignore[arg-type]
+for _name in "add radd sub rsub mul rmul truediv rtruediv pow neg matmul getitem float int".split():
+    setattr(Mirrored, f"__{_name}__", _delegated(f"__{_name}__"))
+
+
+def _values_of(held: Any) -> tuple[list[Any], Any]:
+    return list(held.values), type(held)
+
+
+def _made_of(kind: Any, values: Iterable[Any]) -> Any:
+    return kind(values)
+
+
+# Arguments and results of functions are made of their values.
+for _kind in (PerReplica, Mirrored):
+    optree.register_pytree_node(_kind, _values_of, _made_of, namespace=nest.EXPANDED)  # type: ignore[arg-type]
 
 
 def listed(kind: str, texts: Iterable[str]) -> str:

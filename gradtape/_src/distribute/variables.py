@@ -148,6 +148,15 @@ class ReplicatedVariable(DistributedVariable, DistributedValues):
         with engine.shared:
             return super()._hold(engine.record(op, (super().held(), self._checked(delta, how))))
 
+    def _assign_each(self, how: str, value: PerReplica) -> Any:
+        """Assign, across replicas, each replica's value to its copy."""
+        self.copied()
+        first, *others = value.values
+        for copy, one in zip(self._copies, others, strict=True):
+            getattr(copy, how)(one)
+        with opened.alone():
+            return getattr(super(), how)(first)
+
     def __repr__(self) -> str:
         return listed(type(self).__name__, map(repr, self.values))
 
@@ -174,6 +183,8 @@ class MirroredVariable(ReplicatedVariable):
         return self._joined(super().assign_sub, delta, use_locking, name, read_value)
 
     def _joined(self, assign: Callable[..., Any], value: Any, use_locking: bool, name: str | None, read_value: bool) -> Any:
+        if self._number() is None and type(value) is PerReplica:
+            return self._assign_each(assign.__name__, value)
         if self._number() is None or self.aggregation is NONE:
             return assign(value, use_locking, name, read_value)
         replica: Any = context.get_replica_context()
@@ -223,6 +234,8 @@ class SyncOnReadVariable(ReplicatedVariable):
 
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """Give the variable a new value: in a replica its own, across replicas one that all of them make together."""
+        if self._number() is None and type(value) is PerReplica:
+            return self._assign_each("assign", value)
         if self._number() is None and self._others() and self.aggregation is SUM:
             given = tensor(value, self.dtype if not isinstance(value, Tensor) else None)
             if self._in_whole():

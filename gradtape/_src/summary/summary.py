@@ -298,8 +298,13 @@ class Raw:
         return merged
 
 
+def _is_silent() -> bool:
+    """Return whether nothing is written: without a writer, and in the replicas behind the first one, as in TensorFlow."""
+    return state.writer is None or state.writer.writes_nothing or bool(hooks.clients.replica())
+
+
 def _summary(name: str, step: Any, encode: Callable[..., Any], data: list[Any]) -> Tensor:
-    if state.writer is None or state.writer.writes_nothing:
+    if _is_silent():
         return constant(False)
     with name_scope(name) as scope:
         return _written(scope.removesuffix("/"), step, encode, data)
@@ -411,7 +416,7 @@ def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: s
     ...     print(tf.summary.write("weights", tf.ones([2, 3])).numpy())
     True
     """
-    if state.writer is None or state.writer.writes_nothing:
+    if _is_silent():
         return constant(False)
     if hasattr(metadata, "SerializeToString"):
         metadata = metadata.SerializeToString()

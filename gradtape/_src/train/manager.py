@@ -44,8 +44,8 @@ class CheckpointManager:
     ) -> None:
         if max_to_keep is not None and max_to_keep <= 0:
             raise ValueError(f"Expected a positive integer or `None` for `max_to_keep`, got {max_to_keep}.")
-        if (step_counter is None) != (checkpoint_interval is None):
-            raise ValueError("`step_counter` and `checkpoint_interval` go together: give both, or neither.")
+        if step_counter is None and checkpoint_interval is not None:
+            raise ValueError("`step_counter` should be passed if `checkpoint_interval` is not None: the variable of the step.")
         self._checkpoint, self._directory, self._max_to_keep = checkpoint, os.fspath(directory), max_to_keep
         self._hours, self._name, self._init_fn = keep_checkpoint_every_n_hours, checkpoint_name, init_fn
         self._step_counter, self._interval, self._last_step = step_counter, checkpoint_interval, last_checkpoint_step
