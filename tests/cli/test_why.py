@@ -66,6 +66,21 @@ def test_nothing_is_missing(folder):
     assert done.stdout == "gradtape why: 1 gradient call, and nothing is missing\n"
 
 
+EMPTY = """
+import gradtape as tf
+w, variables = tf.Variable(1.0), []
+with tf.GradientTape() as tape:
+    loss = w * w
+print(tape.gradient(loss, variables))
+"""
+
+
+def test_no_source_is_given(folder):
+    done = why(folder, EMPTY)
+    said = "a list of a model's variables is empty until it is built"
+    assert done.stdout.splitlines()[-1].endswith(f"nothing is missing; no source is given at {folder / 'script.py'}:6: {said}")
+
+
 JACOBIAN = """
 import gradtape as tf
 w = tf.Variable([[1.0, 2.0]])

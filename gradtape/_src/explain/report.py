@@ -42,6 +42,7 @@ class Report:
     def __init__(self) -> None:
         self.calls = 0
         self._found: dict[Any, Finding] = {}
+        self._without: dict[str, None] = {}  # the places of calls without a source
         self._looked: dict[int, int] = {}  # serial number of a function's trace → how many of its calls were looked into
 
     @property
@@ -60,6 +61,8 @@ class Report:
         """Note a gradient call that gave its results; the tape still holds its record. Return the Question if one was asked."""
         self.calls += 1
         line = call.line
+        if not sources:
+            self._without[place(text.file(line), text.number(line))] = None
         flaws = ["None" if result is None else _flaw(result) for result in results]
         lacking: dict[str, list[int]] = {}
         for position, what in enumerate(flaws):
@@ -88,8 +91,15 @@ class Report:
             return "the script asked no tape for a gradient or Jacobian"
         calls = _count(self.calls, "gradient call")
         if not self._found:
-            return f"{calls}, and nothing is missing"
+            return f"{calls}, and nothing is missing{self._empty}"
         return f"{calls}; {_count(len(self._found), 'source')} lacked something"
+
+    @property
+    def _empty(self) -> str:
+        """The words about calls without a source."""
+        if not self._without:
+            return ""
+        return f"; no source is given at {', '.join(self._without)}: a list of a model's variables is empty until it is built"
 
     def ran(self, results: Any) -> None:
         """Look into a call of a function with a tape: its first calls, and the first that gives NaN or infinity."""
@@ -114,7 +124,7 @@ class Report:
     def __str__(self) -> str:
         if not self._found:
             return f"gradtape why: {self.headline}"
-        lines = [f"gradtape why: {_count(self.calls, 'gradient call')}, of which these lacked something"]
+        lines = [f"gradtape why: {_count(self.calls, 'gradient call')}, of which these lacked something{self._empty}"]
         places: dict[Any, list[Finding]] = {}
         for finding in self._found.values():
             places.setdefault((finding.file, finding.line), []).append(finding)
