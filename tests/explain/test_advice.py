@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape._src.explain.diagnosis import by_cause
 from tests.explain.programs import advice
 from tests.explain.table import answers, check, programs_of
 
@@ -25,3 +26,15 @@ def test_a_root_that_another_function_takes():
     assert np.isnan(tape.gradient(norm, x)).all() and np.isnan(tape.gradient(spread, x)).all()
     assert "`tf.sqrt(tf.reduce_sum(x * x) + 1e-12)`" in tf.autodiff.explain_nan(norm, x).mend
     assert "`tf.sqrt(tf.math.reduce_variance(x) + 1e-12)`" in tf.autodiff.explain_nan(spread, x).mend
+
+
+def test_one_cause_is_told_once_whichever_op_it_is_at():
+    layer = tf.keras.layers.Dense(2)
+    layer.build((None, 2))
+    hidden = layer(tf.ones([3, 2]))
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(hidden)
+    tape.gradient(loss, layer.trainable_variables)
+    found = tf.autodiff.explain(loss, layer.trainable_variables)
+    assert [d.code for d in found] == ["outside_tape"] * 2 and found[0].op != found[1].op
+    assert len(by_cause([(i, d) for i, d in enumerate(found)])) == 1

@@ -89,8 +89,8 @@ class Diagnosis:
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """Return the key of the cause, which all of its sources share."""
-        return self.code, self.file, self.line, self.op
+        """Return the key of the cause, which all of its sources share: the op is one where the sentence tells it."""
+        return self.code, self.file, self.line, self.op if self.op is not None and self.op in self.cause else None
 
 
 def _marked(sentence: str) -> str:
