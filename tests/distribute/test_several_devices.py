@@ -1,34 +1,24 @@
 """Programs on four devices, which the CPU is told to be. They run in one process of their own: its start is what costs."""
 
+import functools
 import os
 
 import pytest
 
 from tests.distribute.checks import ENVIRONMENT, checks_of, outcomes_of
 
-LAID_OUT, REPLICAS = "on_four_devices.py", "replicas_on_four_devices.py"
+PROGRAMS = "on_four_devices.py", "replicas_on_four_devices.py", "training_on_four_devices.py"
 ON_FOUR = {**ENVIRONMENT, "XLA_FLAGS": os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=4"}
 
 
-@pytest.fixture(scope="module")
-def outcomes():
-    return outcomes_of(LAID_OUT, ON_FOUR)
+@functools.cache
+def outcomes(program):
+    return outcomes_of(program, ON_FOUR)
 
 
-@pytest.mark.parametrize("check", checks_of(LAID_OUT))
-def test_on_four_devices(outcomes, check, count):
-    assert outcomes[check] is None, outcomes[check]
-    count("programs run on four devices")
-
-
-@pytest.fixture(scope="module")
-def outcomes_in_replicas():
-    return outcomes_of(REPLICAS, ON_FOUR)
-
-
-@pytest.mark.parametrize("check", checks_of(REPLICAS))
-def test_replicas(outcomes_in_replicas, check, count):
-    assert outcomes_in_replicas[check] is None, outcomes_in_replicas[check]
+@pytest.mark.parametrize("program, check", [(program, check) for program in PROGRAMS for check in checks_of(program)])
+def test_on_four_devices(program, check, count):
+    assert outcomes(program)[check] is None, outcomes(program)[check]
     count("programs run on four devices")
 
 

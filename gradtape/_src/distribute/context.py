@@ -13,7 +13,7 @@ from gradtape._src.core import hooks, nest, opened
 from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.distribute.values import PerReplica, ReduceOp, as_reduce_op, as_tensor
+from gradtape._src.distribute.values import ReduceOp, as_reduce_op, as_tensor, of_each
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat, split
 from gradtape._src.ops.math.arithmetic import add_n, truediv
@@ -212,7 +212,7 @@ class ReplicaContext:
             return nest.unflatten(spec, leaves)
 
         def merged(strategy: Strategy, *columns: Any) -> tuple[list[Any], list[Any]]:
-            values = [column.values if isinstance(column, PerReplica) else (column,) * self._count for column in columns]
+            values = [of_each(column, self._count) for column in columns]
             return list(map(join, values)), values
 
         joined, columns = self.merge_call(merged, leaves)

@@ -34,6 +34,7 @@ from gradtape._src.distribute.values import (
     as_reduce_op,
     as_tensor,
     joined,
+    of_each,
     unwrapped,
 )
 from gradtape._src.distribute.variables import ReplicatedVariable, replicated
@@ -69,8 +70,8 @@ class Scope:
 class Strategy:
     """A way to spread a program over devices. `MirroredStrategy` and `OneDeviceStrategy` are its kinds.
 
-    `run` calls a function once for each replica, with the replica's part of a batch. A replica spans all devices: the rows that
-    it sees lie split over them, and XLA divides the work. A MirroredStrategy has a replica for each device, as in TensorFlow;
+    `run` calls a function once for each replica, with the replica's part of a batch. The rows lie split over all devices, and XLA
+    divides the work. A MirroredStrategy has a replica for each device, as in TensorFlow;
     other strategies have one, which sees whole batches.
 
     >>> strategy = tf.distribute.MirroredStrategy()
@@ -186,7 +187,7 @@ class Strategy:
             return nest.map_structure(lambda leaf: self._extended._joined(wanted, leaf), value)
         if not isinstance(axis, int):
             raise TypeError(f"`axis` must be an int or None, received {axis!r}.")
-        values = list(map(tensor, self._extended._of_each(value)))
+        values = list(map(tensor, of_each(value, self._extended._count)))
         for x in values:
             if not -x.ndim <= axis < x.ndim:
                 raise ValueError(f"Invalid reduction dimension {axis} for input with {x.ndim} dimensions.")
@@ -275,10 +276,6 @@ class StrategyExtended:
 
     def _distributed(self, dataset: Any, parts: int) -> Any:
         return DistributedDataset(dataset, Division(self._batch, self._count, parts))
-
-    def _of_each(self, value: Any) -> tuple[Any, ...]:
-        """Return the value in each replica: PerReplica, a variable, or one that is the same in all."""
-        return value.values if isinstance(value, DistributedValues) else (value,) * self._count
 
     def _joined(self, wanted: ReduceOp, value: Any) -> Any:
         """Return the sum or mean over replicas."""

@@ -148,6 +148,11 @@ def listed(kind: str, texts: Iterable[str]) -> str:
     return "\n".join([f"{kind}:{{", ",\n".join(f"  {number}: {text}" for number, text in enumerate(texts)), "}"])
 
 
+def of_each(value: Any, count: int) -> tuple[Any, ...]:
+    """Return the values of `count` replicas: those of a DistributedValues, or one that is the same in all."""
+    return value.values if isinstance(value, DistributedValues) else (value,) * count
+
+
 def unwrapped(structure: Any, number: int = 0) -> Any:
     """Return a nest with the values of one replica in place of those of all."""
     if not any(isinstance(item, DistributedValues) for item in nest.flatten(structure)):
@@ -233,7 +238,7 @@ class ValueContext:
 
 
 class InputReplicationMode(enum.Enum):
-    """The ways to call an input function: once for each worker, or for each replica. There is one of both.
+    """The ways to call an input function: once for each worker, or for each replica. It is called once in any case.
 
     >>> tf.distribute.InputOptions().experimental_replication_mode is tf.distribute.InputReplicationMode.PER_WORKER
     True

@@ -16,7 +16,7 @@ from gradtape._src.core.variable import UnreadVariable, Variable, set_of
 from gradtape._src.distribute import context
 from gradtape._src.distribute.context import reduced
 from gradtape._src.distribute.sharding import DistributedVariable
-from gradtape._src.distribute.values import DistributedValues, PerReplica, ReduceOp, listed
+from gradtape._src.distribute.values import DistributedValues, PerReplica, ReduceOp, listed, of_each
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import zeros_like
 from gradtape._src.ops.math.arithmetic import truediv
@@ -60,8 +60,8 @@ def component(variable: Variable, called: str | None = None) -> Component:
 
 
 def numbered(name: str, number: int) -> str:
-    """Return the name of a variable in a replica."""
-    return f"{name.removesuffix(':0')}/replica_{number}:0" if number else name
+    """Return the name of a variable in a replica behind the first one."""
+    return f"{name.removesuffix(':0')}/replica_{number}:0"
 
 
 class ReplicatedVariable(DistributedVariable, DistributedValues):
@@ -95,7 +95,7 @@ class ReplicatedVariable(DistributedVariable, DistributedValues):
 
     def _others(self) -> tuple[Variable, ...]:
         """Return the copies of the replicas behind the first one, where they count."""
-        return () if opened.thread.replica is opened.ALONE else self._copies
+        return () if opened.thread.replica == opened.ALONE else self._copies
 
     @property
     def variable(self) -> Variable:
@@ -193,7 +193,7 @@ class MirroredVariable(ReplicatedVariable):
         return self.read_value() if read_value else None
 
     def _one_of(self, values: Any) -> Any:
-        found = values.values if isinstance(values, PerReplica) else (values,) * self._strategy.extended._count
+        found = of_each(values, self._strategy.extended._count)
         if self.aggregation is FIRST:
             return found[0]
         return reduced(ReduceOp.from_variable_aggregation(self.aggregation), found)
