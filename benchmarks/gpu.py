@@ -10,6 +10,7 @@ import importlib.util
 import json
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import cards, gpu_tables
@@ -27,9 +28,9 @@ ROOMY = 100e9  # bytes of a card that holds a large row of all variants
 EFFORT = Effort(repetitions=8, seconds=0.1, warm_up=0.5, processes=1)
 
 
-def taking_part(there: list[str]) -> tuple[list, dict[str, str]]:
-    """The variants whose peer is installed, and why the others are absent."""
-    wanted = [variant for variant in VARIANTS if variant.name in COLUMNS]
+def taking_part(there: list[str], columns: Sequence[str] = COLUMNS) -> tuple[list, dict[str, str]]:
+    """The variants of these columns whose peer is installed, and why the others are absent."""
+    wanted = [variant for variant in VARIANTS if variant.name in columns]
     absent = {variant.name: f"{variant.peer} is not installed" for variant in wanted if variant.peer not in there}
     return [variant for variant in wanted if variant.name not in absent], absent
 
@@ -53,13 +54,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.gpu", description=__doc__)
     parser.add_argument("--rows", help=f"some rows only, of {','.join(ROWS)}; they are measured again")
     parser.add_argument("--precisions", default=",".join(PRECISIONS), help="float32, bfloat16, or both")
+    parser.add_argument("--variants", default=",".join(COLUMNS), help=f"some only, of {','.join(COLUMNS)}")
     parser.add_argument("--seconds", type=float, default=540, help="for all rows together")
     parser.add_argument("--row-seconds", type=float, help="for each row: 60, and 240 for the models; on a CPU an even share")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "gpu" / "benchmarks")
     parsed = parser.parse_args(arguments)
     end, card = time.monotonic() + parsed.seconds, cards.name()
     there = [peer for peer in ("gradtape", "jax", "torch") if peer == "gradtape" or importlib.util.find_spec(peer)]
-    variants, absent = taking_part(there)
+    variants, absent = taking_part(there, parsed.variants.split(","))
     versions = ", ".join(f"{peer} {version_of(peer, sys.executable)}" for peer in there)
     heading = f"On {card or 'no GPU: every row ran on the CPU in a small size, to see that it ends'}. {versions}."
     names = parsed.rows.split(",") if parsed.rows else ROWS

@@ -121,10 +121,10 @@ with _importing():
     from gradtape._src.control.critical_section import CriticalSection as CriticalSection
     from gradtape._src.control.function import function as function
     from gradtape._src.control.host import (
-        jax_function as jax_function,
         numpy_function as numpy_function,
         py_function as py_function,
     )
+    from gradtape._src.control.jax_functions import jax_function as jax_function
     from gradtape._src.control.loop import while_loop as while_loop
     from gradtape._src.control.mapping import (
         foldl as foldl,

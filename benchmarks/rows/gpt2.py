@@ -65,6 +65,7 @@ def network(x, layers, last, normalized, attention, gelu):
 
 
 def gradtape():
+    """With Keras's attention, as its users write it."""
     import gradtape as tf
 
     tokens, following, embedding, positions, layers, last = start()
@@ -73,19 +74,14 @@ def gradtape():
     layers, last = [[tf.Variable(weight) for weight in layer] for layer in layers], [tf.Variable(weight) for weight in last]
     weights = [embedding, positions, *[weight for layer in [*layers, last] for weight in layer]]
     each = SIZE.width // SIZE.heads
-    future = tf.constant(np.triu(np.full((SIZE.length, SIZE.length), -1e9, "float32"), 1), embedding.dtype)
 
     def normalized(x, scale, offset):
         mean, variance = tf.nn.moments(x, [-1], keepdims=True)
         return (x - mean) * tf.math.rsqrt(variance + EPSILON) * scale + offset
 
-    def heads(x):
-        return tf.transpose(tf.reshape(x, [SIZE.batch, SIZE.length, SIZE.heads, each]), [0, 2, 1, 3])
-
     def attention(x):
-        q, k, v = (heads(part) for part in tf.split(x, 3, -1))
-        shares = tf.nn.softmax(tf.matmul(q, k, transpose_b=True) * each**-0.5 + future)
-        return tf.reshape(tf.transpose(shares @ v, [0, 2, 1, 3]), [SIZE.batch, SIZE.length, SIZE.width])
+        q, k, v = (tf.reshape(part, [SIZE.batch, SIZE.length, SIZE.heads, each]) for part in tf.split(x, 3, -1))
+        return tf.reshape(tf.keras.ops.dot_product_attention(q, k, v, is_causal=True), [SIZE.batch, SIZE.length, SIZE.width])
 
     def gelu(x):
         return tf.nn.gelu(x, approximate=True)

@@ -349,23 +349,6 @@ def test_overrides_hold_in_functions():
         assert tape_inside(x).numpy() == 7.0
 
 
-def test_jax_functions():
-    import jax.numpy as jnp
-
-    f = tf.jax_function(lambda x, y: jnp.sin(x) * y)
-    x, y = tf.constant([0.5, 1.0], tf.float64), tf.constant([2.0, 3.0], tf.float64)
-    for call in (f, tf.function(f)):
-        with tf.GradientTape() as outer:
-            outer.watch([x, y])
-            with tf.GradientTape() as tape:
-                tape.watch([x, y])
-                z = call(x, y)
-            dx, dy = tape.gradient(z, [x, y])
-        np.testing.assert_allclose(dx, np.cos(x) * y, 1e-12)
-        np.testing.assert_allclose(dy, np.sin(x), 1e-12)
-        np.testing.assert_allclose(outer.gradient(dx, x), -np.sin(x) * y, 1e-12)
-
-
 def test_print_shows_the_name_of_a_tensor_once_for_each_trace(capsys):
     @tf.function
     def traced(x, y):

@@ -121,6 +121,42 @@ def mixed_precision():
     return [loss.numpy(), gradient.numpy()]
 
 
+def attended(**options):
+    """Attention in bfloat16, long enough for the fused kernel, with the gradients, a second one and a Jacobian."""
+    random = np.random.default_rng(0)
+    q, k, v, up = (tf.constant(random.standard_normal((2, 512, 4, 64)), tf.bfloat16) for _ in range(4))
+    with tf.GradientTape() as tape:
+        tape.watch([q, k, v])
+        y = tf.keras.ops.dot_product_attention(q, k, v, **options)
+    found = [y, *tape.gradient(y, [q, k, v], up)]
+    q, k, v = q[:1, :, :1, :8], k[:1, :, :1, :8], v[:1, :, :1, :8]
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(q)
+        with tf.GradientTape() as inner:
+            inner.watch(q)
+            y = tf.keras.ops.dot_product_attention(q, k, v, **options)
+        gradient = inner.gradient(y, q)
+        few = y[0, :3, 0, :2]
+    found += [tape.gradient(gradient, q), tape.jacobian(few, q)]
+    return [tf.cast(each, tf.float32).numpy() for each in found]
+
+
+def attention():
+    """Attention of all to all."""
+    return attended()
+
+
+def causal_attention():
+    """Attention to what is behind."""
+    return attended(is_causal=True)
+
+
+def masked_attention():
+    """Attention with sources that do not count."""
+    counts = np.random.default_rng(1).random((1, 1, 1, 512)) > 0.3
+    return attended(mask=counts, is_causal=True, scale=0.2)
+
+
 PROGRAMS = {
     step_of_a_network: Same(1e-5, sample=True),
     function_with_branches: Same(1e-5, sample=True),
@@ -130,6 +166,9 @@ PROGRAMS = {
     normal_numbers: Same(1e-6),
     one_device_strategy: Same(1e-6),
     mixed_precision: Same(2e-2),
+    attention: Same(5e-2),
+    causal_attention: Same(5e-2),
+    masked_attention: Same(5e-2),
 }
 
 

@@ -1,4 +1,4 @@
-"""Python in the middle of a program: `py_function` (with a gradient), `numpy_function` (without), `jax_function`."""
+"""Python in the middle of a program: `py_function` (with a gradient), `numpy_function` (without)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from gradtape._src.autodiff.backward import Operation
@@ -295,76 +294,3 @@ def _py_gradient(op: Operation, *grads: Any) -> list[Any]:
     for i, n in zip(floating, engine.elements(node), strict=True):
         results[i] = EagerTensor(n)
     return results
-
-
-def _jax_kernel(*inputs: Any, function: Callable[..., Any]) -> tuple[Any, ...]:
-    return tuple(jax.tree_util.tree_leaves(function(*inputs)))
-
-
-def _jax_gradient_kernel(*inputs: Any, function: Callable[..., Any], count: int) -> tuple[Any, ...]:
-    arguments, cotangents = inputs[:count], inputs[count:]
-    results, pullback = jax.vjp(lambda *a: tuple(jax.tree_util.tree_leaves(function(*a))), *arguments)
-    seeds = [
-        d if r.dtype.kind in "fcV" else np.zeros(r.shape, jax.dtypes.float0) for r, d in zip(results, cotangents, strict=True)
-    ]
-    return tuple(
-        [
-            jax.numpy.zeros(a.shape, a.dtype) if g.dtype == jax.dtypes.float0 else g
-            for a, g in zip(arguments, pullback(tuple(seeds)), strict=True)
-        ]
-    )
-
-
-JAX = define(Op("JaxFunction", _jax_kernel, saves="inputs", unhosted="it is a function of JAX"))
-JAX_GRADIENT = define(Op("JaxFunctionGradient", _jax_gradient_kernel, saves="inputs", unhosted="it is a function of JAX"))
-
-
-@gradient(JAX)
-def _gradient_of_jax(op: Operation, *grads: Any) -> list[Any]:
-    (function,) = op.entry.node.attrs
-    count = len(op.entry.inputs)
-    nodes = (*op.entry.inputs, *[d.node for d in grads])
-    results = [EagerTensor(n) for n in engine.elements(engine.record(JAX_GRADIENT, nodes, (function, count)))]
-    return [r if need else None for r, need in zip(results, op.needed, strict=True)]
-
-
-@gradient(JAX_GRADIENT)
-def _second_gradient_of_jax(op: Operation, *grads: Any) -> list[Any]:
-    function, count = op.entry.node.attrs
-
-    def derived(*inputs: Any) -> tuple[Any, ...]:
-        return _jax_gradient_kernel(*inputs, function=function, count=count)
-
-    total = len(op.entry.inputs)
-    nodes = (*op.entry.inputs, *[d.node for d in grads])
-    results = [EagerTensor(n) for n in engine.elements(engine.record(JAX_GRADIENT, nodes, (derived, total)))]
-    return [r if need else None for r, need in zip(results, op.needed, strict=True)]
-
-
-@public
-def jax_function(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Lift a function of JAX arrays onto the tape: it takes and gives tensors, and `jax.vjp` is its gradient.
-
-    >>> import jax.numpy as jnp
-    >>> float(tf.jax_function(jnp.sin)(tf.constant(0.0)))
-    0.0
-    """
-
-    def lifted(*args: Any) -> Any:
-        leaves, spec = nest.flatten_with_spec(args)
-        nodes = tuple([tensor(x).node for x in leaves])
-
-        def flat(*arrays: Any) -> Any:
-            return func(*nest.unflatten(spec, arrays))
-
-        key = (func, spec)
-        function = _lifted.setdefault(key, flat)
-        results = [EagerTensor(n) for n in engine.elements(engine.record(JAX, nodes, (function,)))]
-        specs = [jax.ShapeDtypeStruct(n.aval.shape, n.aval.dtype) for n in nodes]
-        structure = jax.tree_util.tree_structure(jax.eval_shape(function, *specs))
-        return jax.tree_util.tree_unflatten(structure, results)
-
-    return lifted
-
-
-_lifted: dict[Any, Callable[..., Any]] = {}

@@ -1,0 +1,145 @@
+"""Functions of JAX arrays on the tape: `jax_function`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jax import lax
+from jax.custom_batching import custom_vmap
+
+from gradtape._src.autodiff.backward import Operation
+from gradtape._src.core import engine, nest
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient
+from gradtape._src.core.errors import public
+from gradtape._src.core.op import Op, define
+from gradtape._src.core.tensor import EagerTensor
+
+
+def _jax_kernel(*inputs: Any, function: Lifted) -> tuple[Any, ...]:
+    return function.run(_results, inputs)
+
+
+def _jax_gradient_kernel(*inputs: Any, function: Lifted, count: int) -> tuple[Any, ...]:
+    return function.run(functools.partial(_pulled_back, count=count), inputs)
+
+
+def _results(function: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(jax.tree_util.tree_leaves(function(*inputs)))
+
+
+def _pulled_back(function: Callable[..., Any], inputs: Sequence[Any], count: int) -> tuple[Any, ...]:
+    """Return the gradients of `count` arguments, by the cotangents behind them."""
+    arguments, cotangents = inputs[:count], inputs[count:]
+    results, pullback = jax.vjp(lambda *a: _results(function, a), *arguments)
+    seeds = [
+        d if r.dtype.kind in "fcV" else np.zeros(r.shape, jax.dtypes.float0) for r, d in zip(results, cotangents, strict=True)
+    ]
+    return tuple(
+        [
+            jax.numpy.zeros(a.shape, a.dtype) if g.dtype == jax.dtypes.float0 else g
+            for a, g in zip(arguments, pullback(tuple(seeds)), strict=True)
+        ]
+    )
+
+
+class Lifted(NamedTuple):
+    """A function of arrays, and the same one as JAX can batch, differentiate twice and run anywhere, if it is another."""
+
+    function: Callable[..., Any]
+    reference: Callable[..., Any] | None = None
+    platform: str | None = None
+
+    def run(self, computed: Callable[..., tuple[Any, ...]], inputs: Sequence[Any]) -> tuple[Any, ...]:
+        """Return `computed(function, inputs)`; by the reference for many rows at once, and on other platforms."""
+        reference = self.reference
+        if reference is None:
+            return computed(self.function, inputs)
+
+        @custom_vmap
+        def alone(*given: Any) -> tuple[Any, ...]:
+            return computed(self.function, given)
+
+        @alone.def_vmap
+        def rows(_: int, mapped: Sequence[bool], *given: Any) -> tuple[Any, Any]:
+            found = jax.vmap(plain, in_axes=tuple([0 if m else None for m in mapped]))(*given)
+            return found, (True,) * len(found)
+
+        def plain(*given: Any) -> tuple[Any, ...]:
+            return computed(reference, given)
+
+        if self.platform is None:
+            return alone(*inputs)
+        found: tuple[Any, ...] = lax.platform_dependent(*inputs, default=plain, **{self.platform: alone})
+        return found
+
+
+JAX = define(Op("JaxFunction", _jax_kernel, saves="inputs", unhosted="it is a function of JAX"))
+JAX_GRADIENT = define(Op("JaxFunctionGradient", _jax_gradient_kernel, saves="inputs", unhosted="it is a function of JAX"))
+
+
+@gradient(JAX)
+def _gradient_of_jax(op: Operation, *grads: Any) -> list[Any]:
+    (function,) = op.entry.node.attrs
+    count = len(op.entry.inputs)
+    nodes = (*op.entry.inputs, *[d.node for d in grads])
+    results = [EagerTensor(n) for n in engine.elements(engine.record(JAX_GRADIENT, nodes, (function, count)))]
+    return [r if need else None for r, need in zip(results, op.needed, strict=True)]
+
+
+@gradient(JAX_GRADIENT)
+def _second_gradient_of_jax(op: Operation, *grads: Any) -> list[Any]:
+    function, count = op.entry.node.attrs
+    first = function.function if function.reference is None else function.reference
+
+    def derived(*inputs: Any) -> tuple[Any, ...]:
+        return _pulled_back(first, inputs, count)
+
+    total = len(op.entry.inputs)
+    nodes = (*op.entry.inputs, *[d.node for d in grads])
+    results = [EagerTensor(n) for n in engine.elements(engine.record(JAX_GRADIENT, nodes, (Lifted(derived), total)))]
+    return [r if need else None for r, need in zip(results, op.needed, strict=True)]
+
+
+@public
+def jax_function(
+    func: Callable[..., Any], reference: Callable[..., Any] | None = None, platform: str | None = None
+) -> Callable[..., Any]:
+    """Lift a function of JAX arrays onto the tape: it takes and gives tensors, and `jax.vjp` is its gradient.
+
+    `reference`: the same function in plain JAX, for a `func` whose kernel is written by hand, with a gradient of its own
+    (`jax.custom_vjp`). It runs where JAX knows no more about `func`: for many rows at once (Jacobians, `vectorized_map`), for
+    derivatives of the gradient, and, with `platform` ("cuda", "rocm", "tpu", "cpu"), on every other platform.
+
+    >>> import jax.numpy as jnp
+    >>> float(tf.jax_function(jnp.sin)(tf.constant(0.0)))
+    0.0
+    """
+    if platform is not None and reference is None:
+        raise ValueError(f"A function for {platform} alone needs a reference for the other platforms: give reference=.")
+
+    def lifted(*args: Any) -> Any:
+        leaves, spec = nest.flatten_with_spec(args)
+        nodes = tuple([tensor(x).node for x in leaves])
+
+        def flat_of(function: Callable[..., Any]) -> Callable[..., Any]:
+            return lambda *arrays: function(*nest.unflatten(spec, arrays))
+
+        key = (func, reference, platform, spec)
+        function = _lifted.get(key)
+        if function is None:
+            plain = None if reference is None else flat_of(reference)
+            function = _lifted.setdefault(key, Lifted(flat_of(func), plain, platform))
+        results = [EagerTensor(n) for n in engine.elements(engine.record(JAX, nodes, (function,)))]
+        specs = [jax.ShapeDtypeStruct(n.aval.shape, n.aval.dtype) for n in nodes]
+        structure = jax.tree_util.tree_structure(jax.eval_shape(function.function, *specs))
+        return jax.tree_util.tree_unflatten(structure, results)
+
+    return lifted
+
+
+_lifted: dict[Any, Lifted] = {}
