@@ -141,6 +141,16 @@ def attended(**options):
     return [tf.cast(each, tf.float32).numpy() for each in found]
 
 
+def product_of_odd_extents():
+    """A large product in bfloat16 whose rows start anywhere, with its gradients."""
+    random = np.random.default_rng(0)
+    x, w = (tf.constant(random.standard_normal(shape), tf.bfloat16) for shape in ((2, 600, 777), (1501, 777)))
+    with tf.GradientTape() as tape:
+        tape.watch([x, w])
+        y = tf.matmul(x, w, transpose_b=True)
+    return [tf.cast(each, tf.float32).numpy() for each in [y, *tape.gradient(y, [x, w], y)]]
+
+
 def attention():
     """Attention of all to all."""
     return attended()
@@ -166,6 +176,7 @@ PROGRAMS = {
     normal_numbers: Same(1e-6),
     one_device_strategy: Same(1e-6),
     mixed_precision: Same(2e-2),
+    product_of_odd_extents: Same(2e-2),
     attention: Same(5e-2),
     causal_attention: Same(5e-2),
     masked_attention: Same(5e-2),

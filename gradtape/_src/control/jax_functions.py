@@ -13,10 +13,11 @@ from jax.custom_batching import custom_vmap
 
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.core import engine, nest
+from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import public
-from gradtape._src.core.op import Op, define
+from gradtape._src.core.op import KNOWN_AVALS, Op, define
 from gradtape._src.core.tensor import EagerTensor
 
 
@@ -135,11 +136,16 @@ def jax_function(
             plain = None if reference is None else flat_of(reference)
             function = _lifted.setdefault(key, Lifted(flat_of(func), plain, platform))
         results = [EagerTensor(n) for n in engine.elements(engine.record(JAX, nodes, (function,)))]
-        specs = [jax.ShapeDtypeStruct(n.aval.shape, n.aval.dtype) for n in nodes]
-        structure = jax.tree_util.tree_structure(jax.eval_shape(function.function, *specs))
-        return jax.tree_util.tree_unflatten(structure, results)
+        return jax.tree_util.tree_unflatten(_structure(function, *[n.aval for n in nodes]), results)
 
     return lifted
 
 
 _lifted: dict[Any, Lifted] = {}
+
+
+@functools.lru_cache(KNOWN_AVALS)
+def _structure(function: Lifted, *avals: Aval) -> Any:
+    """Return how the results of a function are nested, which may depend on the shapes of its arguments."""
+    specs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
+    return jax.tree_util.tree_structure(jax.eval_shape(function.function, *specs))

@@ -66,7 +66,9 @@ IN_ORDER: dict[str, Any] = {"xla_cpu_enable_concurrency_optimized_scheduler": Fa
 ROUNDING = {"xla_allow_excess_precision": False}
 # Most of the time of XLA's compiler for GPUs goes into trying kernels for products: 3.3 s for the Hessian-vector product of the
 # benchmarks, 0.5 s without, and then the program takes 211 and 288 µs (H200). A new program is compiled without at first, and
-# for good once it has run `TRIALS` times: a user waits for a first result longer than for a loop that goes on.
+# for good once it has run `TRIALS` times: a user waits for a first result longer than for a loop that goes on. Not so where large
+# values are convolved: cuDNN's first kernel for a convolution may be hundreds of times slower than the one that is found by trying
+# (ResNet-50: 4.85 s a step in place of 21 ms).
 QUICK: dict[str, Any] = {"xla_gpu_enable_triton_gemm": False, "xla_gpu_autotune_level": 0}
 TRIALS = 8
 # Some of a GPU's scatters and reductions add in an order that differs from run to run.
@@ -271,7 +273,17 @@ def _is_one_cpu() -> bool:
 
 def trials(program: Program, where: str) -> int:
     """Return how often a Program that is compiled for the platform `where` runs before it is compiled for good; 0: it is now."""
-    return TRIALS if not program.builds and _is_quick(where) else 0
+    return TRIALS if not program.builds and _is_quick(where) and not _convolves_large(program) else 0
+
+
+def _convolves_large(program: Program) -> bool:
+    """Return whether a Program convolves large values, itself or in what it calls."""
+    known = program.derived.get("convolves_large")
+    if known is None:
+        own = program.bytes > memory.LARGE and any(key[0].type in CONVOLUTIONS for key in program.keys)
+        inner = (held for op, attrs, *_ in program.keys for held in programs_of(op, attrs))
+        known = program.derived["convolves_large"] = own or any(map(_convolves_large, inner))
+    return bool(known)
 
 
 def _is_quick(where: str) -> bool:

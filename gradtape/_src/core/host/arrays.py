@@ -228,9 +228,9 @@ class Primitives:
         return np.where((x <= 0) & (x == np.floor(x)), np.asarray(np.nan, x.dtype), _special("digamma", x))
 
     @staticmethod
-    def platform_dependent(*operands: Any, cpu: Any, **platforms: Any) -> Any:
+    def platform_dependent(*operands: Any, default: Any, cpu: Any = None, **platforms: Any) -> Any:
         """Call the function for the CPU, which is the host."""
-        return cpu(*operands)
+        return (cpu or default)(*operands)
 
     @staticmethod
     def fori_loop(lower: int, upper: int, body: Any, value: Any) -> Any:

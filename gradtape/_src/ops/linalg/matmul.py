@@ -21,6 +21,7 @@ from gradtape._src.ops.array.shape import (
     plain,
     squeeze,
 )
+from gradtape._src.ops.linalg import aligned
 from gradtape._src.ops.math.complex import conj
 from gradtape._src.ops.math.reduction import _sum
 from gradtape._src.ops.shapes import COMPLEX, FLOATING, UNSIGNED, broadcast_shapes, require
@@ -65,7 +66,7 @@ def _mat_mul_rule(a, b, transpose_a, transpose_b):
 @op("MatMul", infer=_mat_mul_rule, saves="a b")
 def _mat_mul(a, b, *, transpose_a=False, transpose_b=False):
     contracted = (0,) if transpose_a else (1,), (1,) if transpose_b else (0,)
-    return lax.dot_general(a, b, (contracted, ((), ())), preferred_element_type=a.dtype)
+    return aligned.dot_general(a, b, contracted, a.dtype)
 
 
 MAT_MUL = _mat_mul.op
@@ -137,7 +138,7 @@ def _batch_product(x, y, adj_x, adj_y, dtype):
         every = tuple(range(batch))
         return lax.dot_general(x, y, (numbers, (every, every)), preferred_element_type=dtype)
     if y.ndim == 2 and not adj_x:
-        return lax.dot_general(x, y, (numbers, ((), ())), preferred_element_type=dtype)
+        return aligned.dot_general(x, y, numbers, dtype)
     x = jnp.swapaxes(x, -1, -2) if adj_x else x
     y = jnp.swapaxes(y, -1, -2) if adj_y else y
     return jnp.matmul(x, y, preferred_element_type=dtype)

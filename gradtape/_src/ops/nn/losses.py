@@ -47,7 +47,7 @@ def _cross_entropy_avals(features, labels, axis):
 @op("SoftmaxCrossEntropyWithLogits", infer=_cross_entropy_avals, saves="features labels")
 def _softmax_cross_entropy(features, labels, *, axis):
     p = wide(labels)
-    z, e, s = exponentials(wide(features), axis)
+    _, z, e, s = exponentials(wide(features), axis)
     loss = jnp.sum(p * (jnp.log(s) - z), axis=axis)
     return loss.astype(features.dtype), (e / s - p).astype(features.dtype)
 
@@ -101,10 +101,10 @@ def _labels_in_range(labels, classes):
     checked="labels",
 )
 def _sparse_softmax_cross_entropy(features, labels, *, classes):
-    z, e, s = exponentials(wide(features), -1)
-    # Gathered, not summed over a one-hot mask: half of the whole loss's time
-    chosen = jnp.take_along_axis(z, labels[..., None], axis=-1, mode="promise_in_bounds")
-    loss = jnp.log(s) - chosen
+    top, z, e, s = exponentials(wide(features), -1)
+    # Gathered, not summed over a one-hot mask: half of the whole loss's time. Of the logits, which are in memory already.
+    chosen = wide(jnp.take_along_axis(features, labels[..., None], axis=-1, mode="promise_in_bounds"))
+    loss = jnp.log(s) - (chosen - top)
     backprop = e / s - (labels[..., None] == jnp.arange(classes, dtype=labels.dtype)).astype(z.dtype)
     return loss[..., 0].astype(features.dtype), backprop.astype(features.dtype)
 

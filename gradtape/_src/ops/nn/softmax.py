@@ -12,10 +12,11 @@ from gradtape._src.ops.shapes import FLOATING, only, same
 
 
 def exponentials(logits, axis):
-    """Return `(z, e, s)`: the logits less their maximum, e = exp(z), and s = Σe with the axis kept."""
-    z = logits - jnp.max(logits, axis=axis, keepdims=True, initial=-jnp.inf)
+    """Return `(top, z, e, s)`: the maximum, z = logits − top, e = exp(z), and s = Σe, with the axis kept."""
+    top = jnp.max(logits, axis=axis, keepdims=True, initial=-jnp.inf)
+    z = logits - top
     e = jnp.exp(z)
-    return z, e, jnp.sum(e, axis=axis, keepdims=True)
+    return top, z, e, jnp.sum(e, axis=axis, keepdims=True)
 
 
 def class_axis(axis, rank):
@@ -33,7 +34,7 @@ def class_axis(axis, rank):
 
 @op("Softmax", infer=only(FLOATING, same), saves="y")
 def _softmax(logits, *, axis):
-    _, e, s = exponentials(wide(logits), axis)
+    _, _, e, s = exponentials(wide(logits), axis)
     return (e / s).astype(logits.dtype)
 
 
@@ -45,7 +46,7 @@ def _(op, dy):  # dx = (dy − Σ dy·y)·y
 
 @op("LogSoftmax", infer=only(FLOATING, same), saves="y")
 def _log_softmax(logits, *, axis):
-    z, _, s = exponentials(wide(logits), axis)
+    _, z, _, s = exponentials(wide(logits), axis)
     return (z - jnp.log(s)).astype(logits.dtype)
 
 

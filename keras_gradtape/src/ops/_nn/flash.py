@@ -4,12 +4,14 @@ import functools
 import math
 
 import jax
+import jax.numpy as jnp
 
 import gradtape as tf
 
 # Less than so many logits for each head are computed as fast without it.
 WORTH = 512 * 256
 WIDEST = 128
+LEAST = -0.7 * 3.4028235e38
 
 
 def why_not(query, key, value, bias):
@@ -64,14 +66,23 @@ def scaled_dot_product_flash_attention(query, key, value, mask, scale, is_causal
 @functools.lru_cache
 def _functions(scale, is_causal):
     """Return the fused and the plain function of query, key, value and, where there is one, mask."""
-    attention = functools.partial(jax.nn.dot_product_attention, scale=scale, is_causal=is_causal)
 
     def fused(query, key, value, mask=None):
         # The gradient asks for the logarithms, too: so XLA finds one call where there would be two.
-        attended, _ = attention(query, key, value, mask=mask, implementation="cudnn", return_residual=True)
+        with jax.numpy_dtype_promotion("standard"):
+            attended, _ = jax.nn.dot_product_attention(
+                query, key, value, mask=mask, scale=scale, is_causal=is_causal, implementation="cudnn", return_residual=True
+            )
         return attended
 
     def plain(query, key, value, mask=None):
-        return attention(query, key, value, mask=mask, implementation="xla")
+        key, value = [jnp.repeat(x, query.shape[2] // x.shape[2], axis=2) for x in (key, value)]
+        logits = jnp.einsum("btnh,bsnh->bnts", query, key).astype("float32") * scale
+        if is_causal:
+            causal = jnp.tri(*logits.shape[2:], dtype=bool)
+            mask = causal if mask is None else mask & causal
+        if mask is not None:
+            logits = jnp.where(mask, logits, LEAST)
+        return jnp.einsum("bnts,bsnh->btnh", jax.nn.softmax(logits).astype(value.dtype), value)
 
     return fused, plain
