@@ -1,4 +1,4 @@
-"""`dot_product_attention` by cuDNN's fused kernel. What needs the kernel is in `tests/gpu`: here a stand-in is traced, and XLA runs."""
+"""`dot_product_attention` by cuDNN's kernel. What needs a GPU is in `tests/gpu`: here a stand-in is traced, and XLA runs."""
 
 import importlib
 import math

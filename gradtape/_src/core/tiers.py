@@ -67,8 +67,7 @@ ROUNDING = {"xla_allow_excess_precision": False}
 # Most of the time of XLA's compiler for GPUs goes into trying kernels for products: 3.3 s for the Hessian-vector product of the
 # benchmarks, 0.5 s without, and then the program takes 211 and 288 µs (H200). A new program is compiled without at first, and
 # for good once it has run `TRIALS` times: a user waits for a first result longer than for a loop that goes on. Not so where large
-# values are convolved: cuDNN's first kernel for a convolution may be hundreds of times slower than the one that is found by trying
-# (ResNet-50: 4.85 s a step in place of 21 ms).
+# values are convolved: the kernel that is taken untried may be hundreds of times slower (ResNet-50: 4.85 s a step for 21 ms).
 QUICK: dict[str, Any] = {"xla_gpu_enable_triton_gemm": False, "xla_gpu_autotune_level": 0}
 TRIALS = 8
 # Some of a GPU's scatters and reductions add in an order that differs from run to run.
