@@ -79,7 +79,7 @@ def _functions(scale, is_causal):
         key, value = [jnp.repeat(x, query.shape[2] // x.shape[2], axis=2) for x in (key, value)]
         logits = jnp.einsum("btnh,bsnh->bnts", query, key).astype("float32") * scale
         if is_causal:
-            causal = jnp.tri(*logits.shape[2:], dtype=bool)
+            causal = jnp.tri(logits.shape[2], logits.shape[3], dtype=bool)
             mask = causal if mask is None else mask & causal
         if mask is not None:
             logits = jnp.where(mask, logits, LEAST)
