@@ -20,6 +20,7 @@ with _importing():
         image as image,
         io as io,
         linalg as linalg,
+        lookup as lookup,
         math as math,
         nest as nest,
         optimizers as optimizers,

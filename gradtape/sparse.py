@@ -24,5 +24,6 @@ from gradtape._src.ops.sparse.tensor import (
     sparse_dense_matmul as sparse_dense_matmul,
     to_dense as to_dense,
 )
+from gradtape._src.ops.strings.crosses import cross_hashed as cross_hashed
 
 __getattr__ = _missing(__name__)

@@ -40,17 +40,31 @@ IMPORTING = {
     "keras.src.utils.text_dataset_utils",
 }
 
+# What looks strings and integers up: it is given TensorFlow where a program has loaded it, whose datasets then call these layers.
+TABLES = {
+    "keras.src.layers.preprocessing.feature_space",
+    "keras.src.layers.preprocessing.hashed_crossing",
+    "keras.src.layers.preprocessing.hashing",
+    "keras.src.layers.preprocessing.index_lookup",
+    "keras.src.layers.preprocessing.integer_lookup",
+    "keras.src.layers.preprocessing.string_lookup",
+    "keras.src.layers.preprocessing.text_vectorization",
+    "keras.src.utils.tf_utils",
+}
+
 # What is done to a module once it is loaded.
 COMPLETIONS = {
     "keras.src.backend.common.dtypes": "keep_64_bits",
     "keras.src.callbacks.backup_and_restore": "back_up_together",
     "keras.src.callbacks.callback_list": "dispatch_in_order",
     "keras.src.callbacks.tensorboard": "let_profile",
+    "keras.src.trainers.data_adapters.array_slicing": "slice_strings",
     "keras.src.utils.backend_utils": "extend_dynamic_backend",
     "keras.src.utils.python_utils": "let_interrupts_through",
     "keras.src.utils.rng_utils": "give_tensorflow",
     "keras.src.utils.timeseries_dataset_utils": "give_tensorflow",
     "keras.src.utils.traceback_utils": "keep_op_errors",
+    "keras.src.layers.preprocessing.index_lookup": "encode_rows",
     "keras.src.layers.preprocessing.discretization": "give_tensorflow",
     "keras.src.layers.preprocessing.normalization": "give_tensorflow",
     "keras.src.legacy.backend": "give_tensorflow",
@@ -92,7 +106,7 @@ class Finder:
 
     @staticmethod
     def find_spec(fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if fullname != CONFIG and fullname not in ARMS and fullname not in IMPORTING and fullname not in COMPLETIONS:
+        if fullname != CONFIG and not any(fullname in changed for changed in (ARMS, IMPORTING, TABLES, COMPLETIONS)):
             return None
         spec = PathFinder.find_spec(fullname, path, target)  # type: ignore[arg-type]
         if spec is not None and type(spec.loader) is SourceFileLoader and spec.origin is not None:
@@ -112,11 +126,13 @@ class Loader(SourceFileLoader):
 
     def changed_tree(self, fullname, path):
         """The module's syntax tree with its change, or None where nothing is to be changed."""
-        if fullname != CONFIG and fullname not in ARMS and fullname not in IMPORTING:
+        if fullname != CONFIG and not any(fullname in changed for changed in (ARMS, IMPORTING, TABLES)):
             return None
         tree = ast.parse(self.get_data(path), path)
         if fullname == CONFIG:
             return add_name(tree)
+        if fullname in TABLES:
+            return import_gradtape(tree, "loaded_tensorflow", "loaded_backend")
         return add_arm(tree, ARMS[fullname]) if fullname in ARMS else import_gradtape(tree)
 
     def exec_module(self, module):
@@ -159,16 +175,19 @@ def add_arm(tree: ast.Module, source: str) -> ast.Module | None:
     return None
 
 
-def import_gradtape(tree: ast.Module) -> ast.Module:
-    """Have every import of TensorFlow import the module of gradtape of that name; return the tree."""
+def import_gradtape(tree: ast.Module, tensorflow: str = "tensorflow", backend: str = "backend") -> ast.Module:
+    """Have every import of TensorFlow import the module of gradtape of that name; return the tree.
+
+    `tensorflow` and `backend` are names in this file: what stands for TensorFlow, and for Keras's backend of it.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "tensorflow":
             node.module = NAME + node.module.removeprefix("tensorflow")
         elif isinstance(node, ast.ImportFrom) and [name.name for name in node.names] == ["tensorflow"]:
             if node.module == "keras.src.utils.module_utils":  # Keras's module that imports it when it is first used
-                node.module = f"{PACKAGE}.hook"
+                node.module, node.names[0].name = f"{PACKAGE}.hook", tensorflow
             elif node.module == "keras.src.backend":
-                node.module, node.names[0].name = "keras.src", "backend"
+                node.module, node.names[0].name = f"{PACKAGE}.hook", backend
         elif isinstance(node, ast.Import):
             for name in node.names:
                 if name.name.partition(".")[0] == "tensorflow":
@@ -187,24 +206,28 @@ def back_up_together(module) -> None:
     kind = module.BackupAndRestore
     save, load, end = kind._save_model, kind._load_model, kind.on_train_end
 
-    def backup(self):
+    def backup(self, number):
+        """The checkpoint, and the manager that gives each one files of its own, so that none is half written over."""
         tf: Any = sys.modules["gradtape"]
-        self._epoch = tf.Variable(self._current_epoch, dtype="int64")
-        return tf.train.Checkpoint(model=self.model, optimizer=self.model.optimizer, epoch=self._epoch)
+        self._epoch, self._number = (tf.Variable(value, dtype="int64") for value in (self._current_epoch, number))
+        parts = {"epoch": self._epoch, "number": self._number, "optimizer": self.model.optimizer}
+        checkpoint = tf.train.Checkpoint(model=self.model, **parts)
+        return checkpoint, tf.train.CheckpointManager(checkpoint, self.backup_dir, max_to_keep=1)
 
     def _save_model(self):
         if hooks.clients.together is None:
             return save(self)
-        return backup(self).write(os.path.join(self.backup_dir, "latest"))
+        number = 1 + int(getattr(self, "_number", 0))
+        return backup(self, number)[1].save(checkpoint_number=number)
 
     def _load_model(self):
         if hooks.clients.together is None or not self.model.built:
             return load(self)
-        path = os.path.join(self.backup_dir, "latest")
-        if not os.path.exists(f"{path}.safetensors"):
+        checkpoint, manager = backup(self, 0)
+        if manager.latest_checkpoint is None:
             return None
         self.model.optimizer.build(self.model.trainable_variables)
-        backup(self).read(path).assert_consumed()
+        checkpoint.restore(manager.latest_checkpoint).assert_consumed()
         self.model._initial_epoch = self._current_epoch = int(self._epoch)
         return None
 
@@ -213,7 +236,7 @@ def back_up_together(module) -> None:
             end(self, logs)
         else:
             hooks.clients.together("the end of a backup", lambda: None)  # all have seen the last one before it goes
-            hooks.clients.once(os.path.join(self.backup_dir, "latest.safetensors"), lambda: end(self, logs))
+            hooks.clients.once(os.path.join(self.backup_dir, "latest"), lambda: end(self, logs))
 
     kind._save_model, kind._load_model, kind.on_train_end = _save_model, _load_model, on_train_end
 
@@ -271,7 +294,8 @@ def keep_64_bits(module) -> None:
 
 
 def extend_dynamic_backend(module) -> None:
-    """Let `DynamicBackend` of Keras 3.15 be set to this backend; 3.16 knows it.
+    """Let `DynamicBackend` of Keras 3.15 be set to this backend; 3.16 knows it. TensorFlow's, which datasets ask for, is this one
+    where TensorFlow is not loaded.
 
     Where a program has put gradtape under TensorFlow's name into `sys.modules`, its functions are no graphs of TensorFlow's.
     """
@@ -283,7 +307,10 @@ def extend_dynamic_backend(module) -> None:
     known_attribute, set_known = kind.__getattr__, kind.set_backend
 
     def __getattr__(self, name):
-        if self.__dict__.get("_backend") == NAME:
+        chosen = self.__dict__.get("_backend")
+        if chosen == "tensorflow" and not tensorflow_is_loaded():
+            chosen = NAME
+        if chosen == NAME:
             return getattr(module.backend_module, name)
         return known_attribute(self, name)
 
@@ -300,6 +327,11 @@ def stands_for_tensorflow() -> bool:
     """Whether the module `tensorflow` of this process has gradtape's names."""
     loaded, own = sys.modules.get("tensorflow"), sys.modules.get("gradtape")
     return own is not None and getattr(loaded, "Tensor", None) is own.Tensor
+
+
+def tensorflow_is_loaded() -> bool:
+    """Whether this process has loaded TensorFlow itself."""
+    return "tensorflow" in sys.modules and not stands_for_tensorflow()
 
 
 def keep_op_errors(module) -> None:
@@ -338,6 +370,33 @@ def give_tensorflow(module) -> None:
     dataset, the seed of all random numbers, how shapes and dtypes are saved.
     """
     module.tf = TensorFlow()
+
+
+def encode_rows(module) -> None:
+    """Have rows of different lengths encoded by classes, as TensorFlow's backend does: what fills a row up is no class."""
+    utils = module.numerical_utils
+
+    def encode_categorical_inputs(inputs, *args, **kwargs):
+        if isinstance(inputs, tensorflow.RaggedTensor):  # gradtape's
+            inputs = inputs.to_tensor(-1)
+        return utils.encode_categorical_inputs(inputs, *args, **kwargs)
+
+    module.numerical_utils = SimpleNamespace(encode_categorical_inputs=encode_categorical_inputs)
+
+
+def slice_strings(module) -> None:
+    """Have arrays of strings sliced as they are: Keras asks whether their dtype, object, is one of floats."""
+    backend = module.backend
+
+    class Backend:
+        def __getattr__(self, name):
+            return getattr(backend, name)
+
+        @staticmethod
+        def is_float_dtype(dtype):
+            return str(dtype) != "object" and backend.is_float_dtype(dtype)
+
+    module.backend = Backend()
 
 
 def save_whole(module) -> None:
@@ -471,7 +530,6 @@ class TensorFlow:
     """gradtape, which the backend has imported, and what Keras asks of TensorFlow there beyond that."""
 
     available = True
-    RaggedTensor = type("RaggedTensor", (), {})  # without instances
     TypeSpec = type("TypeSpec", (), {})
     __internal__ = SimpleNamespace(tf2=SimpleNamespace(enabled=lambda: True))
 
@@ -479,4 +537,23 @@ class TensorFlow:
         return getattr(sys.modules["gradtape"], name)
 
 
-tensorflow = TensorFlow()
+class Backend:
+    """Keras's backend, as a module that is imported before it."""
+
+    def __getattr__(self, name):
+        return getattr(importlib.import_module("keras.src.backend"), name)
+
+
+class Loaded:
+    """What `theirs` gives where a program has loaded TensorFlow, `ours` elsewhere."""
+
+    def __init__(self, theirs, ours):
+        self._theirs, self._ours = theirs, ours
+
+    def __getattr__(self, name):
+        return getattr(self._theirs() if tensorflow_is_loaded() else self._ours, name)
+
+
+tensorflow, backend = TensorFlow(), Backend()
+loaded_tensorflow = Loaded(lambda: importlib.import_module("keras.src.utils.module_utils").tensorflow, tensorflow)
+loaded_backend = Loaded(lambda: importlib.import_module("keras.src.backend.tensorflow"), backend)

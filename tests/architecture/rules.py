@@ -31,6 +31,7 @@ FLOORS = {
     "gradtape._src.optimizers": 5,
     "gradtape._src.data": 5,
     "gradtape._src.distribute": 5,
+    "gradtape._src.lookup": 5,
     "gradtape._src.summary": 5,
     "gradtape._src.train": 5,
     "keras_gradtape": 5,  # the hook

@@ -53,8 +53,8 @@ def test_a_class_derived_from_one():
 
 
 def test_modules():
-    assert dir(tf.lookup) == [*compatibility.TENSORFLOW["lookup"]]
-    assert tf.lookup is tf.lookup and tf.lookup.experimental.DenseHashTable is tf.compat.v1.lookup.experimental.DenseHashTable
+    assert dir(tf.queue) == [*compatibility.TENSORFLOW["queue"]]
+    assert tf.queue is tf.queue and tf.queue.FIFOQueue is tf.compat.v1.FIFOQueue
     assert not hasattr(tf.raw_ops, "MatMul") and not hasattr(tf.ragged, "stack")
     with pytest.raises(AttributeError, match=r"gradtape has no tf\.ragged\.stack\. Ragged tensors can be made"):
         _ = tf.ragged.stack

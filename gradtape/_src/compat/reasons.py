@@ -138,10 +138,7 @@ _TABLE = [
         "saved_model.*",
     ),
     (GRAPH_FILES, "graph_util import_graph_def lite mlir"),
-    (
-        "Out of scope: tables of strings and features are made before training; tf.gather looks integers up.",
-        "lookup feature_column",
-    ),
+    ("Out of scope: Keras's layers for text and categories (StringLookup, Discretization) take their place.", "feature_column"),
     (
         "Out of scope: there are no quantized dtypes. tf.quantization.fake_quant_with_min_max_vars rounds floats as they would.",
         """

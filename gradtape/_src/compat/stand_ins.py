@@ -61,8 +61,6 @@ NAMES = {
     "linalg.experimental": "",
     "lite": "Interpreter OpsSet Optimize RepresentativeDataset TFLiteConverter TargetSpec",
     "lite.experimental": "Analyzer OpResolverType QuantizationDebugOptions QuantizationDebugger",
-    "lookup": "KeyValueTensorInitializer StaticHashTable StaticVocabularyTable TextFileIndex TextFileInitializer",
-    "lookup.experimental": "DenseHashTable MutableHashTable",
     "mlir": "",
     "mlir.experimental": "",
     "nn": "RNNCellDeviceWrapper RNNCellDropoutWrapper RNNCellResidualWrapper",

@@ -400,6 +400,29 @@ def _places(ragged, wanted=None):
 
 
 @public
+def map_flat_values(op, *args, **kwargs):
+    """Call `op` with the `flat_values` of each RaggedTensor among its arguments, and put the result into rows again.
+
+    Their rows must be the same, else InvalidArgumentError. Without a RaggedTensor it is `op(*args, **kwargs)`.
+
+    >>> tf.ragged.map_flat_values(tf.square, tf.ragged.constant([[1, 2], [3]])).to_list()
+    [[1, 4], [9]]
+    """
+    ragged = [x for x in (*args, *kwargs.values()) if isinstance(x, RaggedTensor)]
+    if not ragged:
+        return op(*args, **kwargs)
+    splits, *others = ([part.numpy().tolist() for part in x.nested_row_splits] for x in ragged)
+    if any(other != splits for other in others):
+        raise invalid(f"Inputs must have identical ragged splits: received {[splits, *others]}.")
+
+    def flat(x):
+        return x.flat_values if isinstance(x, RaggedTensor) else x
+
+    result = op(*map(flat, args), **{name: flat(x) for name, x in kwargs.items()})
+    return ragged[0].with_flat_values(result)
+
+
+@public
 def constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, row_splits_dtype=dtypes.int64):
     """Return a RaggedTensor of a nested list, or a Tensor where it has no axis that may be ragged.
 

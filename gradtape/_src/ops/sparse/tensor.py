@@ -313,7 +313,7 @@ def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
     [[0.0, 5.0], [0.0, 0.0]]
     """
     x = required(sp_input)
-    nothing = False if x.dtype.name == "bool" else 0
+    nothing = {"bool": False, "string": ""}.get(x.dtype.name, 0)
     default = tensor(nothing if default_value is None else default_value, None if is_tensor(default_value) else x.dtype)
     if default.ndim:
         raise invalid_for("SparseToDense", f"default_value should be a scalar, received shape {default.shape}.")
@@ -327,7 +327,7 @@ def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
 
 @public
 def from_dense(tensor, name=None):
-    """Return the elements of `tensor` that are not 0 as a SparseTensor. At least one axis.
+    """Return the elements of `tensor` that are not 0 (strings: not empty) as a SparseTensor. At least one axis.
 
     >>> tf.sparse.from_dense([[0.0, 5.0], [0.0, 0.0]]).indices.numpy().tolist()
     [[0, 1]]
@@ -335,7 +335,7 @@ def from_dense(tensor, name=None):
     x = _as_tensor(tensor)
     if not x.ndim:
         raise invalid_for("Where", "from_dense takes a tensor with at least one axis, received a scalar.")
-    nothing = False if x.dtype.name == "bool" else 0
+    nothing = {"bool": False, "string": ""}.get(x.dtype.name, 0)
     places = where(not_equal(x, nothing))  # a graph takes `!=` for `is not`
     return SparseTensor(places, gather_nd(x, places), list(x.node.aval.shape))
 

@@ -141,3 +141,9 @@ def keyed(data, key):
     for _ in range(4):
         state = list(_sip_round(*state))
     return state[0] ^ state[1] ^ state[2] ^ state[3]
+
+
+def combined(first, second):
+    """Combine two fingerprints into one; their order counts (TensorFlow's FingerprintCat64)."""
+    whole = (first ^ MURMUR ^ _mixed(second * MURMUR) * MURMUR) * MURMUR & WORD
+    return _mixed(_mixed(whole) * MURMUR)

@@ -135,11 +135,18 @@ def ngrams(
     """Return the n-grams along the last axis of `data`: so many neighbours as `ngram_width` (or each of it) says, joined by
     `separator`.
 
-    `pad_values`, a string or a pair (left, right), stand up to `padding_width` times at both ends.
+    `pad_values`, a string or a pair (left, right), stand up to `padding_width` times at both ends. Of a RaggedTensor these are
+    the n-grams of each of its innermost rows.
 
     >>> tf.strings.ngrams(["a", "b", "c"], 2).numpy().tolist()
     [b'a b', b'b c']
     """
+    if isinstance(data, RaggedTensor):
+        options = separator, pad_values, padding_width, preserve_short_sequences
+        if isinstance(data.values, RaggedTensor):
+            return data.with_values(ngrams(data.values, ngram_width, *options))
+        rows = [ngrams(row, ngram_width, *options).numpy() for row in data]
+        return _rows(rows, (len(rows),))
     node = texts(data, _ngrams)
     if not node.aval.ndim:
         raise ValueError("Data must have rank>0")

@@ -1,0 +1,175 @@
+"""Tables that change: `MutableHashTable`, `DenseHashTable`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.control.host import PY_FUNC
+from gradtape._src.core import dtypes, engine
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import InvalidArgumentError, public
+from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
+from gradtape._src.lookup.static import looked_up
+
+Shape = tuple[int, ...]
+Result = tuple[dtypes.DType, Shape | None]  # None: only a run tells
+
+
+def _call(run: Callable[..., list[np.ndarray]], inputs: Sequence[Tensor], results: Sequence[Result]) -> list[Tensor]:
+    """Call a function of arrays: now in eager code, else as an effect of the function or graph."""
+    nodes = tuple([x.node for x in inputs])
+    if engine.local.trace.scope is None:
+        return [tensor(array, dtype) for array, (dtype, _) in zip(run([to_numpy(n) for n in nodes]), results, strict=True)]
+    types, shapes = tuple([dtype for dtype, _ in results]), tuple([shape for _, shape in results])
+    return [EagerTensor(n) for n in engine.elements(engine.record(PY_FUNC, nodes, (run, types, shapes)))]
+
+
+class MutableHashTable:
+    """A table that starts empty. `default_value` is what other keys find; its shape is that of each value.
+
+    Keys are strings or integers. In a function each call happens in its place. No checkpoint holds it.
+
+    >>> table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, default_value=0)
+    >>> for word in ["a", "b", "a"]:
+    ...     table.insert(word, table.lookup(word) + 1)
+    >>> table.lookup(["a", "b", "c"]).numpy(), int(table.size())
+    (array([2, 1, 0]), 2)
+    """
+
+    @public
+    def __init__(
+        self,
+        key_dtype: Any,
+        value_dtype: Any,
+        default_value: Any,
+        name: str = "MutableHashTable",
+        checkpoint: bool = True,
+        experimental_is_anonymous: bool = False,
+    ) -> None:
+        self.key_dtype, self.value_dtype, self._name = dtypes.as_dtype(key_dtype), dtypes.as_dtype(value_dtype), name
+        self._default = tensor(default_value, self.value_dtype)
+        self._shape: Shape = tuple(self._default.shape)
+        self._pairs: dict[Any, Any] = {}
+        self._refused_keys: dict[Any, str] = {}
+
+    @property
+    def name(self) -> str:
+        """The name that was given."""
+        return self._name
+
+    def lookup(self, keys: Any, dynamic_default_values: Any = None, name: str | None = None) -> Any:
+        """Return the value of each key: [*shape of `keys`, *shape of a value].
+
+        `dynamic_default_values`, in the shape of the result or of one value, stand for `default_value` in this call.
+        """
+
+        def find(dense: Tensor) -> Tensor:
+            shape = (*dense.shape, *self._shape)
+            default = self._default if dynamic_default_values is None else tensor(dynamic_default_values, self.value_dtype)
+            return _call(self._find, [dense, default], [(self.value_dtype, shape)])[0]
+
+        return looked_up(keys, self.key_dtype, find)
+
+    def __getitem__(self, keys: Any) -> Any:
+        return self.lookup(keys)
+
+    def _find(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
+        keys, default = arrays
+        self._check(keys, "LookupTableFindV2")
+        found = np.empty((*keys.shape, *self._shape), self.value_dtype.numpy)
+        found[...] = default
+        rows = found.reshape(-1, *self._shape)
+        for row, key in enumerate(keys.ravel().tolist()):
+            if key in self._pairs:
+                rows[row] = self._pairs[key]
+        return [found]
+
+    def insert(self, keys: Any, values: Any, name: str | None = None) -> None:
+        """Give each key a value, in place of the one that it has."""
+        _call(self._insert, [tensor(keys, self.key_dtype), tensor(values, self.value_dtype)], [])
+
+    def _insert(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
+        keys, values = arrays
+        expected = (*keys.shape, *self._shape)
+        if values.shape != expected:
+            raise InvalidArgumentError(
+                None, None, f"Expected shape {list(expected)} for value, got {list(values.shape)} [Op:LookupTableInsertV2]"
+            )
+        self._check(keys, "LookupTableInsertV2")
+        rows = values.reshape(-1, *self._shape)
+        self._pairs.update(zip(keys.ravel().tolist(), [np.array(row) if self._shape else row for row in rows], strict=True))
+        return []
+
+    def remove(self, keys: Any, name: str | None = None) -> None:
+        """Remove the keys, those that are there."""
+        _call(self._remove, [tensor(keys, self.key_dtype)], [])
+
+    def _remove(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
+        (keys,) = arrays
+        self._check(keys, "LookupTableRemoveV2")
+        for key in keys.ravel().tolist():
+            self._pairs.pop(key, None)
+        return []
+
+    def size(self, name: str | None = None) -> Tensor:
+        """Return the number of pairs, int64."""
+        return _call(lambda _: [np.array(len(self._pairs))], [], [(dtypes.int64, ())])[0]
+
+    def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
+        """Return all keys and their values, in one order."""
+        keys, values = _call(self._export, [], [(self.key_dtype, None), (self.value_dtype, None)])
+        return keys, values
+
+    def _export(self, _: list[np.ndarray]) -> list[np.ndarray]:
+        keys = np.empty(len(self._pairs), self.key_dtype.numpy)
+        keys[:] = list(self._pairs)
+        values = np.empty((len(self._pairs), *self._shape), self.value_dtype.numpy)
+        for row, value in enumerate(self._pairs.values()):
+            values[row] = value
+        return [keys, values]
+
+    def _check(self, keys: np.ndarray, op: str) -> None:
+        """Raise InvalidArgumentError for keys that the table cannot hold."""
+        for key, name in self._refused_keys.items() if keys.size else ():
+            if key in keys.ravel().tolist():
+                raise InvalidArgumentError(None, None, f"Using the {name} as a table key is not allowed [Op:{op}]")
+
+
+class DenseHashTable(MutableHashTable):
+    """A `MutableHashTable` that cannot hold two keys, `empty_key` and `deleted_key`, as TensorFlow's marks free places by them.
+
+    >>> table = tf.lookup.experimental.DenseHashTable(tf.int64, tf.int64, default_value=0, empty_key=-1, deleted_key=-2)
+    >>> table.insert(tf.constant([5], tf.int64), tf.constant([7], tf.int64))
+    >>> table.lookup(tf.constant([5, 6], tf.int64)).numpy()
+    array([7, 0])
+    """
+
+    @public
+    def __init__(
+        self,
+        key_dtype: Any,
+        value_dtype: Any,
+        default_value: Any,
+        empty_key: Any,
+        deleted_key: Any,
+        initial_num_buckets: int | None = None,
+        name: str = "MutableDenseHashTable",
+        checkpoint: bool = True,
+        experimental_is_anonymous: bool = False,
+    ) -> None:
+        super().__init__(key_dtype, value_dtype, default_value, name)
+        empty, deleted = (to_numpy(tensor(key, self.key_dtype).node).item() for key in (empty_key, deleted_key))
+        if empty == deleted:
+            raise InvalidArgumentError(None, None, "Empty and deleted keys cannot be equal [Op:MutableDenseHashTableV2]")
+        self._refused_keys = {empty: "empty_key", deleted: "deleted_key"}
+
+    def insert_or_assign(self, keys: Any, values: Any, name: str | None = None) -> None:
+        """Give each key a value, in place of the one that it has."""
+        self.insert(keys, values)
+
+    def erase(self, keys: Any, name: str | None = None) -> None:
+        """Remove the keys, those that are there."""
+        self.remove(keys)
