@@ -48,6 +48,16 @@ def test_states_that_are_no_variables():
     assert restored.draws.normal([2]).numpy().tolist() == saved.draws.normal([2]).numpy().tolist()
 
 
+@pytest.mark.parametrize("gone", ["ckpt-1.index", "ckpt-1.data-00000-of-00001"])
+def test_a_checkpoint_that_another_process_is_removing(gone):
+    """Each of several processes removes what is too old."""
+    manager = tf.train.CheckpointManager(tf.train.Checkpoint(w=tf.Variable(1.0)), "several", max_to_keep=1)
+    manager.save()
+    os.unlink(f"several/{gone}")
+    assert manager.save() == "several/ckpt-2"
+    assert tf.train.latest_checkpoint("several") == "several/ckpt-2"
+
+
 def test_a_manager_keeps_what_tensorflow_wrote(folder):  # noqa: F811
     """It counts the files of an earlier run on TensorFlow, and removes none of them."""
     theirs = tf.train.latest_checkpoint("objects")

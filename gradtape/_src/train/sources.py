@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from gradtape._src.core.errors import DataLossError, NotFoundError
 from gradtape._src.files.systems import system_of, told
 from gradtape._src.train import bundle, bundle_writer, parts, storage
 
@@ -46,9 +47,17 @@ def remove(prefix: str) -> None:
     """Remove a checkpoint that gradtape wrote, in whichever format."""
     parts.remove(prefix)
     _unlink(storage.file_of(prefix))
-    if _of_tensorflow(prefix) and bundle.Bundle(prefix).writer == bundle_writer.WRITER:
+    if _is_own_bundle(prefix):
         _unlink(prefix + bundle.SUFFIX)
         _unlink(bundle_writer.data_of(prefix))
+
+
+def _is_own_bundle(prefix: str) -> bool:
+    """Return whether gradtape wrote the files of TensorFlow's format; not where another process is removing them."""
+    try:
+        return _of_tensorflow(prefix) and bundle.Bundle(prefix).writer == bundle_writer.WRITER
+    except (NotFoundError, DataLossError):
+        return False
 
 
 def _unlink(path: str) -> None:
