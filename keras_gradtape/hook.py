@@ -52,6 +52,8 @@ TABLES = {
     "keras.src.utils.tf_utils",
 }
 
+RAGGED_ELSEWHERE = "ragged and backend.backend() != 'tensorflow'"
+
 # What is done to a module once it is loaded.
 COMPLETIONS = {
     "keras.src.backend.common.dtypes": "keep_64_bits",
@@ -132,7 +134,7 @@ class Loader(SourceFileLoader):
         if fullname == CONFIG:
             return add_name(tree)
         if fullname in TABLES:
-            return import_gradtape(tree, "loaded_tensorflow", "loaded_backend")
+            return import_gradtape(allow_rows(tree), "loaded_tensorflow", "loaded_backend")
         return add_arm(tree, ARMS[fullname]) if fullname in ARMS else import_gradtape(tree)
 
     def exec_module(self, module):
@@ -192,6 +194,14 @@ def import_gradtape(tree: ast.Module, tensorflow: str = "tensorflow", backend: s
             for name in node.names:
                 if name.name.partition(".")[0] == "tensorflow":
                     name.name = NAME + name.name.removeprefix("tensorflow")
+    return tree
+
+
+def allow_rows(tree: ast.Module) -> ast.Module:
+    """Remove the refusal of `ragged=True`, which Keras has for TensorFlow's backend alone; return the tree."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.body = [s for s in node.body if not (isinstance(s, ast.If) and ast.unparse(s.test) == RAGGED_ELSEWHERE)]
     return tree
 
 
@@ -299,7 +309,12 @@ def extend_dynamic_backend(module) -> None:
 
     Where a program has put gradtape under TensorFlow's name into `sys.modules`, its functions are no graphs of TensorFlow's.
     """
-    asks_tensorflow = module.in_tf_graph
+    asks_tensorflow, converted = module.in_tf_graph, module.convert_tf_tensor
+
+    def convert_tf_tensor(outputs, dtype=None):
+        return outputs if isinstance(outputs, tensorflow.RaggedTensor) else converted(outputs, dtype)
+
+    module.convert_tf_tensor = convert_tf_tensor
     module.in_tf_graph = lambda: not stands_for_tensorflow() and asks_tensorflow()
     if hasattr(module, BACKENDS):
         return

@@ -192,6 +192,8 @@ TABLES = {
     "dense, empty key inserted": lambda tf: dense(tf).insert([""], tf.constant([1], tf.int64)),
     "crossed": lambda tf: tf.sparse.cross_hashed([tf.constant([["a", "b"], ["c", "d"]]), tf.constant([[1], [2]])], 100),
     "n-grams of rows": lambda tf: tf.strings.ngrams(tf.ragged.constant([["a", "b", "c"], ["d"], []]), 2),
+    "rows joined": lambda tf: tf.strings.reduce_join(tf.ragged.constant([["a", "b"], ["c"], []]), axis=-1, separator="-"),
+    "rows of rows joined": lambda tf: tf.strings.reduce_join(tf.ragged.constant([[["a", "b"], ["c"]], [["d"]]]), axis=-1),
     "flat values": lambda tf: tf.ragged.map_flat_values(tf.add, tf.ragged.constant([[1, 2], [3]]), 1),
 }
 
@@ -303,6 +305,7 @@ KERAS = {
     "text, characters": lambda tf: vectorized(tf, split="character", output_sequence_length=6),
     "text, as it is": lambda tf: vectorized(tf, standardize=None),
     "text, cleaned": cleaned,
+    "text, ragged": lambda tf: vectorized(tf, ragged=True),
     "text, not adapted": lambda tf: tf.keras.layers.TextVectorization().get_vocabulary(),
     "text, of a dataset": sentences_of_a_dataset,
     "text, in a function": looked_up_in_a_function,

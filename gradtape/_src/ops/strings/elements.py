@@ -8,9 +8,18 @@ from gradtape._src.core import convert, dtypes
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, settled, static_list, tensor
 from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.errors import InvalidArgumentError, OutOfRangeError, invalid, invalid_dtype, invalid_for, public
+from gradtape._src.core.errors import (
+    InvalidArgumentError,
+    OutOfRangeError,
+    UnimplementedError,
+    invalid,
+    invalid_dtype,
+    invalid_for,
+    public,
+)
 from gradtape._src.core.op import Op
 from gradtape._src.core.tensor import emit
+from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.array.shape import plain
 from gradtape._src.ops.shapes import BOOL, INDEX, broadcast_shapes, require, same
 from gradtape._src.ops.strings.patterns import compiled, replaced, text_of
@@ -280,11 +289,21 @@ def _reduce_join(inputs, *, axis, keepdims, separator):
 
 @public
 def reduce_join(inputs, axis=None, keepdims=False, separator="", name=None):
-    """Return the strings along `axis` (all axes; the one named first is joined first), joined.
+    """Return the strings along `axis` (all axes; the one named first is joined first), joined. Of a RaggedTensor these are the
+    strings of each of its innermost rows, so `axis` is the last one.
 
     >>> tf.strings.reduce_join(["a", "b"]).numpy()
     b'ab'
     """
+    if isinstance(inputs, RaggedTensor):
+        if keepdims or axis not in (-1, inputs.shape.rank - 1):
+            raise UnimplementedError(
+                None, None, f"The strings of a RaggedTensor are joined along its last axis, received {axis=}, {keepdims=}."
+            )
+        if isinstance(inputs.values, RaggedTensor) or inputs.values.ndim > 1:
+            return inputs.with_values(reduce_join(inputs.values, -1, separator=separator))
+        rows, between = [row.numpy().tolist() for row in inputs], separator_of(separator)
+        return tensor(np.array([between.join(row) for row in rows], object))
     node = texts(inputs, _reduce_join)
     rank = node.aval.ndim
     axes = tuple(range(rank - 1, -1, -1)) if axis is None else static_list(axis, "axis")
