@@ -1,6 +1,7 @@
 """`fit`, `evaluate`, `predict` and their kin on gradtape: a step under a `GradientTape`, as one compiled function."""
 
 import functools
+import math
 import warnings
 from types import SimpleNamespace
 from typing import Any
@@ -325,7 +326,7 @@ class Trainer(BaseTrainer):
             if self.stop_predicting:
                 break
         callbacks.on_predict_end()
-        return tree.map_structure(lambda *rows: np.concatenate(rows), *parts)
+        return tree.map_structure(joined, *parts)
 
     # One batch
 
@@ -380,6 +381,18 @@ class Trainer(BaseTrainer):
         for metric in self.metrics:
             values = (y_pred,) if isinstance(metric, Mean) else (y, y_pred)
             metric.update_state(*values, sample_weight=sample_weight)
+
+
+def joined(*parts):
+    """The rows of all batches: an array, or where the extents of batches differ a RaggedTensor, as on TensorFlow."""
+    shapes = [part.shape for part in parts]
+    differing = [axis for axis in range(1, parts[0].ndim) if len({shape[axis] for shape in shapes}) > 1]
+    if not differing:
+        return np.concatenate(parts)
+    ragged = range(1, differing[-1] + 1)
+    flat = np.concatenate([part.reshape(-1, *part.shape[differing[-1] + 1 :]) for part in parts])
+    lengths = [np.concatenate([np.full(math.prod(shape[:axis]), shape[axis]) for shape in shapes]) for axis in ragged]
+    return tf.RaggedTensor.from_nested_row_lengths(flat, lengths)
 
 
 def _tensor(x):

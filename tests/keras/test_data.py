@@ -109,3 +109,14 @@ def test_pictures_of_a_directory_become_a_dataset(tmp_path):
         assert dataset.element_spec == (tf.TensorSpec([None, 8, 8, 3]), tf.TensorSpec([None], tf.int32))
         pictures, labels = next(iter(dataset))
         assert pictures[:, 4, 4, 0].numpy().tolist() == [0.0, 80.0, 160.0, 0.0] and labels.numpy().tolist() == [0, 0, 0, 1]
+
+
+@pytest.mark.filterwarnings("ignore:Your input ran out of data")
+def test_predictions_of_different_extents_are_rows_of_different_lengths():
+    def batches():
+        yield (np.arange(6, dtype="float32").reshape(2, 3, 1),)
+        yield (np.arange(2, dtype="float32").reshape(1, 2, 1),)
+
+    found = keras.Sequential([keras.layers.Rescaling(2.0)]).predict(batches(), verbose=0)
+    assert found.to_list() == [[[0.0], [2.0], [4.0]], [[6.0], [8.0], [10.0]], [[0.0], [2.0]]]
+    assert found.shape.as_list() == [3, None, 1]
