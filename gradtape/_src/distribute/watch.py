@@ -84,8 +84,9 @@ class Watch:
 
     def _read(self, peer: Peer) -> None:
         try:
-            while (message := peer.receive()) is not None:
-                self._take(peer, message)
+            with contextlib.suppress(ConnectionResetError):  # it has ended before it read all that it was sent
+                while (message := peer.receive()) is not None:
+                    self._take(peer, message)
             if peer.number not in self.left:
                 self._note(peer.number, "has ended without a word")
         except TimeoutError:
