@@ -40,7 +40,7 @@ IMPORTING = {
     "keras.src.utils.text_dataset_utils",
 }
 
-# What looks strings and integers up: it is given TensorFlow where a program has loaded it, whose datasets then call these layers.
+# The layers of strings and categories. They get TensorFlow where a program has loaded it, as its datasets may call them.
 TABLES = {
     "keras.src.layers.preprocessing.feature_space",
     "keras.src.layers.preprocessing.hashed_crossing",

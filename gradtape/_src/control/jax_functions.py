@@ -49,7 +49,7 @@ def _pulled_back(function: Callable[..., Any], inputs: Sequence[Any], count: int
 
 
 class Lifted(NamedTuple):
-    """A function of arrays, and the same one as JAX can batch, differentiate twice and run anywhere, if it is another."""
+    """A function of arrays, its reference in plain JAX, and the platform that it is for; see `jax_function`."""
 
     function: Callable[..., Any]
     reference: Callable[..., Any] | None = None

@@ -11,7 +11,7 @@ import numpy as np
 from gradtape._src.core import dtypes
 from gradtape._src.core.constants import to_array
 from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, public
+from gradtape._src.core.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, invalid_for, public
 from gradtape._src.core.tensor import to_numpy
 from gradtape._src.files.gfile import GFile
 
@@ -60,16 +60,16 @@ class KeyValueTensorInitializer:
         """Return the pairs as a dict; an OpError where there are none such."""
         keys, values = to_numpy(self._keys.node), to_numpy(self._values.node)
         if keys.shape != values.shape:
-            raise _refused(f"Expected shape {list(keys.shape)} for value, got {list(values.shape)} [Op:LookupTableImportV2]")
+            raise invalid_for("LookupTableImportV2", f"Expected shape {list(keys.shape)} for value, got {list(values.shape)}")
         return _paired(zip(keys.ravel().tolist(), values.ravel().tolist(), strict=True))
 
 
 class TextFileInitializer:
     r"""The pairs of a table, one in each line of a text file.
 
-    `key_index` and `value_index` say where in a line they stand: a column, counted from 0, of those that `delimiter` parts,
-    `TextFileIndex.WHOLE_LINE`, or `TextFileIndex.LINE_NUMBER` (from 0, and `value_index_offset` more for values). With
-    `vocab_size` the file must have so many lines at least, and the others are left out. `key_dtype` is string or int64.
+    `key_index` and `value_index` are columns, counted from 0 and parted by `delimiter`, or `TextFileIndex.WHOLE_LINE`, or
+    `TextFileIndex.LINE_NUMBER` (from 0, and `value_index_offset` more for values). `vocab_size` is the number of lines to
+    read; a shorter file is an InvalidArgumentError. `key_dtype` is string or int64.
 
     >>> import pathlib
     >>> _ = pathlib.Path("animals.txt").write_text("cat\ndog\n")
@@ -155,7 +155,7 @@ class TextFileInitializer:
 
     @staticmethod
     def _wrong(text: str) -> InvalidArgumentError:
-        return _refused(f"{text} [Op:InitializeTableFromTextFileV2]")
+        return invalid_for("InitializeTableFromTextFileV2", text)
 
 
 def _paired(pairs: Iterator[tuple[Any, Any]]) -> Pairs:
@@ -172,7 +172,3 @@ def _paired(pairs: Iterator[tuple[Any, Any]]) -> Pairs:
                 "[Op:LookupTableImportV2]",
             )
     return found
-
-
-def _refused(text: str) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, text)

@@ -10,9 +10,9 @@ import numpy as np
 from gradtape._src.control.host import PY_FUNC
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import InvalidArgumentError, public
+from gradtape._src.core.errors import invalid_for, public
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
-from gradtape._src.lookup.static import looked_up
+from gradtape._src.lookup.static import looked_up, vector
 
 Shape = tuple[int, ...]
 Result = tuple[dtypes.DType, Shape | None]  # None: only a run tells
@@ -95,9 +95,7 @@ class MutableHashTable:
         keys, values = arrays
         expected = (*keys.shape, *self._shape)
         if values.shape != expected:
-            raise InvalidArgumentError(
-                None, None, f"Expected shape {list(expected)} for value, got {list(values.shape)} [Op:LookupTableInsertV2]"
-            )
+            raise invalid_for("LookupTableInsertV2", f"Expected shape {list(expected)} for value, got {list(values.shape)}")
         self._check(keys, "LookupTableInsertV2")
         rows = values.reshape(-1, *self._shape)
         self._pairs.update(zip(keys.ravel().tolist(), [np.array(row) if self._shape else row for row in rows], strict=True))
@@ -124,8 +122,7 @@ class MutableHashTable:
         return keys, values
 
     def _export(self, _: list[np.ndarray]) -> list[np.ndarray]:
-        keys = np.empty(len(self._pairs), self.key_dtype.numpy)
-        keys[:] = list(self._pairs)
+        keys = vector(list(self._pairs), self.key_dtype)
         values = np.empty((len(self._pairs), *self._shape), self.value_dtype.numpy)
         for row, value in enumerate(self._pairs.values()):
             values[row] = value
@@ -135,7 +132,7 @@ class MutableHashTable:
         """Raise InvalidArgumentError for keys that the table cannot hold."""
         for key, name in self._refused_keys.items() if keys.size else ():
             if key in keys.ravel().tolist():
-                raise InvalidArgumentError(None, None, f"Using the {name} as a table key is not allowed [Op:{op}]")
+                raise invalid_for(op, f"Using the {name} as a table key is not allowed")
 
 
 class DenseHashTable(MutableHashTable):
@@ -163,7 +160,7 @@ class DenseHashTable(MutableHashTable):
         super().__init__(key_dtype, value_dtype, default_value, name)
         empty, deleted = (to_numpy(tensor(key, self.key_dtype).node).item() for key in (empty_key, deleted_key))
         if empty == deleted:
-            raise InvalidArgumentError(None, None, "Empty and deleted keys cannot be equal [Op:MutableDenseHashTableV2]")
+            raise invalid_for("MutableDenseHashTableV2", "Empty and deleted keys cannot be equal")
         self._refused_keys = {empty: "empty_key", deleted: "deleted_key"}
 
     def insert_or_assign(self, keys: Any, values: Any, name: str | None = None) -> None:

@@ -16,6 +16,7 @@ from gradtape._src.core.tensor import Tensor, emit, to_numpy
 from gradtape._src.lookup.initializers import Pairs
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.sparse.tensor import SparseTensor
+from gradtape._src.ops.strings.elements import each
 from gradtape._src.ops.strings.hashing import fingerprint
 
 
@@ -36,8 +37,7 @@ def _found_aval(keys: Aval, entries: Entries) -> Aval:
 @op("LookupTableFindV2", infer=_found_aval, on_host=True)
 def _find(keys: Any, *, entries: Entries) -> Any:
     pairs, missing = _pairs_of(entries), entries.missing
-    values = [pairs[key] if key in pairs else missing(key) for key in keys.ravel().tolist()]
-    return filled(values, entries.value_dtype.numpy, keys.shape)
+    return each(lambda key: pairs[key] if key in pairs else missing(key), keys).astype(entries.value_dtype.numpy)
 
 
 def _pairs_of(entries: Entries) -> Pairs:
@@ -50,11 +50,11 @@ def _pairs_of(entries: Entries) -> Pairs:
 not_differentiable(_find, because="a table finds constants; for a value that is trained take tf.gather from a Variable")
 
 
-def filled(values: list[Any], dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Return an array of these values, one for each element of the shape."""
-    array = np.empty(len(values), dtype)
+def vector(values: list[Any], dtype: dtypes.DType) -> np.ndarray:
+    """Return the values as an array of one axis, strings too."""
+    array = np.empty(len(values), dtype.numpy)
     array[:] = values
-    return array.reshape(shape)
+    return array
 
 
 def looked_up(keys: Any, dtype: dtypes.DType, find: Callable[[Tensor], Any]) -> Any:
@@ -125,15 +125,13 @@ class StaticHashTable(_Table):
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """Return all keys and their values, in one order."""
         pairs = self._entries.pairs or {}
-        keys = filled(list(pairs), self.key_dtype.numpy, (len(pairs),))
-        return tensor(keys), tensor(filled(list(pairs.values()), self.value_dtype.numpy, (len(pairs),)))
+        return tensor(vector(list(pairs), self.key_dtype)), tensor(vector(list(pairs.values()), self.value_dtype))
 
 
 class StaticVocabularyTable(_Table):
-    """A table of words with their numbers, int64, which other words get, too: one of `num_oov_buckets` behind those of the
-    `initializer` (None: of no words), by a hash.
+    """A table of words and their numbers, int64. Another word gets one of `num_oov_buckets` numbers behind those, by its hash.
 
-    `lookup_key_dtype`: string, or an integer type, where it is not that of the initializer.
+    `initializer` is None for a table without words. `lookup_key_dtype` is by default the initializer's.
 
     >>> words = tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([0, 1], tf.int64))
     >>> table = tf.lookup.StaticVocabularyTable(words, num_oov_buckets=2)

@@ -11,8 +11,8 @@ LARGE, WIDE = 1 << 31, 256  # additions and multiplications, and each extent, of
 def dot_general(x, matrix, contracted, dtype):
     """Return the product over the axes `contracted`, one of each; x's other axes come first.
 
-    On a GPU a large product is two to three times slower where rows start anywhere, as with the 50,257 tokens of GPT-2. There
-    such extents are padded with zeros (NVIDIA, "Matrix Multiplication Background User's Guide", section 3).
+    The fast kernels of a GPU take rows that start at multiples of 16 bytes: NVIDIA, "Matrix Multiplication Background User's
+    Guide", section 3. So there the other extents of a large product, as the 50,257 tokens of GPT-2, are padded with zeros.
     """
     operands, ((of_x,), (of_matrix,)) = (x, matrix), contracted
 

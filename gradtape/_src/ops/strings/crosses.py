@@ -13,7 +13,7 @@ from gradtape._src.core.errors import UnimplementedError, invalid, public
 from gradtape._src.core.tensor import emit
 from gradtape._src.ops.array.shape import reshape
 from gradtape._src.ops.sparse.tensor import SparseTensor
-from gradtape._src.ops.strings.elements import NO_NUMBER
+from gradtape._src.ops.strings.elements import NO_NUMBER, each
 from gradtape._src.ops.strings.hashing import SEED, WORD, combined, fingerprint
 
 INT64 = np.dtype(np.int64)
@@ -27,7 +27,7 @@ def _crosses(*inputs, buckets, key):
 
 @op("SparseCrossHashed", infer=_crosses, mixed=True, on_host=True)
 def _crossed(*inputs, buckets, key):
-    features = [np.vectorize(_hashed, otypes=[object])(x) if x.size else x for x in inputs]
+    features = [each(_hashed, x) for x in inputs]
     result = np.empty((len(features[0]), prod([x.shape[1] for x in features])), np.int64)
     for row, values in enumerate(zip(*features, strict=True)):
         for column, chosen in enumerate(product(*values)):

@@ -302,8 +302,8 @@ def reduce_join(inputs, axis=None, keepdims=False, separator="", name=None):
             )
         if isinstance(inputs.values, RaggedTensor) or inputs.values.ndim > 1:
             return inputs.with_values(reduce_join(inputs.values, -1, separator=separator))
-        rows, between = [row.numpy().tolist() for row in inputs], separator_of(separator)
-        return tensor(np.array([between.join(row) for row in rows], object))
+        between = separator_of(separator)
+        return tensor(np.array([between.join(row) for row in inputs.to_list()], object))
     node = texts(inputs, _reduce_join)
     rank = node.aval.ndim
     axes = tuple(range(rank - 1, -1, -1)) if axis is None else static_list(axis, "axis")

@@ -11,7 +11,7 @@ import gradtape as tf
 # Less than so many logits for each head are computed as fast without it.
 WORTH = 512 * 256
 WIDEST = 128
-LEAST = -0.7 * 3.4028235e38
+LEAST = -0.7 * float(jnp.finfo("float32").max)
 
 
 def why_not(query, key, value, bias):
