@@ -59,6 +59,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--row-seconds", type=float, help="for each row: 60, and 240 for the models; on a CPU an even share")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "gpu" / "benchmarks")
     parsed = parser.parse_args(arguments)
+    if unknown := set(parsed.variants.split(",")) - set(COLUMNS):
+        parser.error(f"--variants has {', '.join(sorted(unknown))}; there are {', '.join(COLUMNS)}")
     end, card = time.monotonic() + parsed.seconds, cards.name()
     there = [peer for peer in ("gradtape", "jax", "torch") if peer == "gradtape" or importlib.util.find_spec(peer)]
     variants, absent = taking_part(there, parsed.variants.split(","))
