@@ -88,6 +88,11 @@ ROWS = (
             (np.float16(1.0), [1.0, 1.5]),
             (1, [1.0, 1.5]),
         ),
+        errors=(
+            (lambda: tf.range(0.0, float("nan")), Invalid, "Requires start <= limit when delta > 0: 0.0/nan"),
+            (lambda: tf.range(0.0, float("inf")), Invalid, r"Requires \(\(limit - start\) / delta\) <= 9223372036854775807"),
+            (lambda: tf.range(tf.constant(-6e4, tf.float16), 6e4, 1e3), Invalid, "<= 9223372036854775807"),
+        ),
     ),
     Row(
         "linspace",

@@ -111,3 +111,19 @@ def test_linspace_of_numbers_meets_0(start, stop, count):
     assert spaced[count // 2] == 0.0
     assert (spaced[0], spaced[-1]) == (spaced.dtype.type(start), spaced.dtype.type(stop))
     np.testing.assert_allclose(spaced, np.linspace(start, stop, count), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "dtype", "count", "last"),
+    [
+        ((-2.0, 1.0, 0.00375), tf.float32, 800, 0.9962499141693115),
+        ((0.1, 2.8, 0.17), tf.float32, 16, 2.6499998569488525),
+        ((-2.7, 1.3, 0.4), tf.float16, 10, 0.900390625),
+        ((0.0, 1.0, 0.1), tf.bfloat16, 10, 0.90234375),
+        ((-(2**31), 2**31 - 1, 2**30), tf.int32, 4, 2**30),
+    ],
+)
+def test_a_range_is_counted_in_the_precision_of_its_bounds(bounds, dtype, count, last):
+    """Both numbers are TensorFlow's."""
+    numbers = tf.range(*[tf.constant(bound, dtype) for bound in bounds])
+    assert (numbers.shape[0], float(numbers[-1])) == (count, last)

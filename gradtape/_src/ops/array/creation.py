@@ -141,9 +141,16 @@ _RANGES = (dtypes.int32, dtypes.int64, dtypes.float16, dtypes.bfloat16, dtypes.f
 def _range(start, limit, delta, *, dtype):
     if dtype.kind in "iu":
         return np.arange(int(start), int(limit), int(delta), dtype=dtype)
-    first, step = float(start), float(delta)
-    count = max(math.ceil((float(limit) - first) / step), 0)
-    return (first + np.arange(count) * step).astype(dtype)
+    first, last, step = [np.asarray(x).astype(dtype) for x in (start, limit, delta)]
+    return first + np.arange(int(_steps(first, last, step))).astype(dtype) * step
+
+
+def _steps(first, last, step):
+    """Return the number of elements of a range, as a float. It is rounded in the precision of the bounds, as in TensorFlow."""
+    if first.dtype.kind in "iu":
+        return math.ceil((int(last) - int(first)) / int(step))
+    with np.errstate(over="ignore"):
+        return float(np.ceil(np.abs((last - first) / step)))
 
 
 def _count(start, limit, delta):
@@ -200,10 +207,12 @@ def range_(start, limit=None, delta=1, dtype=None, name="range") -> Tensor:
     first, last, step = [value.astype(numpy_dtype) for value in values]
     if step == 0:
         raise invalid_for("Range", f"Requires delta != 0: {step}")
-    if (first > last) if step > 0 else (first < last):
+    if not (first <= last if step > 0 else first >= last):  # NaN, too
         sign, relation = (">", "<=") if step > 0 else ("<", ">=")
         raise invalid_for("Range", f"Requires start {relation} limit when delta {sign} 0: {first}/{last}")
-    count = max(0, (float(last) - float(first)) / float(step))
+    count = _steps(first, last, step)
+    if count > np.iinfo("int64").max:
+        raise invalid_for("Range", f"Requires ((limit - start) / delta) <= {np.iinfo('int64').max}: ({last} - {first}) / {step}")
     memory.check_array(count, numpy_dtype)
     in_function = engine.local.trace.scope is not None and engine.current_graph() is None  # whose constants have values
     if computed and not in_function:
