@@ -264,6 +264,19 @@ def test_compute_gradient_in_a_session(f, arguments, expected):
             np.testing.assert_allclose(matrix, wanted, atol=1e-3)
 
 
+def test_eager_tensors_are_compared_in_a_graph():
+    """They have their values, where the session of the graph could not fetch them."""
+    eager = tf.constant([1.0, 2.0])
+
+    class Case(tf.test.TestCase):
+        def test_values(self):
+            with tf.Graph().as_default(), self.session():
+                self.assertAllClose(eager, tf.constant([0.5, 1.0]) * 2.0)
+                self.assertAllEqual([eager, eager], [[1.0, 2.0], [1.0, 2.0]])
+
+    Case("test_values").debug()
+
+
 def test_compute_gradient_in_a_graph_without_a_session():
     with tf.Graph().as_default(), pytest.raises(ValueError, match="compute_gradient in a graph needs a default session"):
         tf.test.compute_gradient(tf.square, [tf.constant([1.0])])

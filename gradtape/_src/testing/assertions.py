@@ -13,7 +13,7 @@ from absl.testing import absltest
 from gradtape._src.core import dtypes
 from gradtape._src.core.device_spec import DeviceSpec
 from gradtape._src.core.errors import InvalidArgumentError, OpError
-from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.tensor import Stored, Tensor, is_symbolic_tensor
 
 # The tolerance of a dtype, as (rtol, atol): the names of the parameters of assertAllCloseAccordingToType.
 _BY_DTYPE = {"float32": "float", "complex64": "float", "float16": "half", "bfloat16": "bfloat16"}
@@ -28,14 +28,19 @@ class Assertions(absltest.TestCase):
         raise NotImplementedError
 
     def _GetNdArray(self, a: Any) -> np.ndarray:
-        if isinstance(a, (Tensor, Stored)):
-            a = self.evaluate(a)
+        a = self._evaluated(a)
         if isinstance(a, np.ndarray):
             return a
         if isinstance(a, (list, tuple)):
-            a = [self.evaluate(item) if isinstance(item, (Tensor, Stored)) else item for item in a]
+            a = [self._evaluated(item) for item in a]
         array = np.array(a)
         return array.astype(np.bytes_) if array.dtype.kind == "U" else array
+
+    def _evaluated(self, a: Any) -> Any:
+        """Return the value of a tensor or variable; an eager tensor has one in a graph, too. Anything else as it is."""
+        if isinstance(a, Tensor) and not is_symbolic_tensor(a):
+            return a.numpy()
+        return self.evaluate(a) if isinstance(a, (Tensor, Stored)) else a
 
     def assertAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None) -> None:
         """Fail unless two arrays, or structures of them, are equal to `atol + rtol * abs(b)`; NaN equals NaN."""
