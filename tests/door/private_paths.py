@@ -1,8 +1,9 @@
 """Write the table of TensorFlow's private paths: `python tests/door/private_paths.py --write`, with TensorFlow 2.21.
 
 Every module below `tensorflow.python` and `tensorflow.core` is imported, and what it shows is compared, by identity, with the
-objects of the public names of `tf` and `tf.compat.v1`. Constants are those that TensorFlow exports by name. The classes and
-functions of `tensorflow.python.keras` are others than Keras's: they are matched by name and namespace.
+objects of the public names of `tf` and `tf.compat.v1`. A function that a public one wraps (`nn_ops.relu`) says itself under which
+names it is exported. Constants are those that TensorFlow exports by name. The classes and functions of `tensorflow.python.keras` are
+others than Keras's: they are matched by name and namespace.
 
 The table is `gradtape/_src/compat/door/private.txt`, a line for each module. It has the module's path below `tensorflow`, then
 each of its names that is public, and after "=" the public name where that is another. A class that the module defines has a "*":
@@ -67,6 +68,8 @@ def public_of(path, name, value, public, keras):
     """The public name of what the module `path` shows as `name`, or None."""
     if not isinstance(value, PLAIN) and id(value) in public:
         return best(public[id(value)], name)
+    if isinstance(value, types.FunctionType) and (said := exported_as(value, public)):
+        return best(said, name)
     here = path.removeprefix("tensorflow.python.keras").lstrip(".").split(".")[0]
     if path.startswith("tensorflow.python.keras") and getattr(value, "__module__", "").startswith("tensorflow.python.keras"):
         # Of the same namespace. Where Keras has others (`engine`), a class by the shortest name, a function by its only one.
@@ -75,6 +78,14 @@ def public_of(path, name, value, public, keras):
         if same or isinstance(value, type) or len(names) == 1:
             return min(same or names, key=lambda n: (n.count("."), n), default=None)
     return None
+
+
+def exported_as(function, public):
+    """The public names under which a function says that it is exported, and which are there."""
+    names = [*vars(function).get("_tf_api_names", ())]
+    names += ["compat.v1." + name for name in vars(function).get("_tf_api_names_v1", ()) if name not in names]
+    known = set().union(*public.values())
+    return [name for name in names if name in known]
 
 
 def constants(module):
