@@ -449,6 +449,17 @@ def test_recompute_gives_the_same_gradients():
     agree(tape.gradient(y, [x, w]), [-1.4849887, -1.979985])
 
 
+@pytest.mark.parametrize("signature", [None, [tf.TensorSpec(None)]])
+def test_recompute_a_function(signature):
+    """What the function object keeps of its own does not get in the way."""
+    again = tf.recompute_grad(tf.function(lambda x: 2.0 * x * x, input_signature=signature))
+    x = tf.constant([1.0, 3.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = again(x)
+    assert tape.gradient(y, x).numpy().tolist() == [4.0, 12.0]
+
+
 def test_recompute_several_arguments_results_and_keywords():
     again = tf.recompute_grad(lambda x, y, scale=1.0: (x * y * scale, x + y))
     agree(gradients(lambda x, y: again(x, y, scale=10.0), 2.0, 3.0), [31.0, 21.0])

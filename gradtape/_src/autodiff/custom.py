@@ -323,7 +323,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
         return result, grad
 
-    return functools.wraps(f)(CustomGradient(checkpointed, transparent=True))
+    return CustomGradient(functools.wraps(f)(checkpointed), transparent=True)
 
 
 class gradient_override_map:
