@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 from gradtape._src.core.device_config import list_logical_devices
 from gradtape._src.core.device_spec import DeviceSpec
 from gradtape._src.core.errors import public
-from gradtape._src.core.scopes import executing_eagerly, get_current_name_scope
+from gradtape._src.core.scopes import executing_eagerly as executing_eagerly, get_current_name_scope, init_scope
 
 
 class Context:
@@ -40,3 +41,24 @@ CONTEXT = Context()
 def context() -> Context:
     """Return the context."""
     return CONTEXT
+
+
+def num_gpus() -> int:
+    """Return the number of GPUs."""
+    return CONTEXT.num_gpus()
+
+
+def eager_mode() -> AbstractContextManager[None]:
+    """Open a context of eager code, also in a function or graph."""
+    return init_scope()
+
+
+def graph_mode() -> AbstractContextManager[Any]:
+    """Open a context of a new graph."""
+    from gradtape._src.v1.graphs.graph import Graph
+
+    return Graph().as_default()
+
+
+def ensure_initialized() -> None:
+    """Do nothing: JAX begins when it is first used."""

@@ -14,7 +14,6 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 import gradtape
-from gradtape._src.compat.door.context import context
 from gradtape._src.compat.door.finder import find
 from gradtape._src.core import errors
 from gradtape._src.core.errors import public
@@ -26,15 +25,29 @@ DEFINED = "*"  # before the name of a class that the module defines
 
 # Private objects that do what a public one does without being the same object.
 TWINS = {
-    "python.framework.ops": {"convert_to_tensor": "compat.v1.convert_to_tensor"},
+    "python.eager.test": {"main": "test.main"},
+    "python.framework.ops": {
+        "convert_to_tensor": "compat.v1.convert_to_tensor",
+        "get_name_scope": "get_current_name_scope",
+        "name_scope": "compat.v1.name_scope",
+    },
+    "python.ops.math_ops": {"add_v2": "add", "mod": "math.floormod", "mul": "multiply", "sub": "subtract"},
+    "python.platform.googletest": {"main": "test.main"},
     "python.ops.resource_variable_ops": {"BaseResourceVariable": "Variable"},
 }
 # Private functions and classes with one of gradtape's own in their place.
 OWN: dict[str, dict[str, Any]] = {
     "python.checkpoint.checkpoint": {"CheckpointLoadStatus": CheckpointLoadStatus},
-    "python.eager.context": {"context": context},
     "python.framework.ops": {"EagerTensor": EagerTensor},
     "python.ops.resource_variable_ops": {"ResourceVariable": ResourceVariable},
+}
+
+# Modules with gradtape's own in their place, for the names that it has: the state of the code that runs, decorators of tests.
+MODULES = {
+    "python.eager.context": "gradtape._src.compat.door.context",
+    "python.framework.combinations": "gradtape._src.testing.combinations",
+    "python.framework.test_combinations": "gradtape._src.testing.combinations",
+    "python.framework.test_util": "gradtape._src.testing.modes",
 }
 
 # Classes that keep their own module: by it Keras tells TensorFlow's tensors apart, for which it has code of its own.
@@ -47,7 +60,6 @@ INSTEAD = {
     "python.eager.context": "Use tf.executing_eagerly() and tf.config.",
     "python.framework.convert_to_constants": "Count the FLOPs of a graph or function with tf.compat.v1.profiler.profile.",
     "python.framework.ops.Tensor": "Use tf.Tensor.",
-    "python.framework.ops.name_scope": "Use tf.name_scope.",
     "python.framework.smart_cond": "Use tf.cond.",
     "python.keras.backend.set_session": "Remove the call: tf.keras has no sessions.",
     "python.keras.engine.data_adapter": "Give `fit` arrays, a tf.data.Dataset or a tf.keras.utils.PyDataset.",
@@ -120,6 +132,8 @@ def fill(module: ModuleType) -> None:
             value = public_object(path, name)
         elif name in OWN.get(path, ()):
             value = OWN[path][name]
+        elif path in MODULES and not name.startswith("_") and hasattr(own := importlib.import_module(MODULES[path]), name):
+            value = getattr(own, name)
         elif name in below:
             value = importlib.import_module(f"{module.__name__}.{name}")
         elif name == "__all__":

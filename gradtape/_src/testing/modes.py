@@ -1,0 +1,222 @@
+"""Decorators of tests that run in eager code, in a graph, or in both, by the names of TensorFlow's module `test_util`.
+
+Libraries that were written for TensorFlow have them in their tests. What they say about TensorFlow's own runtime has no effect here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import unittest
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.control import function
+from gradtape._src.core.device_config import list_physical_devices
+from gradtape._src.ops.array.shape import transpose
+from gradtape._src.testing.skipping import with_eager_op_as_function as with_eager_op_as_function
+from gradtape._src.testing.test_case import TestCase, main as main
+from gradtape._src.v1.graphs.gradients import gradients
+from gradtape._src.v1.graphs.graph import Graph
+
+TensorFlowTestCase = TestCase
+Decorator = Callable[[Any], Any]
+
+
+def _on_methods(decorate: Decorator) -> Decorator:
+    """Return a decorator of a test method that decorates each test of a class, too."""
+
+    def decorated(given: Any) -> Any:
+        if not isinstance(given, type):
+            return decorate(given)
+        for name in dir(given):
+            method = getattr(given, name)
+            if name.startswith("test") and name != "test_session" and callable(method):
+                setattr(given, name, decorate(method))
+        return given
+
+    return decorated
+
+
+def _with_or_without(decorate: Decorator, given: Any) -> Any:
+    """Return what was decorated without an argument, or the decorator that was called for its arguments."""
+    return decorate(given) if callable(given) else decorate
+
+
+def run_in_graph_and_eager_modes(func: Any = None, **options: Any) -> Any:
+    """Run a test in a graph with a session, then in eager code. `options` are accepted without effect."""
+
+    @_on_methods
+    def decorate(method: Any) -> Any:
+        @functools.wraps(method)
+        def both(self: TestCase, *args: Any, **kwargs: Any) -> None:
+            with contextlib.suppress(unittest.SkipTest), Graph().as_default(), self.test_session():
+                method(self, *args, **kwargs)
+            self.tearDown()
+            self.setUp()
+            method(self, *args, **kwargs)
+
+        return both
+
+    return _with_or_without(decorate, func)
+
+
+def run_all_in_graph_and_eager_modes(cls: type) -> type:
+    """Run each test of a class in a graph with a session, then in eager code."""
+    decorated: type = run_in_graph_and_eager_modes(cls)
+    return decorated
+
+
+@_on_methods
+def run_deprecated_v1(method: Any) -> Any:
+    """Run a test in a graph."""
+
+    @functools.wraps(method)
+    def decorated(self: TestCase, *args: Any, **kwargs: Any) -> None:
+        with Graph().as_default():
+            method(self, *args, **kwargs)
+
+    return decorated
+
+
+deprecated_graph_mode_only = run_deprecated_v1
+
+
+def run_v1_only(reason: Any = None, func: Any = None) -> Any:
+    """Skip a test of TensorFlow 1."""
+    said = reason if isinstance(reason, str) else "Test only runs in TensorFlow 1."
+    return _with_or_without(_on_methods(unittest.skip(said)), func or reason)
+
+
+def run_v2_only(func: Any = None, reason: Any = None) -> Any:
+    """Run a test of TensorFlow 2 as it is."""
+    return _with_or_without(_as_it_is, func)
+
+
+@_on_methods
+def run_gpu_only(method: Any) -> Any:
+    """Skip a test where there is no GPU."""
+
+    @functools.wraps(method)
+    def decorated(self: TestCase, *args: Any, **kwargs: Any) -> Any:
+        if not list_physical_devices("GPU"):
+            self.skipTest("Test requires a GPU.")
+        return method(self, *args, **kwargs)
+
+    return decorated
+
+
+run_cuda_only = run_gpu_or_tpu = run_gpu_only
+
+
+def also_run_as_tf_function(method: Any) -> Any:
+    """Run a test in eager code. In a function its assertions would have no values to look at."""
+    return method
+
+
+def _as_it_is(given: Any = None) -> Any:
+    return given
+
+
+def _for_a_reason(description: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """Return a test as it is, or the decorator that was called for its reason."""
+    return _with_or_without(_as_it_is, description)
+
+
+# What chooses a part of TensorFlow's runtime.
+disable_xla = no_xla_auto_jit = xla_allow_fallback = disable_tfrt = disable_mlir_bridge = disable_asan = disable_tsan = _for_a_reason
+disable_eager_op_as_function = enable_control_flow_v2 = with_control_flow_v2 = enable_output_all_intermediates = _for_a_reason
+run_without_tensor_float_32 = run_all_without_tensor_float_32 = matmul_without_tf32 = run_in_async_and_sync_mode = _for_a_reason
+with_forward_compatibility_horizons = _for_a_reason
+# What counts the objects of a test: they are not counted.
+assert_no_new_tensors = assert_no_garbage_created = assert_no_new_pyobjects_executing_eagerly = _for_a_reason
+
+
+def disable_control_flow_v2(unused_msg: str) -> Decorator:
+    """Skip a test of TensorFlow 1's control flow."""
+    return unittest.skip(unused_msg)
+
+
+def is_xla_enabled() -> bool:
+    """Return whether TensorFlow was built for XLA: no, so that tests keep to what they want of it on a CPU."""
+    return False
+
+
+IsMklEnabled = is_mlir_bridge_enabled = is_xla_enabled
+
+
+def device(use_gpu: bool = True) -> contextlib.AbstractContextManager[None]:
+    """Open a context without effect: values stay on JAX's default device."""
+    return contextlib.nullcontext()
+
+
+use_gpu = force_gpu = force_cpu = device
+
+
+@contextlib.contextmanager
+def run_functions_eagerly(run_eagerly: bool) -> Iterator[None]:
+    """Open a context in which functions run as eager code, or not."""
+    before = function.functions_run_eagerly()
+    function.run_functions_eagerly(run_eagerly)
+    try:
+        yield
+    finally:
+        function.run_functions_eagerly(before)
+
+
+@contextlib.contextmanager
+def skip_if_error(case: unittest.TestCase, error_type: Any, messages: Any = None) -> Iterator[None]:
+    """Skip the test that raises an error of this type, whose message holds one of the `messages`, if there are any."""
+    try:
+        yield
+    except error_type as error:
+        wanted = [messages] if isinstance(messages, str) else messages or ()
+        if wanted and not any(message in str(error) for message in wanted):
+            raise
+        case.skipTest(f"Skipping error: {error}")
+
+
+class AbstractGradientTape:
+    """Context manager of a tape, or of what has a tape's methods and takes the gradients of a graph."""
+
+    def __init__(self, use_tape: bool, persistent: bool = False) -> None:
+        self._tape = GradientTape(persistent=persistent) if use_tape else _GraphGradients()
+
+    def __enter__(self) -> Any:
+        return self._tape.__enter__()
+
+    def __exit__(self, *raised: Any) -> None:
+        self._tape.__exit__(*raised)
+
+
+class _GraphGradients:
+    def __enter__(self) -> _GraphGradients:
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        pass
+
+    def watch(self, tensor: Any) -> None:
+        """Do nothing: a graph keeps all ops."""
+
+    def gradient(self, target: Any, sources: Any) -> Any:
+        """Return the gradients of a target with respect to a tensor or a list of them."""
+        found = gradients(target, sources)
+        return found if isinstance(sources, (list, tuple)) else found[0]
+
+
+def NHWCToNCHW(input_tensor: Any) -> Any:
+    """Return a batch of images, or their shape, with the channels before the other axes."""
+    return _moved(input_tensor, lambda rank: [0, rank - 1, *range(1, rank - 1)])
+
+
+def NCHWToNHWC(input_tensor: Any) -> Any:
+    """Return a batch of images, or their shape, with the channels behind the other axes."""
+    return _moved(input_tensor, lambda rank: [0, *range(2, rank), 1])
+
+
+def _moved(given: Any, order: Callable[[int], list[int]]) -> Any:
+    if isinstance(given, (list, tuple)):
+        return [given[axis] for axis in order(len(given))]
+    return transpose(given, order(len(given.shape)))
