@@ -74,7 +74,11 @@ def test_what_does_not_run_here_is_skipped():
             with modes.skip_if_error(self, tf.errors.InvalidArgumentError, "not here"):
                 raise tf.errors.InvalidArgumentError(None, None, "This is not here.")
 
-    assert sorted(reason for _, reason in run(Case).skipped) == ["Skipping error: This is not here.", "of sessions", "of switches"]
+    assert sorted(reason for _, reason in run(Case).skipped) == [
+        "Skipping error: This is not here.",
+        "of sessions",
+        "of switches",
+    ]
 
 
 def test_one_tape_for_eager_code_and_graphs():
@@ -101,7 +105,9 @@ def test_each_combination_is_a_test():
 
     class Case(tf.test.TestCase, parameterized.TestCase):
         @combinations.generate(
-            combinations.times(combinations.combine(mode=["eager", "graph"], tf_api_version=[1, 2]), combinations.combine(size=[1, 2]))
+            combinations.times(
+                combinations.combine(mode=["eager", "graph"], tf_api_version=[1, 2]), combinations.combine(size=[1, 2])
+            )
         )
         def test_size(self, size):
             ran.append((mode(), size))

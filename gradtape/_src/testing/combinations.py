@@ -63,8 +63,8 @@ def times(*combined: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def generate(combinations: Iterable[Mapping[str, Any]], test_combinations: Any = ()) -> Callable[[Any], Any]:
     """Decorate a test, or each test of a class, that runs once for each of the `combinations`.
 
-    The class derives from `parameterized.TestCase`. A `mode` is "eager" or "graph" and opens that mode, a `tf_api_version` that is
-    not 2 is left out. The test gets those values that it has parameters for; `test_combinations` are accepted without effect.
+    The class derives from `parameterized.TestCase`. A `mode` is "eager" or "graph" and opens that mode; a `tf_api_version` that
+    is not 2 is left out. The test gets those values that it has parameters for; `test_combinations` are accepted without effect.
     """
     wanted = [chosen for chosen in combinations if chosen.get("tf_api_version", 2) == 2]
     names = [_name(chosen, index) for index, chosen in enumerate(wanted)]
@@ -91,7 +91,7 @@ def _taking(method: Any) -> Any:
 
     @functools.wraps(method)
     def decorated(self: Any, **chosen: Any) -> None:
-        with MODES.get(chosen.get("mode"), contextlib.nullcontext)():
+        with MODES.get(str(chosen.get("mode")), contextlib.nullcontext)():
             method(self, **{name: value for name, value in chosen.items() if takes_all or name in taken})
 
     return decorated

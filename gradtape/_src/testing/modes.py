@@ -1,6 +1,6 @@
 """Decorators of tests that run in eager code, in a graph, or in both, by the names of TensorFlow's module `test_util`.
 
-Libraries that were written for TensorFlow have them in their tests. What they say about TensorFlow's own runtime has no effect here.
+Libraries that were written for TensorFlow have them in their tests. What they say about TensorFlow's own runtime has no effect.
 """
 
 from __future__ import annotations
@@ -125,7 +125,9 @@ def _for_a_reason(description: Any = None, *args: Any, **kwargs: Any) -> Any:
 
 
 # What chooses a part of TensorFlow's runtime.
-disable_xla = no_xla_auto_jit = xla_allow_fallback = disable_tfrt = disable_mlir_bridge = disable_asan = disable_tsan = _for_a_reason
+disable_xla = no_xla_auto_jit = xla_allow_fallback = disable_tfrt = disable_mlir_bridge = disable_asan = disable_tsan = (
+    _for_a_reason
+)
 disable_eager_op_as_function = enable_control_flow_v2 = with_control_flow_v2 = enable_output_all_intermediates = _for_a_reason
 run_without_tensor_float_32 = run_all_without_tensor_float_32 = matmul_without_tf32 = run_in_async_and_sync_mode = _for_a_reason
 with_forward_compatibility_horizons = _for_a_reason
