@@ -2,8 +2,8 @@
 
 Every module below `tensorflow.python` and `tensorflow.core` is imported, and what it shows is compared, by identity, with the
 objects of the public names of `tf` and `tf.compat.v1`. A function that a public one wraps (`nn_ops.relu`) says itself under which
-names it is exported. Constants are those that TensorFlow exports by name. The classes and functions of `tensorflow.python.keras` are
-others than Keras's: they are matched by name and namespace.
+names it is exported. Constants are those that TensorFlow exports by name. The classes and functions of `tensorflow.python.keras`
+are others than Keras's: they are matched by name and namespace.
 
 The table is `gradtape/_src/compat/door/private.txt`, a line for each module. It has the module's path below `tensorflow`, then
 each of its names that is public, and after "=" the public name where that is another. A class that the module defines has a "*":
@@ -41,8 +41,9 @@ def public_names(tf):
                 value = getattr(module, name)
                 if isinstance(value, types.ModuleType):
                     # Of others, Keras's are loaded when they are used, and "compat.v1" has a walk of its own.
-                    lazy = type(value).__name__ == "KerasLazyLoader"
-                    if not lazy and "_api.v2" in value.__name__ and path + name != "compat.v1":
+                    if type(value).__name__ == "KerasLazyLoader" or path + name == "compat.v1":
+                        continue
+                    if "_api.v2" in value.__name__ or value.__name__ == "tensorflow.experimental":
                         pending.append((value, f"{path}{name}."))
                 elif not isinstance(value, PLAIN):
                     found.setdefault(id(value), []).append(path + name)

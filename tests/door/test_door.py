@@ -148,13 +148,17 @@ def test_private_paths_of_public_objects(tf):
     from tensorflow.python import keras
     from tensorflow.python.framework import dtypes, errors_impl, ops
     from tensorflow.python.keras.engine.training import Model
-    from tensorflow.python.ops import math_ops
-    from tensorflow.python.ops.array_ops import gather, gather_v2
+    from tensorflow.python.ops import math_ops, nn_ops
+    from tensorflow.python.ops.array_ops import constant, gather, gather_v2
+    from tensorflow.python.ops.numpy_ops import np_config
 
     assert (math_ops.reduce_sum, math_ops.reduce_sum_v1) == (tf.reduce_sum, tf.compat.v1.reduce_sum)
     assert (gather_v2, gather) == (tf.gather, tf.compat.v1.gather)
+    assert (constant, nn_ops.relu, math_ops.mod) == (tf.constant, tf.nn.relu, tf.math.floormod)
+    assert np_config.enable_numpy_behavior is tf.experimental.numpy.experimental_enable_numpy_behavior
     assert dtypes.float32 is tf.float32 and errors_impl.NotFoundError is tf.errors.NotFoundError
     assert ops.convert_to_tensor is tf.compat.v1.convert_to_tensor and ops.Graph is tf.Graph
+    assert ops.name_scope is tf.compat.v1.name_scope
     assert Model is keras.Model is keras.models.Model is tf.keras.Model and keras.layers.Dense is tf.keras.layers.Dense
     assert Summary is tf.compat.v1.Summary
     assert {"Graph", "RegisterGradient"} <= set(dir(ops)) and "layers" in dir(keras)
@@ -182,6 +186,17 @@ def test_private_paths_of_public_objects(tf):
 def test_what_has_no_public_name(tf, path, name, message):
     with pytest.raises(AttributeError, match=message):
         getattr(importlib.import_module(f"tensorflow.python.{path}"), name)
+
+
+def test_modes_of_the_context(tf):
+    from tensorflow.python.eager import context
+    from tensorflow.python.framework import test_util
+
+    with context.graph_mode():
+        assert not context.executing_eagerly()
+        with context.eager_mode():
+            assert context.executing_eagerly()
+    assert issubclass(test_util.TensorFlowTestCase, tf.test.TestCase) and callable(test_util.run_in_graph_and_eager_modes)
 
 
 def test_the_context_of_eager_code(tf):

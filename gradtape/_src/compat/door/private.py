@@ -63,7 +63,6 @@ INSTEAD = {
     "python.framework.smart_cond": "Use tf.cond.",
     "python.keras.backend.set_session": "Remove the call: tf.keras has no sessions.",
     "python.keras.engine.data_adapter": "Give `fit` arrays, a tf.data.Dataset or a tf.keras.utils.PyDataset.",
-    "python.ops.numpy_ops.np_config": "Call the methods' functions of tf: tf.reshape(x, …) for x.reshape(…).",
     "python.ops.parallel_for.gradients": "Use tape.jacobian and tape.batch_jacobian of a tf.GradientTape.",
     "python.ops.rnn_cell": "Use the cells of tf.keras.layers.",
     "python.trackable.data_structures": "Use list and dict: they are tracked as they are.",
