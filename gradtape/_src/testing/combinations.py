@@ -17,10 +17,10 @@ from typing import Any
 
 from absl.testing import parameterized
 
-from gradtape._src.core.scopes import init_scope
+from gradtape._src.core import tracing
 from gradtape._src.v1.graphs.graph import Graph
 
-MODES = {"eager": init_scope, "graph": lambda: Graph().as_default()}
+MODES = {"eager": tracing.outside, "graph": lambda: Graph().as_default()}
 
 
 class NamedObject:

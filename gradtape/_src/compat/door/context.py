@@ -5,10 +5,11 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
+from gradtape._src.core import tracing
 from gradtape._src.core.device_config import list_logical_devices
 from gradtape._src.core.device_spec import DeviceSpec
 from gradtape._src.core.errors import public
-from gradtape._src.core.scopes import executing_eagerly as executing_eagerly, get_current_name_scope, init_scope
+from gradtape._src.core.scopes import executing_eagerly as executing_eagerly, get_current_name_scope
 
 
 class Context:
@@ -50,7 +51,7 @@ def num_gpus() -> int:
 
 def eager_mode() -> AbstractContextManager[None]:
     """Open a context of eager code, also in a function or graph."""
-    return init_scope()
+    return tracing.outside()
 
 
 def graph_mode() -> AbstractContextManager[Any]:
