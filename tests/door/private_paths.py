@@ -2,8 +2,9 @@
 
 Every module below `tensorflow.python` and `tensorflow.core` is imported, and what it shows is compared, by identity, with the
 objects of the public names of `tf` and `tf.compat.v1`. A function that a public one wraps (`nn_ops.relu`) says itself under which
-names it is exported. Constants are those that TensorFlow exports by name. The classes and functions of `tensorflow.python.keras`
-are others than Keras's: they are matched by name and namespace.
+names it is exported, and a generated function of an op (`nn_ops.softplus`) stands for the public one of its name that takes the
+same. Constants are those that TensorFlow exports by name. The classes and functions of `tensorflow.python.keras` are others than
+Keras's: they are matched by name and namespace.
 
 The table is `gradtape/_src/compat/door/private.txt`, a line for each module. It has the module's path below `tensorflow`, then
 each of its names that is public, and after "=" the public name where that is another. A class that the module defines has a "*":
@@ -13,7 +14,9 @@ each of its names that is public, and after "=" the public name where that is an
 """
 
 import contextlib
+import functools
 import importlib
+import inspect
 import os
 import pkgutil
 import sys
@@ -22,6 +25,7 @@ from pathlib import Path
 
 TABLE = Path(__file__).parents[2] / "gradtape/_src/compat/door/private.txt"
 PLAIN = (type(None), bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, types.ModuleType)
+OTHERS = ("mod",)  # of a public function's name, and with other results: the op `Mod` rounds to zero
 LEFT_OUT = ("__internal__", "__operators__", "raw_ops", "keras")  # Keras's names are those of the package keras
 
 
@@ -65,11 +69,11 @@ def keras_names(keras):
     return found
 
 
-def public_of(path, name, value, public, keras):
+def public_of(path, name, value, public, functions, keras):
     """The public name of what the module `path` shows as `name`, or None."""
     if not isinstance(value, PLAIN) and id(value) in public:
         return best(public[id(value)], name)
-    if isinstance(value, types.FunctionType) and (said := exported_as(value, public)):
+    if isinstance(value, types.FunctionType) and (said := exported_as(value, public) or taking_the_same(value, functions)):
         return best(said, name)
     here = path.removeprefix("tensorflow.python.keras").lstrip(".").split(".")[0]
     if path.startswith("tensorflow.python.keras") and getattr(value, "__module__", "").startswith("tensorflow.python.keras"):
@@ -87,6 +91,38 @@ def exported_as(function, public):
     names += ["compat.v1." + name for name in vars(function).get("_tf_api_names_v1", ()) if name not in names]
     known = set().union(*public.values())
     return [name for name in names if name in known]
+
+
+def public_functions(tf, public):
+    """The public functions of TensorFlow 2 by their last part: {"softplus": [("math.softplus", function), …]}."""
+    found = {}
+    for names in public.values():
+        for path in names:
+            if not path.startswith("compat."):
+                value = functools.reduce(getattr, path.split("."), tf)
+                if isinstance(value, types.FunctionType):
+                    found.setdefault(path.rpartition(".")[2], []).append((path, value))
+    return found
+
+
+def taking_the_same(function, functions):
+    """The public names of what a generated function of an op is in everyday use: of its name, with its parameters first."""
+    if ".gen_" not in function.__module__ or function.__name__ in OTHERS:
+        return []
+    mine = parameters(function)
+    return [path for path, other in functions.get(function.__name__, ()) if begins_with(parameters(other), mine)]
+
+
+def parameters(function):
+    """The parameters of a function without `name`: their names and defaults."""
+    return [(p.name, p.default) for p in inspect.signature(function).parameters.values() if p.name != "name"]
+
+
+def begins_with(longer, shorter):
+    """Whether parameters are those of a shorter list, and whatever stands behind them has a default."""
+    first, rest = longer[: len(shorter)], longer[len(shorter) :]
+    same = [(name, repr(default)) for name, default in first] == [(name, repr(default)) for name, default in shorter]
+    return same and not any(default is inspect.Parameter.empty for _, default in rest)
 
 
 def constants(module):
@@ -123,6 +159,7 @@ def modules():
 def table(tf):
     """The lines of the table."""
     public, keras = public_names(tf), keras_names(importlib.import_module("keras._tf_keras.keras"))
+    functions = public_functions(tf, public)
     for path in sorted(modules()):
         shown = []
         try:
@@ -133,7 +170,7 @@ def table(tf):
         else:
             exported = constants(module)
             for name, value in sorted(vars(module).items()):
-                there = exported.get(name) or public_of(path, name, value, public, keras)
+                there = exported.get(name) or public_of(path, name, value, public, functions, keras)
                 if there is not None:
                     home = "*" if id(value) in public and defined(value) == (path, name) else ""
                     shown.append(home + (name if there == name else f"{name}={there}"))

@@ -154,7 +154,7 @@ def test_private_paths_of_public_objects(tf):
 
     assert (math_ops.reduce_sum, math_ops.reduce_sum_v1) == (tf.reduce_sum, tf.compat.v1.reduce_sum)
     assert (gather_v2, gather) == (tf.gather, tf.compat.v1.gather)
-    assert (constant, nn_ops.relu, math_ops.mod) == (tf.constant, tf.nn.relu, tf.math.floormod)
+    assert (constant, nn_ops.relu, nn_ops.softplus, math_ops.mod) == (tf.constant, tf.nn.relu, tf.nn.softplus, tf.math.floormod)
     assert np_config.enable_numpy_behavior is tf.experimental.numpy.experimental_enable_numpy_behavior
     assert dtypes.float32 is tf.float32 and errors_impl.NotFoundError is tf.errors.NotFoundError
     assert ops.convert_to_tensor is tf.compat.v1.convert_to_tensor and ops.Graph is tf.Graph
