@@ -9,6 +9,7 @@ from tests.explain.programs import (
     inside,
     inside_more,
     inside_right,
+    kept,
     layers,
     outside,
     questions,
@@ -20,7 +21,7 @@ from tests.explain.table import answers, check, programs_of
 
 
 @pytest.mark.parametrize(
-    "program", programs_of(branches, callers, outside, sources, values, questions, functions, inside, inside_more, layers)
+    "program", programs_of(branches, callers, outside, sources, values, questions, functions, inside, inside_more, kept, layers)
 )
 def test_a_broken_program(program, count):
     found = answers(program)

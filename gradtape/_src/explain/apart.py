@@ -9,6 +9,7 @@ from typing import Any
 
 from gradtape._src.core import journal
 from gradtape._src.core.journal import Left, Line
+from gradtape._src.core.op import ops
 from gradtape._src.explain import source as text
 from gradtape._src.explain.branches import not_taken
 from gradtape._src.explain.breaks import COPIES, Break, Source, View
@@ -31,7 +32,7 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
     other = (
         _kept(view, source)
         or (other_object(view, source, used, frame) if end is None else None)
-        or (None if left is None else left_library(left))
+        or (None if left is None else _at_exit(left))
         or not_taken(view, used, names)
         or _decided(view, source, used)
         or _unused(view, source, targets, used, frame, end)
@@ -132,7 +133,7 @@ def until(view: View, source: Source, left: Left) -> list[Break]:
         for b in ([] if first is None or source.number is not None else [first]) + breaks
         if not text.same_line(b.line, left.line)
     ]
-    return [*breaks, left_library(left)]
+    return [*breaks, _at_exit(left)]
 
 
 def _copied_out(view: View, source: Source, left: Left) -> bool:
@@ -144,11 +145,13 @@ def _copied_out(view: View, source: Source, left: Left) -> bool:
 def _exits(history: History, source: Source) -> list[Left]:
     """Return all exits of values that depend on the source."""
     reached = history.after(source.names)
-    return [e for e in history.exits if e.how in WAYS_OUT and e.origin in reached]
+    return [e for e in history.exits if (e.how in WAYS_OUT or e.how in ops) and e.origin in reached]
 
 
-def left_library(left: Left) -> Break:
-    """Return the break at an exit."""
+def _at_exit(left: Left) -> Break:
+    """Return the break at an exit; one through an op that makes bytes of the value is that op's."""
+    if left.how in ops:
+        return Break("not_differentiable", left.line, left.how, None, reason=ops[left.how].reason)
     return Break("left_library", left.line, None, None, how=left.how)
 
 

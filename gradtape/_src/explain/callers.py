@@ -28,7 +28,7 @@ def at_the_call(broken: Break, asked: Line, after: Sequence[Break] = ()) -> Brea
     code = broken.line[0]
     if broken.code not in PLACED or code is None:
         return broken
-    around, own_scope, called = _scope(asked), _scope(broken.line), _called(broken.line)
+    around, own_scope, called = scope_of(asked), scope_of(broken.line), called_by(broken.line)
     inside = own_scope is not None and any(n is around for n in ast.walk(own_scope))
     if around is not own_scope and (inside or called is None):  # it is not called from where the tape is
         return Break(broken.code, broken.line, broken.op, broken.step, **broken.detail, elsewhere=True)
@@ -40,9 +40,9 @@ def at_the_call(broken: Break, asked: Line, after: Sequence[Break] = ()) -> Brea
         caller = text.statement(later.line)
         if later.code != broken.code or later.line[0] is code or caller is None:
             continue
-        if called in _mentioned(caller) or _may_call(caller, called, _functions(later.line), called in OF_AN_OBJECT):
+        if called in mentioned(caller) or may_call(caller, called, functions_of(later.line), called in OF_AN_OBJECT):
             moved = Break(broken.code, later.line, broken.op, broken.step, **broken.detail)
-            return moved if _scope(later.line) is around else at_the_call(moved, asked, after[k + 1 :])
+            return moved if scope_of(later.line) is around else at_the_call(moved, asked, after[k + 1 :])
     own = list(_statements(around))
     at = text.number(asked) or 0
     tape = _last([n for n in own if _opens(n, "GradientTape")], at)
@@ -70,21 +70,21 @@ def _callers(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Break, aske
         there = [n for n in own if (tape.end_lineno or 0) < n.lineno <= at]
         wanted = set()
     there = [n for n in there if isinstance(n, SIMPLE)]
-    by_name = [n for n in there if called in _mentioned(n)]
+    by_name = [n for n in there if called in mentioned(n)]
     if by_name:
         return by_name
-    functions = {} if called in OF_AN_OBJECT else _functions(broken.line) | _functions(asked)
-    there = [n for n in there if _may_call(n, called, functions)]
+    functions = {} if called in OF_AN_OBJECT else functions_of(broken.line) | functions_of(asked)
+    there = [n for n in there if may_call(n, called, functions)]
     known = _names(tape, ast.Store)
     if wanted:
         return [n for n in there if _set_by(n) & wanted]
     return [n for n in there if _names(n, ast.Load) & known and not _opens_gradient(n)][:1]
 
 
-def _called(line: Line) -> str | None:
+def called_by(line: Line) -> str | None:
     """Return the name by which the function of a line is called; None where an object was made, which is not to be moved."""
     assert line[0] is not None
-    scope = _scope(line)
+    scope = scope_of(line)
     inside = line[0].co_name.startswith("<") and line[0].co_name.endswith("comp>")  # of a comprehension
     name = getattr(scope, "name", "<module>") if inside else line[0].co_name
     if name in ("__init__", "build"):
@@ -95,7 +95,7 @@ def _called(line: Line) -> str | None:
     return name
 
 
-def _scope(line: Line) -> ast.AST | None:
+def scope_of(line: Line) -> ast.AST | None:
     """Return the innermost function, or the module, in which a line stands."""
     whole, at = text.tree(text.file(line)), text.number(line)
     if whole is None or at is None:
@@ -145,7 +145,7 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
                 yield n
 
 
-def _functions(line: Line) -> dict[str, list[ast.AST]]:
+def functions_of(line: Line) -> dict[str, list[ast.AST]]:
     """Return the functions, by name, of the file in which a line stands."""
     found: dict[str, list[ast.AST]] = {}
     for n in ast.walk(text.tree(text.file(line)) or ast.Module([], [])):
@@ -154,7 +154,7 @@ def _functions(line: Line) -> dict[str, list[ast.AST]]:
     return found
 
 
-def _may_call(node: ast.stmt, called: str, functions: dict[str, list[ast.AST]], by_others: bool = True) -> bool:
+def may_call(node: ast.stmt, called: str, functions: dict[str, list[ast.AST]], by_others: bool = True) -> bool:
     """Return whether a statement may call a function: through functions that mention it, or `by_others` that are not known."""
     waiting: list[ast.AST] = list(_calls(node))
     seen: set[str | None] = set()
@@ -166,7 +166,7 @@ def _may_call(node: ast.stmt, called: str, functions: dict[str, list[ast.AST]], 
                 return True
         elif name not in seen:
             seen.add(name)
-            if any(called in _mentioned(body) for body in functions[str(name)]):
+            if any(called in mentioned(body) for body in functions[str(name)]):
                 return True
             waiting += [c for body in functions[str(name)] for c in _calls(body)]
     return False
@@ -181,7 +181,7 @@ def _names(node: ast.AST, context: type) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, context)}
 
 
-def _mentioned(node: ast.AST) -> set[str]:
+def mentioned(node: ast.AST) -> set[str]:
     """Return the names and attributes that a statement reads."""
     read = [n for n in ast.walk(node) if isinstance(n, (ast.Name, ast.Attribute)) and isinstance(n.ctx, ast.Load)]
     return {n.id if isinstance(n, ast.Name) else n.attr for n in read}

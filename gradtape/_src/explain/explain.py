@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
@@ -29,6 +30,7 @@ from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.history import History, Name, Step
 from gradtape._src.explain.holders import holders
 from gradtape._src.explain.inside import Inside, asked_in_functions, of_results, of_source
+from gradtape._src.explain.kept import kept
 from gradtape._src.explain.nonfinite import origin
 from gradtape._src.explain.probe import Probe, own_trace
 from gradtape._src.explain.restored import Again, again
@@ -223,7 +225,7 @@ class Question:
         words = self._words(source)
         breaks = self._breaks(view, found, case.targets, source)
         if case.call is not None:
-            breaks = _merged([at_the_call(b, case.call.line, breaks[k + 1 :]) for k, b in enumerate(breaks)])
+            breaks = _merged([kept(b) or at_the_call(b, case.call.line, breaks[k + 1 :]) for k, b in enumerate(breaks)])
         if not breaks:
             if case.call is not None and view.tape is not None and view.tape.consumed is not None and not view.tape.persistent:
                 breaks = [Break("tape_used", view.tape.consumed)]
@@ -254,7 +256,7 @@ class Question:
         if gradient is not None and (not gradient.size or np.any(gradient)):
             return CONNECTED
         if gradient is not None:
-            return self._words(source).diagnoses(flat_places(probe, i))
+            return self._words(source).diagnoses(self._zeros(probe, i))
         case = self._case(source)
         view = View(self.history, case.tape)
         words, found = self._words(source), self._source(source, case, view)
@@ -263,6 +265,14 @@ class Question:
             return words.diagnoses(self._apart(view, found, case.targets, source))
         breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
         return words.diagnoses(_merged(breaks) or [_untaken(self.history, way)])
+
+    def _zeros(self, probe: Probe, i: int) -> list[Break]:
+        """Return the places at which a gradient became zero; a factor that a variable holds gets its name."""
+        found = flat_places(probe, i)
+        for broken in found:
+            if (origin_of_factor := broken.detail.get("origin")) is not None:
+                broken.detail["name"] = self._held_by(origin_of_factor)
+        return found
 
     def about_nan(self, sources: Sequence[Any]) -> list[Diagnosis] | None:
         """Return the origin of the NaN or infinity in each gradient; None without a record to run again."""
@@ -296,7 +306,7 @@ class Question:
                 gradient = probe.gradient(i)
                 what = None if gradient is None else flaw(gradient)
                 if what is not None:
-                    breaks = flat_places(probe, i) if what == "zeros" else [origin(probe, i, self._held_by)]
+                    breaks = self._zeros(probe, i) if what == "zeros" else [origin(probe, i, self._held_by)]
                     yield place, self.name_of(source), what, self._words(source).diagnoses(breaks)
 
     def _with_values(
@@ -417,7 +427,7 @@ class Question:
             return self._apart(view, source, targets, asked)
         first = view.first_fault(source, way[0][1] if way else None)
         if first is not None and first.code == "not_watched":
-            first = self._rebound(source, asked) or first
+            first = self._rebound(source, asked) or self._succeeded(source, asked) or first
         breaks = [first] if first is not None and way else []
         breaks += [b for name, step in way if (b := view.fault(name, step)) is not None]
         if not breaks:
@@ -441,6 +451,25 @@ class Question:
                 if line is not None:
                     return Break("rebound", line, None, None, name=name)
         return None
+
+    def _succeeded(self, source: Source, asked: Any) -> Break | None:
+        """Return the statement that put the source, a tensor, in the place of a Variable: a step that makes new values.
+
+        The Variable stood there among the sources of an earlier gradient call of the same line, whose result the tensor uses.
+        """
+        call, key = self._case(asked).call, source.names[0]
+        own = self.history.line_of(key)
+        if call is None or key not in call.sources or own[0] is None:
+            return None
+        at, used = call.sources.index(key), [name for name in self.history.before([key]) if len(name) == 2]
+        earlier = [c for c in self.history.calls if text.same_line(c.line, call.line) and at < len(c.sources)]
+        if not any(isinstance(c.sources[at], int) and any(c.start <= name < c.stop for name in used) for c in earlier):
+            return None
+        path = text.name_of(asked, self._frame) or ""
+        root = re.split(r"\W", path)[0]
+        codes = [call.line[0], None if self._frame is None else self._frame.f_code]
+        line = text.rebinding(root, [code for code in codes if code is not None]) if root else None
+        return Break("rebound", line or own, None, None, name=root or None, path=path)
 
     def _apart(self, view: View, source: Source, targets: Sequence[Name], asked: Any) -> list[Break]:
         if source.number is None and (rebound := view.rebinding(source.names[0])) is not None and not targets:

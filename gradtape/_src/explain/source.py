@@ -218,6 +218,12 @@ def target(line: Line) -> str | None:
     return ast.unparse(found.targets[0]) if isinstance(found, ast.Assign) and len(found.targets) == 1 else None
 
 
+def value(line: Line) -> str | None:
+    """Return what the statement sets its target to: `step(w)` of `w = step(w)`; None for any other statement."""
+    found = statement(line)
+    return ast.unparse(found.value) if isinstance(found, ast.Assign) else None
+
+
 def line_at(code: CodeType, at: int) -> Line:
     """Return an instruction of the line with a number, of the code or of a function inside of it."""
     stack = [code]
@@ -228,6 +234,12 @@ def line_at(code: CodeType, at: int) -> Line:
                 return current, 2 * i
         stack += [inner for inner in current.co_consts if isinstance(inner, CodeType)]
     return code, 0
+
+
+def line_in(name: str, at: int) -> Line:
+    """Return an instruction of the line with a number in a file, of which no code that ran is known."""
+    whole = tree(name)
+    return NO_LINE if whole is None else line_at(compile(whole, name, "exec"), at)
 
 
 def one_by_one(line: Line) -> str | None:
@@ -319,6 +331,15 @@ def operands(line: Line) -> list[str]:
             parts = [found.left, found.right]
     closed = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant)
     return [ast.unparse(part) if isinstance(part, closed) else f"({ast.unparse(part)})" for part in parts]
+
+
+def factors(line: Line) -> list[str]:
+    """Return the operands of a product as they are written; none where a call of another function computes it."""
+    with contextlib.suppress(SyntaxError):
+        found = ast.parse(expression(line) or "", mode="eval").body
+        if isinstance(found, ast.BinOp) or ast.unparse(getattr(found, "func", found)).endswith(("matmul", "multiply")):
+            return operands(line)
+    return []
 
 
 def text(line: Line) -> str | None:

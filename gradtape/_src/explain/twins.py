@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -42,6 +43,8 @@ def other_object(view: View, source: Source, used: dict[Name, None], frame: Fram
         found = [other for other in others if _same_place(other, variable)]
         found += [other for other in others if _alike(other, variable) and in_an_object(other, frame)]
         twin = next(iter(found), None)
+    if twin is None:
+        twin = next((other for other in others if _read_back(other, variable)), None)
     if twin is None:
         return _made_later(history, variable, used)
     put = _put(twin, frame) if replaced else None
@@ -156,6 +159,12 @@ def _twin(variable: Variable, others: list[Variable]) -> Variable | None:
 def _alike(a: Variable, b: Variable) -> bool:
     """Return whether two variables of one shape were made at the same line."""
     return a._tensor.node.aval is b._tensor.node.aval and a._made[0] is not None and a._made == b._made
+
+
+def _read_back(other: Variable, variable: Variable) -> bool:
+    """Return whether a variable was made where a model was loaded, with the shape of the other one."""
+    same = other._tensor.node.aval is variable._tensor.node.aval
+    return same and re.search(r"\bload\w*\(", text.text(other._made) or "") is not None
 
 
 def _same_name(a: str, b: str) -> bool:

@@ -7,35 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gradtape._src.core import hooks
-from gradtape._src.core.journal import Line
 from gradtape._src.core.places import place
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.breaks import Break
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.edges import FINITE, SMALLER, at_the_edge
-
-SAMPLED = (
-    "try the log-probability of what was drawn, times its reward (as tf.nn.sparse_softmax_cross_entropy_with_logits gives it), "
-    "or a soft sample: tf.nn.softmax of the logits plus Gumbel noise"
-)
-LONGEST_OPERAND = 30
-# What to write in the place of an op without a derivative.
-SMOOTH = {
-    "Floor": "pass the gradient straight through: `x + tf.stop_gradient(tf.floor(x) - x)`",
-    "Ceil": "pass the gradient straight through: `x + tf.stop_gradient(tf.math.ceil(x) - x)`",
-    "Round": "pass the gradient straight through: `x + tf.stop_gradient(tf.round(x) - x)`",
-    "Rint": "pass the gradient straight through: `x + tf.stop_gradient(tf.math.rint(x) - x)`",
-    "ArgMax": "try the values, tf.reduce_max(x), or a soft choice, tf.nn.softmax(x)",
-    "ArgMin": "try the values, tf.reduce_min(x), or a soft choice, tf.nn.softmax(-x)",
-    "Greater": "try a soft step, tf.sigmoid(x - y)", "GreaterEqual": "try a soft step, tf.sigmoid(x - y)",
-    "Less": "try a soft step, tf.sigmoid(y - x)", "LessEqual": "try a soft step, tf.sigmoid(y - x)",
-    "Equal": "try a soft comparison, tf.exp(-(x - y) ** 2)", "NotEqual": "try a soft comparison, 1 - tf.exp(-(x - y) ** 2)",
-    "FloorDiv": "divide with `/`", "TruncateDiv": "divide with `/`",
-    "OneHot": "try a soft choice, tf.nn.softmax", "HistogramFixedWidth": "try a soft one, of tf.exp(-(x - center) ** 2)",
-    "Multinomial": SAMPLED, "StatelessMultinomial": SAMPLED, "RandomBinomial": SAMPLED, "RandomPoissonV2": SAMPLED,
-    "ResourceScatterUpdate": "build the tensor with tf.tensor_scatter_nd_update",
-}  # fmt: skip
-
+from gradtape._src.explain.smooth import instead_of
 
 # What a value that goes no further decides, and what to compute with instead.
 DECIDED = {
@@ -99,6 +76,8 @@ def _watched_late(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _rebound(w: Words, b: Break) -> tuple[str, str]:
+    if "path" in b.detail:
+        return _replaced(w, b)
     name = _name(b)
     each = text.one_by_one(b.line)
     if each is not None:
@@ -110,6 +89,19 @@ def _rebound(w: Words, b: Break) -> tuple[str, str]:
     if assigned is None:
         return cause, f"change the Variable instead: try `{name}.assign(…)` with the new value, and keep its name"
     return cause, f"change the Variable instead: `{assigned}`"
+
+
+def _replaced(w: Words, b: Break) -> tuple[str, str]:
+    """Return the sentences about a step that gives new tensors in the place of Variables, which an object or list held."""
+    cause = f"{w.source} was a Variable, and {_written(b)} put a tensor in its place, which no tape watches"
+    name, path, new = b.detail["name"], b.detail["path"], text.value(b.line)
+    if name is None or new is None or not re.fullmatch(rf"{name}\[[^\]]*\]", path):
+        change = f"`{path or w.source}.assign(…)` with the new value, and keep what holds it"
+    elif "'" in path:
+        change = f"`for key, new in {new}.items(): {name}[key].assign(new)`"
+    else:
+        change = f"`for variable, new in zip({name}, {new}): variable.assign(new)`"
+    return cause, f"change the Variables instead: try {change}"
 
 
 def _unused(w: Words, b: Break) -> tuple[str, str]:
@@ -146,7 +138,18 @@ def _from_the_source(w: Words, b: Break) -> str:
     return f"make one model of the two, `both = {both}`, and in the tape write `{inner}, {outer} = both({given})`"
 
 
+def _kept(b: Break) -> tuple[str, str]:
+    """Return the sentences about a value that was computed once, and not again under the tape that is asked."""
+    why = b.detail["kept"]
+    return (
+        f"{_written(b)} ran before this tape opened, and `{why}` keeps what it gave, so the tape has not seen it",
+        f"compute it anew under each tape, without `{why}`",
+    )
+
+
 def _outside_tape(w: Words, b: Break) -> tuple[str, str]:
+    if "kept" in b.detail:
+        return _kept(b)
     when = "before the tape opened" if b.detail.get("early") else "after the tape closed"
     return f"{_written(b)} ran {when}, so the tape has not seen it", f"{_moved(b, 'into', 'in')} the tape's `with` block"
 
@@ -230,18 +233,7 @@ def _not_differentiable(w: Words, b: Break) -> tuple[str, str]:
     reason = b.detail.get("reason") or "its gradient function gives None for this input"
     if b.op is not None and b.op.startswith("CustomGradient"):
         return f"the function with a gradient of its own in {_written(b)}: {reason}", "return a gradient from its grad function"
-    instead = SMOOTH.get(b.op or "", "try a smooth function in its place, or give it a gradient with tf.custom_gradient")
-    return f"{b.op} in {_written(b)} has no derivative: {reason}", _with_operands(b.line, instead)
-
-
-def _with_operands(line: Line, advice: str) -> str:
-    """Return advice with what the line computes with in the place of `x` and `y`, where that is short."""
-    operands = text.operands(line)
-    if not operands or max(map(len, operands[:2])) > LONGEST_OPERAND:
-        return advice
-    if "stop_gradient" in advice and re.search(r"\w\(", operands[0]):
-        return advice  # a call is not to be made three times
-    return re.sub(r"\b[xy]\b", lambda found: dict(zip("xy", operands, strict=False)).get(found[0], found[0]), advice)
+    return f"{b.op} in {_written(b)} has no derivative: {reason}", instead_of(b)
 
 
 def _no_gradient_registered(w: Words, b: Break) -> tuple[str, str]:
@@ -303,6 +295,8 @@ def _branch_not_taken(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _other_tape(w: Words, b: Break) -> tuple[str, str]:
+    if "kept" in b.detail:
+        return _kept(b)
     if gradient := b.detail.get("gradient"):
         block = f"into the `with` block of {w.tape}"
         mend = (
@@ -432,7 +426,15 @@ def _masked_out(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _zero_factor(w: Words, b: Break) -> tuple[str, str]:
-    return f"{_written(b)} multiplies by a factor that is 0", "check that factor: a weight, a rate or an input of zeros"
+    factors, at, made = text.factors(b.line), b.detail.get("at"), b.detail.get("made", text.NO_LINE)
+    variable = b.detail.get("name")
+    called = variable or (factors[at] if at is not None and at < len(factors) == 2 else None)
+    cause = f"{_written(b)} multiplies by " + (f"{called}, which is 0" if called else "a factor that is 0")
+    if made[0] is not None and not text.same_line(made, b.line) and (line := text.text(made)):
+        cause += f" since `{line}` ({place(text.file(made), text.number(made))})"
+    if variable is not None:
+        return cause, f"start {variable} at other values than 0, or look at the step that made it 0"
+    return cause, "check that factor: a weight, a rate or an input of zeros"
 
 
 def _dropped_out(w: Words, b: Break) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.control.host import EAGER_PY_FUNC
-from gradtape._src.core import engine
+from gradtape._src.core import engine, journal
 from gradtape._src.core.journal import Line
 from gradtape._src.core.program import Node
 from gradtape._src.explain.breaks import Break
@@ -34,6 +34,7 @@ AHEAD = 64  # steps that are recorded before they are run
 CHOOSING = SELECTING | RELUS | {"SelectV2", "Maximum", "Minimum", "ClipByValue"}  # hand elements on, or leave them
 JOINING = {"Pack", "ConcatV2", "Pad", "PadV2", "DynamicStitch", "TensorListSetItem"}
 FACTORS = {"Mul", "MatMul", "BatchMatMulV2", "BatchMatMulV3", "RealDiv", "Einsum", "Conv2D", "Conv3D", "DepthwiseConv2dNative"}
+SAME = {"Identity", "ReadVariableOp", "Cast", "Reshape", "ExpandDims", "Squeeze", "Transpose", "BroadcastTo"}
 STEPS = {"Sign", "Floor", "Ceil", "Round", "Rint", "FloorDiv"}
 RANDOM = ("Random", "StatelessRandom", "SeedOf")
 
@@ -41,9 +42,12 @@ RANDOM = ("Random", "StatelessRandom", "SeedOf")
 def flat_places(probe: Probe, source: int) -> list[Break]:
     """Return the ops at which the gradient of a source, which is zero, became zero.
 
-    First what closes every way to the target, then what closes some; on a way the first one from the source first.
+    First what closes every way to the target, then what closes some; on a way the first one from the source first. Where a way
+    is open, what comes along it is cancelled by the others.
     """
     ways = [_on_way(probe, way) for way in _ways(probe, probe.sources[source])]
+    if not all(ways) and (met := _cancelled(probe, source)).line is not NO_LINE:
+        return [met]
     found: dict[Any, Break] = {}
     for place in [place for places in ways for place in reversed(places)]:
         found.setdefault((place.code, place.line), place)
@@ -150,6 +154,8 @@ def _kind(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> tuple[str, 
         return "masked_out", {"empty": True}
     if kind in RELU_GRADS and node is entry.inputs[-1]:
         return "piecewise_constant", {"second": True}
+    if kind == "Relu6" and (np.all(value(entry.node) >= 6) or _hard_sigmoid(probe, entry)):
+        return "saturated", {"fraction": 1.0}
     if kind in RELUS | {"Maximum"} and not np.any(value(entry.node)) and _all_zero(probe):
         return ("clipped" if kind == "Maximum" else "dead_relu"), {"fraction": 1.0, "met": True}
     if kind not in SELECTING and (magnitude := underflow(probe, node, entry, cotangent)) is not None:
@@ -157,10 +163,7 @@ def _kind(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> tuple[str, 
     if kind not in SELECTING | {"Softmax", "LogSoftmax"} and _adds_up(probe, node, entry, cotangent):
         return "cancelled", {"through": True}
     if kind in RELUS:
-        result = value(entry.node)
-        if kind == "Relu6" and np.all(result >= 6):
-            return "saturated", {"fraction": 1.0}
-        return "dead_relu", {"fraction": float(np.mean(result <= 0))}
+        return "dead_relu", {"fraction": float(np.mean(value(entry.node) <= 0))}
     if kind in ("Softmax", "LogSoftmax"):
         return _softmax(kind, value(entry.node))
     if kind in SATURATING:
@@ -183,6 +186,14 @@ def _kind(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> tuple[str, 
         return "not_selected", {}
     code = flat(probe, node, entry, cotangent)
     return code, {"dtype": node.aval.type.name, "fraction": 1.0} if code != "stationary" else {}
+
+
+def _hard_sigmoid(probe: Probe, entry: Entry) -> bool:
+    """Return whether a Relu6 is that of a hard sigmoid, relu6(x + 3) / 6."""
+    maker = probe.maker.get(entry.inputs[0])
+    if maker is None or maker.node.op.type != "AddV2":
+        return False
+    return any(i not in probe.maker and np.all(value(i) == 3) for i in maker.inputs)
 
 
 def _all_zero(probe: Probe) -> bool:
@@ -220,7 +231,17 @@ def _by_factor(probe: Probe, node: Node, entry: Entry) -> tuple[str, dict[str, A
         return "underflow", {"magnitude": low, "dtype": factor.aval.type.name}
     binary = values.size > 1 and np.any(values) and np.all((values == 0) | (values == 1))
     mask = _comes_from(probe, factor, _masks)
-    return ("masked_out" if binary or mask else "zero_factor"), {"fraction": float(np.mean(values == 0))}
+    detail = {"fraction": float(np.mean(values == 0))}
+    return ("masked_out", detail) if binary or mask else ("zero_factor", detail | _named(probe, factor, entry))
+
+
+def _named(probe: Probe, factor: Node, entry: Entry) -> dict[str, Any]:
+    """Return the place of a factor among the inputs, the origin of the value that it only copies, and the line that made it."""
+    at = entry.inputs.index(factor)
+    while (maker := probe.maker.get(factor)) is not None and maker.node.op.type in SAME:
+        factor = maker.inputs[0]
+    line = (factor.code, factor.offset) if maker is None else _line(maker)
+    return {"at": at, "origin": journal.origin_of(factor) if maker is None else None, "made": line}
 
 
 def _masks(entry: Entry) -> bool:
@@ -245,6 +266,22 @@ def _comes_from(probe: Probe, node: Node, holds: Any) -> bool:
 # -- contributions that cancel
 
 
+def _meeting(probe: Probe, nodes: list[Node]) -> Entry | None:
+    """Return the last op that uses the value, nearest to the target, whose contributions add up to 0."""
+    after = set(nodes)
+    for entry in probe.entries:
+        if any(i in after for i in entry.inputs):
+            after.add(entry.node)
+    for node in reversed([*nodes, *[entry.node for entry in probe.entries]]):
+        if node not in after or node not in probe.total or np.any(array(probe.total[node])):
+            continue
+        passed = [(entry, probe.contribution(entry, node, probe.total[entry.node])) for entry in probe.leads_on(node)]
+        meeting = [entry for entry, given in passed if given is not None and np.any(array(given))]
+        if meeting:
+            return meeting[-1]
+    return None
+
+
 def _cancelled(probe: Probe, source: int) -> Break:
     """Explain a sum of contributions that is zero, by a rounding op beside them if there is one."""
     seen = set(probe.sources[source])
@@ -253,7 +290,5 @@ def _cancelled(probe: Probe, source: int) -> Break:
             seen.add(entry.node)
             if entry.node.op.type in STEPS:
                 return Break("piecewise_constant", _line(entry), entry.node.op.type)
-    meeting = [entry for node in probe.sources[source] for entry in probe.leads_on(node)]
-    last = meeting[-1] if meeting else None
-    line = NO_LINE if last is None else _line(last)
-    return Break("cancelled", line, None if last is None else last.node.op.type)
+    last = _meeting(probe, probe.sources[source])
+    return Break("cancelled", NO_LINE) if last is None else Break("cancelled", _line(last), last.node.op.type)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes, engine
+from gradtape._src.core import dtypes, engine, journal
 from gradtape._src.core.aval import Aval, aval, unshaped
 from gradtape._src.core.constants import to_array
 from gradtape._src.core.convert import is_tensor, tensor
@@ -70,6 +70,9 @@ def host_op(type: str, *, gives: Rule, effect: bool = False) -> Callable[[Callab
             nodes, structure = tuple([x.node for x in inputs]), tuple(attributes.items())
             scope = engine.local.trace.scope
             if scope is None:
+                for node in nodes:
+                    if node.aval.inexact:
+                        journal.left(type, node, engine.local.trace)
                 results = list(map(_tensor, run(*map(to_numpy, nodes), attributes=structure)))
             else:
                 known = gives(*[node.aval for node in nodes], **attributes)
@@ -95,7 +98,10 @@ def _aval(shape: Sequence[int | None] | None, dtype: Any) -> Aval:
 
 
 def _tensor(array: Any) -> Tensor:
-    return EagerTensor(engine.constant(array if isinstance(array, np.ndarray) else np.asarray(array)))
+    node = engine.constant(array if isinstance(array, np.ndarray) else np.asarray(array))
+    if node.aval.inexact:
+        journal.made(node)
+    return EagerTensor(node)
 
 
 def strings(value: Any) -> Tensor:

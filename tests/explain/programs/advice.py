@@ -133,3 +133,21 @@ def triplets_that_are_apart():
     with tf.GradientTape(persistent=True) as tape:
         loss = tf.reduce_mean(tf.nn.relu(0.2 - w))  # <- dead_relu
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises("multiplies by gates[0], which is 0 since `gates = [tf.Variable(0.0)]`")
+def a_gate_that_starts_at_zero():
+    w = tf.Variable([1.0, 2.0])
+    gates = [tf.Variable(0.0)]
+    with tf.GradientTape(persistent=True) as tape:
+        loss = tf.reduce_sum(1.0 + gates[0] * tf.tanh(w))  # <- zero_factor
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises("multiplies by reset, which is 0 since `reset = tf.constant(0.0)`")
+def a_state_that_is_reset():
+    w = tf.Variable([1.0, 2.0])
+    reset = tf.constant(0.0)
+    with tf.GradientTape(persistent=True) as tape:
+        loss = tf.reduce_sum(tf.tanh(reset * w))  # <- zero_factor
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)

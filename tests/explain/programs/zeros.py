@@ -366,3 +366,23 @@ def the_phase_of_an_amplitude():
         amplitude = tf.abs(tf.exp(tf.complex(tf.zeros_like(phase), phase)))  # <- not_selected
         loss = tf.reduce_sum((amplitude - 0.5) ** 2)
     return tape.gradient(loss, phase), tf.autodiff.explain(loss, phase)
+
+
+def a_hard_sigmoid_far_below():
+    w = tf.Variable([-6.0, -8.0])
+    with tf.GradientTape(persistent=True) as tape:
+        gate = tf.keras.activations.hard_sigmoid(w)  # <- saturated
+        loss = tf.reduce_sum((gate - 0.5) ** 2)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_normalization_of_one_example():
+    w = tf.Variable([[1.0, 2.0], [0.5, -1.0]])
+
+    def normalized(x):
+        mean, variance = tf.nn.moments(x, axes=[0])
+        return (x - mean) / tf.sqrt(variance + 1e-3)  # <- cancelled
+
+    with tf.GradientTape(persistent=True) as tape:
+        loss = tf.reduce_sum((normalized(tf.ones([1, 2]) @ w) - 1.0) ** 2)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)

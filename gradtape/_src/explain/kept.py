@@ -1,0 +1,90 @@
+"""Values that were computed once and kept: under a condition that they are not there yet, or by a decorator that caches."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gradtape._src.explain import source as text
+from gradtape._src.explain.breaks import Break
+from gradtape._src.explain.callers import called_by, functions_of, may_call, mentioned, scope_of
+
+PLACED_ELSEWHERE = {"outside_tape", "other_tape"}
+
+
+class Once(NamedTuple):
+    """Statements that run once only, and `why`: the condition or the decorator, as it is written."""
+
+    body: list[ast.stmt]
+    why: str
+
+
+def kept(broken: Break) -> Break | None:
+    """Return the break of an op that ran once and whose value was kept since then, at the op or the call of its function."""
+    line, code = broken.line, broken.line[0]
+    if broken.code not in PLACED_ELSEWHERE or "gradient" in broken.detail or code is None:
+        return None
+    whole, at = text.tree(code.co_filename), text.number(line)
+    called = called_by(line)
+    if whole is None or at is None or called is None:
+        return None
+    parts = list(_once(whole))
+    for part in parts:
+        if any(n.lineno <= at <= (n.end_lineno or n.lineno) for n in part.body):
+            return Break(broken.code, line, broken.op, broken.step, **broken.detail, kept=part.why)
+    functions = functions_of(line)
+    for part in [] if scope_of(line) is whole else parts:
+        for n in part.body:
+            if called in mentioned(n) or may_call(n, called, functions, False):
+                place = text.line_in(code.co_filename, n.lineno)
+                return Break(broken.code, place, broken.op, broken.step, **broken.detail, kept=part.why)
+    return None
+
+
+def _once(whole: ast.Module) -> Iterator[Once]:
+    """Yield what runs once only: the bodies of functions with a cache, and the statements that fill an attribute or entry."""
+    for function in ast.walk(whole):
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        for decorator in function.decorator_list:
+            if "cache" in ast.unparse(decorator):
+                yield Once(function.body, f"@{ast.unparse(decorator)}")
+        shared = {name for n in ast.walk(function) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
+        for block in _blocks(function):
+            for k, node in enumerate(block):
+                if not isinstance(node, ast.If):
+                    continue
+                body = block[k + 1 :] if isinstance(node.body[-1], ast.Return) else node.body
+                stores = [n for part in body for n in ast.walk(part) if isinstance(n, (ast.Assign, ast.AnnAssign))]
+                targets = [t for n in stores for t in (n.targets if isinstance(n, ast.Assign) else [n.target])]
+                if any(_asks(node.test, target, shared) for target in targets):
+                    yield Once(body, f"if {ast.unparse(node.test)}:")
+
+
+def _blocks(function: ast.AST) -> Iterator[list[ast.stmt]]:
+    """Yield all lists of statements of a function."""
+    for node in ast.walk(function):
+        for _, value in ast.iter_fields(node):
+            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                yield value
+
+
+def _asks(test: ast.expr, target: ast.expr, shared: set[str]) -> bool:
+    """Return whether a condition asks if an attribute, entry or `shared` name has a value already."""
+    if isinstance(target, ast.Name) and target.id not in shared:
+        return False
+    held = target.value if isinstance(target, ast.Subscript) else target
+    if not isinstance(held, (ast.Name, ast.Attribute)):
+        return False
+    either = {ast.unparse(held), ast.unparse(target)}
+    for n in ast.walk(test):
+        match n:
+            case ast.Compare(ops=[ast.Is() | ast.IsNot() | ast.In() | ast.NotIn()]):
+                if either & {ast.unparse(part) for part in ast.walk(n) if isinstance(part, ast.expr)}:
+                    return True
+            case ast.Call(func=ast.Name(id="hasattr"), args=[_, ast.Constant(value=name)]):
+                if isinstance(held, ast.Attribute) and held.attr == name:
+                    return True
+    bare = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
+    return ast.unparse(bare) in either
