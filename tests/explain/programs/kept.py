@@ -70,7 +70,7 @@ def features_kept_by_size():
 def a_function_with_a_cache():
     w = tf.Variable([1.0, 2.0, 3.0])
 
-    @functools.lru_cache(maxsize=None)
+    @functools.cache
     def spectrum(n):
         frequencies = tf.linspace(0.0, 1.0, n)
         return tf.reduce_sum(tf.sin(frequencies[:, None] * w[None, :]), 1)  # <- other_tape
