@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.dlpack
 
-from gradtape._src.core import engine
+from gradtape._src.core import engine, journal
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import Tensor, handle
@@ -86,4 +86,6 @@ def from_dlpack(dlcapsule: Any) -> Tensor:
         array = jax.dlpack.from_dlpack(dlcapsule)
     except (ValueError, TypeError, BufferError, RuntimeError) as error:
         raise invalid(f"from_dlpack cannot take this memory: {_elsewhere(dlcapsule) or error}") from None
-    return handle(engine.constant(array))
+    node = engine.constant(array)
+    journal.made(node)
+    return handle(node)

@@ -15,6 +15,7 @@ from gradtape._src.core.journal import Line, Moment, Taped
 from gradtape._src.core.op import Op, ops
 from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, Node, leaf
 from gradtape._src.core.variable_ops import READ
+from gradtape._src.explain import source as text
 from gradtape._src.explain.history import RESULT, History, Name, Step, opens
 from gradtape._src.explain.source import NO_LINE, rebound_name, same_line
 from gradtape._src.ops.array.shape import ones
@@ -32,6 +33,14 @@ class Break:
 
     def __init__(self, code: str, line: Line, op: str | None = None, step: Step | None = None, **detail: Any) -> None:
         self.code, self.line, self.op, self.step, self.detail = code, line, op, step, detail
+
+    @property
+    def written(self) -> str:
+        """Return the line, quoted, or the op where there is no source."""
+        found = text.text(self.line)
+        if found is not None:
+            return f"`{found}`"
+        return f"the op {self.op}" if self.op else "the line"
 
 
 class Source:
@@ -229,6 +238,13 @@ class View:
             return Break("other_tape", outer.line, step.how, step)
         early = not self.segments or at < (self.segments[0][0], self.segments[0][1])
         return Break("outside_tape", outer.line, step.how, step, early=early)
+
+    def of_several_tapes(self, step: Step) -> bool:
+        """Return whether an op after the tape takes what this tape recorded, and what others did that were closed before it."""
+        given = [self.history.steps[name].at for name in self.history.since_state(step.inputs) if name in self.history.steps]
+        others = [tape for tape in self.history.tapes if tape is not self.tape and any(self.sees(at, tape) for at in given)]
+        apart = [tape for tape in others if not any(self.sees((serial, start)) for serial, start, _ in tape.segments)]
+        return bool(apart) and any(map(self.sees, given))
 
     def _given(self, name: Name) -> bool:
         """Return whether a value was not computed, but is a leaf, or a parameter of a function."""

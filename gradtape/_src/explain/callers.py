@@ -100,7 +100,7 @@ def scope_of(line: Line) -> ast.AST | None:
     whole, at = text.tree(text.file(line)), text.number(line)
     if whole is None or at is None:
         return None
-    around = [n for n in ast.walk(whole) if isinstance(n, FUNCTIONS) and n.lineno <= at <= (n.end_lineno or n.lineno)]
+    around = [n for n in ast.walk(whole) if isinstance(n, FUNCTIONS) and n.body[0].lineno <= at <= (n.end_lineno or n.lineno)]
     return max(around, key=lambda n: (n.lineno, n.col_offset), default=whole)
 
 

@@ -31,4 +31,6 @@ def at_the_edge(b: Break, otherwise: str) -> str:
         if "std" in written:
             return "add a small number before the root: `tf.sqrt(tf.math.reduce_variance(x) + 1e-12)`"
         return AT_THE_EDGE["EuclideanNorm"]
+    if b.op == "Log" and "exp(" in written:
+        return "use tf.reduce_logsumexp, which takes the logarithm of a sum of exponentials without computing them"
     return AT_THE_EDGE.get(b.op or "", otherwise)

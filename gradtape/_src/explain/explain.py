@@ -224,6 +224,9 @@ class Question:
         found = self._source(source, case, view)
         words = self._words(source)
         breaks = self._breaks(view, found, case.targets, source)
+        for broken in breaks:
+            if broken.code == "outside_tape" and broken.step is not None and not broken.detail["early"]:
+                broken.detail["parts"] = view.of_several_tapes(broken.step)
         if case.call is not None:
             breaks = _merged([kept(b) or at_the_call(b, case.call.line, breaks[k + 1 :]) for k, b in enumerate(breaks)])
         if not breaks:
@@ -469,7 +472,7 @@ class Question:
         root = re.split(r"\W", path)[0]
         codes = [call.line[0], None if self._frame is None else self._frame.f_code]
         line = text.rebinding(root, [code for code in codes if code is not None]) if root else None
-        return Break("rebound", line or own, None, None, name=root or None, path=path)
+        return Break("rebound", line or own, None, None, name=root or path, path=path)
 
     def _apart(self, view: View, source: Source, targets: Sequence[Name], asked: Any) -> list[Break]:
         if source.number is None and (rebound := view.rebinding(source.names[0])) is not None and not targets:
@@ -485,7 +488,7 @@ def _merged(breaks: Sequence[Break]) -> list[Break]:
     merged: list[Break] = []
     for k, b in enumerate(breaks):
         if b.detail.get("how") == "stale" and any(
-            o.code == "outside_tape" and text.same_line(o.line, b.line) for o in breaks[k:]
+            o.code in ("outside_tape", "other_tape") and text.same_line(o.line, b.line) for o in breaks[k:]
         ):
             continue  # the variable was read for an op, and that is what ran too early
         if b.code == "outside_tape" and any(o.code == "state" and text.same_line(o.line, b.line) for o in breaks[k:]):

@@ -48,11 +48,15 @@ def _once(whole: ast.Module) -> Iterator[Once]:
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
         for decorator in function.decorator_list:
-            if "cache" in ast.unparse(decorator):
+            if "cache" in ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator):
                 yield Once(function.body, f"@{ast.unparse(decorator)}")
         shared = {name for n in ast.walk(function) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
         for block in _blocks(function):
             for k, node in enumerate(block):
+                if isinstance(node, ast.Try):
+                    yield from _missing(node)
+                if isinstance(node, (ast.Expr, ast.Assign, ast.Return)) and (kept_by := _setdefault(node)):
+                    yield Once([node], kept_by)
                 if not isinstance(node, ast.If):
                     continue
                 body = block[k + 1 :] if isinstance(node.body[-1], ast.Return) else node.body
@@ -60,6 +64,20 @@ def _once(whole: ast.Module) -> Iterator[Once]:
                 targets = [t for n in stores for t in (n.targets if isinstance(n, ast.Assign) else [n.target])]
                 if any(_asks(node.test, target, shared) for target in targets):
                     yield Once(body, f"if {ast.unparse(node.test)}:")
+
+
+def _missing(node: ast.Try) -> Iterator[Once]:
+    """Yield what fills an entry or attribute that is missing, with its name."""
+    for handler in node.handlers:
+        filled = [t for n in handler.body if isinstance(n, ast.Assign) for t in n.targets if not isinstance(t, ast.Name)]
+        if filled and handler.type is not None and ast.unparse(handler.type) in ("KeyError", "AttributeError"):
+            yield Once(handler.body, ast.unparse(filled[0]))
+
+
+def _setdefault(node: ast.stmt) -> str | None:
+    """Return `cache.setdefault` for a statement that calls it: of what it computes, the first value is kept."""
+    calls = [n.func for n in ast.walk(node) if isinstance(n, ast.Call)]
+    return next((ast.unparse(f) for f in calls if isinstance(f, ast.Attribute) and f.attr == "setdefault"), None)
 
 
 def _blocks(function: ast.AST) -> Iterator[list[ast.stmt]]:

@@ -54,7 +54,9 @@ def origin(probe: Probe, source: int, held_by: Callable[[Origin], str | None]) -
         missing = bool(np.isnan(np.asarray(value(made), np.complex128)).any())
         return Break(code, (made.code, made.offset), None, None, where="made", dtype=made.aval.type.name, missing=missing)
     dtype = guilty.node.aval.type.name if where != "given" and _overflows(probe, node, guilty) else None
-    return Break(code, (guilty.node.code, guilty.node.offset), guilty.node.op.type, None, where=where, dtype=dtype)
+    since = next(((entered.code, entered.offset) for entered in leaves if entered.code is not None), NO_LINE)
+    line = guilty.node.code, guilty.node.offset
+    return Break(code, line, guilty.node.op.type, None, where=where, dtype=dtype, since=since)
 
 
 def given(probe: Probe, entry: Entry) -> list[Node]:
@@ -69,7 +71,8 @@ def _overflows(probe: Probe, node: Node, entry: Entry) -> bool:
     if _bad_value(entry.node) and entry.node.op.type == "Cast":
         return not any(map(_bad_value, entry.inputs))
     if _bad_value(entry.node):
-        wide = in_float64(entry)
+        finite = [_cleaned(i) if _bad_value(i) else i for i in entry.inputs]  # which would have been too large, too
+        wide = in_float64(Entry(entry.node, tuple(finite)))
         return wide is not None and bool(np.isfinite(wide).all())
     wide = contribution_at(probe, node, entry, probe.total[entry.node], np.float64) if entry.node in probe.total else None
     return wide is not None and not _bad(array(wide)).any()

@@ -218,10 +218,10 @@ def target(line: Line) -> str | None:
     return ast.unparse(found.targets[0]) if isinstance(found, ast.Assign) and len(found.targets) == 1 else None
 
 
-def value(line: Line) -> str | None:
-    """Return what the statement sets its target to: `step(w)` of `w = step(w)`; None for any other statement."""
+def value_of(line: Line, name: str) -> str | None:
+    """Return what the statement sets a name to: `step(w)` of `w = step(w)`; None for any other statement."""
     found = statement(line)
-    return ast.unparse(found.value) if isinstance(found, ast.Assign) else None
+    return ast.unparse(found.value) if isinstance(found, ast.Assign) and target(line) == name else None
 
 
 def line_at(code: CodeType, at: int) -> Line:
@@ -286,12 +286,24 @@ SHOWING = frozenset("critical debug display error exception info log pprint prin
 
 
 def is_shown(line: Line) -> bool:
-    """Return whether the statement only shows or logs what stands in it: `print(…)`, `logger.info(…)`."""
+    """Return whether the statement only shows or logs what stands in it: `print(…)`, `logger.info(…)`; not if it fills a file."""
     match statement(line):
-        case ast.Expr(value=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))):
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
             return name in SHOWING
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name, value=receiver))):
+            return name in SHOWING and not (name == "write" and ast.unparse(receiver) in _files(line))
         case _:
             return False
+
+
+def _files(line: Line) -> set[str]:
+    """Return the names of the files that are opened around a line: `f` of `with open(path, "w") as f:`."""
+    whole, at = tree(file(line)), number(line) or 0
+    blocks = [
+        n for n in ast.walk(whole or ast.Module([], [])) if isinstance(n, ast.With) and n.lineno <= at <= (n.end_lineno or at)
+    ]
+    items = [item for block in blocks for item in block.items if ast.unparse(item.context_expr).startswith("open(")]
+    return {ast.unparse(item.optional_vars) for item in items if item.optional_vars is not None}
 
 
 def in_a_header(line: Line) -> bool:

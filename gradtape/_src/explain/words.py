@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gradtape._src.core import hooks
 from gradtape._src.core.places import place
-from gradtape._src.explain import rewritten, source as text
+from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import Break
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.edges import FINITE, SMALLER, at_the_edge
+from gradtape._src.explain.exits import left_library
 from gradtape._src.explain.smooth import instead_of
 
 # What a value that goes no further decides, and what to compute with instead.
@@ -48,14 +50,6 @@ def _sentence(words: str) -> str:
     return words + ("" if not words or words.endswith((".", "`")) else ".")
 
 
-def _written(broken: Break) -> str:
-    """Return the line, quoted, or the op where there is no source."""
-    found = text.text(broken.line)
-    if found is not None:
-        return f"`{found}`"
-    return f"the op {broken.op}" if broken.op else "the line"
-
-
 def _name(broken: Break) -> str:
     return str(broken.detail.get("name") or text.stored_name(broken.line) or "x")
 
@@ -70,37 +64,37 @@ def _not_watched(w: Words, b: Break) -> tuple[str, str]:
 
 def _watched_late(w: Words, b: Break) -> tuple[str, str]:
     return (
-        f"{_written(b)} ran before `{w.tape}.watch({w.source})`, which counts from where it stands",
+        f"{b.written} ran before `{w.tape}.watch({w.source})`, which counts from where it stands",
         f"move `{w.tape}.watch({w.source})` to the beginning of the tape",
     )
 
 
 def _rebound(w: Words, b: Break) -> tuple[str, str]:
-    if "path" in b.detail:
-        return _replaced(w, b)
     name = _name(b)
     each = text.one_by_one(b.line)
     if each is not None:
-        return f"{name} held Variables, and {_written(b)} filled it with tensors that no tape watches", (
+        return f"{name} held Variables, and {b.written} filled it with tensors that no tape watches", (
             f"change the Variables instead: `{each}`"
         )
-    cause = f"the name {name} was a Variable's, and {_written(b)} gave it to a tensor that no tape watches"
+    if "path" in b.detail or w.source.startswith((f"{name}[", f"{name}.")):
+        return _replaced(w, b, name)
+    cause = f"the name {name} was a Variable's, and {b.written} gave it to a tensor that no tape watches"
     assigned = text.assignments(b.line)
     if assigned is None:
         return cause, f"change the Variable instead: try `{name}.assign(…)` with the new value, and keep its name"
     return cause, f"change the Variable instead: `{assigned}`"
 
 
-def _replaced(w: Words, b: Break) -> tuple[str, str]:
+def _replaced(w: Words, b: Break, name: str) -> tuple[str, str]:
     """Return the sentences about a step that gives new tensors in the place of Variables, which an object or list held."""
-    cause = f"{w.source} was a Variable, and {_written(b)} put a tensor in its place, which no tape watches"
-    name, path, new = b.detail["name"], b.detail["path"], text.value(b.line)
-    if name is None or new is None or not re.fullmatch(rf"{name}\[[^\]]*\]", path):
-        change = f"`{path or w.source}.assign(…)` with the new value, and keep what holds it"
-    elif "'" in path:
-        change = f"`for key, new in {new}.items(): {name}[key].assign(new)`"
-    else:
+    cause = f"{w.source} was a Variable, and {b.written} put a tensor in its place, which no tape watches"
+    entry, new = re.fullmatch(rf"{re.escape(name)}\[([^\]]*)\]", w.source), text.value_of(b.line, name)
+    if entry is None or new is None:
+        change = f"`{w.source}.assign(…)` with the new value, and keep what holds it"
+    elif entry[1].isdigit():
         change = f"`for variable, new in zip({name}, {new}): variable.assign(new)`"
+    else:
+        change = f"`for key, new in {new}.items(): {name}[key].assign(new)`"
     return cause, f"change the Variables instead: try {change}"
 
 
@@ -142,7 +136,7 @@ def _kept(b: Break) -> tuple[str, str]:
     """Return the sentences about a value that was computed once, and not again under the tape that is asked."""
     why = b.detail["kept"]
     return (
-        f"{_written(b)} ran before this tape opened, and `{why}` keeps what it gave, so the tape has not seen it",
+        f"{b.written} ran before this tape opened, and `{why}` keeps what it gave, so the tape has not seen it",
         f"compute it anew under each tape, without `{why}`",
     )
 
@@ -150,13 +144,30 @@ def _kept(b: Break) -> tuple[str, str]:
 def _outside_tape(w: Words, b: Break) -> tuple[str, str]:
     if "kept" in b.detail:
         return _kept(b)
+    if b.detail.get("parts"):
+        return (
+            f"{b.written} ran after the tape closed, and takes what several tapes recorded, of which each knows its own part",
+            "open one tape around all of it, with this line inside; or add up the gradients of the parts",
+        )
     when = "before the tape opened" if b.detail.get("early") else "after the tape closed"
-    return f"{_written(b)} ran {when}, so the tape has not seen it", f"{_moved(b, 'into', 'in')} the tape's `with` block"
+    return f"{b.written} ran {when}, so the tape has not seen it", _once(
+        b
+    ) or f"{_moved(b, 'into', 'in')} the tape's `with` block"
+
+
+def _once(b: Break) -> str | None:
+    """Return the advice for what runs once, where a function or class is made; None for any other line."""
+    if (text.text(b.line) or "").startswith(("def ", "async def ")):
+        return "compute it in the body of the function, under the tape: a default is computed once, where the function is made"
+    code = b.line[0]
+    if code is not None and code.co_name != "<module>" and not code.co_flags & inspect.CO_OPTIMIZED:
+        return "compute it in a method, under the tape: the body of a class runs once, where the class is made"
+    return None
 
 
 def _recording_paused(w: Words, b: Break) -> tuple[str, str]:
     return (
-        f"{_written(b)} ran under stop_recording, so to the tape its result is a constant",
+        f"{b.written} ran under stop_recording, so to the tape its result is a constant",
         f"{_moved(b, 'out of', 'outside of')} the `with {w.tape}.stop_recording():` block",
     )
 
@@ -164,62 +175,24 @@ def _recording_paused(w: Words, b: Break) -> tuple[str, str]:
 def _moved(b: Break, move: str, call: str) -> str:
     """Return the advice to move a line, or to call the function in which it stands elsewhere."""
     if b.detail.get("elsewhere"):
-        return f"compute what {_written(b)} computes again {call}"
-    return f"call `{b.detail['function']}` {call}" if "function" in b.detail else f"move {_written(b)} {move}"
-
-
-def _left_library(w: Words, b: Break) -> tuple[str, str]:
-    how = b.detail["how"]
-    written = text.text(b.line) or ""
-    ways = {
-        "numpy": ".numpy()", "__array__": "NumPy", "dlpack": "DLPack", "jax": "JAX", "numpy_function": "tf.numpy_function",
-        "float": "float()", "int": "int()", "complex": "complex()", "dataset": "a Dataset", "py_function": "tf.py_function",
-    }  # fmt: skip
-    cause = f"in {_written(b)} the value left the library through {ways[how]}, and what came back is a constant"
-    if ".to_list()" in written:
-        cause = cause.replace(".numpy()", ".to_list()")
-        return cause, "try a function of TensorFlow's that takes ragged rows, such as tf.reduce_mean(x, 1)"
-    predicted = re.search(r"([\w.]+)\.predict(?:_on_batch)?\((\w+)?", written)
-    if predicted is not None:
-        return cause, f"call the model itself: `{predicted[1]}({predicted[2] or 'x'})`"
-    tensors = rewritten.with_tensors(b.line) if how in ("numpy", "__array__", "float") else None
-    if tensors is not None:
-        same = re.fullmatch(r"([\w.]+) = \1", tensors)
-        return cause, f"leave out `{written}`" if same else f"write `{tensors}`"
-    called = re.search(r"\b(?:n(?:p|umpy)\.(?!random\b)|math\.)([\w.]+)\(", written)
-    if called is not None and how not in ("numpy_function", "py_function"):
-        counterpart = rewritten.NUMPY.get(called[1])
-        use = f"tf.{counterpart}" if counterpart else "the tf.* function that computes the same"
-        return cause, f"try {use} in the place of {called[0]}…), with the tensor itself and without `.numpy()`"
-    if re.search(r"\]\s*=[^=]", written) and how in ("float", "__array__"):
-        return cause, "collect the tensors in a list and join them, `tf.stack(values)`, in the place of an array that is filled"
-    instead = {
-        "numpy": "try to leave out `.numpy()` and to go on with the tensor",
-        "float": "try to leave out `float()` and to go on with the tensor",
-        "int": "try to leave out `int()` and to go on with the tensor",
-        "complex": "try to leave out `complex()` and to go on with the tensor",
-        "jax": "lift the JAX function onto the tape with tf.jax_function",
-        "dataset": "go on with the tensor, and leave the Dataset to what needs no gradient",
-        "py_function": "try to write the function with the tf.* counterparts of its NumPy calls: through these it has a gradient",
-        "numpy_function": "try to write the function with the tf.* counterparts of its NumPy calls, and call it directly",
-    }
-    return cause, instead.get(how, "try to compute this with tf.* functions, from the tensor itself")
+        return f"compute what {b.written} computes again {call}"
+    return f"call `{b.detail['function']}` {call}" if "function" in b.detail else f"move {b.written} {move}"
 
 
 def _not_floating(w: Words, b: Break) -> tuple[str, str]:
     if b.detail.get("index"):
         return (
-            f"{_written(b)} makes an index, which only says which elements are taken, and has no derivative",
+            f"{b.written} makes an index, which only says which elements are taken, and has no derivative",
             "interpolate: take the elements at tf.floor and one further, weighted by the fraction of the position",
         )
     if b.detail.get("how") == "cast":
-        cause = f"{_written(b)} casts to a dtype that is not floating, and integers have no derivative"
+        cause = f"{b.written} casts to a dtype that is not floating, and integers have no derivative"
         if re.search(r"cast|int|astype", text.text(b.line) or "cast"):
             return cause, "leave out the cast"
         return cause, "look at the order of the arguments: what stands for labels is cast, in a loss of Keras's the first one"
     if b.step is not None:
         return (
-            f"{b.op} in {_written(b)} gives a dtype that is not floating, through which no gradient flows",
+            f"{b.op} in {b.written} gives a dtype that is not floating, through which no gradient flows",
             "go on with floating values, not with integers or bools that are made of them",
         )
     return (
@@ -232,19 +205,19 @@ def _not_floating(w: Words, b: Break) -> tuple[str, str]:
 def _not_differentiable(w: Words, b: Break) -> tuple[str, str]:
     reason = b.detail.get("reason") or "its gradient function gives None for this input"
     if b.op is not None and b.op.startswith("CustomGradient"):
-        return f"the function with a gradient of its own in {_written(b)}: {reason}", "return a gradient from its grad function"
-    return f"{b.op} in {_written(b)} has no derivative: {reason}", instead_of(b)
+        return f"the function with a gradient of its own in {b.written}: {reason}", "return a gradient from its grad function"
+    return f"{b.op} in {b.written} has no derivative: {reason}", instead_of(b)
 
 
 def _no_gradient_registered(w: Words, b: Break) -> tuple[str, str]:
     return (
-        f"no gradient is registered for {b.op} in {_written(b)}",
+        f"no gradient is registered for {b.op} in {b.written}",
         f'register one with `@tf.RegisterGradient("{b.op}")`, or wrap the call in tf.custom_gradient',
     )
 
 
 def _stopped(w: Words, b: Break) -> tuple[str, str]:
-    cause = f"stop_gradient in {_written(b)} makes its argument a constant"
+    cause = f"stop_gradient in {b.written} makes its argument a constant"
     through = re.search(r"(\w+\.)*stop_gradient\(([\w.]+) \+ \(?([\w.]+) - \2\)?\)", text.text(b.line) or "")
     if through is not None:  # a gradient that is to pass straight through, with all of it stopped
         return cause, f"stop the difference only: `{through[2]} + tf.stop_gradient({through[3]} - {through[2]})`"
@@ -254,16 +227,16 @@ def _stopped(w: Words, b: Break) -> tuple[str, str]:
 def _state(w: Words, b: Break) -> tuple[str, str]:
     if b.detail.get("how") == "variable":
         return (
-            f"{_written(b)} made a Variable of the value, and state stops gradients",
+            f"{b.written} made a Variable of the value, and state stops gradients",
             "use the tensor itself, without tf.Variable",
         )
     if re.search(r"\.update_state\(|\.result\(", text.text(b.line) or ""):
         return (
-            f"{_written(b)} is a metric's: the value went into its state, and state stops gradients",
+            f"{b.written} is a metric's: the value went into its state, and state stops gradients",
             "compute the loss from the tensor that the metric is given, or by a loss of Keras's, and keep the metric beside it",
         )
     return (
-        f"the value went into a variable's state in {_written(b)}, and state stops gradients",
+        f"the value went into a variable's state in {b.written}, and state stops gradients",
         "keep the new value in a tensor and compute with that; assign it afterwards",
     )
 
@@ -284,11 +257,11 @@ def _not_trainable(w: Words, b: Break) -> tuple[str, str]:
 def _branch_not_taken(w: Words, b: Break) -> tuple[str, str]:
     if b.detail.get("loop"):
         return (
-            f"{w.source} is used in the loop {_written(b)}, which made no trip",
+            f"{w.source} is used in the loop {b.written}, which made no trip",
             "let the loop run once at least, or ask for `unconnected_gradients='zero'`",
         )
     return (
-        f"{w.source} is used in a branch of {_written(b)} that did not run",
+        f"{w.source} is used in a branch of {b.written} that did not run",
         "look at the condition: the side that does not run has no gradient, or zeros; where both are to learn, add them with "
         "soft weights, tf.sigmoid(…)",
     )
@@ -300,49 +273,49 @@ def _other_tape(w: Words, b: Break) -> tuple[str, str]:
     if gradient := b.detail.get("gradient"):
         block = f"into the `with` block of {w.tape}"
         mend = (
-            f"move {_written(b)} {block}"
+            f"move {b.written} {block}"
             if gradient == "same tape"
-            else f"nest the tapes: put {_written(b)}, and the `with` block of the tape it asks, {block}"
+            else f"nest the tapes: put {b.written}, and the `with` block of the tape it asks, {block}"
         )
-        return f"the gradient taken in {_written(b)} was not recorded by the tape that is asked, as that was not open", mend
-    return f"{_written(b)} was recorded by another tape", f"open {w.tape} before {_written(b)}, or ask the tape that recorded it"
+        return f"the gradient taken in {b.written} was not recorded by the tape that is asked, as that was not open", mend
+    return f"{b.written} was recorded by another tape", f"compute it under {w.tape}, or ask the tape that recorded it"
 
 
 def _tape_used(w: Words, b: Break) -> tuple[str, str]:
     if b.detail.get("reset"):
-        return f"{_written(b)} made the tape forget what was before it", f"do it before, or leave out `{w.tape}.reset()`"
+        return f"{b.written} made the tape forget what was before it", f"do it before, or leave out `{w.tape}.reset()`"
     return (
-        f"{_written(b)} used up the tape: one that is not persistent gives one set of gradients",
+        f"{b.written} used up the tape: one that is not persistent gives one set of gradients",
         "open it with `tf.GradientTape(persistent=True)`, or ask for all gradients in one call",
     )
 
 
 def _other_thread(w: Words, b: Break) -> tuple[str, str]:
-    return f"{_written(b)} ran in another thread, and a tape records its own thread", "compute it in the thread of the tape"
+    return f"{b.written} ran in another thread, and a tape records its own thread", "compute it in the thread of the tape"
 
 
 def _wrong_object(w: Words, b: Break) -> tuple[str, str]:
     how = b.detail.get("how")
     if how == "stale":
         return (
-            f"{_written(b)} took {w.source}'s value before the tape opened; {w.target} was computed from that",
+            f"{b.written} took {w.source}'s value before the tape opened; {w.target} was computed from that",
             f"inside the tape use {w.source} itself",
         )
     if how == "copied":
-        return f"{w.source} is a copy, made in {_written(b)}; {w.target} was computed from the original", "pass the original"
+        return f"{w.source} is a copy, made in {b.written}; {w.target} was computed from the original", "pass the original"
     if how == "copy":
         return (
-            f"{_written(b)} made a copy of {w.source}, and {w.target} was computed from the copy",
+            f"{b.written} made a copy of {w.source}, and {w.target} was computed from the copy",
             "pass the copy, or use the original",
         )
     if how == "fresh":
         return (
-            f"{_written(b)} made a new variable in the tape, and {w.target} was computed from that",
+            f"{b.written} made a new variable in the tape, and {w.target} was computed from that",
             "make the variable, or the layer that holds it, once and before the tape",
         )
     if how == "later":
         return (
-            f"{_written(b)} made the variable {w.source} after {w.target} was computed",
+            f"{b.written} made the variable {w.source} after {w.target} was computed",
             f"make it, or the layer that holds it, before, and compute {w.target} from it",
         )
     name, holder = b.detail.get("name"), b.detail.get("holder")
@@ -369,9 +342,9 @@ MET = "nothing is left to learn from these values: try harder examples, or a lar
 
 def _dead_relu(w: Words, b: Break) -> tuple[str, str]:
     if b.detail.get("met"):
-        return f"all that {_written(b)} gives is 0, and so is {w.target}: every margin is met", MET
+        return f"all that {b.written} gives is 0, and so is {w.target}: every margin is met", MET
     return (
-        f"{_share(b)} of the units of {b.op} in {_written(b)} are inactive, and with them all that the target uses",
+        f"{_share(b)} of the units of {b.op} in {b.written} are inactive, and with them all that the target uses",
         "try tf.nn.leaky_relu, a smaller rate, or another initialization",
     )
 
@@ -379,27 +352,27 @@ def _dead_relu(w: Words, b: Break) -> tuple[str, str]:
 def _saturated(w: Words, b: Break) -> tuple[str, str]:
     if b.detail.get("alone"):
         return (
-            f"{b.op} in {_written(b)} is over an axis of one element, where it always gives 1",
+            f"{b.op} in {b.written} is over an axis of one element, where it always gives 1",
             "try tf.sigmoid for one output, or give the softmax an output for each class",
         )
     return (
-        f"{b.op} in {_written(b)} is saturated: it is flat where its input is",
+        f"{b.op} in {b.written} is saturated: it is flat where its input is",
         "try to scale its input down, or give the loss the logits (tf.nn.…_cross_entropy_with_logits)",
     )
 
 
 def _where_side(w: Words, b: Break) -> tuple[str, str]:
     return (
-        f"the condition of {_written(b)} takes the other side in {_share(b)} of the elements, and in all that the target uses",
+        f"the condition of {b.written} takes the other side in {_share(b)} of the elements, and in all that the target uses",
         "check the condition; what is not taken has the gradient 0",
     )
 
 
 def _clipped(w: Words, b: Break) -> tuple[str, str]:
     if b.detail.get("met"):
-        return f"all that {_written(b)} gives is 0, and so is {w.target}: every margin is met", MET
+        return f"all that {b.written} gives is 0, and so is {w.target}: every margin is met", MET
     return (
-        f"{_written(b)} clips {_share(b)} of the elements to its bound, where it is flat",
+        f"{b.written} clips {_share(b)} of the elements to its bound, where it is flat",
         "widen the bounds, or pass the gradient straight through: `x + tf.stop_gradient(tf.clip_by_value(x, low, high) - x)`",
     )
 
@@ -407,20 +380,20 @@ def _clipped(w: Words, b: Break) -> tuple[str, str]:
 def _piecewise_constant(w: Words, b: Break) -> tuple[str, str]:
     if b.detail.get("second"):
         return (
-            f"the activation in {_written(b)} is piecewise linear, so its second derivative is 0 wherever it exists",
+            f"the activation in {b.written} is piecewise linear, so its second derivative is 0 wherever it exists",
             "try a smooth one where a derivative is differentiated again: tf.tanh, tf.nn.softplus or tf.nn.silu",
         )
     return (
-        f"{b.op} in {_written(b)} is piecewise constant: its derivative is 0 wherever it exists",
+        f"{b.op} in {b.written} is piecewise constant: its derivative is 0 wherever it exists",
         "pass the gradient straight through: `x + tf.stop_gradient(step(x) - x)`, or use tf.tanh for a sign",
     )
 
 
 def _masked_out(w: Words, b: Break) -> tuple[str, str]:
     if b.detail.get("empty"):
-        return f"{_written(b)} keeps no element at all, so nothing of {w.source} is left", "check the condition: it holds nowhere"
+        return f"{b.written} keeps no element at all, so nothing of {w.source} is left", "check the condition: it holds nowhere"
     return (
-        f"the mask in {_written(b)} is 0 in {_share(b)} of its elements, and wherever {w.source} counts",
+        f"the mask in {b.written} is 0 in {_share(b)} of its elements, and wherever {w.source} counts",
         "check the mask: it leaves nothing of this source",
     )
 
@@ -429,7 +402,7 @@ def _zero_factor(w: Words, b: Break) -> tuple[str, str]:
     factors, at, made = text.factors(b.line), b.detail.get("at"), b.detail.get("made", text.NO_LINE)
     variable = b.detail.get("name")
     called = variable or (factors[at] if at is not None and at < len(factors) == 2 else None)
-    cause = f"{_written(b)} multiplies by " + (f"{called}, which is 0" if called else "a factor that is 0")
+    cause = f"{b.written} multiplies by " + (f"{called}, which is 0" if called else "a factor that is 0")
     if made[0] is not None and not text.same_line(made, b.line) and (line := text.text(made)):
         cause += f" since `{line}` ({place(text.file(made), text.number(made))})"
     if variable is not None:
@@ -439,7 +412,7 @@ def _zero_factor(w: Words, b: Break) -> tuple[str, str]:
 
 def _dropped_out(w: Words, b: Break) -> tuple[str, str]:
     return (
-        f"dropout in {_written(b)} dropped {_share(b)} of the elements, and all that {w.source} reaches",
+        f"dropout in {b.written} dropped {_share(b)} of the elements, and all that {w.source} reaches",
         "try a lower rate, or ask again: other elements are dropped the next time",
     )
 
@@ -447,13 +420,13 @@ def _dropped_out(w: Words, b: Break) -> tuple[str, str]:
 def _underflow(w: Words, b: Break) -> tuple[str, str]:
     dtype, size = b.detail["dtype"], b.detail.get("magnitude")
     about = f"a value of about {size:.1e}" if size else f"a value smaller than any of {dtype}"
-    return f"in {_written(b)} {about} underflows to 0 in {dtype}", _wider(dtype, "scale the loss up and the gradient down")
+    return f"in {b.written} {about} underflows to 0 in {dtype}", _wider(dtype, "scale the loss up and the gradient down")
 
 
 def _overflow(w: Words, b: Break) -> tuple[str, str]:
     dtype = b.detail["dtype"]
     return (
-        f"{b.op} in {_written(b)} gives a value too large for {dtype}: it becomes infinite, where what follows is flat",
+        f"{b.op} in {b.written} gives a value too large for {dtype}: it becomes infinite, where what follows is flat",
         _wider(dtype, "scale the values down"),
     )
 
@@ -469,11 +442,11 @@ def _wider(dtype: str, scaled: str) -> str:
 def _not_selected(w: Words, b: Break) -> tuple[str, str]:
     if b.op in ("Complex", "Real", "Imag"):
         return (
-            f"what follows {_written(b)} depends on the other part of the complex number, and not on that of {w.source}",
+            f"what follows {b.written} depends on the other part of the complex number, and not on that of {w.source}",
             "let the target depend on both parts, such as by tf.math.angle, or leave the source out",
         )
     return (
-        f"{b.op} in {_written(b)} takes other elements than those of {w.source}",
+        f"{b.op} in {b.written} takes other elements than those of {w.source}",
         "use what the target takes, or leave the source out",
     )
 
@@ -481,27 +454,27 @@ def _not_selected(w: Words, b: Break) -> tuple[str, str]:
 def _stationary(w: Words, b: Break) -> tuple[str, str]:
     if b.op is not None and b.op.startswith("CustomGradient"):
         return (
-            f"the gradient function of the tf.custom_gradient that {_written(b)} calls gives zeros here",
+            f"the gradient function of the tf.custom_gradient that {b.written} calls gives zeros here",
             "look at what that function returns for what it is given",
         )
-    return f"the derivative of {b.op} in {_written(b)} is 0 at this value", "try to start from another value"
+    return f"the derivative of {b.op} in {b.written} is 0 at this value", "try to start from another value"
 
 
 def _cancelled(w: Words, b: Break) -> tuple[str, str]:
     if "alone" in b.detail:
         return (
-            f"the outputs of {b.op} in {_written(b)} add up to the same, whatever goes in, and all of them get the same gradient",
+            f"the outputs of {b.op} in {b.written} add up to the same, whatever goes in, and all of them get the same gradient",
             "let the target depend on single outputs, as a cross entropy does, not on their sum or mean",
         )
     if "through" in b.detail:
         return (
-            f"what flows back through {b.op} in {_written(b)} adds up to 0: to shift all of {w.source} changes nothing there, as "
+            f"what flows back through {b.op} in {b.written} adds up to 0: to shift all of {w.source} changes nothing there, as "
             "before a normalization, or the changes balance at this value",
             f"before a normalization leave {w.source} out, or let it act behind what takes the shift away; else try to start "
             "from another value",
         )
     return (
-        f"what comes from {_written(b)} and from other ways to {w.source} adds up to 0",
+        f"what comes from {b.written} and from other ways to {w.source} adds up to 0",
         "check the signs of the parts of the loss",
     )
 
@@ -517,28 +490,34 @@ def _nonfinite(w: Words, b: Break) -> tuple[str, str]:
     dtype = b.detail.get("dtype")
     if b.detail.get("where") == "assigned":
         return (
-            f"the variable {b.detail['name']} is not finite since {_written(b)}, and it reaches the gradient of {w.source}",
+            f"the variable {b.detail['name']} is not finite since {b.written}, and it reaches the gradient of {w.source}",
             "look at what it was given there; where a step did so, its gradient was too large or not finite: try a smaller "
             "rate, or tf.clip_by_global_norm",
         )
     if b.detail.get("where") == "made":
-        cause = f"a value in {_written(b)} is not finite in {dtype}, and it reaches the gradient of {w.source}"
+        cause = f"a value in {b.written} is not finite in {dtype}, and it reaches the gradient of {w.source}"
         if b.detail["missing"]:
             return cause, "look for NaN in the data there: try to leave these rows out, or to fill them, `np.nan_to_num(x)`"
         return cause, f"write a number that {dtype} holds, between `tf.{dtype}.min` and `tf.{dtype}.max`"
     if b.detail.get("where") == "given":
+        since = b.detail["since"]
+        made = f" since `{text.text(since)}` ({place(text.file(since), text.number(since))})" if text.text(since) else ""
         return (
-            f"{b.op} in {_written(b)} takes a value that was not finite before, and it reaches the gradient of {w.source}",
+            f"{b.op} in {b.written} takes a value that was not finite before{made}, and it reaches the gradient of {w.source}",
             "look for NaN and infinity in the data and the variables: `tf.debugging.check_numerics(x, 'x')`",
         )
     if dtype is not None:
         return (
-            f"{b.op} in {_written(b)} gives a value too large for {dtype}, and it reaches the gradient of {w.source}",
-            _wider(dtype, "scale the values down") if dtype in ("float16", "bfloat16") else at_the_edge(b, SMALLER),
+            f"{b.op} in {b.written} gives a value too large for {dtype}, and it reaches the gradient of {w.source}",
+            _wider(dtype, "scale the values down")
+            if dtype in ("float16", "bfloat16")
+            else SMALLER
+            if b.op == "Pow"
+            else at_the_edge(b, SMALLER),
         )
     if b.detail.get("where") == "forward":
-        return f"{b.op} in {_written(b)} gives a value that is not finite, and it reaches the gradient of {w.source}", mend
-    return f"the derivative of {b.op} in {_written(b)} is not finite at this value, and it reaches {w.source}", mend
+        return f"{b.op} in {b.written} gives a value that is not finite, and it reaches the gradient of {w.source}", mend
+    return f"the derivative of {b.op} in {b.written} is not finite at this value, and it reaches {w.source}", mend
 
 
 def _unknown(w: Words, b: Break) -> tuple[str, str]:
@@ -555,7 +534,7 @@ SENTENCES: dict[str, Callable[[Words, Break], tuple[str, str]]] = {
     "unused": _unused,
     "outside_tape": _outside_tape,
     "recording_paused": _recording_paused,
-    "left_library": _left_library,
+    "left_library": left_library,
     "not_floating": _not_floating,
     "not_differentiable": _not_differentiable,
     "no_gradient_registered": _no_gradient_registered,

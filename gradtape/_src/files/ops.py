@@ -73,7 +73,7 @@ def host_op(type: str, *, gives: Rule, effect: bool = False) -> Callable[[Callab
                 for node in nodes:
                     if node.aval.inexact:
                         journal.left(type, node, engine.local.trace)
-                results = list(map(_tensor, run(*map(to_numpy, nodes), attributes=structure)))
+                results = list(map(entered, run(*map(to_numpy, nodes), attributes=structure)))
             else:
                 known = gives(*[node.aval for node in nodes], **attributes)
                 open_ = any(shape is None or None in shape for shape, _ in known)
@@ -97,7 +97,8 @@ def _aval(shape: Sequence[int | None] | None, dtype: Any) -> Aval:
     return unshaped(known) if shape is None or len(extents) < len(shape) else aval(extents, known.numpy)
 
 
-def _tensor(array: Any) -> Tensor:
+def entered(array: Any) -> Tensor:
+    """Return a tensor with what was read or made of bytes; the explainer is told at which line floats came in."""
     node = engine.constant(array if isinstance(array, np.ndarray) else np.asarray(array))
     if node.aval.inexact:
         journal.made(node)

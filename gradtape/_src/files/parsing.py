@@ -10,10 +10,10 @@ import numpy as np
 
 from gradtape._src.core import engine
 from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_for, mark, public
-from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
+from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.files import features as specs
 from gradtape._src.files.messages import message
-from gradtape._src.files.ops import host_op, of_bytes, same_shape, strings, without_values
+from gradtape._src.files.ops import entered, host_op, of_bytes, same_shape, strings, without_values
 from gradtape._src.files.packages import package
 from gradtape._src.ops.sparse.tensor import SparseTensor
 
@@ -201,7 +201,7 @@ def given_out(value: Any) -> Any:
     """Return an array as a tensor, three as a SparseTensor."""
     if isinstance(value, tuple):
         return SparseTensor(*map(given_out, value))
-    return EagerTensor(engine.constant(value))
+    return entered(value)
 
 
 def _without_values(x: Tensor, features: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """Programs whose answer is more than a line and a code: the fix says what to write. `ADVICE` holds a part of each."""
 
 import math
+import os
+import tempfile
 
 import numpy as np
 
@@ -151,3 +153,124 @@ def a_state_that_is_reset():
     with tf.GradientTape(persistent=True) as tape:
         loss = tf.reduce_sum(tf.tanh(reset * w))  # <- zero_factor
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises("and `if self.features is None:` keeps what it gave")
+def features_that_are_computed_once():
+    class Net:
+        def __init__(self):
+            self.w, self.features = tf.Variable([1.0, 2.0]), None
+
+        def loss(self):
+            if self.features is None:
+                self.features = tf.tanh(self.w)  # <- other_tape
+            return tf.reduce_sum(self.features * 2.0)
+
+    net = Net()
+    for _ in range(2):
+        with tf.GradientTape() as tape:
+            loss = net.loss()
+        gradient = tape.gradient(loss, net.w)
+    return gradient, tf.autodiff.explain(loss, net.w)
+
+
+@advises("compute it anew under each tape, without `cache[key]`")
+def an_entry_that_was_missing():
+    w, cache = tf.Variable([1.0, 2.0]), {}
+
+    def codes(key):
+        try:
+            return cache[key]
+        except KeyError:
+            cache[key] = tf.tanh(w)  # <- other_tape
+        return cache[key]
+
+    for _ in range(2):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(codes("a") * 2.0)
+        gradient = tape.gradient(loss, w)
+    return gradient, tf.autodiff.explain(loss, w)
+
+
+@advises("`for variable, new in zip(weights, stepped(weights)): variable.assign(new)`")
+def a_step_that_returns_new_tensors():
+    def stepped(weights):
+        return [w - 0.1 * gradient for w in weights]
+
+    weights = [tf.Variable([1.0, 2.0])]
+    for step in range(2):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(weights[0] ** 2)
+        gradient = tape.gradient(loss, weights[0])
+        diagnosis = tf.autodiff.explain(loss, weights[0])
+        if step == 0:
+            weights = stepped(weights)  # <- rebound
+    return gradient, diagnosis
+
+
+@advises("open one tape around all of it")
+def losses_of_several_tapes():
+    w, total = tf.Variable([1.0, 2.0]), 0.0
+    for k in range(3):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum((w - float(k)) ** 2)
+        total += loss  # <- outside_tape
+    return tape.gradient(total, w), tf.autodiff.explain(total, w)
+
+
+@advises("a default is computed once, where the function is made")
+def a_default_that_is_computed_before():
+    w = tf.Variable([1.0, 2.0])
+
+    def loss_of(x, penalty=tf.reduce_sum(w**2)):  # noqa: B008  # <- outside_tape
+        return tf.reduce_sum(x) + penalty
+
+    with tf.GradientTape() as tape:
+        loss = loss_of(tf.constant([1.0]))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises("the body of a class runs once, where the class is made")
+def an_attribute_of_a_class():
+    raw = tf.Variable([0.5])
+
+    class Noise:
+        sigma = tf.nn.softplus(raw)  # <- outside_tape
+
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(Noise.sigma * 2.0)
+    return tape.gradient(loss, raw), tf.autodiff.explain(loss, raw)
+
+
+@advises("keep what is written beside it")
+def numbers_in_a_text_file():
+    w = tf.Variable([1.0, 2.0])
+    with tempfile.TemporaryDirectory() as folder, tf.GradientTape() as tape:
+        path = os.path.join(folder, "features.txt")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(",".join(str(x.numpy()) for x in tf.exp(w)))  # <- left_library
+        with open(path, encoding="utf-8") as file:
+            loss = tf.reduce_sum(tf.constant([float(x) for x in file.read().split(",")]))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises('since `data = tf.constant([1.0, float("nan")])`')
+def data_with_a_nan():
+    w = tf.Variable([1.0, 2.0])
+    data = tf.constant([1.0, float("nan")])
+    with tf.GradientTape(persistent=True) as tape:
+        loss = tf.reduce_sum(w * data)  # <- nan_origin
+    gradient = tape.gradient(loss, w)
+    return tf.zeros_like(gradient), tf.autodiff.explain_nan(loss, w)
+
+
+@advises("try smaller values")
+def a_recurrence_that_grows():
+    w = tf.Variable([[3.0, 2.0], [1.0, 4.0]])
+    with tf.GradientTape(persistent=True) as tape:
+        h = tf.ones([1, 2])
+        for _ in range(80):
+            h = h @ w  # <- inf_origin
+        loss = tf.reduce_mean((h - 1.0) ** 2)
+    gradient = tape.gradient(loss, w)
+    return tf.zeros_like(gradient), tf.autodiff.explain_nan(loss, w)

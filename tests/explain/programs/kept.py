@@ -2,6 +2,8 @@
 
 import collections
 import functools
+import shutil
+import tempfile
 
 import gradtape as tf
 
@@ -166,9 +168,28 @@ def a_module_that_is_loaded():
         def __call__(self, x):
             return tf.reduce_sum(self.w * x)
 
-    net = Net()
-    tf.saved_model.save(net, "ram://saved")
-    loaded = tf.saved_model.load("ram://saved")  # <- wrong_object
+    net, folder = Net(), tempfile.mkdtemp()
+    tf.saved_model.save(net, folder)
+    loaded = tf.saved_model.load(folder)  # <- wrong_object
+    shutil.rmtree(folder)
     with tf.GradientTape() as tape:
         loss = loaded(tf.constant([3.0, 4.0])) ** 2
     return tape.gradient(loss, net.w), tf.autodiff.explain(loss, net.w)
+
+
+def an_example_that_is_parsed_again():
+    w = tf.Variable([0.5, 1.5])
+    spec = {"h": tf.io.FixedLenFeature([2], tf.float32)}
+    with tf.GradientTape() as tape:
+        values = tf.train.FloatList(value=tf.exp(w).numpy())  # <- left_library
+        example = tf.train.Example(features=tf.train.Features(feature={"h": tf.train.Feature(float_list=values)}))
+        loss = tf.reduce_sum(tf.io.parse_single_example(example.SerializeToString(), spec)["h"])
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def memory_that_is_taken_again():
+    w = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        capsule = tf.experimental.dlpack.to_dlpack(w * 2.0)  # <- left_library
+        loss = tf.reduce_sum(tf.experimental.dlpack.from_dlpack(capsule))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
