@@ -139,7 +139,7 @@ def until(view: View, source: Source, left: Left) -> list[Break]:
 def _copied_out(view: View, source: Source, left: Left) -> bool:
     """Return whether the source's value left as it is, as it does when weights are copied into another object."""
     way = view.way(source, [left.origin])
-    return way is not None and all(step.op in COPIES for _, step in way)
+    return left.how in ("numpy", "__array__") and way is not None and all(step.op in COPIES for _, step in way)
 
 
 def _exits(history: History, source: Source) -> list[Left]:

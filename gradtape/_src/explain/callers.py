@@ -51,6 +51,8 @@ def at_the_call(broken: Break, asked: Line, after: Sequence[Break] = ()) -> Brea
     if place is None and broken.code == "recording_paused":
         return broken
     found = [] if tape is None or place is None else _callers(own, tape, place, broken, asked, called)
+    if len(found) == 1 and called not in mentioned(found[0]) and _makes_an_object(found[0], broken.line):
+        return Break(broken.code, broken.line, broken.op, broken.step, **broken.detail, elsewhere=True)
     if len(found) != 1 or asked[0] is None:
         name = code.co_qualname.rpartition("<locals>.")[2]
         return Break(broken.code, broken.line, broken.op, broken.step, **broken.detail, function=name)
@@ -143,6 +145,12 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
             name = root.id if isinstance(root, ast.Name) else ""
             if name not in LIBRARIES | {"tf", "np", "jnp"} and not hasattr(builtins, name) and _callee(n) != "append":
                 yield n
+
+
+def _makes_an_object(node: ast.stmt, line: Line) -> bool:
+    """Return whether a statement calls a class of the file in which a line stands."""
+    classes = {n.name for n in ast.walk(text.tree(text.file(line)) or ast.Module([], [])) if isinstance(n, ast.ClassDef)}
+    return any(_callee(call) in classes for call in _calls(node))
 
 
 def functions_of(line: Line) -> dict[str, list[ast.AST]]:

@@ -479,6 +479,8 @@ class Question:
             return [rebound]
         if not self._targets and self._foreign:
             return exit_of(view, source) or [Break("unused", text.NO_LINE)]
+        if not targets:  # None was given for the target, and no gradient call had the source
+            return [Break("unknown", text.NO_LINE, asked=False)]
         spoken = self._spoken_names(asked, self.name_of(asked), self.history.used_variables(targets))
         return apart(view, source, targets, spoken, self._frame)
 

@@ -15,10 +15,10 @@ from gradtape._src.explain.probe import Probe, array, like, value
 NEAR = 2.0**-5  # a derivative that is 0 at a point and at points this near is 0 because of the arithmetic
 
 
-def underflow(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> float | None:
+def underflow(probe: Probe, node: Node, entry: Entry, cotangent: Any, flattens: bool = False) -> float | None:
     """Return the size of a value that came to zero only because the dtype has no number that small; None for a true zero.
 
-    Tried with a larger cotangent, and with the same op in float64.
+    Tried with a larger cotangent, and with the same op in float64; not so for a function that `flattens` out by itself.
     """
     given = array(cotangent)
     largest = float(np.max(np.abs(given), initial=0.0))
@@ -29,7 +29,7 @@ def underflow(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> float |
         size = _size(probe.contribution(entry, node, like(cotangent, lambda a: _wide(a) * scale)))
         if size:
             return size / scale
-    if type(entry.node.aval) is tuple or np.any(value(entry.node)):
+    if flattens or type(entry.node.aval) is tuple or np.any(value(entry.node)):
         return None  # a value that is there: flat is not small
     wide = contribution_at(probe, node, entry, cotangent, np.float64)
     return _size(wide) or lost(probe, entry.node)
@@ -68,11 +68,19 @@ def flat(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> str:
     return "saturated" if np.any(value(entry.node)) else "underflow"
 
 
-def contribution_at(probe: Probe, node: Node, entry: Entry, cotangent: Any, dtype: Any, moved: float = 0.0) -> Any:
-    """Compute the contribution of an op again: in another dtype, or with `node` moved by a share of its size."""
+def contribution_at(
+    probe: Probe, node: Node, entry: Entry, cotangent: Any, dtype: Any, moved: float = 0.0, apart: bool = False
+) -> Any:
+    """Compute the contribution of an op again: in another dtype, or with `node` moved by a share of its size.
+
+    With `apart` it is that to the first of the inputs that are `node`, if there are several.
+    """
     try:
-        inputs = []
-        for i in entry.inputs:
+        inputs: list[Node] = []
+        for k, i in enumerate(entry.inputs):
+            if i in entry.inputs[:k] and not apart:
+                inputs.append(inputs[entry.inputs.index(i)])
+                continue
             given, floating = value(i), value(i).dtype.kind in "fV"
             if i is node and moved:
                 given = _wide(given)

@@ -11,6 +11,7 @@ SAMPLED = (
     "try the log-probability of what was drawn, times its reward (as tf.nn.sparse_softmax_cross_entropy_with_logits gives it), "
     "or a soft sample: tf.nn.softmax of the logits plus Gumbel noise"
 )
+BYTES = "go on with the tensor, and keep its bytes beside it"
 LONGEST_OPERAND = 30
 SMOOTH = {
     "Floor": "pass the gradient straight through: `x + tf.stop_gradient(tf.floor(x) - x)`",
@@ -25,7 +26,7 @@ SMOOTH = {
     "FloorDiv": "divide with `/`", "TruncateDiv": "divide with `/`",
     "OneHot": "try a soft choice, tf.nn.softmax", "HistogramFixedWidth": "try a soft one, of tf.exp(-(x - center) ** 2)",
     "Multinomial": SAMPLED, "StatelessMultinomial": SAMPLED, "RandomBinomial": SAMPLED, "RandomPoissonV2": SAMPLED,
-    "SerializeTensor": "go on with the tensor, and keep its bytes beside it",
+    "SerializeTensor": BYTES, "EncodeJpeg": BYTES, "EncodePng": BYTES, "EncodeBmp": BYTES, "EncodeWav": BYTES,
     "AsString": "go on with the number, and write the string beside it",
     "ResourceScatterUpdate": "build the tensor with tf.tensor_scatter_nd_update",
 }  # fmt: skip

@@ -457,7 +457,10 @@ def _stationary(w: Words, b: Break) -> tuple[str, str]:
             f"the gradient function of the tf.custom_gradient that {b.written} calls gives zeros here",
             "look at what that function returns for what it is given",
         )
-    return f"the derivative of {b.op} in {b.written} is 0 at this value", "try to start from another value"
+    mend = "try to start from another value"
+    if b.detail.get("met"):
+        mend = f"{w.target} is 0 already: nothing is left to learn from these values; else try to start from another one"
+    return f"the derivative of {b.op} in {b.written} is 0 at this value", mend
 
 
 def _cancelled(w: Words, b: Break) -> tuple[str, str]:
@@ -465,6 +468,11 @@ def _cancelled(w: Words, b: Break) -> tuple[str, str]:
         return (
             f"the outputs of {b.op} in {b.written} add up to the same, whatever goes in, and all of them get the same gradient",
             "let the target depend on single outputs, as a cross entropy does, not on their sum or mean",
+        )
+    if "opposed" in b.detail:
+        return (
+            f"{b.written} takes the same value several times, and what comes back along them adds up to 0",
+            "keep one of them as a constant, where it is to be one: `tf.stop_gradient(x)`",
         )
     if "through" in b.detail:
         return (
@@ -475,7 +483,7 @@ def _cancelled(w: Words, b: Break) -> tuple[str, str]:
         )
     return (
         f"what comes from {b.written} and from other ways to {w.source} adds up to 0",
-        "check the signs of the parts of the loss",
+        "check the signs of the parts of the loss, and that what is normalized has more than one element",
     )
 
 
@@ -521,6 +529,8 @@ def _nonfinite(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _unknown(w: Words, b: Break) -> tuple[str, str]:
+    if b.detail.get("asked") is False:
+        return f"no gradient call that is remembered had {w.source} among its sources", "pass the target, and not None"
     return (
         f"the tape gave None for {w.source}, and what is remembered of it does not show why",
         "ask sooner after the gradient call: what ran long ago is forgotten",

@@ -14,7 +14,7 @@ from gradtape._src.core.journal import Line
 from gradtape._src.core.program import Node
 from gradtape._src.explain.breaks import Break
 from gradtape._src.explain.nonfinite import from_values, given
-from gradtape._src.explain.precision import flat, lost, underflow
+from gradtape._src.explain.precision import contribution_at, flat, lost, underflow
 from gradtape._src.explain.probe import Probe, array, like, ones_like, value
 from gradtape._src.explain.source import NO_LINE
 
@@ -36,6 +36,7 @@ JOINING = {"Pack", "ConcatV2", "Pad", "PadV2", "DynamicStitch", "TensorListSetIt
 FACTORS = {"Mul", "MatMul", "BatchMatMulV2", "BatchMatMulV3", "RealDiv", "Einsum", "Conv2D", "Conv3D", "DepthwiseConv2dNative"}
 SAME = {"Identity", "ReadVariableOp", "Cast", "Reshape", "ExpandDims", "Squeeze", "Transpose", "BroadcastTo"}
 STEPS = {"Sign", "Floor", "Ceil", "Round", "Rint", "FloorDiv"}
+REMAINDERS = {"FloorMod", "TruncateMod", "Mod"}  # what is left of a value without them is a rounding
 RANDOM = ("Random", "StatelessRandom", "SeedOf")
 
 
@@ -158,8 +159,10 @@ def _kind(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> tuple[str, 
         return "saturated", {"fraction": 1.0}
     if kind in RELUS | {"Maximum"} and not np.any(value(entry.node)) and _all_zero(probe):
         return ("clipped" if kind == "Maximum" else "dead_relu"), {"fraction": 1.0, "met": True}
-    if kind not in SELECTING and (magnitude := underflow(probe, node, entry, cotangent)) is not None:
+    if kind not in SELECTING and (magnitude := underflow(probe, node, entry, cotangent, kind in SATURATING)) is not None:
         return "underflow", {"magnitude": magnitude, "dtype": node.aval.type.name}
+    if entry.inputs.count(node) > 1 and _opposed(probe, node, entry, cotangent):
+        return "cancelled", {"opposed": True}
     if kind not in SELECTING | {"Softmax", "LogSoftmax"} and _adds_up(probe, node, entry, cotangent):
         return "cancelled", {"through": True}
     if kind in RELUS:
@@ -185,7 +188,7 @@ def _kind(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> tuple[str, 
     if kind in SELECTING:
         return "not_selected", {}
     code = flat(probe, node, entry, cotangent)
-    return code, {"dtype": node.aval.type.name, "fraction": 1.0} if code != "stationary" else {}
+    return code, {"met": _all_zero(probe)} if code == "stationary" else {"dtype": node.aval.type.name, "fraction": 1.0}
 
 
 def _hard_sigmoid(probe: Probe, entry: Entry) -> bool:
@@ -209,6 +212,12 @@ def _adds_up(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> bool:
     uneven = like(cotangent, lambda a: a * np.linspace(1.0, 2.0, given.size).reshape(given.shape).astype(a.dtype))
     passed = probe.contribution(entry, node, uneven)
     return passed is not None and bool(np.any(array(passed)))
+
+
+def _opposed(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> bool:
+    """Return whether an op takes a value several times, and what comes back along them adds up to 0: `x - x`, `x / x`."""
+    first = contribution_at(probe, node, entry, cotangent, None, apart=True)
+    return first is not None and bool(np.any(array(first)))
 
 
 def _softmax(kind: str, outputs: np.ndarray) -> tuple[str, dict[str, Any]]:
@@ -288,7 +297,7 @@ def _cancelled(probe: Probe, source: int) -> Break:
     for entry in probe.entries:
         if any(i in seen for i in entry.inputs):
             seen.add(entry.node)
-            if entry.node.op.type in STEPS:
+            if entry.node.op.type in STEPS | REMAINDERS:
                 return Break("piecewise_constant", _line(entry), entry.node.op.type)
     last = _meeting(probe, probe.sources[source])
     return Break("cancelled", NO_LINE) if last is None else Break("cancelled", _line(last), last.node.op.type)

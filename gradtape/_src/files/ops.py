@@ -71,7 +71,7 @@ def host_op(type: str, *, gives: Rule, effect: bool = False) -> Callable[[Callab
             scope = engine.local.trace.scope
             if scope is None:
                 for node in nodes:
-                    if node.aval.inexact:
+                    if node.aval.type != dtypes.string:
                         journal.left(type, node, engine.local.trace)
                 results = list(map(entered, run(*map(to_numpy, nodes), attributes=structure)))
             else:
@@ -98,9 +98,9 @@ def _aval(shape: Sequence[int | None] | None, dtype: Any) -> Aval:
 
 
 def entered(array: Any) -> Tensor:
-    """Return a tensor with what was read or made of bytes; the explainer is told at which line floats came in."""
+    """Return a tensor with what was read or made of bytes; the explainer is told at which line numbers came in."""
     node = engine.constant(array if isinstance(array, np.ndarray) else np.asarray(array))
-    if node.aval.inexact:
+    if node.aval.type != dtypes.string:
         journal.made(node)
     return EagerTensor(node)
 

@@ -193,3 +193,42 @@ def memory_that_is_taken_again():
         capsule = tf.experimental.dlpack.to_dlpack(w * 2.0)  # <- left_library
         loss = tf.reduce_sum(tf.experimental.dlpack.from_dlpack(capsule))
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def an_image_that_is_encoded():
+    image = tf.Variable(tf.fill([4, 4, 3], 0.5))
+
+    def pixels(x):
+        return tf.cast(x * 255.0, tf.uint8)  # <- not_floating
+
+    with tf.GradientTape() as tape:
+        data = tf.io.encode_png(pixels(image))
+        loss = tf.reduce_mean(tf.cast(tf.io.decode_png(data), tf.float32))
+    return tape.gradient(loss, image), tf.autodiff.explain(loss, image)
+
+
+def weights_that_a_method_computed_when_the_object_was_made():
+    class Normalized:
+        def __init__(self):
+            self.v = tf.Variable([[3.0, 4.0]])
+            self.refresh()
+
+        def refresh(self):
+            self.w = self.v / tf.norm(self.v)  # <- outside_tape
+
+        def __call__(self, x):
+            return x @ tf.transpose(self.w)
+
+    layer = Normalized()
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(layer(tf.ones([1, 2])) ** 2)
+    return tape.gradient(loss, layer.v), tf.autodiff.explain(loss, layer.v)
+
+
+def a_rate_as_a_number():
+    rate, w = tf.Variable(0.1), tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        optimizer = tf.keras.optimizers.SGD(learning_rate=float(rate))  # <- left_library
+        optimizer.apply_gradients([(tf.constant([1.0, 1.0]), w)])
+        loss = tf.reduce_sum(w**2)
+    return tape.gradient(loss, rate), tf.autodiff.explain(loss, rate)

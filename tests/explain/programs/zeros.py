@@ -386,3 +386,28 @@ def a_normalization_of_one_example():
     with tf.GradientTape(persistent=True) as tape:
         loss = tf.reduce_sum((normalized(tf.ones([1, 2]) @ w) - 1.0) ** 2)
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_sigmoid_far_below():
+    w = tf.Variable([-1.0, -2.0])
+    with tf.GradientTape(persistent=True) as tape:
+        p = tf.sigmoid(w * 200.0)  # <- saturated
+        loss = tf.reduce_sum((p - 1.0) ** 2)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_value_less_itself():
+    logits = tf.Variable([[1.0, 2.0]])
+    with tf.GradientTape(persistent=True) as tape:
+        chosen = tf.nn.log_softmax(logits)[:, 0]
+        ratio = tf.exp(chosen - chosen)  # <- cancelled
+        loss = tf.reduce_mean(ratio * 2.0)
+    return tape.gradient(loss, logits), tf.autodiff.explain(loss, logits)
+
+
+def a_rounding_by_a_remainder():
+    w = tf.Variable([0.3, 1.7])
+    with tf.GradientTape(persistent=True) as tape:
+        whole = w - tf.math.floormod(w, 1.0)  # <- piecewise_constant
+        loss = tf.reduce_sum(whole * 3.0)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
