@@ -162,7 +162,7 @@ def functions_of(line: Line) -> dict[str, list[ast.AST]]:
     return found
 
 
-def may_call(node: ast.stmt, called: str, functions: dict[str, list[ast.AST]], by_others: bool = True) -> bool:
+def may_call(node: ast.AST, called: str, functions: dict[str, list[ast.AST]], by_others: bool = True) -> bool:
     """Return whether a statement may call a function: through functions that mention it, or `by_others` that are not known."""
     waiting: list[ast.AST] = list(_calls(node))
     seen: set[str | None] = set()

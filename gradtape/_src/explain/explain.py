@@ -228,7 +228,9 @@ class Question:
             if broken.code == "outside_tape" and broken.step is not None and not broken.detail["early"]:
                 broken.detail["parts"] = view.of_several_tapes(broken.step)
         if case.call is not None:
-            breaks = _merged([kept(b) or at_the_call(b, case.call.line, breaks[k + 1 :]) for k, b in enumerate(breaks)])
+            breaks = _merged(
+                [kept(b, case.call.line) or at_the_call(b, case.call.line, breaks[k + 1 :]) for k, b in enumerate(breaks)]
+            )
         if not breaks:
             if case.call is not None and view.tape is not None and view.tape.consumed is not None and not view.tape.persistent:
                 breaks = [Break("tape_used", view.tape.consumed)]

@@ -6,35 +6,44 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import Break
-from gradtape._src.explain.callers import called_by, functions_of, may_call, mentioned, scope_of
+from gradtape._src.explain.callers import OF_AN_OBJECT, called_by, functions_of, may_call, mentioned, scope_of
 
 PLACED_ELSEWHERE = {"outside_tape", "other_tape"}
 
 
 class Once(NamedTuple):
-    """Statements that run once only, and `why`: the condition or the decorator, as it is written."""
+    """Statements that run once only, `why`: the condition or decorator, as it is written, and the function they stand in."""
 
     body: list[ast.stmt]
     why: str
+    function: str
 
 
-def kept(broken: Break) -> Break | None:
-    """Return the break of an op that ran once and whose value was kept since then, at the op or the call of its function."""
+def kept(broken: Break, asked: Line) -> Break | None:
+    """Return the break of an op that ran once and whose value was kept since then, at the op or the call of its function.
+
+    The gradient was `asked` for at a line whose function uses what is kept.
+    """
     line, code = broken.line, broken.line[0]
     if broken.code not in PLACED_ELSEWHERE or "gradient" in broken.detail or code is None:
         return None
     whole, at = text.tree(code.co_filename), text.number(line)
-    called = called_by(line)
-    if whole is None or at is None or called is None:
+    called, around = called_by(line), scope_of(asked)
+    if whole is None or at is None or called is None or around is None:
         return None
-    parts = list(_once(whole))
+    parts = list(_once(whole, [at, text.number(asked) or at]))
     for part in parts:
         if any(n.lineno <= at <= (n.end_lineno or n.lineno) for n in part.body):
             return Break(broken.code, line, broken.op, broken.step, **broken.detail, kept=part.why)
     functions = functions_of(line)
     for part in [] if scope_of(line) is whole else parts:
+        if part.function not in mentioned(around) and not may_call(
+            around, part.function, functions, part.function in OF_AN_OBJECT
+        ):
+            continue
         for n in part.body:
             if called in mentioned(n) or may_call(n, called, functions, False):
                 place = text.line_in(code.co_filename, n.lineno)
@@ -42,36 +51,46 @@ def kept(broken: Break) -> Break | None:
     return None
 
 
-def _once(whole: ast.Module) -> Iterator[Once]:
-    """Yield what runs once only: the bodies of functions with a cache, and the statements that fill an attribute or entry."""
-    for function in ast.walk(whole):
-        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+def _once(whole: ast.Module, lines: list[int]) -> Iterator[Once]:
+    """Yield what runs once only: the bodies of functions with a cache, and the statements that fill an attribute or entry.
+
+    Only functions count that can be named at one of the `lines`, and not those inside of others.
+    """
+    functions = [n for n in ast.walk(whole) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    for function in functions:
+        around = [n for n in functions if n is not function and n.lineno < function.lineno <= (n.end_lineno or 0)]
+        if any(all(not n.lineno <= line <= (n.end_lineno or 0) for line in lines) for n in around):
             continue
-        for decorator in function.decorator_list:
-            if "cache" in ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator):
-                yield Once(function.body, f"@{ast.unparse(decorator)}")
-        shared = {name for n in ast.walk(function) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
-        for block in _blocks(function):
-            for k, node in enumerate(block):
-                if isinstance(node, ast.Try):
-                    yield from _missing(node)
-                if isinstance(node, (ast.Expr, ast.Assign, ast.Return)) and (kept_by := _setdefault(node)):
-                    yield Once([node], kept_by)
-                if not isinstance(node, ast.If):
-                    continue
-                body = block[k + 1 :] if isinstance(node.body[-1], ast.Return) else node.body
-                stores = [n for part in body for n in ast.walk(part) if isinstance(n, (ast.Assign, ast.AnnAssign))]
-                targets = [t for n in stores for t in (n.targets if isinstance(n, ast.Assign) else [n.target])]
-                if any(_asks(node.test, target, shared) for target in targets):
-                    yield Once(body, f"if {ast.unparse(node.test)}:")
+        yield from [Once(body, why, function.name) for body, why in _parts(function)]
 
 
-def _missing(node: ast.Try) -> Iterator[Once]:
+def _parts(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[list[ast.stmt], str]]:
+    """Yield the parts of a function that run once only, and why."""
+    for decorator in function.decorator_list:
+        if "cache" in ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator):
+            yield function.body, f"@{ast.unparse(decorator)}"
+    shared = {name for n in ast.walk(function) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
+    for block in _blocks(function):
+        for k, node in enumerate(block):
+            if isinstance(node, ast.Try):
+                yield from _missing(node)
+            if isinstance(node, (ast.Expr, ast.Assign, ast.Return)) and (kept_by := _setdefault(node)):
+                yield [node], kept_by
+            if not isinstance(node, ast.If):
+                continue
+            body = block[k + 1 :] if isinstance(node.body[-1], ast.Return) else node.body
+            stores = [n for part in body for n in ast.walk(part) if isinstance(n, (ast.Assign, ast.AnnAssign))]
+            targets = [t for n in stores for t in (n.targets if isinstance(n, ast.Assign) else [n.target])]
+            if any(_asks(node.test, target, shared) for target in targets):
+                yield body, f"if {ast.unparse(node.test)}:"
+
+
+def _missing(node: ast.Try) -> Iterator[tuple[list[ast.stmt], str]]:
     """Yield what fills an entry or attribute that is missing, with its name."""
     for handler in node.handlers:
         filled = [t for n in handler.body if isinstance(n, ast.Assign) for t in n.targets if not isinstance(t, ast.Name)]
         if filled and handler.type is not None and ast.unparse(handler.type) in ("KeyError", "AttributeError"):
-            yield Once(handler.body, ast.unparse(filled[0]))
+            yield handler.body, ast.unparse(filled[0])
 
 
 def _setdefault(node: ast.stmt) -> str | None:

@@ -104,8 +104,7 @@ def computed_from(view: View, source: Source, used: dict[Name, None]) -> Line | 
     if source.variable is not None or (step := view.history.steps.get(source.names[0])) is None or step.op is None:
         return None
     before = view.history.before(source.names)
-    shared = [name for name in before if name in used and name not in view.history.variables]
-    return step.line if any(view.watches(name) for name in shared) else None
+    return step.line if any(view.watches(name) for name in before if name in used) else None
 
 
 def _numbered(history: History, names: list[Name]) -> dict[Name, int]:

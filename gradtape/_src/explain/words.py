@@ -150,16 +150,17 @@ def _outside_tape(w: Words, b: Break) -> tuple[str, str]:
             "open one tape around all of it, with this line inside; or add up the gradients of the parts",
         )
     when = "before the tape opened" if b.detail.get("early") else "after the tape closed"
-    return f"{b.written} ran {when}, so the tape has not seen it", _once(
-        b
-    ) or f"{_moved(b, 'into', 'in')} the tape's `with` block"
+    moved = f"{_moved(b, 'into', 'in')} the tape's `with` block"
+    return f"{b.written} ran {when}, so the tape has not seen it", _when_it_runs(b) or moved
 
 
-def _once(b: Break) -> str | None:
-    """Return the advice for what runs once, where a function or class is made; None for any other line."""
+def _when_it_runs(b: Break) -> str | None:
+    """Return the advice for what runs where a function or class is made, or a generator is read; None for any other line."""
     if (text.text(b.line) or "").startswith(("def ", "async def ")):
         return "compute it in the body of the function, under the tape: a default is computed once, where the function is made"
     code = b.line[0]
+    if code is not None and code.co_flags & inspect.CO_GENERATOR and not b.detail["early"]:
+        return "read the generator under the tape, as by `list(…)`: what it computes runs where it is read"
     if code is not None and code.co_name != "<module>" and not code.co_flags & inspect.CO_OPTIMIZED:
         return "compute it in a method, under the tape: the body of a class runs once, where the class is made"
     return None

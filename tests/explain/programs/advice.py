@@ -274,3 +274,12 @@ def a_recurrence_that_grows():
         loss = tf.reduce_mean((h - 1.0) ** 2)
     gradient = tape.gradient(loss, w)
     return tf.zeros_like(gradient), tf.autodiff.explain_nan(loss, w)
+
+
+@advises("read the generator under the tape, as by `list(…)`")
+def a_generator_that_is_read_later():
+    weights = [tf.Variable(1.0), tf.Variable(2.0)]
+    with tf.GradientTape() as tape:
+        parts = (w**2 for w in weights)  # <- outside_tape
+    loss = tf.add_n(list(parts))
+    return tape.gradient(loss, weights[0]), tf.autodiff.explain(loss, weights[0])
