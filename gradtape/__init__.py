@@ -7,6 +7,7 @@ from gradtape._src.core.importing import importing as _importing
 with _importing():
     # Core
     from gradtape import (
+        __internal__ as __internal__,
         autodiff as autodiff,
         autograph as autograph,
         bitwise as bitwise,

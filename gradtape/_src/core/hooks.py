@@ -256,7 +256,7 @@ _OPERATORS += [f"__{name}__" for name in "lt le gt ge eq ne neg pos abs invert r
 METHODS: dict[str, dict[str, Sequence[str]]] = {
     "Tensor": {
         "core/convert": ["__reduce__"],
-        "ops/operators": _OPERATORS,
+        "ops/operators": [*_OPERATORS, "OVERLOADABLE_OPERATORS", "__div__", "__rdiv__", "__nonzero__"],
         "ops/array/indexing": ["__getitem__"],
         "autodiff/gradient_hooks": ["register_gradient_hook"],
     },

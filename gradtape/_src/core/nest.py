@@ -9,6 +9,7 @@ from typing import Any
 
 import optree
 
+from gradtape._src.core.composite import CompositeTensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 
@@ -44,6 +45,20 @@ def _register_flattened(kind: Any) -> None:
 
     for namespace in (NAMESPACE, EXPANDED):
         optree.register_pytree_node(kind, flat, make, namespace=namespace)  # type: ignore[arg-type]
+
+
+def _register_composite(kind: Any) -> None:
+    """Teach optree a class of composite tensors, whose spec takes a value apart and puts it together."""
+
+    def flat(value: Any) -> tuple[list[Any], _Metadata]:
+        spec = value._type_spec
+        return [spec._to_components(value)], _Metadata(spec)
+
+    def make(metadata: _Metadata, children: Iterable[Any]) -> Any:
+        (components,) = children
+        return metadata.value._from_components(components)
+
+    optree.register_pytree_node(kind, flat, make, namespace=EXPANDED)  # type: ignore[arg-type]
 
 
 def _register(kind: type) -> None:
@@ -167,7 +182,9 @@ def flatten_with_spec(
         kind = type(item)
         if kind not in _known:
             _known.add(kind)
-            if hasattr(kind, "__tf_flatten__") and hasattr(kind, "__tf_unflatten__"):
+            if issubclass(kind, CompositeTensor):
+                _register_composite(kind)
+            elif hasattr(kind, "__tf_flatten__") and hasattr(kind, "__tf_unflatten__"):
                 _register_flattened(kind)
             elif dataclasses.is_dataclass(kind):
                 _register(kind)
@@ -208,7 +225,8 @@ def unflatten(spec: optree.PyTreeSpec, leaves: Iterable[Any]) -> Any:
     return optree.tree_unflatten(spec, leaves)
 
 
-def _namespace(expand_composites: bool) -> str:
+def namespace_of(expand_composites: bool) -> str:
+    """Return the name by which optree knows whether composite tensors are structures."""
     return EXPANDED if expand_composites else NAMESPACE
 
 
@@ -230,7 +248,7 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     >>> tf.nest.flatten({"a": 1, "b": [2, 3]})
     [1, 2, 3]
     """
-    return flatten_with_spec(structure, _namespace(expand_composites))[0]
+    return flatten_with_spec(structure, namespace_of(expand_composites))[0]
 
 
 @public
@@ -246,7 +264,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
             f"`{type(flat_sequence)}` instead of a list of leaves."
         )
     leaves = list(flat_sequence)
-    _, spec = flatten_with_spec(structure, _namespace(expand_composites))
+    _, spec = flatten_with_spec(structure, namespace_of(expand_composites))
     if spec.is_leaf() and len(leaves) != 1:
         raise ValueError(
             f"The target structure is of type `{type(structure)}`\n  {structure}\nHowever the input is a sequence "
@@ -266,7 +284,7 @@ def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expa
 
     >>> tf.nest.assert_same_structure({"a": 1, "b": [2]}, {"a": 3, "b": [4]})
     """
-    _matching_leaves(nest1, nest2, check_types, _namespace(expand_composites))
+    _matching_leaves(nest1, nest2, check_types, namespace_of(expand_composites))
 
 
 @public
@@ -280,7 +298,7 @@ def map_structure(func: Callable[..., Any], *structure: Any, check_types: bool =
         raise TypeError(f"func must be callable, got: {func}")
     if not structure:
         raise ValueError("Must provide at least one structure")
-    namespace = _namespace(expand_composites)
+    namespace = namespace_of(expand_composites)
     leaves, spec = flatten_with_spec(structure[0], namespace)
     others = [_matching_leaves(structure[0], other, check_types, namespace) for other in structure[1:]]
     return unflatten(spec, [func(*group) for group in zip(leaves, *others, strict=True)])
@@ -304,14 +322,14 @@ def _matching_leaves(first: Any, other: Any, check_types: bool, namespace: str, 
     leaves, pending = [], [(first, other)]
     while pending:
         a, b = pending.pop()
-        children, others = _children(a, namespace), _children(b, namespace)
+        children, others = children_of(a, namespace), children_of(b, namespace)
         if children is None and (others is None or up_to):
             leaves.append(b)
             continue
         mappings = isinstance(a, Mapping) and isinstance(b, Mapping)
         if children is None or others is None:
             raise _different(ValueError, first, other, f"{a!r} and {b!r} are not both sequences")
-        if check_types and type(a) is not type(b) and not mappings and not _same_namedtuples(a, b):
+        if check_types and type(a) is not type(b) and not mappings and not same_namedtuples(a, b):
             raise _different(TypeError, first, other, f"{a!r} has type {type(a).__name__}, {b!r} {type(b).__name__}")
         if mappings and a.keys() != b.keys():
             raise _different(ValueError, first, other, f"the keys are {list(a)} and {list(b)}")
@@ -322,13 +340,13 @@ def _matching_leaves(first: Any, other: Any, check_types: bool, namespace: str, 
     return leaves
 
 
-def _same_namedtuples(a: Any, b: Any) -> bool:
+def same_namedtuples(a: Any, b: Any) -> bool:
     """Return whether both are namedtuples of one name with the same fields, made twice perhaps."""
     fields = getattr(a, "_fields", None)
     return fields is not None and fields == getattr(b, "_fields", None) and type(a).__name__ == type(b).__name__
 
 
-def _children(structure: Any, namespace: str) -> dict[Any, Any] | None:
+def children_of(structure: Any, namespace: str) -> dict[Any, Any] | None:
     """Name (key, index, field) → child of one level, or None for a leaf."""
     if optree.tree_is_leaf(structure, none_is_leaf=True, namespace=namespace):
         return None
@@ -339,6 +357,15 @@ def _children(structure: Any, namespace: str) -> dict[Any, Any] | None:
     if isinstance(structure, Mapping):
         names = level.entries
     return dict(zip(names, level.children, strict=True))
+
+
+def one_level_of(structure: Any, children: list[Any]) -> Any:
+    """Return a container of the kind of `structure`, and with its keys, that holds other children."""
+    level = optree.tree_flatten_one_level(dict(structure) if _is_ordered(structure) else structure, none_is_leaf=True, namespace=NAMESPACE)
+    if not _is_ordered(structure):
+        return level.unflatten_func(level.metadata, children)
+    held = dict(zip(level.entries, children, strict=True))
+    return OrderedDict([(key, held[key]) for key in structure])
 
 
 def _different(error: type[Exception], first: Any, second: Any, why: str) -> Exception:

@@ -128,6 +128,19 @@ for kind in (Tensor, Variable):
     for name, operator in UNARY.items():
         attach(kind, **{f"__{name}__": operator})
 
+# Which operators an object that stands for a tensor has: TensorFlow lists those of Python 2 as well.
+_OVERLOADABLE = "truediv floordiv mod pow matmul add sub mul and or xor div".split()
+attach(
+    Tensor,
+    OVERLOADABLE_OPERATORS={
+        *(f"__{prefix}{name}__" for name in _OVERLOADABLE for prefix in ("", "r")),
+        *(f"__{name}__" for name in "abs neg invert lt le gt ge eq ne getitem".split()),
+    },
+    __div__=OPERATORS["truediv"][0],
+    __rdiv__=OPERATORS["truediv"][1],
+    __nonzero__=Tensor.__bool__,
+)
+
 
 def _no_update(symbol, update):
     """Return `variable += x` would make a tensor of the variable's name, and end the training of that variable unseen."""

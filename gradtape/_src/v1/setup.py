@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging as python_logging
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -102,6 +101,17 @@ enable_tensor_equality = disable_tensor_equality = _always
 def resource_variables_enabled() -> bool:
     """Return True."""
     return True
+
+
+def control_flow_v2_enabled() -> bool:
+    """Return True."""
+    return True
+
+
+@public
+def colocate_with(op: Any, ignore_existing: bool = False) -> contextlib.AbstractContextManager[None]:
+    """Open a context without effect: XLA places what is computed."""
+    return contextlib.nullcontext()
 
 
 @public
@@ -240,18 +250,3 @@ def device(device_name_or_function: Any) -> AbstractContextManager[None]:
 def container(container_name: str) -> AbstractContextManager[None]:
     """Open a context for code that names a container: without effect."""
     return contextlib.nullcontext()
-
-
-# Levels of `logging.set_verbosity`.
-DEBUG, INFO, WARN, ERROR, FATAL = 10, 20, 30, 40, 50
-_logger = python_logging.getLogger("gradtape")
-debug, info, warning, error, fatal, log = (
-    _logger.debug,
-    _logger.info,
-    _logger.warning,
-    _logger.error,
-    _logger.critical,
-    _logger.log,
-)
-warn = warning
-set_verbosity, get_verbosity = _logger.setLevel, _logger.getEffectiveLevel

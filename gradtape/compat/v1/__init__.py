@@ -1,5 +1,6 @@
 """TensorFlow 1's interface: graphs, sessions, placeholders, variables by name. Other names are those of `gradtape` itself."""
 
+from gradtape import __internal__ as __internal__
 from gradtape._src.v1.ops.assertions import (
     assert_all_finite as _assert_all_finite,
     assert_equal as assert_equal,
@@ -197,6 +198,8 @@ from gradtape._src.v1.setup import (
     cond as cond,
     container as container,
     device as device,
+    colocate_with as colocate_with,
+    control_flow_v2_enabled as control_flow_v2_enabled,
     disable_control_flow_v2 as disable_control_flow_v2,
     disable_resource_variables as disable_resource_variables,
     disable_tensor_equality as disable_tensor_equality,

@@ -19,7 +19,14 @@ KERAS = "keras._tf_keras.keras"  # Keras's own module of what TensorFlow shows a
 
 # The module of the first name is that of the second, and what lies below it lies below. The first row that fits counts.
 KERAS_ROWS = {"gradtape.keras": KERAS}
-TENSORFLOW_ROWS = {"tensorflow._api.v2.v2": "gradtape", "tensorflow._api.v2": "gradtape", "tensorflow": "gradtape"}
+TENSORFLOW_ROWS = {
+    "tensorflow._api.v2.v2": "gradtape",
+    "tensorflow._api.v2": "gradtape",
+    "tensorflow": "gradtape",
+    "tf_keras.api._v1.keras": "gradtape.compat.v1.keras",
+    "tf_keras.api._v2.keras": "gradtape.keras",
+    "tf_keras": "gradtape.keras",
+}
 # Packages of TensorFlow that only lead to such names.
 STEPS = ("tensorflow._api", "tensorflow._api.v2")
 # What lies in these is private to TensorFlow, and `private` knows which of it is public under another name.
@@ -55,6 +62,8 @@ class Finder(MetaPathFinder, Loader):
         origin = self.origin(fullname)
         if origin is None:
             return None
+        if fullname == "tf_keras" or (fullname.startswith("tf_keras.") and not find(origin)):
+            return ModuleSpec(fullname, self, is_package=True)  # with names of its own, which `keras2` has
         return ModuleSpec(fullname, self, origin=origin) if find(origin) else self.refuse(fullname, origin)
 
     def origin(self, fullname: str) -> str | None:
@@ -73,9 +82,10 @@ class Finder(MetaPathFinder, Loader):
         if spec.origin is not None:
             sys.modules[spec.name] = find(spec.origin) or module
         elif spec.name not in STEPS:
-            from gradtape._src.compat.door import private, tensorflow
+            from gradtape._src.compat.door import keras2, private, tensorflow
 
-            (tensorflow if spec.name == "tensorflow" else private).fill(module)
+            filler = keras2 if spec.name.startswith("tf_keras") else tensorflow if spec.name == "tensorflow" else private
+            filler.fill(module)
 
     def find_distributions(self, *context: Any) -> Iterable[Any]:
         """Return TensorFlow's distribution for `importlib.metadata`, once the door is open."""

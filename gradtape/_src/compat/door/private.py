@@ -15,11 +15,9 @@ from typing import Any, NoReturn
 
 import gradtape
 from gradtape._src.compat.door.finder import find
+from gradtape._src.compat.door.own import OWN
 from gradtape._src.core import errors
 from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import EagerTensor
-from gradtape._src.core.variable import ResourceVariable
-from gradtape._src.train.checkpoint import CheckpointLoadStatus
 
 DEFINED = "*"  # before the name of a class that the module defines
 
@@ -35,13 +33,6 @@ TWINS = {
     "python.platform.googletest": {"main": "test.main"},
     "python.ops.resource_variable_ops": {"BaseResourceVariable": "Variable"},
 }
-# Private functions and classes with one of gradtape's own in their place.
-OWN: dict[str, dict[str, Any]] = {
-    "python.checkpoint.checkpoint": {"CheckpointLoadStatus": CheckpointLoadStatus},
-    "python.framework.ops": {"EagerTensor": EagerTensor},
-    "python.ops.resource_variable_ops": {"ResourceVariable": ResourceVariable},
-}
-
 # Modules with gradtape's own in their place, for the names that it has: the state of the code that runs, decorators of tests.
 MODULES = {
     "python.eager.context": "gradtape._src.compat.door.context",

@@ -168,6 +168,17 @@ def _unique_with_counts(x, *, out_idx):
     return y, places.astype(out_idx), counts.astype(out_idx)
 
 
+@op("UniqueWithCountsV2", unhosted=AT_ONCE)
+def _unique_along(x, *, axis, out_idx):
+    """Return the distinct slices along an axis as they first appear, the place of each in them, and counts."""
+    slices = np.moveaxis(x, axis, 0)
+    flat = np.ascontiguousarray(slices.reshape(len(slices), -1))
+    _, ids = np.unique(flat, axis=0, return_inverse=True)
+    firsts, places, counts = _by_appearance(ids.reshape(-1))
+    first = [int(np.flatnonzero(ids.reshape(-1) == one)[0]) for one in firsts]
+    return np.take(x, first, axis), places.astype(out_idx), counts.astype(out_idx)
+
+
 @op("ListDiff", unhosted=AT_ONCE)
 def _list_diff(x, y, *, out_idx):
     places = np.flatnonzero(~np.isin(x, y))
@@ -209,6 +220,14 @@ def unique_with_counts(x, out_idx=dtypes.int32, name=None):
     array([2, 1, 2], dtype=int32)
     """
     return UniqueWithCounts(*ran(_unique_with_counts, _vector(x, "unique"), attrs=(_index_type(out_idx),)))
+
+
+@public
+def unique_slices_with_counts(x, axis, out_idx=dtypes.int32):
+    """Return the distinct slices of `x` along `axis`, the place of each slice in them, and how often each occurs."""
+    x = tensor(x)
+    require(x.node.aval, (*REAL, "bool"))
+    return UniqueWithCounts(*ran(_unique_along, x, attrs=(int(axis), _index_type(out_idx))))
 
 
 @public

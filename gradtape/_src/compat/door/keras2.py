@@ -1,0 +1,54 @@
+"""TF-Keras, the package of Keras 2: its public names are those of Keras 3 on gradtape, as for `tf.keras`.
+
+What Keras 3 lacks can be imported, as libraries do when they start, and says so when it is used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any, NoReturn
+
+from gradtape._src.core.errors import UnimplementedError, public
+
+VERSION = "2.21.0"
+# Modules below `__internal__` that are named by attribute.
+INTERNAL = "backend eager_context layers legacy losses models optimizers utils".split()
+
+
+def fill(module: ModuleType) -> None:
+    """Fill a new module of TF-Keras: the package itself with Keras's names, one that Keras 3 lacks with none."""
+    path = module.__name__
+    if path == "tf_keras":
+        keras = importlib.import_module("gradtape.keras")
+        names = [name for name in dir(keras) if not name.startswith("_")]
+        vars(module).update({name: getattr(keras, name) for name in names}, __all__=names, __version__=VERSION)
+        return
+
+    @public
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {path!r} has no attribute {name!r}")
+        if path == "tf_keras.__internal__" and name in INTERNAL:
+            return importlib.import_module(f"{path}.{name}")
+        if name == "register_symbolic_tensor_type":
+            return _register_symbolic_tensor_type
+        return Keras2Name(name, (), {"__module__": path})
+
+    vars(module)["__getattr__"] = __getattr__
+
+
+class Keras2Name(type):
+    """The class of names of TF-Keras that Keras 3 lacks, so that a library can derive from them."""
+
+    @public
+    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+        raise UnimplementedError(
+            None,
+            None,
+            f"{cls.__module__}.{cls.__name__} belongs to Keras 2. On gradtape tf_keras is Keras 3: use what that has, or plain tf.",
+        )
+
+
+def _register_symbolic_tensor_type(cls: type) -> None:
+    """Do nothing: which values are symbolic Keras 3 asks of its backend."""

@@ -1,0 +1,151 @@
+"""What gradtape has for names of TensorFlow's private modules that have no public name, and that libraries use."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from gradtape._src.autodiff.custom import custom_gradient
+from gradtape._src.compat.door import deprecation
+from gradtape._src.control.vectorized_map import vectorized_map
+from gradtape._src.core import nest, shallow_nest, spec
+from gradtape._src.core.composite import CompositeTensor
+from gradtape._src.core.convert import convert_to_tensor
+from gradtape._src.core.dtypes import float32, int32
+from gradtape._src.core.errors import UnimplementedError
+from gradtape._src.core.scopes import get_static_value
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.variable import ResourceVariable, Variable
+from gradtape._src.ops.array.creation import range_
+from gradtape._src.ops.array.shape import identity
+from gradtape._src.ops.random.distributions import stateless_parameterized_truncated_normal
+from gradtape._src.ops.random.draws import uniform
+from gradtape._src.train.checkpoint import CheckpointLoadStatus
+
+
+def convert_variables_to_tensors(values: Any) -> Any:
+    """Return a structure with the values of its variables in their place."""
+
+    def converted(value: Any) -> Any:
+        if isinstance(value, Variable):
+            return convert_to_tensor(value)
+        return value._convert_variables_to_tensors() if isinstance(value, CompositeTensor) else value
+
+    return nest.map_structure(converted, values)
+
+
+def pfor(loop_fn: Callable[[Any], Any], iters: Any, fallback_to_while_loop: bool = True, parallel_iterations: Any = None) -> Any:
+    """Return the results of `loop_fn` for 0, 1, …, stacked."""
+    return vectorized_map(loop_fn, range_(iters), fallback_to_while_loop)
+
+
+def case_helper(
+    cond_fn: Callable[..., Any], pred_fn_pairs: Any, default: Any, exclusive: bool, name: Any, allow_python_preds: bool = False, **kwargs: Any
+) -> Any:
+    """Return the result of the first function whose predicate holds, by `cond_fn` for each; else that of `default`."""
+    pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)
+    action = pairs[-1][1] if default is None else default
+    for predicate, function in reversed(pairs[:-1] if default is None else pairs):
+        action = functools.partial(cond_fn, predicate, true_fn=function, false_fn=action, **kwargs)
+    return action()
+
+
+def getfullargspec(obj: Any) -> inspect.FullArgSpec:
+    """Return the arguments of a function. TensorFlow's functions have no annotations, and gradtape's appear without theirs."""
+    found = inspect.getfullargspec(obj)
+    return found._replace(annotations={}) if getattr(obj, "__module__", "").startswith("gradtape.") else found
+
+
+def constant_value_as_shape(tensor: Any) -> TensorShape:
+    """Return the shape that a tensor of extents says, as far as it is known."""
+    if isinstance(tensor, TensorShape):
+        return tensor
+    value = get_static_value(tensor)
+    if value is None:
+        return TensorShape([None] * tensor.shape[0]) if tensor.shape.rank == 1 and tensor.shape[0] is not None else TensorShape(None)
+    return TensorShape([None if extent < 0 else int(extent) for extent in value])
+
+
+def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> Any:
+    """Return `input`; to ask for a gradient through it is a LookupError with the message."""
+
+    @custom_gradient
+    def prevented(x: Any) -> Any:
+        def grad(upstream: Any) -> Any:
+            raise LookupError(f"Gradient explicitly disabled. Reason: {message}")
+
+        return identity(x), grad
+
+    return prevented(input)
+
+
+def parameterized_truncated_normal(
+    shape: Any, means: Any = 0.0, stddevs: Any = 1.0, minvals: Any = -2.0, maxvals: Any = 2.0, dtype: Any = float32, seed: Any = None, name: Any = None
+) -> Any:
+    """Draw from normal distributions that are cut off at bounds, by the seeds of ops with state."""
+    key = uniform([2], maxval=int32.max, dtype=int32, seed=seed)
+    bounds = (convert_to_tensor(value, dtype) for value in (means, stddevs, minvals, maxvals))
+    return stateless_parameterized_truncated_normal(shape, key, *bounds)
+
+
+class _PrivateClass(type):
+    """The class of private classes that libraries derive from while they are imported: nothing can be made of them."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        raise UnimplementedError(None, None, f"{cls.__module__}.{cls.__name__} is private to TensorFlow: gradtape has its name only.")
+
+
+def _private_class(path: str, name: str) -> type:
+    return _PrivateClass(name, (), {"__module__": f"tensorflow.{path}"})
+
+
+OWN: dict[str, dict[str, Any]] = {
+    "python.autograph.pyct.transformer": {"Base": _private_class("python.autograph.pyct.transformer", "Base")},
+    "python.checkpoint.checkpoint": {"CheckpointLoadStatus": CheckpointLoadStatus},
+    "python.framework.composite_tensor": {"CompositeTensor": CompositeTensor},
+    "python.framework.ops": {"EagerTensor": EagerTensor},
+    "python.framework.tensor": {"DenseSpec": spec.DenseSpec},
+    "python.framework.tensor_shape": {"as_shape": lambda shape: shape if isinstance(shape, TensorShape) else TensorShape(shape)},
+    "python.framework.tensor_spec": {"DenseSpec": spec.DenseSpec},
+    "python.framework.tensor_util": {"constant_value_as_shape": constant_value_as_shape, "try_evaluate_constant": get_static_value},
+    "python.framework.type_spec": {
+        "BatchableTypeSpec": spec.BatchableTypeSpec,
+        "register_type_spec_from_value_converter": spec.register_type_spec_from_value_converter,
+    },
+    "python.framework.type_spec_registry": {"register": spec.register, "_NAME_TO_TYPE_SPEC": spec.by_name, "_TYPE_SPEC_TO_NAME": spec.names},
+    "python.ops.array_ops": {"prevent_gradient": prevent_gradient},
+    "python.ops.control_flow_case": {"_case_helper": case_helper},
+    "python.ops.control_flow_util": {"ENABLE_CONTROL_FLOW_V2": True, "GraphOrParentsInXlaContext": lambda graph: False},
+    "python.ops.parallel_for.control_flow_ops": {"pfor": pfor},
+    "python.ops.random_ops": {"parameterized_truncated_normal": parameterized_truncated_normal},
+    "python.ops.resource_variable_ops": {"ResourceVariable": ResourceVariable, "VariableSpec": spec.VariableSpec},
+    "python.util.deprecation": {
+        name: getattr(deprecation, name)
+        for name in "deprecated deprecated_alias deprecated_arg_values deprecated_args deprecated_argument_lookup silence".split()
+    },
+    "python.util.nest": {
+        "_is_namedtuple": shallow_nest.is_namedtuple,
+        "_sequence_like": shallow_nest.sequence_like,
+        "_yield_sorted_items": shallow_nest.yield_sorted_items,
+        "_yield_value": shallow_nest.yield_value,
+        **{
+            name: getattr(shallow_nest, name)
+            for name in """
+                assert_shallow_structure flatten_up_to flatten_with_joined_string_paths flatten_with_tuple_paths
+                flatten_with_tuple_paths_up_to get_traverse_shallow_structure is_mapping is_namedtuple is_nested_or_composite
+                list_to_tuple map_structure_up_to map_structure_with_paths map_structure_with_tuple_paths
+                map_structure_with_tuple_paths_up_to yield_flat_paths
+            """.split()
+        },
+    },
+    "python.util.tf_inspect": {
+        **{name: value for name, value in vars(inspect).items() if not name.startswith("_") and not isinstance(value, ModuleType)},
+        "_inspect": inspect,
+        "getfullargspec": getfullargspec,
+    },
+    "python.util.variable_utils": {"convert_variables_to_tensors": convert_variables_to_tensors},
+}
