@@ -15,10 +15,6 @@ from typing import Any
 from gradtape._src.compat.reasons import reason
 from gradtape._src.core.errors import UnimplementedError, public
 
-_OPERATORS = """
-    Adjoint BlockDiag BlockLowerTriangular Circulant Circulant2D Circulant3D Composition Diag FullMatrix Householder Identity
-    Inversion Kronecker LowRankUpdate LowerTriangular Permutation ScaledIdentity Toeplitz Tridiag Zeros
-"""
 # The classes of each namespace, with the class that each derives from, dotted under `tf`, in brackets. A namespace that
 # gradtape does not have otherwise is a module.
 NAMES = {
@@ -57,8 +53,6 @@ NAMES = {
     "experimental.tensorrt": "ConversionParams Converter",
     "feature_column": "",
     "graph_util": "",
-    "linalg": "LinearOperator(Module)" + "".join(f" LinearOperator{kind}(linalg.LinearOperator)" for kind in _OPERATORS.split()),
-    "linalg.experimental": "",
     "lite": "Interpreter OpsSet Optimize RepresentativeDataset TFLiteConverter TargetSpec",
     "lite.experimental": "Analyzer OpResolverType QuantizationDebugOptions QuantizationDebugger",
     "mlir": "",

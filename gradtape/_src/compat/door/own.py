@@ -20,6 +20,8 @@ from gradtape._src.core.scopes import get_static_value
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.core.variable import ResourceVariable, Variable
+from gradtape._src.operators.base import make_composite_tensor
+from gradtape._src.operators.solvers import add_operators
 from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.shape import identity
 from gradtape._src.ops.random.distributions import stateless_parameterized_truncated_normal
@@ -120,6 +122,8 @@ OWN: dict[str, dict[str, Any]] = {
     "python.ops.array_ops": {"prevent_gradient": prevent_gradient},
     "python.ops.control_flow_case": {"_case_helper": case_helper},
     "python.ops.control_flow_util": {"ENABLE_CONTROL_FLOW_V2": True, "GraphOrParentsInXlaContext": lambda graph: False},
+    "python.ops.linalg.linear_operator": {"make_composite_tensor": make_composite_tensor},
+    "python.ops.linalg.linear_operator_addition": {"add_operators": add_operators},
     "python.ops.parallel_for.control_flow_ops": {"pfor": pfor},
     "python.ops.random_ops": {"parameterized_truncated_normal": parameterized_truncated_normal},
     "python.ops.resource_variable_ops": {"ResourceVariable": ResourceVariable, "VariableSpec": spec.VariableSpec},

@@ -1,6 +1,40 @@
 """Linear algebra on matrices in the last two axes: `tf.linalg`."""
 
+from gradtape.linalg import experimental as experimental
 from gradtape._src.compat.names import missing as _missing
+from gradtape._src.operators.base import LinearOperator as LinearOperator
+from gradtape._src.operators.blocks import (
+    LinearOperatorBlockDiag as LinearOperatorBlockDiag,
+    LinearOperatorBlockLowerTriangular as LinearOperatorBlockLowerTriangular,
+    LinearOperatorKronecker as LinearOperatorKronecker,
+)
+from gradtape._src.operators.circulant import (
+    LinearOperatorCirculant as LinearOperatorCirculant,
+    LinearOperatorCirculant2D as LinearOperatorCirculant2D,
+    LinearOperatorCirculant3D as LinearOperatorCirculant3D,
+)
+from gradtape._src.operators.composed import (
+    LinearOperatorAdjoint as LinearOperatorAdjoint,
+    LinearOperatorComposition as LinearOperatorComposition,
+    LinearOperatorInversion as LinearOperatorInversion,
+)
+from gradtape._src.operators.dense import (
+    LinearOperatorFullMatrix as LinearOperatorFullMatrix,
+    LinearOperatorLowerTriangular as LinearOperatorLowerTriangular,
+)
+from gradtape._src.operators.diagonal import (
+    LinearOperatorDiag as LinearOperatorDiag,
+    LinearOperatorIdentity as LinearOperatorIdentity,
+    LinearOperatorScaledIdentity as LinearOperatorScaledIdentity,
+    LinearOperatorZeros as LinearOperatorZeros,
+)
+from gradtape._src.operators.low_rank import LinearOperatorLowRankUpdate as LinearOperatorLowRankUpdate
+from gradtape._src.operators.structured import (
+    LinearOperatorHouseholder as LinearOperatorHouseholder,
+    LinearOperatorPermutation as LinearOperatorPermutation,
+    LinearOperatorToeplitz as LinearOperatorToeplitz,
+    LinearOperatorTridiag as LinearOperatorTridiag,
+)
 from gradtape._src.ops.array.creation import eye as eye
 from gradtape._src.ops.linalg.decompositions import (
     eig as eig,

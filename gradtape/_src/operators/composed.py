@@ -1,0 +1,361 @@
+"""Operators made of operators: the adjoint and the inverse of one, and products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradtape._src.core.errors import public
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.operators import rules
+from gradtape._src.operators.base import LinearOperator
+from gradtape._src.operators.parts import broadcast_batches
+from gradtape._src.operators.rules import rule
+from gradtape._src.ops.array.joining import concat
+from gradtape._src.ops.array.shape import broadcast_dynamic_shape
+from gradtape._src.ops.linalg.diagonals import adjoint
+from gradtape._src.ops.math.complex import conj
+
+dense_adjoint = adjoint
+
+
+class _OfOne(LinearOperator):
+    """What the adjoint and the inverse of an operator share."""
+
+    _operator: LinearOperator
+
+    def _begin(self, operator: LinearOperator, hints: dict[str, Any], name: str | None, suffix: str, parameters: dict[str, Any]) -> None:
+        self._operator = operator
+        known = {hint: getattr(operator, hint) for hint in hints}
+        for hint, value in hints.items():
+            if value is not None and known[hint] is not None and value != known[hint]:
+                raise ValueError(f"The hint {hint}={value} contradicts that of the operator, {known[hint]}.")
+        merged = {hint: known[hint] if value is None else value for hint, value in hints.items()}
+        super().__init__(operator.dtype, None, name=name or f"{operator.name}{suffix}", parameters=parameters, **merged)
+
+    @property
+    def operator(self) -> LinearOperator:
+        """The operator that this one is made of."""
+        return self._operator
+
+    @property
+    def _composite_tensor_fields(self) -> tuple[str, ...]:
+        return ("operator",)
+
+    @property
+    def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
+        return {"operator": 0}
+
+
+class LinearOperatorAdjoint(_OfOne):
+    """The adjoint of an operator, A*.
+
+    >>> operator = tf.linalg.LinearOperatorFullMatrix([[1.0, 2.0], [3.0, 4.0]])
+    >>> tf.linalg.LinearOperatorAdjoint(operator).to_dense().numpy().tolist()
+    [[1.0, 3.0], [2.0, 4.0]]
+    """
+
+    @public
+    def __init__(
+        self,
+        operator: Any,
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = None,
+        name: str | None = None,
+    ) -> None:
+        parameters = {
+            "operator": operator,
+            "is_non_singular": is_non_singular,
+            "is_self_adjoint": is_self_adjoint,
+            "is_positive_definite": is_positive_definite,
+            "is_square": is_square,
+            "name": name,
+        }
+        hints = {key: value for key, value in parameters.items() if key.startswith("is_")}
+        self._begin(operator, hints, name, "_adjoint", parameters)
+
+    def _shape(self) -> TensorShape:
+        shape = self._operator.shape
+        return shape[:-2].concatenate([shape[-1], shape[-2]])
+
+    def _shape_tensor(self) -> Any:
+        extents = self._operator.shape_tensor()
+        return concat([extents[:-2], extents[-1:], extents[-2:-1]], 0)
+
+    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        return self._operator.matmul(x, adjoint=not adjoint, adjoint_arg=adjoint_arg)
+
+    def _matvec(self, x: Any, adjoint: bool = False) -> Any:
+        return self._operator.matvec(x, adjoint=not adjoint)
+
+    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        return self._operator.solve(rhs, adjoint=not adjoint, adjoint_arg=adjoint_arg)
+
+    def _solvevec(self, rhs: Any, adjoint: bool = False) -> Any:
+        return self._operator.solvevec(rhs, adjoint=not adjoint)
+
+    def _to_dense(self) -> Any:
+        return dense_adjoint(self._operator.to_dense())
+
+    def _diag_part(self) -> Any:
+        return _conj(self._operator.diag_part())
+
+    def _trace(self) -> Any:
+        return _conj(self._operator.trace())
+
+    def _determinant(self) -> Any:
+        return _conj(self._operator.determinant())
+
+    def _log_abs_determinant(self) -> Any:
+        return self._operator.log_abs_determinant()
+
+    def _eigvals(self) -> Any:
+        return _conj(self._operator.eigvals())
+
+    def _cond(self) -> Any:
+        return self._operator.cond()
+
+    def _assert_non_singular(self) -> Any:
+        return self._operator.assert_non_singular()
+
+    def _assert_positive_definite(self) -> Any:
+        return self._operator.assert_positive_definite()
+
+    def _assert_self_adjoint(self) -> Any:
+        return self._operator.assert_self_adjoint()
+
+    def _linop_adjoint(self) -> LinearOperator:
+        return self._operator
+
+
+class LinearOperatorInversion(_OfOne):
+    """The inverse of an operator.
+
+    >>> operator = tf.linalg.LinearOperatorFullMatrix([[2.0, 0.0], [0.0, 4.0]])
+    >>> tf.linalg.LinearOperatorInversion(operator).matvec([2.0, 4.0]).numpy()
+    array([1., 1.], dtype=float32)
+    """
+
+    @public
+    def __init__(
+        self,
+        operator: Any,
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = None,
+        name: str | None = None,
+    ) -> None:
+        if operator.is_square is False or is_square is False:
+            raise ValueError(f"operator must represent a square matrix: {operator.name}.")
+        if operator.is_non_singular is False:
+            raise ValueError(f"operator and all created LinearOperatorInversion must be non-singular: {operator.name}.")
+        if is_non_singular is False:
+            raise ValueError("is_non_singular must be True or None: an inverse has an inverse.")
+        parameters = {
+            "operator": operator,
+            "is_non_singular": is_non_singular,
+            "is_self_adjoint": is_self_adjoint,
+            "is_positive_definite": is_positive_definite,
+            "is_square": is_square,
+            "name": name,
+        }
+        hints = {key: value for key, value in parameters.items() if key.startswith("is_")}
+        self._begin(operator, hints, name, "_inv", parameters)
+
+    def _shape(self) -> TensorShape:
+        return self._operator.shape
+
+    def _shape_tensor(self) -> Any:
+        return self._operator.shape_tensor()
+
+    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        return self._operator.solve(x, adjoint=adjoint, adjoint_arg=adjoint_arg)
+
+    def _matvec(self, x: Any, adjoint: bool = False) -> Any:
+        return self._operator.solvevec(x, adjoint=adjoint)
+
+    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        return self._operator.matmul(rhs, adjoint=adjoint, adjoint_arg=adjoint_arg)
+
+    def _solvevec(self, rhs: Any, adjoint: bool = False) -> Any:
+        return self._operator.matvec(rhs, adjoint=adjoint)
+
+    def _determinant(self) -> Any:
+        return 1.0 / self._operator.determinant()
+
+    def _log_abs_determinant(self) -> Any:
+        return -1.0 * self._operator.log_abs_determinant()
+
+    def _eigvals(self) -> Any:
+        return 1.0 / self._operator.eigvals()
+
+    def _cond(self) -> Any:
+        return self._operator.cond()
+
+    def _assert_non_singular(self) -> Any:
+        return self._operator.assert_non_singular()
+
+    def _assert_positive_definite(self) -> Any:
+        return self._operator.assert_positive_definite()
+
+    def _assert_self_adjoint(self) -> Any:
+        return self._operator.assert_self_adjoint()
+
+    def _linop_inverse(self) -> LinearOperator:
+        return self._operator
+
+
+class LinearOperatorComposition(LinearOperator):
+    """The product of operators, the last of which is applied first.
+
+    >>> first, second = tf.linalg.LinearOperatorDiag([1.0, 2.0]), tf.linalg.LinearOperatorFullMatrix([[1.0, 1.0], [0.0, 1.0]])
+    >>> tf.linalg.LinearOperatorComposition([first, second]).to_dense().numpy().tolist()
+    [[1.0, 1.0], [0.0, 2.0]]
+    """
+
+    @public
+    def __init__(
+        self,
+        operators: Any,
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = None,
+        name: str | None = None,
+    ) -> None:
+        parameters = dict(locals())
+        self._operators = list(operators)
+        if not self._operators:
+            raise ValueError("Expected a non-empty list of operators. Found: []")
+        dtypes = {operator.dtype for operator in self._operators}
+        if len(dtypes) > 1:
+            named = ", ".join(f"{operator.name} is {operator.dtype.name}" for operator in self._operators)
+            raise TypeError(f"Expected all operators to have the same dtype.  Found {named}")
+        if all(operator.is_non_singular for operator in self._operators):
+            if is_non_singular is False:
+                raise ValueError("The composition of non-singular operators is always non-singular.")
+            is_non_singular = True
+        for left, right in zip(self._operators, self._operators[1:], strict=False):
+            if None not in (left._domain_size, right._range_size) and left._domain_size != right._range_size:
+                raise ValueError(
+                    f"Operators are incompatible: {left.name} has {left._domain_size} columns, {right.name} has "
+                    f"{right._range_size} rows."
+                )
+        super().__init__(
+            self._operators[0].dtype,
+            None,
+            is_non_singular,
+            is_self_adjoint,
+            is_positive_definite,
+            is_square,
+            name or "_o_".join(operator.name for operator in self._operators),
+            parameters,
+        )
+
+    @property
+    def operators(self) -> Sequence[LinearOperator]:
+        """The operators of the product."""
+        return self._operators
+
+    def _shape(self) -> TensorShape:
+        batch = broadcast_batches(*(operator.batch_shape for operator in self._operators))
+        return batch.concatenate([self._operators[0]._range_size, self._operators[-1]._domain_size])
+
+    def _shape_tensor(self) -> Any:
+        batch = self._operators[0].batch_shape_tensor()
+        for operator in self._operators[1:]:
+            batch = broadcast_dynamic_shape(batch, operator.batch_shape_tensor())
+        first, last = self._operators[0].shape_tensor(), self._operators[-1].shape_tensor()
+        return concat([batch, first[-2:-1], last[-1:]], 0)
+
+    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        order = self._operators if adjoint else self._operators[::-1]
+        result = order[0].matmul(x, adjoint=adjoint, adjoint_arg=adjoint_arg)
+        for operator in order[1:]:
+            result = operator.matmul(result, adjoint=adjoint)
+        return result
+
+    def _matvec(self, x: Any, adjoint: bool = False) -> Any:
+        for operator in self._operators if adjoint else self._operators[::-1]:
+            x = operator.matvec(x, adjoint=adjoint)
+        return x
+
+    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        order = self._operators[::-1] if adjoint else self._operators
+        result = order[0].solve(rhs, adjoint=adjoint, adjoint_arg=adjoint_arg)
+        for operator in order[1:]:
+            result = operator.solve(result, adjoint=adjoint)
+        return result
+
+    def _solvevec(self, rhs: Any, adjoint: bool = False) -> Any:
+        for operator in self._operators[::-1] if adjoint else self._operators:
+            rhs = operator.solvevec(rhs, adjoint=adjoint)
+        return rhs
+
+    def _to_dense(self) -> Any:
+        *others, last = self._operators
+        result = last.to_dense()
+        for operator in others[::-1]:
+            result = operator.matmul(result)
+        return result
+
+    def _all_square(self) -> bool:
+        return all(operator.is_square for operator in self._operators)
+
+    def _determinant(self) -> Any:
+        if not self._all_square():
+            return super()._determinant()
+        result = self._operators[0].determinant()
+        for operator in self._operators[1:]:
+            result = result * operator.determinant()
+        return result
+
+    def _log_abs_determinant(self) -> Any:
+        if not self._all_square():
+            return super()._log_abs_determinant()
+        result = self._operators[0].log_abs_determinant()
+        for operator in self._operators[1:]:
+            result = result + operator.log_abs_determinant()
+        return result
+
+    def _assert_non_singular(self) -> Any:
+        if not self._all_square():
+            return super()._assert_non_singular()
+        return [operator.assert_non_singular() for operator in self._operators][-1]
+
+    @property
+    def _composite_tensor_fields(self) -> tuple[str, ...]:
+        return ("operators",)
+
+    @property
+    def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
+        return {"operators": 0}
+
+
+def _conj(x: Any) -> Any:
+    return conj(x) if x.dtype.is_complex else x
+
+
+@rule("adjoint", LinearOperator)
+def _(operator: LinearOperator) -> LinearOperator:
+    return LinearOperatorAdjoint(operator)
+
+
+@rule("inverse", LinearOperator)
+def _(operator: LinearOperator) -> LinearOperator:
+    return LinearOperatorInversion(
+        operator,
+        is_non_singular=operator.is_non_singular,
+        is_self_adjoint=operator.is_self_adjoint,
+        is_positive_definite=operator.is_positive_definite,
+        is_square=operator.is_square,
+    )
+
+
+@rule("product", LinearOperator, LinearOperator)
+def _(left: LinearOperator, right: LinearOperator) -> LinearOperator:
+    square = left._range_size == right._domain_size if None not in (left._range_size, right._domain_size) else None
+    return LinearOperatorComposition([left, right], is_non_singular=rules.invertible(left, right), is_square=square)

@@ -1,0 +1,161 @@
+"""Operators of dense matrices: any, and lower triangular ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtape._src.core.convert import convert_to_tensor
+from gradtape._src.core.errors import public
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.operators import rules
+from gradtape._src.operators.base import LinearOperator, same_batch
+from gradtape._src.operators.diagonal import LinearOperatorDiag
+from gradtape._src.operators.parts import reference, shape_of
+from gradtape._src.operators.rules import rule
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.shape import expand_dims, shape as shape_tensor_of
+from gradtape._src.ops.debugging.checks import assert_positive
+from gradtape._src.ops.linalg.diagonals import adjoint, band_part, diag_part
+from gradtape._src.ops.linalg.systems import cholesky, triangular_solve
+from gradtape._src.ops.math.arithmetic import abs
+from gradtape._src.ops.math.elementary import log
+from gradtape._src.ops.math.reduction import reduce_prod, reduce_sum
+
+dense_adjoint = adjoint
+
+
+def _matrix(value: Any, name: str) -> Any:
+    matrix = reference(value, name)
+    rank = shape_of(matrix).rank
+    if rank is not None and rank < 2:
+        raise ValueError(f"Argument {name} must have at least 2 dimensions.  Found: {matrix}")
+    return matrix
+
+
+class LinearOperatorFullMatrix(LinearOperator):
+    """A matrix, or a batch of them, given as a tensor.
+
+    >>> tf.linalg.LinearOperatorFullMatrix([[1.0, 2.0], [3.0, 4.0]]).matvec([1.0, 1.0]).numpy()
+    array([3., 7.], dtype=float32)
+    """
+
+    @public
+    def __init__(
+        self,
+        matrix: Any,
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = None,
+        name: str = "LinearOperatorFullMatrix",
+    ) -> None:
+        parameters = dict(locals())
+        self._matrix = _matrix(matrix, "matrix")
+        super().__init__(
+            self._matrix.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name, parameters
+        )
+
+    @property
+    def matrix(self) -> Any:
+        """The matrices."""
+        return self._matrix
+
+    def _shape(self) -> TensorShape:
+        return shape_of(self._matrix)
+
+    def _shape_tensor(self) -> Any:
+        return shape_tensor_of(self._matrix)
+
+    def _to_dense(self) -> Any:
+        return convert_to_tensor(self._matrix)
+
+    @property
+    def _composite_tensor_fields(self) -> tuple[str, ...]:
+        return ("matrix",)
+
+    @property
+    def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
+        return {"matrix": 2}
+
+
+class LinearOperatorLowerTriangular(LinearOperator):
+    """A lower triangular matrix, or a batch of them; what stands above the diagonal of `tril` is not read.
+
+    >>> tf.linalg.LinearOperatorLowerTriangular([[1.0, 9.0], [2.0, 4.0]]).solvevec([1.0, 6.0]).numpy()
+    array([1., 1.], dtype=float32)
+    """
+
+    @public
+    def __init__(
+        self,
+        tril: Any,
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = None,
+        name: str = "LinearOperatorLowerTriangular",
+    ) -> None:
+        parameters = dict(locals())
+        if is_square is False:
+            raise ValueError("Only square lower triangular operators supported at this time.")
+        self._tril = _matrix(tril, "tril")
+        super().__init__(self._tril.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name, parameters)
+
+    @property
+    def tril(self) -> Any:
+        """The matrices, with what stands above the diagonal."""
+        return self._tril
+
+    def _shape(self) -> TensorShape:
+        return shape_of(self._tril)
+
+    def _shape_tensor(self) -> Any:
+        return shape_tensor_of(self._tril)
+
+    def _to_dense(self) -> Any:
+        return band_part(self._tril, -1, 0)
+
+    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        dense, right = same_batch(self.to_dense(), dense_adjoint(rhs) if adjoint_arg else rhs)
+        return triangular_solve(dense, right, lower=True, adjoint=adjoint)
+
+    def _diag_part(self) -> Any:
+        return diag_part(self._tril)
+
+    def _determinant(self) -> Any:
+        return reduce_prod(self._diag_part(), axis=-1)
+
+    def _log_abs_determinant(self) -> Any:
+        found = reduce_sum(log(abs(self._diag_part())), axis=-1)
+        return cast(found, self.dtype) if self.dtype.is_complex else found
+
+    def _eigvals(self) -> Any:
+        return self._diag_part()
+
+    def _assert_non_singular(self) -> Any:
+        return assert_positive(abs(self._diag_part()), message="Singular operator:  Diagonal contained zero values.")
+
+    @property
+    def _composite_tensor_fields(self) -> tuple[str, ...]:
+        return ("tril",)
+
+    @property
+    def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
+        return {"tril": 2}
+
+
+@rule("cholesky", LinearOperator)
+def _(operator: LinearOperator) -> LinearOperator:
+    return LinearOperatorLowerTriangular(cholesky(operator.to_dense()), is_non_singular=True, is_self_adjoint=False, is_square=True)
+
+
+@rule("product", LinearOperatorDiag, LinearOperatorLowerTriangular)
+def _(left: LinearOperatorDiag, right: LinearOperator) -> LinearOperator:
+    entries = expand_dims(left.diag, -1) * right.to_dense()
+    return LinearOperatorLowerTriangular(entries, is_non_singular=rules.invertible(left, right), is_square=True)
+
+
+@rule("product", LinearOperatorLowerTriangular, LinearOperatorDiag)
+def _(left: LinearOperator, right: LinearOperatorDiag) -> LinearOperator:
+    entries = left.to_dense() * expand_dims(right.diag, -2)
+    return LinearOperatorLowerTriangular(entries, is_non_singular=rules.invertible(left, right), is_square=True)

@@ -1,0 +1,506 @@
+"""Operators that are diagonal, or zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import convert_to_tensor, static_list
+from gradtape._src.core.errors import public
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.operators import rules
+from gradtape._src.operators.base import LinearOperator
+from gradtape._src.operators.parts import broadcast_batches, reference, shape_of
+from gradtape._src.ops.array.creation import zeros_like
+from gradtape._src.ops.array.joining import concat
+from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape, shape as shape_tensor_of, zeros
+from gradtape._src.ops.debugging.checks import assert_equal, assert_greater, assert_positive
+from gradtape._src.ops.linalg.diagonals import adjoint, diag, diag_part, set_diag
+from gradtape._src.ops.math.arithmetic import abs, sign, sqrt
+from gradtape._src.ops.math.complex import conj, imag, real
+from gradtape._src.ops.math.elementary import log
+from gradtape._src.ops.math.reduction import reduce_max, reduce_min, reduce_prod, reduce_sum
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.operators.rules import rule
+
+
+def _batch_of(x: Any, shape: Any, event: Any) -> Any:
+    """Return `x` broadcast so that its batch is that of the operator of `shape` as well."""
+    batch = broadcast_batches(TensorShape(tuple(x.shape)[: x.shape.rank - 2]), shape[:-2])
+    return x if batch.as_list() == x.shape.as_list()[:-2] else broadcast_to(x, np.array([*batch.as_list(), *x.shape[-2:]], np.int32))
+
+
+class LinearOperatorDiag(LinearOperator):
+    """A diagonal matrix, or a batch of them, from the vectors `diag`.
+
+    >>> tf.linalg.LinearOperatorDiag([2.0, 4.0]).solvevec([2.0, 2.0]).numpy()
+    array([1. , 0.5], dtype=float32)
+    """
+
+    @public
+    def __init__(
+        self,
+        diag: Any,
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = None,
+        name: str = "LinearOperatorDiag",
+    ) -> None:
+        parameters = dict(locals())
+        self._diag = reference(diag, "diag")
+        if shape_of(self._diag).rank == 0:
+            raise ValueError("Argument diag must have at least 1 dimension.  Found: a scalar.")
+        if not self._diag.dtype.is_complex:
+            if is_self_adjoint is False:
+                raise ValueError("A real diagonal operator is always self adjoint.")
+            is_self_adjoint = True
+        if is_square is False:
+            raise ValueError("Only square diagonal operators currently supported.")
+        super().__init__(
+            self._diag.dtype,
+            is_non_singular=is_non_singular,
+            is_self_adjoint=is_self_adjoint,
+            is_positive_definite=is_positive_definite,
+            is_square=True,
+            name=name,
+            parameters=parameters,
+        )
+
+    @property
+    def diag(self) -> Any:
+        """The diagonals."""
+        return self._diag
+
+    def _shape(self) -> TensorShape:
+        shape = shape_of(self._diag)
+        return shape.concatenate(shape[-1:])
+
+    def _shape_tensor(self) -> Any:
+        extents = shape_tensor_of(self._diag)
+        return concat([extents, extents[-1:]], 0)
+
+    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        return expand_dims(self._entries(adjoint), -1) * (_adjoint(x) if adjoint_arg else x)
+
+    def _matvec(self, x: Any, adjoint: bool = False) -> Any:
+        return self._entries(adjoint) * x
+
+    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        return (_adjoint(rhs) if adjoint_arg else rhs) * expand_dims(1.0 / self._entries(adjoint), -1)
+
+    def _solvevec(self, rhs: Any, adjoint: bool = False) -> Any:
+        return rhs / self._entries(adjoint)
+
+    def _entries(self, adjoint: bool) -> Any:
+        return conj(self._diag) if adjoint else convert_to_tensor(self._diag)
+
+    def _to_dense(self) -> Any:
+        return diag(self._diag)
+
+    def _diag_part(self) -> Any:
+        return convert_to_tensor(self._diag)
+
+    def _determinant(self) -> Any:
+        return reduce_prod(self._diag, axis=-1)
+
+    def _log_abs_determinant(self) -> Any:
+        found = reduce_sum(log(abs(self._diag)), axis=-1)
+        return cast(found, self.dtype) if self.dtype.is_complex else found
+
+    def _add_to_tensor(self, x: Any) -> Any:
+        x = _batch_of(x, self.shape, 2)
+        return set_diag(x, diag_part(x) + self._diag)
+
+    def _eigvals(self) -> Any:
+        return convert_to_tensor(self._diag)
+
+    def _cond(self) -> Any:
+        sizes = abs(self._diag)
+        return reduce_max(sizes, axis=-1) / reduce_min(sizes, axis=-1)
+
+    def _assert_non_singular(self) -> Any:
+        return assert_positive(abs(self._diag), message="Singular operator:  Diagonal contained zero values.")
+
+    def _assert_positive_definite(self) -> Any:
+        message = "Diagonal operator had diagonal entries with non-positive real part, thus was not positive definite."
+        return assert_positive(real(self._diag), message=message)
+
+    def _assert_self_adjoint(self) -> Any:
+        message = "This diagonal operator contained non-zero imaginary values.  Thus it was not self-adjoint."
+        return assert_equal(imag(self._diag), zeros_like(real(self._diag)), message=message)
+
+    @property
+    def _composite_tensor_fields(self) -> tuple[str, ...]:
+        return ("diag",)
+
+    @property
+    def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
+        return {"diag": 1}
+
+
+class _Scaled(LinearOperator):
+    """What multiples of the identity share: `_scale()` gives the factors."""
+
+    _num_rows: Any
+
+    def _prepare(self, num_rows: Any, batch: Any = None) -> None:
+        self._num_rows = num_rows
+        rows = static_list([num_rows], "num_rows") if not hasattr(num_rows, "ndim") else static_list(reshape(num_rows, [-1]), "num_rows")
+        if hasattr(num_rows, "ndim") and num_rows.ndim != 0:
+            raise ValueError(f"Argument num_rows must be a 0-D Tensor.  Found: {num_rows}")
+        self._rows = int(rows[0])
+        if self._rows < 0:
+            raise ValueError(f"Argument num_rows must be non-negative.  Found: {num_rows}")
+
+    def _scale(self, adjoint: bool = False) -> Any:
+        raise NotImplementedError
+
+    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        return _batch_of((_adjoint(x) if adjoint_arg else x) * self._scale(adjoint)[..., None, None], self.shape, 2)
+
+    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        return _batch_of((_adjoint(rhs) if adjoint_arg else rhs) / self._scale(adjoint)[..., None, None], self.shape, 2)
+
+    def _diag_part(self) -> Any:
+        return broadcast_to(self._scale()[..., None], np.array(self.shape.as_list()[:-1], np.int32))
+
+    def _to_dense(self) -> Any:
+        return diag(self._diag_part())
+
+    def _add_to_tensor(self, x: Any) -> Any:
+        x = _batch_of(x, self.shape, 2)
+        return set_diag(x, diag_part(x) + self._scale()[..., None])
+
+    def _trace(self) -> Any:
+        return self._scale() * cast(float(self._rows), self.dtype) + zeros(self.batch_shape.as_list(), self.dtype)
+
+    def _determinant(self) -> Any:
+        return self._scale() ** cast(float(self._rows), self.dtype) + zeros(self.batch_shape.as_list(), self.dtype)
+
+    def _log_abs_determinant(self) -> Any:
+        found = log(abs(self._scale())) * float(self._rows)
+        return cast(found, self.dtype) + zeros(self.batch_shape.as_list(), self.dtype)
+
+    def _eigvals(self) -> Any:
+        return self._diag_part()
+
+    def _cond(self) -> Any:
+        scale = self._scale()
+        return cast(abs(scale) / abs(scale), self.dtype) + zeros(self.batch_shape.as_list(), self.dtype)
+
+
+class LinearOperatorIdentity(_Scaled):
+    """The identity of `num_rows` rows, or a batch of it.
+
+    >>> tf.linalg.LinearOperatorIdentity(2).matvec([1.0, 2.0]).numpy()
+    array([1., 2.], dtype=float32)
+    """
+
+    @public
+    def __init__(
+        self,
+        num_rows: Any,
+        batch_shape: Any = None,
+        dtype: Any = None,
+        is_non_singular: bool | None = True,
+        is_self_adjoint: bool | None = True,
+        is_positive_definite: bool | None = True,
+        is_square: bool | None = True,
+        assert_proper_shapes: bool = False,
+        name: str = "LinearOperatorIdentity",
+    ) -> None:
+        parameters = dict(locals())
+        if not (is_self_adjoint and is_non_singular and is_positive_definite):
+            raise ValueError("An identity operator is always self-adjoint, non-singular and positive definite.")
+        if not is_square:
+            raise ValueError("An identity operator is always square.")
+        self._batch_shape_arg = batch_shape
+        self._batch = () if batch_shape is None else static_list(batch_shape, "batch_shape")
+        self._prepare(num_rows)
+        super().__init__(dtype, None, True, True, True, True, name, parameters)
+
+    def _scale(self, adjoint: bool = False) -> Any:
+        return convert_to_tensor(1, self.dtype)
+
+    def _shape(self) -> TensorShape:
+        return TensorShape([*self._batch, self._rows, self._rows])
+
+    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        return _batch_of(_adjoint(x) if adjoint_arg else x, self.shape, 2)
+
+    _solve = _matmul
+
+    def _assert_nothing(self) -> Any:
+        return None
+
+    _assert_non_singular = _assert_positive_definite = _assert_self_adjoint = _assert_nothing
+
+    @property
+    def _composite_tensor_fields(self) -> tuple[str, ...]:
+        return ("num_rows", "batch_shape", "dtype", "assert_proper_shapes")
+
+    @public
+    def __getitem__(self, slices: Any) -> LinearOperator:
+        batch = zeros(list(self._batch))[slices].shape
+        return LinearOperatorIdentity(self._rows, batch.as_list(), self.dtype, name=self.name)
+
+
+class LinearOperatorScaledIdentity(_Scaled):
+    """The identity of `num_rows` rows, times the batch of scalars `multiplier`.
+
+    >>> tf.linalg.LinearOperatorScaledIdentity(2, 3.0).matvec([1.0, 2.0]).numpy()
+    array([3., 6.], dtype=float32)
+    """
+
+    @public
+    def __init__(
+        self,
+        num_rows: Any,
+        multiplier: Any,
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = True,
+        assert_proper_shapes: bool = False,
+        name: str = "LinearOperatorScaledIdentity",
+    ) -> None:
+        parameters = dict(locals())
+        self._multiplier = reference(multiplier, "multiplier")
+        if not self._multiplier.dtype.is_complex:
+            if is_self_adjoint is False:
+                raise ValueError("A real diagonal operator is always self adjoint.")
+            is_self_adjoint = True
+        if not is_square:
+            raise ValueError("A ScaledIdentity operator is always square.")
+        self._prepare(num_rows)
+        super().__init__(
+            self._multiplier.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name, parameters
+        )
+
+    @property
+    def multiplier(self) -> Any:
+        """The factors."""
+        return self._multiplier
+
+    def _scale(self, adjoint: bool = False) -> Any:
+        return conj(self._multiplier) if adjoint else convert_to_tensor(self._multiplier)
+
+    def _shape(self) -> TensorShape:
+        return shape_of(self._multiplier).concatenate([self._rows, self._rows])
+
+    def _assert_non_singular(self) -> Any:
+        return assert_positive(abs(self._multiplier), message="LinearOperator was singular")
+
+    def _assert_positive_definite(self) -> Any:
+        return assert_positive(real(self._multiplier), message="LinearOperator was not positive definite.")
+
+    def _assert_self_adjoint(self) -> Any:
+        message = "LinearOperator was not self-adjoint"
+        return assert_equal(imag(self._multiplier), zeros_like(real(self._multiplier)), message=message)
+
+    @property
+    def _composite_tensor_fields(self) -> tuple[str, ...]:
+        return ("num_rows", "multiplier", "assert_proper_shapes")
+
+    @property
+    def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
+        return {"multiplier": 0}
+
+
+class LinearOperatorZeros(LinearOperator):
+    """A matrix of zeros, or a batch of it.
+
+    >>> tf.linalg.LinearOperatorZeros(2, 3).matvec([1.0, 2.0, 3.0]).numpy()
+    array([0., 0.], dtype=float32)
+    """
+
+    @public
+    def __init__(
+        self,
+        num_rows: Any,
+        num_columns: Any = None,
+        batch_shape: Any = None,
+        dtype: Any = None,
+        is_non_singular: bool | None = False,
+        is_self_adjoint: bool | None = True,
+        is_positive_definite: bool | None = False,
+        is_square: bool | None = True,
+        assert_proper_shapes: bool = False,
+        name: str = "LinearOperatorZeros",
+    ) -> None:
+        parameters = dict(locals())
+        if is_non_singular or is_non_singular is None:
+            raise ValueError("A zero operator is always non-invertible.")
+        if is_self_adjoint is False and is_square:
+            raise ValueError("A zero operator is always self-adjoint.")
+        if is_positive_definite or is_positive_definite is None:
+            raise ValueError("A zero operator is always not positive-definite.")
+        columns = num_rows if num_columns is None else num_columns
+        self._extents = (*static_list([num_rows], "num_rows"), *static_list([columns], "num_columns"))
+        self._batch = () if batch_shape is None else static_list(batch_shape, "batch_shape")
+        square = self._extents[0] == self._extents[1]
+        super().__init__(dtype, None, False, True if square and is_self_adjoint else None, False, square, name, parameters)
+
+    def _shape(self) -> TensorShape:
+        return TensorShape([*self._batch, *self._extents])
+
+    def _to_dense(self) -> Any:
+        return zeros(self.shape.as_list(), self.dtype)
+
+    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        columns = x.shape[-2 if adjoint_arg else -1]
+        batch = broadcast_batches(x.shape[:-2], self.batch_shape)
+        return zeros([*batch.as_list(), self._extents[1 if adjoint else 0], columns], self.dtype)
+
+    def _diag_part(self) -> Any:
+        return zeros([*self._batch, min(self._extents)], self.dtype)
+
+    def _trace(self) -> Any:
+        return zeros(list(self._batch), self.dtype)
+
+    def _determinant(self) -> Any:
+        return zeros(list(self._batch), self.dtype)
+
+    def _log_abs_determinant(self) -> Any:
+        return log(zeros(list(self._batch), self.dtype))
+
+    def _add_to_tensor(self, x: Any) -> Any:
+        return _batch_of(x, self.shape, 2)
+
+    def _eigvals(self) -> Any:
+        return self._diag_part()
+
+    def _assert_non_singular(self) -> Any:
+        return assert_greater(0, 0, message="Zero operators are always non-invertible.")
+
+    def _assert_positive_definite(self) -> Any:
+        return assert_greater(0, 0, message="Zero operators are always non-positive definite.")
+
+    @property
+    def _composite_tensor_fields(self) -> tuple[str, ...]:
+        return ("num_rows", "num_columns", "batch_shape", "dtype", "assert_proper_shapes")
+
+
+def _adjoint(x: Any) -> Any:
+    return adjoint(x)
+
+
+@rule("adjoint", LinearOperatorDiag)
+def _(operator: LinearOperatorDiag) -> LinearOperator:
+    return LinearOperatorDiag(
+        conj(operator.diag), operator.is_non_singular, operator.is_self_adjoint, operator.is_positive_definite, is_square=True
+    )
+
+
+@rule("adjoint", LinearOperatorIdentity)
+@rule("inverse", LinearOperatorIdentity)
+@rule("cholesky", LinearOperatorIdentity)
+def _(operator: LinearOperatorIdentity) -> LinearOperator:
+    return operator
+
+
+@rule("adjoint", LinearOperatorScaledIdentity)
+def _(operator: LinearOperatorScaledIdentity) -> LinearOperator:
+    return _scaled(operator, conj(operator.multiplier))
+
+
+@rule("adjoint", LinearOperatorZeros)
+def _(operator: LinearOperatorZeros) -> LinearOperator:
+    rows, columns = operator._extents
+    return LinearOperatorZeros(columns, rows, operator._batch, operator.dtype, is_square=rows == columns)
+
+
+def _scaled(operator: LinearOperatorScaledIdentity, multiplier: Any) -> LinearOperatorScaledIdentity:
+    return LinearOperatorScaledIdentity(
+        operator._num_rows,
+        multiplier,
+        is_non_singular=operator.is_non_singular,
+        is_self_adjoint=operator.is_self_adjoint,
+        is_positive_definite=operator.is_positive_definite,
+    )
+
+
+def _diagonal(operator: LinearOperatorDiag, entries: Any) -> LinearOperatorDiag:
+    return LinearOperatorDiag(
+        entries,
+        is_non_singular=operator.is_non_singular,
+        is_self_adjoint=operator.is_self_adjoint,
+        is_positive_definite=operator.is_positive_definite,
+        is_square=True,
+    )
+
+
+@rule("inverse", LinearOperatorDiag)
+def _(operator: LinearOperatorDiag) -> LinearOperator:
+    return _diagonal(operator, 1.0 / operator.diag)
+
+
+@rule("inverse", LinearOperatorScaledIdentity)
+def _(operator: LinearOperatorScaledIdentity) -> LinearOperator:
+    return _scaled(operator, 1.0 / operator.multiplier)
+
+
+@rule("cholesky", LinearOperatorDiag)
+def _(operator: LinearOperatorDiag) -> LinearOperator:
+    return LinearOperatorDiag(sqrt(operator.diag), is_non_singular=True, is_self_adjoint=True, is_positive_definite=True, is_square=True)
+
+
+@rule("cholesky", LinearOperatorScaledIdentity)
+def _(operator: LinearOperatorScaledIdentity) -> LinearOperator:
+    return LinearOperatorScaledIdentity(
+        operator._num_rows, sqrt(operator.multiplier), is_non_singular=True, is_self_adjoint=True, is_positive_definite=True
+    )
+
+
+@rule("product", LinearOperatorIdentity, LinearOperator)
+def _(left: LinearOperatorIdentity, right: LinearOperator) -> LinearOperator:
+    return right
+
+
+@rule("product", LinearOperator, LinearOperatorIdentity)
+@rule("product", LinearOperatorIdentity, LinearOperatorIdentity)
+def _(left: LinearOperator, right: LinearOperatorIdentity) -> LinearOperator:
+    return left
+
+
+@rule("product", LinearOperatorZeros, LinearOperator)
+@rule("product", LinearOperator, LinearOperatorZeros)
+@rule("product", LinearOperatorZeros, LinearOperatorZeros)
+@rule("product", LinearOperatorIdentity, LinearOperatorZeros)
+@rule("product", LinearOperatorZeros, LinearOperatorIdentity)
+def _(left: LinearOperator, right: LinearOperator) -> LinearOperator:
+    rows, columns = left._range_size, right._domain_size
+    batch = broadcast_batches(left.batch_shape, right.batch_shape)
+    return LinearOperatorZeros(rows, columns, batch.as_list(), left.dtype, is_square=rows == columns)
+
+
+def _hints(left: LinearOperator, right: LinearOperator) -> dict[str, Any]:
+    """Return what holds of a product of operators that commute."""
+    return {
+        "is_non_singular": rules.invertible(left, right),
+        "is_self_adjoint": rules.both("is_self_adjoint", left, right),
+        "is_positive_definite": rules.both("is_positive_definite", left, right) and rules.both("is_self_adjoint", left, right),
+    }
+
+
+@rule("product", LinearOperatorDiag, LinearOperatorDiag)
+def _(left: LinearOperatorDiag, right: LinearOperatorDiag) -> LinearOperator:
+    return LinearOperatorDiag(left.diag * right.diag, is_square=True, **_hints(left, right))
+
+
+@rule("product", LinearOperatorScaledIdentity, LinearOperatorDiag)
+def _(left: LinearOperatorScaledIdentity, right: LinearOperatorDiag) -> LinearOperator:
+    return LinearOperatorDiag(right.diag * left._scale()[..., None], is_square=True, **_hints(left, right))
+
+
+@rule("product", LinearOperatorDiag, LinearOperatorScaledIdentity)
+def _(left: LinearOperatorDiag, right: LinearOperatorScaledIdentity) -> LinearOperator:
+    return LinearOperatorDiag(left.diag * right._scale()[..., None], is_square=True, **_hints(left, right))
+
+
+@rule("product", LinearOperatorScaledIdentity, LinearOperatorScaledIdentity)
+def _(left: LinearOperatorScaledIdentity, right: LinearOperatorScaledIdentity) -> LinearOperator:
+    return LinearOperatorScaledIdentity(left._num_rows, left.multiplier * right.multiplier, **_hints(left, right))

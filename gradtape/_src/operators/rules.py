@@ -1,0 +1,72 @@
+"""The operators that adjoints, inverses and products of operators are, where their kinds say more than a composition would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Rule = Callable[..., Any]
+_rules: dict[tuple[Any, ...], Rule] = {}
+
+
+def rule(operation: str, *kinds: Any) -> Callable[[Rule], Rule]:
+    """Return a decorator for the function that does an operation for operators of these kinds, or of kinds derived from them."""
+
+    def decorate(function: Rule) -> Rule:
+        if (operation, *kinds) in _rules:
+            raise ValueError(f"{operation} of {[kind.__name__ for kind in kinds]} has been registered already.")
+        _rules[(operation, *kinds)] = function
+        return function
+
+    return decorate
+
+
+def _found(operation: str, *operators: Any) -> Rule:
+    """Return the function of the kinds that are nearest: the sum of the steps up to base classes is least."""
+    best: tuple[int, Rule] | None = None
+    for (name, *kinds), function in _rules.items():
+        if name == operation and len(kinds) == len(operators) and all(map(isinstance, operators, kinds)):
+            steps = sum(type(each).__mro__.index(kind) for each, kind in zip(operators, kinds, strict=True))
+            if best is None or steps < best[0]:
+                best = steps, function
+    if best is None:
+        raise NotImplementedError(f"{operation} of {[type(each).__name__ for each in operators]} is not registered.")
+    return best[1]
+
+
+def adjoint(operator: Any) -> Any:
+    """Return the operator A*."""
+    return _found("adjoint", operator)(operator)
+
+
+def inverse(operator: Any) -> Any:
+    """Return the operator of the inverse matrices."""
+    return _found("inverse", operator)(operator)
+
+
+def cholesky(operator: Any) -> Any:
+    """Return the operator of the Cholesky factors."""
+    return _found("cholesky", operator)(operator)
+
+
+def product(left: Any, right: Any) -> Any:
+    """Return the operator of the product of the matrices."""
+    return _found("product", left, right)(left, right)
+
+
+def quotient(left: Any, right: Any) -> Any:
+    """Return the operator X with left X = right."""
+    return product(inverse(left), right)
+
+
+def both(name: str, left: Any, right: Any) -> bool | None:
+    """Return True where both operators promise the same; else None."""
+    return True if getattr(left, name) and getattr(right, name) else None
+
+
+def invertible(left: Any, right: Any) -> bool | None:
+    """Return whether a product of square operators has an inverse; None if that is not known."""
+    if left.is_square is False or right.is_square is False:
+        return None
+    hints = (left.is_non_singular, right.is_non_singular)
+    return False if False in hints else True if hints == (True, True) else None
