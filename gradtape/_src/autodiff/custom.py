@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -151,6 +152,11 @@ class CustomGradient:
         return nest.unflatten(spec, [EagerTensor(n) for n in engine.elements(node)])
 
 
+# Derivatives up to this order go through custom gradients in a function: a gradient function may use the function that it is of.
+HIGHEST_ORDER = 4
+_traced = threading.local()  # `order`: how many gradient functions are being traced, one in another
+
+
 def _record_closed(rule: Rule, results: list[Node], inputs: list[Node], transparent: bool) -> Node:
     """Record a custom gradient where a function is traced: its gradient function runs once, into a Program of its own.
 
@@ -159,7 +165,7 @@ def _record_closed(rule: Rule, results: list[Node], inputs: list[Node], transpar
     seeds = [leaf(r.aval, None) for r in results]
     with tracing.inner() as inner:
         try:
-            grads = rule(None, *[EagerTensor(seed) for seed in seeds])
+            grads = _called(rule, [EagerTensor(seed) for seed in seeds])
         except NotImplementedError as error:  # raised where a gradient is asked for, if ever
             raising: Exception | None = error
             grads = [None] * (len(results) + len(inputs))
@@ -186,6 +192,19 @@ def _record_closed(rule: Rule, results: list[Node], inputs: list[Node], transpar
         program = tracing.close(inner, flat, [*seeds, *captured])
     attrs = Closed(len(results), program, tuple(where), raising, transparent)
     return engine.record(CLOSED, (*results, *inputs, *captured), attrs)
+
+
+def _called(rule: Rule, seeds: list[Any]) -> list[Any]:
+    order = getattr(_traced, "order", 0)
+    if order == HIGHEST_ORDER:
+        raise NotImplementedError(
+            f"In a tf.function, derivatives of order {HIGHEST_ORDER + 1} do not go through tf.custom_gradient. Take them outside of it."
+        )
+    _traced.order = order + 1
+    try:
+        return rule(None, *seeds)
+    finally:
+        _traced.order = order
 
 
 @gradient(CLOSED)

@@ -12,6 +12,7 @@ from gradtape._src.control.branch_captures import repeated
 from gradtape._src.control.programs import ordered, rewired, selected
 from gradtape._src.control.scope import Body, Outside, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
+from gradtape._src.core.composite import CompositeTensor
 from gradtape._src.core import engine, hooks, nest, tracing
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import is_tensor, static, tensor
@@ -208,6 +209,8 @@ def stopped(results: Any) -> Any:
 
 def as_tensor(value: Any) -> Any:
     """Convert a loop variable to a Tensor; an object that holds tensors in its own way stays."""
+    if isinstance(value, CompositeTensor):
+        return value._convert_variables_to_tensors()
     return value if value is None or isinstance(value, TensorArray) or hasattr(value, "dense_shape") else tensor(value)
 
 
@@ -309,7 +312,7 @@ def _as_before(results: Any, state: Any, expand: bool = True) -> Any:
 
 
 def _like(new: Any, old: Any) -> Any:
-    if new is None or old is None or isinstance(new, TensorArray) or hasattr(new, "dense_shape"):
+    if new is None or old is None or isinstance(new, (CompositeTensor, TensorArray)) or hasattr(new, "dense_shape"):
         return new
     return tensor(new) if is_tensor(new) else tensor(new, old.dtype)
 

@@ -114,6 +114,8 @@ def _by_class(value: Any, dtype: np.dtype | None) -> Node | None:
             raise ValueError(f"Cannot convert a partially known TensorShape {value} to a Tensor.")
         if dtype is not None and dtype not in _EXTENTS:
             raise TypeError(f"Cannot convert a TensorShape to dtype {dtypes.as_dtype(dtype).name}. Give value.as_list().")
+        if dtype is None and value.rank == 0:
+            return _made(np.zeros(0, np.int32))
     return None
 
 

@@ -124,6 +124,10 @@ class Module(Tracked):
         """`name_scope`, by the private name that libraries look for to see whether `__init__` was called."""
         return self.name_scope
 
+    def _no_dependency(self, value: Any) -> Any:
+        """Return the value: libraries ask that a checkpoint pass over it, and one without variables has nothing to save."""
+        return value
+
     @classmethod
     def with_name_scope(cls, method: Callable[P, R]) -> Callable[P, R]:
         """Decorate a method so that it runs in the module's `name_scope`."""

@@ -64,7 +64,7 @@ class TensorShape:
             self._dims = None
         elif isinstance(dims, TensorShape):
             self._dims = dims._dims
-        elif isinstance(dims, int):
+        elif isinstance(dims, int) or getattr(dims, "shape", None) == ():  # also of NumPy
             self._dims = (extent(dims),)
         else:
             self._dims = tuple([dim if type(dim) is int and dim >= 0 else extent(dim) for dim in dims])
