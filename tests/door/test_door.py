@@ -211,6 +211,50 @@ def test_the_context_of_eager_code(tf):
         _ = context().executor
 
 
+def test_a_tensor_of_a_function_is_no_eager_tensor(tf):
+    from tensorflow.python.framework.ops import EagerTensor, SymbolicTensor
+
+    def kinds(x):
+        return [isinstance(x, kind) for kind in (EagerTensor, SymbolicTensor, tf.Tensor)]
+
+    x, asked = tf.constant(1.0), []
+    tf.function(lambda x: asked.append(kinds(x)))(x)
+    assert kinds(x) == [True, False, True] and asked == [[False, True, True]]
+    assert kinds(tf.Variable(1.0)) == kinds(1.0) == [False] * 3
+    assert issubclass(EagerTensor, tf.Tensor) and issubclass(type(x), EagerTensor)
+
+
+def test_a_library_asks_the_tapes(tf):
+    from tensorflow.python.eager.record import should_record_backprop
+
+    def asked(*tensors):
+        return should_record_backprop([tf.convert_to_tensor(x) for x in tensors])
+
+    v, c = tf.Variable(1.0), tf.constant(2.0)
+    assert not asked(v)
+    with tf.GradientTape() as tape:
+        y = v * 2.0
+        assert asked(v) and asked(c, y) and not asked(c) and not asked()
+        assert not asked(tf.stop_gradient(y)) and not asked(tf.cast(y, tf.int32)) and not asked(tf.Variable(3))
+        with tape.stop_recording():
+            assert not asked(v)
+        tape.watch(c)
+        assert asked(c)
+    assert not asked(y)
+
+
+def test_the_backend_of_tensorflow_in_keras_is_gradtapes(tf):
+    from keras.src.backend.tensorflow import convert_to_numpy, core, numpy
+    from keras.src.backend.tensorflow.random import normal
+
+    assert numpy.add([1.0], [2.0]).numpy().tolist() == [3.0] and convert_to_numpy is core.convert_to_numpy
+    assert normal([2]).shape == (2,)
+
+
+def test_the_private_name_of_numpy(tf):
+    assert tf.constant([1, 2])._numpy().tolist() == [1, 2] and tf.constant("a")._numpy() == b"a"
+
+
 NAMED = """
 import pickle
 import gradtape
@@ -228,8 +272,8 @@ except tf.errors.OpError as raised:
     error = raised
 kinds = [type(tf.constant(1)), type(v), type(error), type(status), tf.GradientTape, tf.TensorShape, tf.Variable, Own, tf.Tensor]
 print([f"{kind.__module__}.{kind.__name__}" for kind in kinds])
-again = pickle.loads(pickle.dumps([v, error, *kinds[:2]]))
-print(again[0].numpy(), str(again[1]) == str(error), again[2:] == kinds[:2])
+again = pickle.loads(pickle.dumps([v, error, *kinds[1:3]]))
+print(again[0].numpy(), str(again[1]) == str(error), again[2:] == kinds[1:3])
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile("sgd", "mse")
 fitted = model.fit(tf.ones([2, 3]), tf.ones([2, 1]), verbose=0)

@@ -166,6 +166,8 @@ class Tensor(Operators):
         journal.left("numpy", self.node, engine.local.trace)
         return array.copy() if array.ndim else array[()]
 
+    _numpy = numpy  # libraries call TensorFlow's private name of it
+
     @public
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if unvalued(self.node):
@@ -373,8 +375,7 @@ def unvalued(node: Node) -> bool:
 
 @public
 def is_symbolic_tensor(tensor: Any) -> bool:
-    """Return whether a tensor has no value because it belongs to a function or graph. False of variables, and of all other
-    values.
+    """Return whether a tensor has no value because it belongs to a function or graph. False of variables, and of all else.
 
     >>> print(tf.is_symbolic_tensor(tf.constant(1.0)))
     False

@@ -48,6 +48,8 @@ __all__ = [
     "while_loop",
 ]
 
+COMPOSITE = (tf.SparseTensor, tf.RaggedTensor)
+
 # Two values for an extent that is not known: a result's extent that differs between them is not known either.
 OPEN_EXTENTS = (83, 89)
 
@@ -60,6 +62,9 @@ def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
     if kind is not EagerTensor:
         if isinstance(x, KerasVariable):
             x = x.value
+        elif isinstance(x, COMPOSITE):
+            if sparse is False and isinstance(x, tf.SparseTensor):
+                x = tf.sparse.to_dense(x)
         elif isinstance(x, tf.IndexedSlices) or not tf.is_tensor(x):
             return _converted(x, dtype)
     if dtype is None:
@@ -95,14 +100,16 @@ def convert_to_numpy(x):
     """`x` as a NumPy array."""
     if isinstance(x, tf.IndexedSlices):
         x = tf.convert_to_tensor(x)
+    if isinstance(x, COMPOSITE):
+        x = tf.sparse.to_dense(x) if isinstance(x, tf.SparseTensor) else x.to_tensor()
     if isinstance(x, (list, tuple)):
         return np.array([convert_to_numpy(item) for item in x])
     return np.array(x)
 
 
 def is_tensor(x):
-    """Return whether `x` is a Tensor or variable of gradtape."""
-    return tf.is_tensor(x)
+    """Return whether `x` is a Tensor or variable of gradtape, a SparseTensor or RaggedTensor."""
+    return tf.is_tensor(x) or isinstance(x, COMPOSITE)
 
 
 def shape(x):
@@ -127,7 +134,7 @@ def cast(x, dtype):
     dtype = tf.as_dtype(standardize_dtype(dtype))
     if isinstance(x, KerasVariable):
         x = x.value
-    elif not tf.is_tensor(x):
+    elif not is_tensor(x):
         return convert_to_tensor(x, dtype)
     return x if x.dtype is dtype else tf.cast(x, dtype)
 

@@ -26,6 +26,12 @@ TENSORFLOW_ROWS = {
     "tf_keras.api._v1.keras": "gradtape.compat.v1.keras",
     "tf_keras.api._v2.keras": "gradtape.keras",
     "tf_keras": "gradtape.keras",
+    # Keras's backend of TensorFlow, which libraries import by name
+    **{
+        f"keras.src.backend.tensorflow.{name}": f"keras_gradtape.src.{name}"
+        for name in "distribution_lib export layer random rnn tensorboard trainer".split()
+    },
+    "keras.src.backend.tensorflow": "keras_gradtape.src.ops",
 }
 # Packages of TensorFlow that only lead to such names.
 STEPS = ("tensorflow._api", "tensorflow._api.v2")

@@ -10,6 +10,8 @@ from typing import Any
 
 from gradtape._src.autodiff.custom import custom_gradient
 from gradtape._src.compat.door import deprecation
+from gradtape._src.compat.door.kinds import EagerTensor, SymbolicTensor
+from gradtape._src.compat.door.record import should_record_backprop
 from gradtape._src.control.vectorized_map import vectorized_map
 from gradtape._src.core import nest, shallow_nest, spec
 from gradtape._src.core.composite import CompositeTensor
@@ -18,7 +20,6 @@ from gradtape._src.core.dtypes import float32, int32
 from gradtape._src.core.errors import UnimplementedError
 from gradtape._src.core.scopes import get_static_value
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.core.variable import ResourceVariable, Variable
 from gradtape._src.operators.base import make_composite_tensor
 from gradtape._src.operators.solvers import add_operators
@@ -109,7 +110,8 @@ OWN: dict[str, dict[str, Any]] = {
     "python.autograph.pyct.transformer": {"Base": _private_class("python.autograph.pyct.transformer", "Base")},
     "python.checkpoint.checkpoint": {"CheckpointLoadStatus": CheckpointLoadStatus},
     "python.framework.composite_tensor": {"CompositeTensor": CompositeTensor},
-    "python.framework.ops": {"EagerTensor": EagerTensor},
+    "python.eager.record": {"should_record_backprop": should_record_backprop},
+    "python.framework.ops": {"EagerTensor": EagerTensor, "SymbolicTensor": SymbolicTensor},
     "python.framework.tensor": {"DenseSpec": spec.DenseSpec},
     "python.framework.tensor_shape": {"as_shape": lambda shape: shape if isinstance(shape, TensorShape) else TensorShape(shape)},
     "python.framework.tensor_spec": {"DenseSpec": spec.DenseSpec},

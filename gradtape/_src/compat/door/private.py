@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import gradtape
 from gradtape._src.compat.door.finder import find
 from gradtape._src.compat.door.own import OWN
-from gradtape._src.core import errors
+from gradtape._src.core import errors, tensor
 from gradtape._src.core.errors import public
 
 DEFINED = "*"  # before the name of a class that the module defines
@@ -89,6 +89,7 @@ def name_classes() -> None:
     for path, own in OWN.items():
         for name, value in own.items():
             _name(value, path, name)
+    _name(tensor.EagerTensor, "python.framework.ops", "EagerTensor")  # behind the private name stands another, of `kinds`
     errors.name_as_read()
 
 

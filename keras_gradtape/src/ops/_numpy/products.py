@@ -26,6 +26,8 @@ def _multiplied(x1, x2, product):
 
 
 def matmul(x1, x2):
+    if isinstance(x1, tf.SparseTensor) and not isinstance(x2, tf.SparseTensor):
+        return tf.sparse.sparse_dense_matmul(x1, tensor(x2))
     first, second = tensor(x1), tensor(x2)
     x1, x2, dtype = pair(first, second)
     if dtype.is_floating and x1.ndim > 1 and x2.ndim > 1:

@@ -63,6 +63,8 @@ def isin(x1, x2, assume_unique=False, invert=False):
 
 
 def take(x, indices, axis=None):
+    if isinstance(indices, tf.RaggedTensor):
+        return tf.ragged.map_flat_values(lambda flat: take(x, flat, axis), indices)
     x = tensor(x)
     if axis is None:
         x, axis = ravel(x), 0

@@ -1,0 +1,34 @@
+"""TensorFlow's private classes of tensors, which libraries ask whether code runs in a function: one class here, told apart by values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtape._src.core import tensor
+from gradtape._src.core.errors import public
+
+
+class _Kind(type):
+    """The class of `EagerTensor` and `SymbolicTensor`: whether a tensor is one of them is up to its value."""
+
+    symbolic: bool
+
+    @public
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, tensor.Tensor) and tensor.is_symbolic_tensor(instance) is cls.symbolic
+
+    @public
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, tensor.EagerTensor)
+
+
+class EagerTensor(tensor.Tensor, metaclass=_Kind):
+    """The class of tensors with a value."""
+
+    symbolic = False
+
+
+class SymbolicTensor(tensor.Tensor, metaclass=_Kind):
+    """The class of tensors of functions and graphs."""
+
+    symbolic = True
