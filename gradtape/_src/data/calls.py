@@ -27,6 +27,7 @@ from gradtape._src.core.program import Trace, leaf
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.core.tracing import assumed, assuming
+from gradtape._src.data.frozen import frozen
 from gradtape._src.data.structure import (
     SHAPED,
     DatasetSpec,
@@ -86,7 +87,7 @@ class Call:
     def __init__(self, function: Callable[..., Any], what: str) -> None:
         if not callable(function):
             raise ValueError(f"Argument `func` must be a callable. Received func={function} (of {type(function)}) in {what}.")
-        self.function, self.what = function, what
+        self.function, self.what = frozen(function), what
         self._seeds = None
 
     def begun(self) -> Call:

@@ -1,0 +1,67 @@
+"""A dataset's function reads the names around it as they were when the dataset was made, as in TensorFlow."""
+
+import gradtape as tf
+
+D = tf.data.Dataset
+SCALE = 1
+
+
+def listed(datasets):
+    return [[int(x) for x in dataset] for dataset in datasets]
+
+
+def test_closures_of_a_loop():
+    datasets = [D.range(3).map(lambda x: x * i) for i in range(3)]
+    assert listed(datasets) == [[0, 0, 0], [0, 1, 2], [0, 2, 4]]
+    datasets = [D.range(6).filter(lambda x: x % 3 == i) for i in range(3)]
+    assert listed(datasets) == [[0, 3], [1, 4], [2, 5]]
+    datasets = [D.range(2).flat_map(lambda x: D.from_tensors(x + i)) for i in range(2)]
+    assert listed(datasets) == [[0, 1], [1, 2]]
+
+
+def scaled(x):
+    return x * SCALE
+
+
+def test_globals_and_the_functions_that_are_called():
+    global SCALE
+    datasets = []
+    for SCALE in (1, 2):
+        datasets.append(D.range(3).map(lambda x: scaled(x) + SCALE))
+    SCALE = 5
+    assert listed(datasets) == [[1, 2, 3], [2, 4, 6]]
+
+
+def test_functions_in_closures_and_variables():
+    added, base = tf.Variable(0, dtype=tf.int64), 1
+
+    def inner(x):
+        return x + base + added
+
+    dataset = D.range(2).map(lambda x: inner(x))
+    base = 100
+    assert listed([dataset]) == [[1, 2]]
+    added.assign(5)
+    assert listed([dataset]) == [[6, 7]]
+
+
+def test_names_that_the_function_assigns_are_shared():
+    count = 0
+
+    def counted(x):
+        nonlocal count
+        count += 1
+        return x
+
+    dataset = D.range(3).map(counted)
+    before = count
+    assert listed([dataset]) == [[0, 1, 2]] and count == before + 3
+
+
+def test_a_function_that_calls_itself():
+    def power(x, n):
+        return x if n == 1 else x * power(x, n - 1)
+
+    dataset = D.range(3).map(lambda x: power(x, 3))
+    power = None
+    assert listed([dataset]) == [[0, 1, 8]]
