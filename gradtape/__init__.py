@@ -55,7 +55,6 @@ with _importing():
     from gradtape._src.core.convert import (
         constant as constant,
         convert_to_tensor as convert_to_tensor,
-        is_tensor as is_tensor,
     )
     from gradtape._src.core.conversions import register_tensor_conversion_function as register_tensor_conversion_function
     from gradtape._src.core.creators import (
@@ -268,7 +267,8 @@ with _importing():
         tan as tan,
         tanh as tanh,
     )
-    from gradtape._src.ops.array.ragged import RaggedTensor as RaggedTensor
+    from gradtape._src.ops.array.ragged import RaggedTensor as RaggedTensor, RaggedTensorSpec as RaggedTensorSpec
+    from gradtape._src.ops.ragged.kinds import is_tensor as is_tensor
     from gradtape._src.ops.math.rounding import (
         floor as floor,
         round as round,

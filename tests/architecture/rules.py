@@ -54,6 +54,7 @@ OPS_LEVELS = {
     "random": 3,
     "nn": 4,
     "signal": 5, "image": 5, "strings": 5, "numpy": 5,
+    "ragged": 6,
 }  # fmt: skip
 OPS_GROUND = 1
 

@@ -11,7 +11,7 @@ import gradtape.compat.v1 as v1
 from gradtape._src.core import hooks
 from tests.architecture.rules import sources
 
-CLASSES = {"Tensor": tf.Tensor, "Variable": tf.Variable, "IndexedSlices": tf.IndexedSlices, "Dataset": tf.data.Dataset}
+CLASSES = {kind.__name__: kind for kind in (tf.Tensor, tf.Variable, tf.IndexedSlices, tf.RaggedTensor, tf.data.Dataset)}
 
 
 def test_each_method_is_attached_by_the_file_that_is_listed():

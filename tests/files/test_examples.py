@@ -154,9 +154,13 @@ def test_a_wrong_spec_is_a_value_error(spec, message):
         tf.io.parse_example(string([ONE]), spec)
 
 
-def test_ragged_features_of_a_batch_are_refused():
-    with pytest.raises(tf.errors.UnimplementedError, match="Feature a: a RaggedFeature is parsed in a single example only"):
-        tf.io.parse_example(string([ONE]), {"a": tf.io.RaggedFeature(tf.float32)})
+def test_ragged_features_of_a_batch():
+    feature = tf.io.RaggedFeature(tf.float32, row_splits_dtype=tf.int64)
+    found = tf.io.parse_example(string([ONE, example(), ONE]), {"a": feature, "b": tf.io.RaggedFeature(tf.int64, value_key="c0")})
+    assert found["a"].to_list() == [[1.0, 2.0], [], [1.0, 2.0]] and found["a"].row_splits.dtype == tf.int64
+    assert found["b"].to_list() == [[], [], []] and found["b"].row_splits.dtype == tf.int32
+    with pytest.raises(tf.errors.UnimplementedError, match=r"Feature a: .* with partitions: parse the lengths"):
+        tf.io.parse_example(string([ONE]), {"a": tf.io.RaggedFeature(tf.float32, partitions=[1])})
 
 
 def sequence(context, **steps):

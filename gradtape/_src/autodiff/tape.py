@@ -8,17 +8,16 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
-import numpy as np
-
 from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, reverse, summed
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.pieces import Pieces, long, recurs, separable
 from gradtape._src.autodiff.plan import Places, Plan, close_plan, sought, stand_ins
 from gradtape._src.autodiff.recording import HookedTensor, Read, Recording, Source, are_plain, inexact, logger
+from gradtape._src.autodiff.sources import VALUES, in_rows, no_tensor
 from gradtape._src.autodiff.unconnected import NONE, UnconnectedGradients
 from gradtape._src.core import engine, execution, hooks, nest, tracing
 from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import NUMBERS, is_tensor, tensor
+from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.dtypes import string
 from gradtape._src.core.errors import InvalidArgumentError, cut, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
@@ -28,6 +27,7 @@ from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle
 from gradtape._src.core.variable import ResourceVariable, Variable
 from gradtape._src.ops.array.creation import eye, ones_like, zeros_like
 from gradtape._src.ops.array.joining import stack, unstack
+from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.array.shape import broadcast_to, filled, identity, ones, reshape, transpose, zeros
 
 plans = Cache(512, of="plans")
@@ -127,9 +127,11 @@ class GradientTape(Recording):
                 t = t.to_dense()
             elif isinstance(t, str):
                 t = self.get_tensor_by_name(t)
+            elif isinstance(t, RaggedTensor):
+                t = t.flat_values
             if not isinstance(t, (Tensor, Variable)):
-                if t is None or isinstance(t, _VALUES):
-                    raise _no_tensor("target", t)
+                if t is None or isinstance(t, VALUES):
+                    raise no_tensor("target", t)
                 t = tensor(t)
             if not inexact(t.dtype):
                 logger.warning(
@@ -143,6 +145,7 @@ class GradientTape(Recording):
         checked = []
         for t, d in zip(flat, given, strict=True):
             if d is not None:
+                d = d.flat_values if isinstance(d, RaggedTensor) else d
                 d = tensor(d, t.dtype if not is_tensor(d) else None)
                 if d.shape != t.shape:
                     d = _spread(d, t)
@@ -511,9 +514,6 @@ def _sum_of(parts: Sequence[Any]) -> Any:
     return summed(parts) if parts else None
 
 
-_first: Callable[[Sequence[Any]], Any] = operator.itemgetter(0)
-
-
 def _sources(sources: Any, tape: GradientTape) -> tuple[Sequence[Source], Callable[[Sequence[Any]], Any]]:
     """Return the sources as a list of tensors and variables, and the function that packs results in their structure."""
     kind = type(sources)
@@ -522,9 +522,11 @@ def _sources(sources: Any, tape: GradientTape) -> tuple[Sequence[Source], Callab
     if kind is EagerTensor or kind is ResourceVariable:
         flat, pack = [sources], _first
     else:
-        flat, spec = nest.flatten_with_spec(sources)
-        flat = [_as_source(s, tape) for s in flat]
+        given, spec = nest.flatten_with_spec(sources)
+        flat = [_as_source(s, tape) for s in given]
         pack = functools.partial(nest.unflatten, spec)
+        if any(isinstance(s, RaggedTensor) for s in given):
+            pack = functools.partial(in_rows, given, pack)
     for s in flat:
         if not (s if isinstance(s, Tensor) else s._tensor).node.aval.inexact:
             logger.warning(
@@ -553,40 +555,29 @@ def _with_identities(
 
 
 def _as_source(source: Any, tape: GradientTape) -> Source:
+    """Return the tensor or variable that a source is, names or has values in."""
     if isinstance(source, str):
         source = tape.get_tensor_by_name(source)
     if isinstance(source, HookedTensor):
         return source.origin
     if isinstance(source, IndexedSlices):
         return source.values
+    if isinstance(source, RaggedTensor):
+        source = source.flat_values
     if isinstance(source, Stored):
         source = source.variable
     if not isinstance(source, (Tensor, Variable)):
-        raise _no_tensor("source", source)
+        raise no_tensor("source", source)
     return source
+
+
+_first: Callable[[Sequence[Any]], Any] = operator.itemgetter(0)
 
 
 class InnerTape(GradientTape):
     """A tape that the library opens for a purpose of its own: the journal and explanations do not speak of it."""
 
     _inner = True
-
-
-_NUMBERS = (*NUMBERS, np.ndarray, np.generic)
-_VALUES = (*_NUMBERS, str, bytes)
-
-
-def _no_tensor(role: str, value: Any) -> Exception:
-    """Return the error for a target or source that no tape can record: an AttributeError for numbers, as in TensorFlow."""
-    if len(nest.flatten(value, expand_composites=True)) > 1:
-        return ValueError(
-            f"Type {type(value).__name__} is not supported as a gradient source or gradient target: give its `values`."
-        )
-    left = hooks.gradients.left() if role == "target" else ""
-    return (AttributeError if isinstance(value, _NUMBERS) else TypeError)(
-        f"The {role} {value!r} of type {type(value).__name__} is no tensor or variable, so nothing was recorded of it. "
-        f"Give the tensor that it was computed from, or made into.{left}"
-    )
 
 
 def _spread(seed: Tensor, target: Source) -> Tensor:

@@ -107,10 +107,7 @@ _TABLE = [
         "Out of scope: sparse tensors have products, sums, and what moves their elements; use tf.sparse.to_dense.",
         "sparse.*",
     ),
-    (
-        "Ragged tensors can be made, looked at, sliced and padded in eager code; compute with to_tensor(), or on flat_values.",
-        "ragged.* RaggedTensorSpec ragged_fill_empty_rows ragged_fill_empty_rows_grad",
-    ),
+    ("Out of scope: compute with to_tensor(), or on flat_values.", "ragged.* ragged_fill_empty_rows ragged_fill_empty_rows_grad"),
     ("Out of scope: use the function that calls the op. Gradients are overridden by its type all the same.", "raw_ops.*"),
     (
         "Out of scope: use the function of tf.nn, tf.math or tf.signal of that purpose.",
@@ -153,7 +150,7 @@ _TABLE = [
     (
         "Out of scope: tf.data is what feeding a training loop needs.",
         """
-        data.experimental.* data.Dataset.fingerprint data.Dataset.ragged_batch data.Dataset.sparse_batch
+        data.experimental.* data.Dataset.fingerprint data.Dataset.sparse_batch
         """,
     ),
     (

@@ -19,6 +19,7 @@ from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec, VariableSpec
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import Variable
+from gradtape._src.ops.array.ragged import RaggedTensor
 
 
 class Arguments(Structure):
@@ -57,6 +58,23 @@ class Arguments(Structure):
                 self.fixed.append(x)
                 key.append(_key_of(x))
         self.key = (self.spec, tuple(key))
+
+    def shapes(self, signature: Signature) -> list[TensorShape]:
+        """Return the shapes for which TensorFlow would trace: those that an input signature states, or the tensors'.
+
+        The number of a RaggedTensor's values is open, as a trace serves any.
+        """
+        if signature.specs is not None:
+            values = nest.flatten(signature.stated, expand_composites=True)
+            stated = [value.shape for value in values if isinstance(value, TensorSpec)]
+            if len(stated) == len(self.nodes):
+                return stated
+        found = {id(node): node.aval.tensor_shape for node in self.nodes}
+        for x in nest.flatten(nest.unflatten(self.spec, self.leaves)):
+            if isinstance(x, RaggedTensor):
+                for part in (x.flat_values, *x.nested_row_splits[1:]):
+                    found[id(part.node)] = TensorShape([None]).concatenate(part.node.aval.tensor_shape[1:])
+        return [found[id(node)] for node in self.nodes]
 
     @property
     def variables(self) -> list[Variable]:
@@ -167,6 +185,8 @@ def named_parameters(arguments: Arguments, signature: inspect.Signature, specs: 
         for x in nest.flatten(value, expand_composites=True)
         if isinstance(x, Tensor) and x.node in symbols
     ]
+    known = {id(node) for _, node in named}
+    named += [("args", node) for node in symbols if id(node) not in known]  # such as the extents of a SparseTensor
     taken = tuple([name for name, _ in named])
     for place, (_, node) in enumerate(named):
         node.key = (None, (taken, place))

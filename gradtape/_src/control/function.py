@@ -39,7 +39,6 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import InvalidArgumentError, OpError, cut, internal, of_user, public
 from gradtape._src.core.opened import alone, thread
 from gradtape._src.core.program import Node, Trace
-from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Reference, Stored, Tensor
 from gradtape._src.core.variable import Variable
@@ -287,7 +286,7 @@ class Function:
         return None
 
     def _trace(self, arguments: Arguments, passes: bool) -> ConcreteFunction:
-        known, new = self._signatures.find(arguments, self._shapes_of(arguments))
+        known, new = self._signatures.find(arguments, arguments.shapes(self._signature))
         self._traces += new
         if new and engine.local.trace.parent is None and self._calls.traced_too_often():
             self._warn(arguments)
@@ -364,15 +363,6 @@ class Function:
         made = ConcreteFunction(self, arguments, body)
         made.opened = opened
         return made
-
-    def _shapes_of(self, arguments: Arguments) -> list[TensorShape]:
-        """Return the shapes for which TensorFlow would trace: those that an input signature states, or the arguments'."""
-        if self.input_signature is not None:
-            values = nest.flatten(self._signature.stated, expand_composites=True)
-            stated = [value.shape for value in values if isinstance(value, TensorSpec)]
-            if len(stated) == len(arguments.nodes):
-                return stated
-        return [n.aval.tensor_shape for n in arguments.nodes]
 
     def _opened_for(self, known: Known, arguments: Arguments, parameters: list[Node], python: Callable[..., Any]) -> Any:
         """Return the one trace for open extents to which these arguments belong; None if their own shapes are traced."""

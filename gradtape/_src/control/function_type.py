@@ -11,7 +11,7 @@ import numpy as np
 from gradtape._src.core import nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
-from gradtape._src.core.spec import TensorSpec, VariableSpec
+from gradtape._src.core.spec import TensorSpec, TypeSpec, VariableSpec
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
 
@@ -37,7 +37,7 @@ class Literal:
 def _text(value: Any) -> str:
     if isinstance(value, TensorSpec):
         return repr(TensorSpec(value.shape, value.dtype))
-    if isinstance(value, VariableSpec):
+    if isinstance(value, TypeSpec):
         return repr(value)
     if isinstance(value, Variable):
         return repr(VariableSpec.of(value, 0))

@@ -139,13 +139,8 @@ def holds_tensor(values: Iterable[Any]) -> bool:
     return False
 
 
-@public
 def is_tensor(x: object) -> bool:
-    """Return whether `x` is a Tensor, Variable or IndexedSlices.
-
-    >>> tf.is_tensor(tf.constant(1.0)), tf.is_tensor(1.0)
-    (True, False)
-    """
+    """Return whether `x` is a Tensor, Variable or IndexedSlices."""
     return isinstance(x, (Tensor, Stored, IndexedSlices))
 
 

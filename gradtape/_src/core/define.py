@@ -76,7 +76,13 @@ def op(type: str, *, mixed: bool = False, **declared: Any) -> Callable[[Kernel],
             attrs = standard
             if named or attrs is None or (len(inputs) != count and not variadic):
                 inputs, attrs = _bind(made, names, count, variadic, defaults, inputs, named)
-            nodes = nodes_of(made, inputs)
+            try:
+                nodes = nodes_of(made, inputs)
+            except errors.REFUSALS:
+                found = errors.otherwise(published, inputs, dict(zip(made.attributes, attrs, strict=True)))
+                if found is NotImplemented:
+                    raise
+                return found
             if made.status is not None:
                 check(made, nodes, attrs)
             return emit(made, nodes, attrs)

@@ -9,7 +9,7 @@ import os
 import reprlib
 import sys
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
@@ -493,6 +493,20 @@ def raised(error: Exception) -> bool:
     return deliberate
 
 
+REFUSALS = TypeError, ValueError  # what a function says that cannot take a tensor of another kind
+
+
+def otherwise(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Return what a call of a public function gives that failed for its tensors, and has a version for what it was given.
+
+    NotImplemented where there is none. An error of that version is raised without the one before.
+    """
+    try:
+        return hooks.core.dispatched(function, args, kwargs)
+    except Exception as error:
+        raise error from None
+
+
 def explained(error: Exception, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> BaseException:
     """Return the error to raise for `error`, which left a public function.
 
@@ -566,6 +580,9 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
                     raise
                 raise ResourceExhaustedError(None, None, f"Out of memory: {error}. No variable was changed.") from None
             except Exception as error:
+                if isinstance(error, REFUSALS) and (found := otherwise(call, args, kwargs)) is not NotImplemented:
+                    version: R = found
+                    return version
                 if (other := explained(error, function, args, kwargs)) is not error:
                     raise other from None
                 raise

@@ -69,6 +69,11 @@ class Core:
     called: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any], Any], Any] = _plain
     """Call a function that is given a `name` outside of graphs, and note the name. By `core/noted`; called by `errors.public`."""
 
+    dispatched: Callable[[Any, Sequence[Any], dict[str, Any]], Any] = _not_implemented
+    """Return what a version of a public function for RaggedTensors gives; NotImplemented where none applies: `(function, args,
+    kwargs)`. By `ops/ragged/dispatch`; called by `errors` for a call that failed.
+    """
+
     traced: Callable[[Any, str], Any] = _nothing
     """Return `op` or `graph` of a tensor of a function. By `control/traced_graph`; called by `core/tensor`."""
 
@@ -271,6 +276,14 @@ METHODS: dict[str, dict[str, Sequence[str]]] = {
         "v1/graphs/collections": ["count_up_to"],
     },
     "IndexedSlices": {"ops/gradients": ["to_dense"]},
+    "RaggedTensor": {
+        "ops/ragged/elementwise": [
+            *[f"__{r}{name}__" for name in "add sub mul truediv floordiv mod pow and or xor".split() for r in ("", "r")],
+            *[f"__{name}__" for name in "lt le gt ge eq ne neg abs invert".split()],
+        ],
+        "ops/ragged/moving": ["__getitem__"],
+        "ops/ragged/conversions": ["from_tensor", "from_sparse", "to_sparse"],
+    },
     "Dataset": {"v1/session_iterators": ["make_one_shot_iterator", "make_initializable_iterator"]},
 }  # fmt: skip
 

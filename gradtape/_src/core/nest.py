@@ -329,7 +329,8 @@ def _matching_leaves(first: Any, other: Any, check_types: bool, namespace: str, 
         mappings = isinstance(a, Mapping) and isinstance(b, Mapping)
         if children is None or others is None:
             raise _different(ValueError, first, other, f"{a!r} and {b!r} are not both sequences")
-        if check_types and type(a) is not type(b) and not mappings and not same_namedtuples(a, b):
+        alike = mappings or same_namedtuples(a, b) or getattr(a, "value_type", None) is type(b)  # a spec, and what it is of
+        if check_types and type(a) is not type(b) and not alike:
             raise _different(TypeError, first, other, f"{a!r} has type {type(a).__name__}, {b!r} {type(b).__name__}")
         if mappings and a.keys() != b.keys():
             raise _different(ValueError, first, other, f"the keys are {list(a)} and {list(b)}")

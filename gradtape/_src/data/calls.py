@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.scope import Scope
-from gradtape._src.core import engine, journal, tracing
+from gradtape._src.core import engine, journal, nest, tracing
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import (
@@ -28,6 +28,7 @@ from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.core.tracing import assumed, assuming
 from gradtape._src.data.frozen import frozen
+from gradtape._src.data.ragged import with_shape
 from gradtape._src.data.structure import (
     SHAPED,
     DatasetSpec,
@@ -42,6 +43,7 @@ from gradtape._src.data.structure import (
     structure_of,
     with_shapes,
 )
+from gradtape._src.ops.array.ragged import RaggedTensor, RaggedTensorSpec
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec
 
@@ -244,14 +246,17 @@ def _placeholder(spec: Any, extent: int, make_empty: Callable[[Any], Any]) -> An
     if isinstance(spec, SparseTensorSpec):
         places = EagerTensor(leaf(aval((extent, len(shape)), np.dtype(np.int64)), None))
         return SparseTensor(places, EagerTensor(leaf(aval((extent,), spec.dtype.numpy), None)), shape)
+    if isinstance(spec, RaggedTensorSpec) and spec.ragged_rank:
+        parts, how = nest.flatten_with_spec(spec, nest.EXPANDED)
+        return nest.unflatten(how, [_placeholder(part, extent, make_empty) for part in parts])
     return EagerTensor(leaf(aval(shape, spec.dtype.numpy), None))
 
 
 def _spec_without_value(item: Any) -> Any:
     if item is None or isinstance(item, Elements):
         return spec_of(item)
-    if isinstance(item, SparseTensor):
-        return SparseTensorSpec(item.shape, item.dtype)
+    if isinstance(item, SparseTensor | RaggedTensor):
+        return item._type_spec
     value = tensor(item)
     return TensorSpec(value.shape, value.dtype)
 
@@ -265,7 +270,7 @@ def _common(first: Any, second: Any) -> Any:
 
 def _common_spec(a: Any, b: Any) -> Any:
     if isinstance(a, SHAPED):
-        return type(a)(a.shape.most_specific_compatible_shape(b.shape), a.dtype)
+        return with_shape(a, a.shape.most_specific_compatible_shape(b.shape))
     if isinstance(a, DatasetSpec):
         return DatasetSpec(_common(a.element_spec, b.element_spec))
     return a

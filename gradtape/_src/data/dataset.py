@@ -20,13 +20,13 @@ from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.data import arguments, background, calls, folding, saving, stages
 from gradtape._src.data.calls import Call
+from gradtape._src.data.composite import Composite, rows_of
 from gradtape._src.data.filing import Filing
 from gradtape._src.data.generator import generated, signature
 from gradtape._src.data.in_graphs import in_graphs
 from gradtape._src.data.options import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, merged_options
 from gradtape._src.data.padding import Padding
 from gradtape._src.data.rows import Numbers, Slices
-from gradtape._src.data.sparse import Sparse, rows_of
 from gradtape._src.data.stages import Stream
 from gradtape._src.data.structure import (
     LEAF,
@@ -40,6 +40,7 @@ from gradtape._src.data.structure import (
     joined,
     structure_of,
     structure_of_all,
+    structure_of_rows,
     taken,
     with_shapes,
 )
@@ -95,8 +96,8 @@ class Dataset(Filing):
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
         """Return the rows of `tensors`, a nest of arrays with first axes of one length (ValueError otherwise)."""
         arrays, how = whole = taken(tensors)
-        if any(type(array) is Sparse for array in arrays):
-            return Dataset.holding([(row, how) for row in rows_of(arrays)])
+        if any(isinstance(array, Composite) for array in arrays):
+            return Dataset.holding([(row, how) for row in rows_of(arrays)], structure_of_rows(whole))
         arguments.check_not_empty(arrays)
         shapes = [array.shape for array in arrays if array is not None]
         if any(not shape for shape in shapes):
@@ -107,8 +108,7 @@ class Dataset(Filing):
                     f"Dimensions {shapes[0][0]} and {shape[0]} are not compatible: all components must have the same length."
                 )
         count = shapes[0][0]
-        structure = with_shapes(structure_of(whole), lambda shape: shape[1:])
-        return Dataset(lambda: iter(range(count)), structure, count, "_TensorSliceDataset", Slices(arrays, how))
+        return Dataset(lambda: iter(range(count)), structure_of_rows(whole), count, "_TensorSliceDataset", Slices(arrays, how))
 
     @staticmethod
     @in_graphs

@@ -15,7 +15,7 @@ from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.data.calls import apart, failed
-from gradtape._src.data.structure import Element, Structure, from_specs
+from gradtape._src.data.structure import COMPOSITES, SHAPED, Element, Structure, from_specs
 
 
 def signature(generator: Any, types: Any, shapes: Any, specs: Any) -> Structure:
@@ -28,7 +28,7 @@ def signature(generator: Any, types: Any, shapes: Any, specs: Any) -> Structure:
                 raise TypeError(f"The `{argument}` argument can not be used together with the `output_signature` argument.")
         structure = from_specs(specs)
         for spec in structure.specs:
-            if not isinstance(spec, TensorSpec):
+            if not isinstance(spec, SHAPED):
                 raise TypeError(
                     "`output_signature` must contain objects that are subclass of `tf.TypeSpec` but found "
                     f"{type(spec)} which is not. Give a tf.TensorSpec for each tensor."
@@ -70,7 +70,7 @@ class _Unfit(Exception):
     """An element that does not fit the signature."""
 
 
-def _fitted(value: Any, structure: Structure, index: int) -> tuple[np.ndarray, ...]:
+def _fitted(value: Any, structure: Structure, index: int) -> tuple[Any, ...]:
     try:
         leaves = nest.flatten_up_to(structure.nest, value)
     except (TypeError, ValueError):
@@ -82,7 +82,18 @@ def _fitted(value: Any, structure: Structure, index: int) -> tuple[np.ndarray, .
     return tuple([_leaf(item, spec, index) for item, spec in zip(leaves, structure.specs, strict=True)])
 
 
-def _leaf(item: Any, spec: TensorSpec, index: int) -> np.ndarray:
+def _composite(item: Any, spec: Any, index: int) -> Any:
+    found = COMPOSITES.get(type(item))
+    if found is None or not spec.is_compatible_with(item):
+        raise _Unfit(
+            f"TypeError: `generator` yielded an element of {item} where an element of {spec} was expected (element {index})."
+        )
+    return found.of(item)
+
+
+def _leaf(item: Any, spec: Any, index: int) -> Any:
+    if not isinstance(spec, TensorSpec):
+        return _composite(item, spec, index)
     if isinstance(item, (Tensor, Stored)):
         item = item.numpy()
     dtype = spec.dtype.numpy

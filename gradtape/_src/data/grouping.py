@@ -6,6 +6,7 @@ import bisect
 import itertools
 import random
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from gradtape._src.data import arguments, calls, stages
 from gradtape._src.data.calls import Call
 from gradtape._src.data.options import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from gradtape._src.data.pipeline import Pipeline
+from gradtape._src.data.ragged import Ragged, ragged_spec
 from gradtape._src.data.rows import Numbers
 from gradtape._src.data.stages import Resumed, Stream
 from gradtape._src.data.structure import (
@@ -33,6 +35,7 @@ from gradtape._src.data.structure import (
     structure_of,
     with_shapes,
 )
+from gradtape._src.ops.array.ragged import RaggedTensorSpec
 from gradtape._src.ops.random import philox
 
 
@@ -105,6 +108,24 @@ class Grouping(Pipeline):
         """Return the elements of a window as one element, of datasets."""
         columns = zip(*[arrays for arrays, _ in window], strict=True)
         return tuple([self.holding([((array,), LEAF) for array in column]) for column in columns]), window[0][1]
+
+    @public
+    def ragged_batch(
+        self, batch_size: Any, drop_remainder: Any = False, row_splits_dtype: Any = dtypes.int64, name: str | None = None
+    ) -> Self:
+        """Return `batch_size` elements as one: rows of a RaggedTensor where their shapes are open, else of a Tensor."""
+        size, drop = arguments.batch_size(batch_size), bool(drop_remainder)
+        dtype = dtypes.as_dtype(row_splits_dtype)
+
+        def start() -> Stream:
+            specs = [ragged_spec(spec, dtype) for spec in self.structure.specs]
+            return stages.batched(map(partial(_as_rows, specs), self.elements()), size, drop, stages.stacked)
+
+        def structure() -> Structure:
+            rows = Structure(self.structure.nest, tuple([ragged_spec(spec, dtype) for spec in self.structure.specs]))
+            return with_shapes(rows, lambda shape: [size if drop else None, *shape])
+
+        return self._then("_BatchDataset", start, structure, arguments.batches(self._count, size, drop))
 
     @public
     def group_by_window(
@@ -335,3 +356,15 @@ def _without_errors(source: Stream) -> Stream:
         except Exception:
             continue
         yield item
+
+
+def _as_rows(specs: Sequence[Any], item: Element) -> Element:
+    """Return an element whose arrays are rows of RaggedTensors where the specs are."""
+    arrays, how = item
+    made = [
+        Ragged.of_dense(array, spec.ragged_rank, spec.row_splits_dtype.numpy)
+        if isinstance(spec, RaggedTensorSpec) and isinstance(array, np.ndarray)
+        else array
+        for array, spec in zip(arrays, specs, strict=True)
+    ]
+    return tuple(made), how

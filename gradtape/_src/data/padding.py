@@ -11,7 +11,7 @@ from gradtape._src.core import nest
 from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.errors import DataLossError, invalid
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.spec import NoneTensorSpec, TensorSpec, TypeSpec
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.data.structure import Element, Nest, Structure, element, printed
 
@@ -42,6 +42,12 @@ class Padding:
 
     def check(self, structure: Structure) -> None:
         """Raise what is wrong with the arguments for elements of `structure`."""
+        for spec in structure.specs:
+            if isinstance(spec, TypeSpec) and not isinstance(spec, TensorSpec | NoneTensorSpec):
+                raise TypeError(
+                    "`padded_batch` is only supported for datasets that produce tensor elements but type spec of elements in the "
+                    f"input dataset is not a subclass of TensorSpec: `{spec}`."
+                )
         for spec, shape in zip(structure.specs, self.shapes_of(structure), strict=True):
             if not isinstance(spec, TensorSpec) or spec.shape.rank is None:
                 continue

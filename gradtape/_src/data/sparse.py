@@ -10,10 +10,11 @@ import numpy as np
 from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import invalid
 from gradtape._src.core.tensor import to_numpy
+from gradtape._src.data.composite import Composite
 from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec
 
 
-class Sparse:
+class Sparse(Composite):
     """The three arrays of a SparseTensor."""
 
     __slots__ = ("dense_shape", "indices", "values")
@@ -49,31 +50,16 @@ class Sparse:
             here = self.indices[:, 0] == row
             yield Sparse(self.indices[here, 1:], self.values[here], self.dense_shape[1:])
 
-
-def stacked(column: Sequence[Sparse]) -> Sparse:
-    """Stack along an axis in front; the result is as large as the largest. InvalidArgumentError if the ranks differ."""
-    ranks = {len(part.dense_shape) for part in column}
-    if len(ranks) != 1:
-        raise invalid(f"Cannot batch SparseTensors of different ranks: {sorted(ranks)}.")
-    counts = [len(part.values) for part in column]
-    front = np.repeat(np.arange(len(column), dtype=np.int64), counts)[:, None]
-    extents = np.max([part.dense_shape for part in column], axis=0) if len(column[0].dense_shape) else column[0].dense_shape
-    return Sparse(
-        np.concatenate([front, np.concatenate([part.indices for part in column])], 1),
-        np.concatenate([part.values for part in column]),
-        np.concatenate([[len(column)], extents]).astype(np.int64),
-    )
-
-
-def rows_of(arrays: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of arrays, some of which are Sparse; ValueError if there are not as many of each."""
-    columns = [list(array.rows()) if type(array) is Sparse else array for array in arrays]
-    lengths = [len(column) for column, array in zip(columns, arrays, strict=True) if array is not None]
-    if len(set(lengths)) != 1:
-        raise ValueError(f"Dimensions {lengths} are not compatible: all components must have the same length.")
-    for row in range(lengths[0]):
-        yield tuple([None if array is None else _row(array, column[row]) for array, column in zip(arrays, columns, strict=True)])
-
-
-def _row(array: Any, row: Any) -> Any:
-    return row if type(row) is Sparse else np.asarray(row, array.dtype)
+    def stacked(self, column: Sequence[Any]) -> Sparse:
+        """Stack along an axis in front; the result is as large as the largest. InvalidArgumentError if the ranks differ."""
+        ranks = {len(part.dense_shape) for part in column}
+        if len(ranks) != 1:
+            raise invalid(f"Cannot batch SparseTensors of different ranks: {sorted(ranks)}.")
+        counts = [len(part.values) for part in column]
+        front = np.repeat(np.arange(len(column), dtype=np.int64), counts)[:, None]
+        extents = np.max([part.dense_shape for part in column], axis=0) if len(column[0].dense_shape) else column[0].dense_shape
+        return Sparse(
+            np.concatenate([front, np.concatenate([part.indices for part in column])], 1),
+            np.concatenate([part.values for part in column]),
+            np.concatenate([[len(column)], extents]).astype(np.int64),
+        )

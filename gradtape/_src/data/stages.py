@@ -15,8 +15,8 @@ import numpy as np
 
 from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import invalid
-from gradtape._src.data import sparse
 from gradtape._src.data.arguments import check_unique
+from gradtape._src.data.composite import Composite, rows_of
 from gradtape._src.data.structure import LEAF, PAIR, Element, Elements, Nest, joined, merged, printed, structure_of
 from gradtape._src.ops.random import philox
 
@@ -213,8 +213,8 @@ def _stacked(column: Sequence[Any], component: int) -> Any:
         return None
     if isinstance(first, Elements):
         raise TypeError("Datasets cannot be batched: use flat_map(lambda window: window.batch(size)).")
-    if type(first) is sparse.Sparse:
-        return sparse.stacked(column)
+    if isinstance(first, Composite):
+        return first.stacked(column)
     for position, array in enumerate(column):
         if array.size != first.size:
             raise invalid(
@@ -257,6 +257,9 @@ def _concatenated(first: Stream, start: Start, second: list[Stream]) -> Stream:
 def unbatched(source: Stream) -> Stream:
     """Return the rows of each element, one after the other."""
     for arrays, how in source:
+        if any(isinstance(array, Composite) for array in arrays):
+            yield from zip(rows_of(arrays), itertools.repeat(how))
+            continue
         if any(array.ndim == 0 for array in arrays if array is not None):
             raise ValueError("Cannot unbatch an input with scalar components. Each component needs a first axis.")
         lengths = {len(array) for array in arrays if array is not None}

@@ -17,7 +17,10 @@ from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import NoneTensorSpec, TensorSpec, TypeSpec
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
 from gradtape._src.core.variable import Variable
+from gradtape._src.data.composite import Composite
+from gradtape._src.data.ragged import Ragged, with_shape
 from gradtape._src.data.sparse import Sparse
+from gradtape._src.ops.array.ragged import RaggedTensor, RaggedTensorSpec
 from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec
 
 Nest = optree.PyTreeSpec
@@ -85,7 +88,7 @@ class Structure:
 
 
 def _is_value(item: Any) -> bool:
-    return type(item) in (list, range, SparseTensor)
+    return type(item) in (list, range)
 
 
 def flatten(value: Any) -> tuple[list[Any], Nest]:
@@ -93,16 +96,17 @@ def flatten(value: Any) -> tuple[list[Any], Nest]:
     return nest.flatten_with_spec(value, is_leaf=_is_value)
 
 
-SHAPED = TensorSpec, SparseTensorSpec  # specs of what can be batched
+SHAPED = TensorSpec, SparseTensorSpec, RaggedTensorSpec  # specs of what can be batched
+COMPOSITES: dict[type, type[Composite]] = {SparseTensor: Sparse, RaggedTensor: Ragged}
 LEAF: Nest = flatten(0)[1]
 
 
 def leaf(value: Any) -> Any:
-    """Return a leaf of a user's as what a pipeline carries: an array that is the library's own, a Sparse, None or a dataset."""
+    """Return a leaf of a user's as what a pipeline carries: an array of the library's own, a Composite, None or a dataset."""
     if value is None or isinstance(value, Elements):
         return value
-    if type(value) is SparseTensor:
-        return Sparse.of(value)
+    if (composite := COMPOSITES.get(type(value))) is not None:
+        return composite.of(value)
     return to_numpy(tensor(value).node)
 
 
@@ -131,7 +135,7 @@ def handed(element: Element) -> Any:
 def _handed(array: Any) -> Any:
     if type(array) is np.ndarray:
         return EagerTensor(engine.constant(array))
-    return array.handed() if type(array) is Sparse else array
+    return array.handed() if isinstance(array, Composite) else array
 
 
 def no_arrays(value: Any) -> TypeError:
@@ -152,7 +156,7 @@ def as_numpy(element: Element) -> Any:
 
 
 def _as_numpy(array: Any) -> Any:
-    if type(array) is Sparse:
+    if isinstance(array, Composite):
         return array.as_numpy()
     return array if array is None else array.copy() if array.ndim else array[()]
 
@@ -163,7 +167,7 @@ def spec_of(array: Any) -> Any:
         return NoneTensorSpec()
     if isinstance(array, Elements):
         return DatasetSpec(array.element_spec)
-    if type(array) is Sparse:
+    if isinstance(array, Composite):
         return array.spec
     return TensorSpec(array.shape, array.dtype)
 
@@ -193,8 +197,13 @@ def with_shapes(structure: Structure, change: Callable[[TensorShape], Any]) -> S
     """Return the structure with other shapes; `None` stays."""
     return Structure(
         structure.nest,
-        tuple([type(s)(change(s.shape), s.dtype) if isinstance(s, SHAPED) else s for s in structure.specs]),
+        tuple([with_shape(s, TensorShape(change(s.shape))) if isinstance(s, SHAPED) else s for s in structure.specs]),
     )
+
+
+def structure_of_rows(element: Element) -> Structure:
+    """Return the structure of the rows of an element."""
+    return with_shapes(structure_of(element), lambda shape: shape[1:])
 
 
 def merged(first: Structure, second: Structure) -> Structure:
@@ -208,7 +217,7 @@ def merged(first: Structure, second: Structure) -> Structure:
             "elements of the same nesting and dtypes: use map() and tf.cast."
         )
     specs = [
-        type(a)(a.shape.most_specific_compatible_shape(b.shape), a.dtype) if isinstance(a, SHAPED) else a
+        with_shape(a, a.shape.most_specific_compatible_shape(b.shape)) if isinstance(a, SHAPED) else a
         for a, b in zip(first.specs, second.specs, strict=True)
     ]
     return Structure(first.nest, tuple(specs))

@@ -307,6 +307,17 @@ def unbatch() -> Transformation:
 
 
 @public
+def dense_to_ragged_batch(batch_size: Any, drop_remainder: Any = False, row_splits_dtype: Any = dtypes.int64) -> Transformation:
+    """Batch elements of different lengths as rows, for `apply`; see `tf.data.Dataset.ragged_batch`.
+
+    >>> rows = tf.data.Dataset.range(1, 3).map(tf.range).apply(tf.data.experimental.dense_to_ragged_batch(2))
+    >>> [batch.to_list() for batch in rows]
+    [[[0], [0, 1]]]
+    """
+    return lambda dataset: dataset.ragged_batch(batch_size, drop_remainder, row_splits_dtype)
+
+
+@public
 def unique() -> Transformation:
     """Leave out what came before, for `apply`; see `tf.data.Dataset.unique`.
 

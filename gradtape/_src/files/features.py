@@ -69,9 +69,9 @@ class SparseFeature(namedtuple("SparseFeature", "index_key value_key dtype size 
 class RaggedFeature(
     namedtuple("RaggedFeature", "dtype value_key partitions row_splits_dtype validate", defaults=(None, (), dtypes.int32, False))
 ):
-    """A feature of a single example with any number of values: a tensor. Those of a batch, and `partitions`, are not parsed.
+    """A feature with any number of values: a tensor for a single example, a RaggedTensor for a batch.
 
-    A batch would have a RaggedTensor, which datasets do not hold: an UnimplementedError says what to use instead.
+    With `partitions` it is an UnimplementedError, which says what to use instead.
 
     >>> feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[3, 5]))
     >>> example = tf.train.Example(features=tf.train.Features(feature={"x": feature})).SerializeToString()
@@ -135,11 +135,6 @@ def zeros_of(name: str, shape: tuple[int, ...]) -> np.ndarray:
     return np.full(shape, b"", object) if name == "string" else np.zeros(shape, name)
 
 
-def no_ragged(key: str) -> UnimplementedError:
-    """Return the error for a feature that would be ragged."""
-    return UnimplementedError(
-        None,
-        None,
-        f"Feature {key}: a RaggedFeature is parsed in a single example only, and without partitions, as datasets hold no "
-        "RaggedTensors. Use FixedLenSequenceFeature(..., allow_missing=True), which fills rows up, or VarLenFeature.",
-    )
+def not_parsed(key: str, where: str) -> UnimplementedError:
+    """Return the error for a RaggedFeature that is not parsed; `where` says what to use instead."""
+    return UnimplementedError(None, None, f"Feature {key}: a RaggedFeature is not parsed {where}.")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.core import engine
+from gradtape._src.core import dtypes, engine
 from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_for, mark, public
 from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.files import features as specs
 from gradtape._src.files.messages import message
 from gradtape._src.files.ops import entered, host_op, of_bytes, same_shape, strings, without_values
 from gradtape._src.files.packages import package
+from gradtape._src.ops.array.ragged import with_splits
+from gradtape._src.ops.array.ragged_rows import splits_of
 from gradtape._src.ops.sparse.tensor import SparseTensor
 
 Values = tuple[Any, str]  # the values of a feature, and the name of their list
@@ -165,22 +167,35 @@ def placed(batch: Batch, key: str, feature: Any) -> tuple[np.ndarray, ...]:
     return sparse_parts(places, rows, name, [len(batch), *sizes])
 
 
+class Rows(NamedTuple):
+    """The rows of a RaggedTensor, one for each message, and the dtype of their bounds."""
+
+    values: list[np.ndarray]
+    row_splits_dtype: Any
+
+
+def rows(batch: Batch, key: str, feature: Any) -> Rows | np.ndarray:
+    """Return a RaggedFeature: of a single message its values, of a batch a row for each message."""
+    if feature.partitions:
+        lengths = "with partitions: parse the lengths as a feature of their own, and take tf.RaggedTensor.from_row_lengths"
+        raise specs.not_parsed(key, lengths)
+    name = specs.checked_dtype(feature, key)
+    read = [batch.typed(number, feature.value_key or key, name) for number in range(len(batch))]
+    found = [specs.zeros_of(name, (0,)) if row is None else row for row in read]
+    return found[0][None] if batch.single else Rows(found, feature.row_splits_dtype)
+
+
 READERS: dict[type, Callable[[Batch, str, Any], Any]] = {
     specs.FixedLenFeature: fixed,
     specs.FixedLenSequenceFeature: sequence,
     specs.VarLenFeature: variable,
     specs.SparseFeature: placed,
+    specs.RaggedFeature: rows,
 }
 
 
 def read(batch: Batch, key: str, feature: Any) -> Any:
-    """Return a feature of a batch: an array, or the three of a SparseTensor."""
-    if isinstance(feature, specs.RaggedFeature):
-        if not batch.single or feature.partitions:
-            raise specs.no_ragged(key)
-        name = specs.checked_dtype(feature, key)
-        found = batch.typed(0, feature.value_key or key, name)
-        return (specs.zeros_of(name, (0,)) if found is None else found)[None]
+    """Return a feature of a batch: an array, the three of a SparseTensor, or Rows."""
     reader = READERS.get(type(feature))
     if reader is None:
         raise ValueError(f"Unsupported {type(feature).__name__} {feature} for key '{key}'")
@@ -198,7 +213,10 @@ def ordered(features: dict[str, Any]) -> list[str]:
 
 
 def given_out(value: Any) -> Any:
-    """Return an array as a tensor, three as a SparseTensor."""
+    """Return an array as a tensor, three as a SparseTensor, rows as a RaggedTensor."""
+    if isinstance(value, Rows):
+        splits = splits_of([len(row) for row in value.values], dtypes.as_dtype(value.row_splits_dtype).numpy)
+        return with_splits(given_out(np.concatenate(value.values)), [splits])
     if isinstance(value, tuple):
         return SparseTensor(*map(given_out, value))
     return entered(value)
@@ -268,6 +286,8 @@ def _read_all(batch: Batch, features: dict[str, Any], first: bool = False) -> di
 
 def without_batch(value: Any) -> Any:
     """Return the first of a batch of one."""
+    if isinstance(value, Rows):
+        return value.values[0]
     if not isinstance(value, tuple):
         return value[0] if value.ndim > 1 else np.asarray(value[0], value.dtype)
     places, values, shape = value

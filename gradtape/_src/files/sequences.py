@@ -89,7 +89,7 @@ def _parse(data: np.ndarray, context: Any, sequence: Any, names: list[bytes], si
         elif isinstance(feature, specs.VarLenFeature):
             found[key] = _sparse(lists, key, feature, told)
         elif isinstance(feature, specs.RaggedFeature):
-            raise specs.no_ragged(key)
+            raise specs.not_parsed(key, "in feature lists: take VarLenFeature, and tf.RaggedTensor.from_sparse")
         else:
             raise ValueError(
                 f"Unsupported {type(feature).__name__} {feature} for key '{key}': sequence_features are "

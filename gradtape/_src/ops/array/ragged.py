@@ -1,38 +1,54 @@
 """`RaggedTensor`: rows of different lengths, one behind the other, and where each of them ends.
 
-The lengths are constants, as the places of a SparseTensor are: gradients go to the values.
+The lengths are constants, as the places of a SparseTensor are: gradients go to the values. The functions of
+ragged tensors are in `ops/ragged`.
 """
 
-import operator
-from itertools import accumulate
-from typing import Any
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import optree
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import UnimplementedError, invalid, public
+from gradtape._src.core import dtypes, engine, nest
+from gradtape._src.core.convert import static, tensor
+from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.core.spec import TensorSpec, TypeSpec
+from gradtape._src.core.tensor import Tensor, stated_shape, to_numpy
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat
+from gradtape._src.ops.array.ragged_rows import checked, from_rowids, inside, integers, places, rowids, splits_of
 from gradtape._src.ops.array.shape import broadcast_to, host_constant, reshape, zeros
 
 
 class RaggedTensor:
     """Rows of different lengths: row i is `values[row_splits[i]:row_splits[i + 1]]`. `values` is a Tensor, or ragged itself.
 
-    It is made by `tf.ragged.constant`, `from_row_splits` and the like, and `tf.strings.split`, in eager code. Functions of
-    tensors take `to_tensor()`, or `flat_values`, whose results `with_flat_values` puts into rows again.
+    It is made by `tf.ragged.constant`, `from_row_splits` and the like, and `tf.strings.split`. Functions that TensorFlow has for
+    ragged tensors take it: element-wise ones, reductions, and what joins, takes and repeats rows. `to_tensor()` is for others.
 
     >>> rows = tf.ragged.constant([[1, 2, 3], [4]])
-    >>> rows.to_tensor().numpy().tolist()
-    [[1, 2, 3], [4, 0, 0]]
+    >>> rows + 1, tf.reduce_sum(rows, axis=1).numpy().tolist()
+    (<tf.RaggedTensor [[2, 3, 4], [5]]>, [6, 4])
     """
 
-    __slots__ = ("_splits", "_values")
-    _splits: np.ndarray
+    __slots__ = ("__weakref__", "_stated", "_uniform", "_values")
+    _stated: Any  # the bounds of the rows: an array, or a Tensor without a value
+    _uniform: int | None
     _values: Any
+
+    if TYPE_CHECKING:  # what `ops/ragged` attaches
+
+        def __getitem__(self, key: Any) -> Any: ...
+        @classmethod
+        def from_tensor(cls, *args: Any, **kwargs: Any) -> RaggedTensor: ...
+        @classmethod
+        def from_sparse(cls, *args: Any, **kwargs: Any) -> RaggedTensor: ...
+        def to_sparse(self, name: str | None = None) -> Any: ...
 
     @public
     def __init__(self, values, internal=False, row_partition=None):
@@ -47,31 +63,32 @@ class RaggedTensor:
     @public
     def from_row_splits(cls, values, row_splits, name=None, validate=True):
         """Return the rows that begin where the one before ends: row i is `values[row_splits[i]:row_splits[i + 1]]`."""
-        return _made(values, _checked(row_splits, "from_row_splits"), "from_row_splits")
+        if isinstance(row_splits, Tensor) and engine.symbolic(row_splits.node):
+            return _made(values, row_splits, "from_row_splits")
+        return _made(values, checked(row_splits, "from_row_splits"), "from_row_splits")
 
     @classmethod
     @public
     def from_row_lengths(cls, values, row_lengths, name=None, validate=True):
         """Return the rows of these lengths."""
-        lengths = _integers(row_lengths)
-        splits = np.array([0, *accumulate(lengths.tolist())], lengths.dtype)
-        return _made(values, _checked(splits, "from_row_lengths"), "from_row_lengths")
+        lengths = integers(row_lengths)
+        return _made(values, checked(splits_of(lengths, lengths.dtype), "from_row_lengths"), "from_row_lengths")
 
     @classmethod
     @public
     def from_row_starts(cls, values, row_starts, name=None, validate=True):
         """Return the rows that begin at `row_starts`; the last one ends with the values."""
-        starts, values = _integers(row_starts), _values_of(values)
+        starts, values = integers(row_starts), _values_of(values)
         splits = np.append(starts, starts.dtype.type(values.shape[0]))
-        return _made(values, _checked(splits, "from_row_starts"), "from_row_starts")
+        return _made(values, checked(splits, "from_row_starts"), "from_row_starts")
 
     @classmethod
     @public
     def from_row_limits(cls, values, row_limits, name=None, validate=True):
         """Return the rows that end before `row_limits`; the first one begins with the values."""
-        limits = _integers(row_limits)
+        limits = integers(row_limits)
         splits = np.concatenate([np.zeros(1, limits.dtype), limits])
-        return _made(values, _checked(splits, "from_row_limits"), "from_row_limits")
+        return _made(values, checked(splits, "from_row_limits"), "from_row_limits")
 
     @classmethod
     @public
@@ -79,15 +96,21 @@ class RaggedTensor:
         """Return the rows to which `value_rowids`, which must not decrease, assigns the values; `nrows` of them, or up to the
         last.
         """
-        ids = _integers(value_rowids)
-        count = int(ids[-1]) + 1 if nrows is None and ids.size else int(nrows or 0)
-        if ids.size and (ids[0] < 0 or np.any(np.diff(ids) < 0) or ids[-1] >= count):
+        nrows = None if nrows is None else static(nrows, "nrows")
+        return _made(values, from_rowids(value_rowids, nrows), "from_value_rowids")
+
+    @classmethod
+    @public
+    def from_uniform_row_length(cls, values, uniform_row_length, nrows=None, validate=True, name=None):
+        """Return rows that all have one length; `nrows` of them, which must be given where the length is 0."""
+        values, length = _values_of(values), static(uniform_row_length, "uniform_row_length")
+        if length < 0:
             raise invalid(
-                f"Arguments to from_value_rowids do not form a valid RowPartition: {ids.tolist()} must be sorted, and lie in "
-                f"[0, {count})."
+                f"Arguments to from_uniform_row_length do not form a valid RaggedTensor\nThe length {length} is below 0."
             )
-        lengths = np.bincount(ids, minlength=count).astype(ids.dtype)
-        return cls.from_row_lengths(values, lengths)
+        given = None if nrows is None else static(nrows, "nrows")
+        rows = given if given is not None else values.shape[0] // length if length else 0
+        return _made(values, np.arange(rows + 1, dtype=np.int64) * length, "from_uniform_row_length", uniform=length)
 
     @classmethod
     @public
@@ -105,6 +128,15 @@ class RaggedTensor:
             flat_values = cls.from_row_lengths(flat_values, lengths)
         return flat_values
 
+    @classmethod
+    @public
+    def from_nested_value_rowids(cls, flat_values, nested_value_rowids, nested_nrows=None, name=None, validate=True):
+        """Create rows of rows: the rows that `nested_value_rowids` assigns along the outermost axis come first."""
+        counts = [None] * len(nested_value_rowids) if nested_nrows is None else list(nested_nrows)
+        for ids, nrows in reversed(list(zip(nested_value_rowids, counts, strict=True))):
+            flat_values = cls.from_value_rowids(flat_values, ids, nrows)
+        return flat_values
+
     # -- what it is
 
     @property
@@ -118,9 +150,18 @@ class RaggedTensor:
         return self._values.flat_values if isinstance(self._values, RaggedTensor) else self._values
 
     @property
+    def _splits(self):
+        """The bounds of the rows as an array; NeedsValues in a function that is given them."""
+        return self._stated if isinstance(self._stated, np.ndarray) else to_numpy(self._stated.node)
+
+    @property
+    def _nested(self):
+        return [self._splits, *(self._values._nested if isinstance(self._values, RaggedTensor) else [])]
+
+    @property
     def row_splits(self):
         """The bounds of the rows in `values`, an integer Tensor [rows + 1]."""
-        return host_constant(self._splits)
+        return host_constant(self._stated) if isinstance(self._stated, np.ndarray) else self._stated
 
     @property
     def nested_row_splits(self):
@@ -141,12 +182,29 @@ class RaggedTensor:
     @property
     def shape(self):
         """The shape, a TensorShape with None for ragged axes."""
-        return TensorShape([len(self._splits) - 1, None, *self._values.shape[1:]])
+        values = self._values
+        inner = values.shape if isinstance(values, RaggedTensor) else stated_shape(values.node)
+        return TensorShape([self._count, self._uniform, *inner[1:]])
+
+    @property
+    def _count(self):
+        if isinstance(self._stated, np.ndarray):
+            return len(self._stated) - 1
+        extent = stated_shape(self._stated.node)[0]
+        return None if extent is None else extent - 1
 
     @property
     def uniform_row_length(self):
-        """None: no length of rows is stated."""
-        return None
+        """The length of all rows where one is stated, an integer Tensor; else None."""
+        return None if self._uniform is None else self._counted(self._uniform, None)
+
+    @property
+    def _type_spec(self):
+        return RaggedTensorSpec(self.shape, self.dtype, self.ragged_rank, self._row_dtype)
+
+    @property
+    def _row_dtype(self):
+        return dtypes.as_dtype(self._stated.dtype)
 
     def get_shape(self):
         """Return the shape, a TensorShape with None for ragged axes."""
@@ -155,7 +213,7 @@ class RaggedTensor:
     @public
     def nrows(self, out_type=None, name=None):
         """Return the number of rows, an integer Tensor."""
-        return self._counted(len(self._splits) - 1, out_type)
+        return self._counted(len(self._splits) - 1 if self._count is None else self._count, out_type)
 
     @public
     def row_lengths(self, axis=1, name=None):
@@ -169,8 +227,7 @@ class RaggedTensor:
     @public
     def nested_row_lengths(self, name=None):
         """Return the lengths of the rows of all ragged axes, the outermost first."""
-        inner = self._values.nested_row_lengths() if isinstance(self._values, RaggedTensor) else ()
-        return (self.row_lengths(), *inner)
+        return tuple([host_constant(np.diff(splits)) for splits in self._nested])
 
     @public
     def row_starts(self, name=None):
@@ -185,18 +242,24 @@ class RaggedTensor:
     @public
     def value_rowids(self, name=None):
         """Return the row of each of the `values`."""
-        return host_constant(np.repeat(np.arange(len(self._splits) - 1, dtype=self._splits.dtype), np.diff(self._splits)))
+        return host_constant(rowids(self._splits))
+
+    @public
+    def nested_value_rowids(self, name=None):
+        """Return the rows of the values of all ragged axes, the outermost first."""
+        return tuple([host_constant(rowids(splits)) for splits in self._nested])
 
     @public
     def bounding_shape(self, axis=None, name=None, out_type=None):
         """Return the shape of `to_tensor()`: along ragged axes the length of the longest row. Of one or several axes, if asked
         for.
         """
-        extents = np.array(_places(self).shape + tuple(self.flat_values.shape[1:]))
+        widths = [np.diff(splits).max(initial=0) for splits in self._nested]
+        extents = np.array([len(self._splits) - 1, *widths, *self.flat_values.shape[1:]])
         return self._counted(extents if axis is None else extents[to_numpy(tensor(axis).node)], out_type)
 
     def _counted(self, number, out_type):
-        dtype = self._splits.dtype if out_type is None else dtypes.as_dtype(out_type).numpy
+        dtype = (self._row_dtype if out_type is None else dtypes.as_dtype(out_type)).numpy
         return host_constant(np.asarray(number, dtype))
 
     # -- the same rows, otherwise
@@ -204,7 +267,7 @@ class RaggedTensor:
     @public
     def with_values(self, new_values):
         """Return rows of the same lengths with other values."""
-        return _made(new_values, self._splits, "with_values")
+        return _made(new_values, self._stated, "with_values", uniform=self._uniform)
 
     @public
     def with_flat_values(self, new_values):
@@ -213,15 +276,48 @@ class RaggedTensor:
         return self.with_values(self._values.with_flat_values(new_values) if nested else new_values)
 
     @public
+    def with_row_splits_dtype(self, dtype):
+        """Return the same rows, with bounds of type int32 or int64."""
+        wanted = dtypes.as_dtype(dtype)
+        if wanted not in (dtypes.int32, dtypes.int64):
+            raise ValueError(f"Argument `row_splits` dtype must be int32 or int64. Received {wanted}.")
+        nested = isinstance(self._values, RaggedTensor)
+        values = self._values.with_row_splits_dtype(wanted) if nested else self._values
+        return _made(values, self._splits.astype(wanted.numpy), "with_row_splits_dtype", uniform=self._uniform)
+
+    @public
+    def merge_dims(self, outer_axis, inner_axis):
+        """Return the same elements with the axes from `outer_axis` to `inner_axis` merged into one."""
+        rank = self.shape.rank
+        outer, inner = [axis + rank if axis < 0 else axis for axis in (outer_axis, inner_axis)]
+        if not 0 <= outer <= inner < rank:
+            raise ValueError(f"Expected outer_axis <= inner_axis of {rank} axes; got {outer_axis} and {inner_axis}.")
+        if outer == inner:
+            return self
+        values, nested = self._values, isinstance(self._values, RaggedTensor)
+        if outer > 1:
+            inside = values.merge_dims(outer - 1, inner - 1) if nested else merged_axes(values, outer - 1, inner - 1)
+            return self.with_values(inside)
+        merged = values if inner == 1 else values.merge_dims(0, inner - 1) if nested else merged_axes(values, 0, inner - 1)
+        if outer == 0:
+            return merged
+        bounds, below = self._splits, values
+        for _ in range(inner - 1):
+            if isinstance(below, RaggedTensor):
+                bounds, below = below._splits[bounds], below._values
+        count = merged._count if isinstance(merged, RaggedTensor) else merged.shape[0]
+        return _made(merged, bounds * (count // max(int(bounds[-1]), 1)), "merge_dims")
+
+    @public
     def to_tensor(self, default_value=None, name=None, shape=None):
         """Return a Tensor in which shorter rows are filled up with `default_value`, or zeros. `shape` states extents."""
         values = self.flat_values
         inner, count = tuple(values.shape[1:]), values.shape[0]
         wanted = [None] * self.shape.rank if shape is None else TensorShape(shape).as_list()
-        places = _places(self, wanted)
+        found = places(self._nested, count, wanted)
         filling = zeros([1, *inner], values.dtype) if default_value is None else tensor(default_value, values.dtype.numpy)
         rows = concat([values, broadcast_to(filling, [1, *inner])], 0)
-        return gather(rows, np.where(places < 0, count, places))
+        return gather(rows, np.where(found < 0, count, found))
 
     @public
     def to_list(self):
@@ -243,35 +339,8 @@ class RaggedTensor:
         return found
 
     def _bounds(self):
-        return list(zip(self._splits[:-1].tolist(), self._splits[1:].tolist(), strict=True))
-
-    # -- rows
-
-    @public
-    def __getitem__(self, key):
-        keys = key if isinstance(key, tuple) else (key,)
-        if keys and keys[0] is Ellipsis:
-            keys = (slice(None),) * (self.shape.rank - len(keys) + 1) + keys[1:]
-        if not keys:
-            return self
-        first, *rest = keys
-        if first is None or Ellipsis in rest or None in rest:
-            raise UnimplementedError(None, None, f"A RaggedTensor takes indices and slices, an ellipsis first; got {key!r}.")
-        bounds = self._bounds()
-        if not isinstance(first, slice):
-            row = operator.index(first)
-            if not -len(bounds) <= row < len(bounds):
-                raise IndexError(f"Row key {row} out of bounds")
-            start, end = bounds[row]
-            found = self._values[start:end]
-            return found[tuple(rest)] if rest else found
-        chosen = [range(*bounds[i]) for i in range(*_bare(first).indices(len(bounds)))]
-        if rest:
-            if not isinstance(rest[0], slice):
-                raise ValueError("Cannot index into an inner ragged dimension.")
-            chosen = [row[_bare(rest[0])] for row in chosen]
-        rows = RaggedTensor.from_row_lengths(_taken(self._values, chosen), np.array(list(map(len, chosen)), self._splits.dtype))
-        return rows.with_values(rows.values[(slice(None), *rest[1:])]) if rest[1:] else rows
+        splits = self._splits.tolist()
+        return list(itertools.pairwise(splits))
 
     def __iter__(self):
         return (self[i] for i in range(len(self._splits) - 1))
@@ -286,27 +355,16 @@ class RaggedTensor:
 
     @public
     def __array__(self, dtype=None, copy=None):
-        raise UnimplementedError(
-            None,
-            None,
-            "A RaggedTensor was given to a function of tensors. Take to_tensor(), or flat_values, whose results with_flat_values "
-            "puts into rows again.",
+        raise ValueError(
+            "TypeError: object of type 'RaggedTensor' has no len()\nA RaggedTensor was given to a function that takes tensors "
+            "only. Take to_tensor(), or flat_values, whose results with_flat_values puts into rows again."
         )
 
     def __repr__(self):
+        if any(engine.symbolic(x.node) for x in (*self.nested_row_splits, self.flat_values)):
+            return f"tf.RaggedTensor(values={self._values!r}, row_splits={self.row_splits!r})"
         with np.printoptions(formatter={"all": _text}):
             return f"<tf.RaggedTensor {_text(self.numpy())}>"
-
-
-def _refused(self, other):
-    return self.__array__()
-
-
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
-    setattr(RaggedTensor, f"__{_name}__", public(_refused))
-    setattr(RaggedTensor, f"__r{_name}__", public(_refused))
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(RaggedTensor, f"__{_name}__", public(_refused))
 
 
 def _text(value):
@@ -316,146 +374,160 @@ def _text(value):
     return np.array2string(value, separator=", ") if value.size else repr(value.tolist())
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Rows and places
+def merged_axes(values, first, last):
+    """Return a tensor whose axes from `first` to `last` are one."""
+    shape = list(values.shape)
+    return reshape(values, [*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :]])
 
 
 def _values_of(values):
     return values if isinstance(values, RaggedTensor) else tensor(values)
 
 
-def _integers(values):
-    """Convert splits, lengths or rows to an int64 vector, or int32 where a tensor or array has that dtype."""
-    stated = isinstance(values, (Tensor, np.ndarray))
-    found = to_numpy(tensor(values).node) if stated else np.array(values)
-    if not stated and (found.dtype.kind == "i" or not found.size):
-        found = found.astype(np.int64)
-    if found.ndim != 1 or found.dtype not in (np.int32, np.int64):
-        given = f"{found.dtype.name}{list(found.shape)}"
-        raise ValueError(f"The rows of a RaggedTensor are stated by an int32 or int64 vector; got {given}.")
-    return found
-
-
-def _checked(row_splits, caller):
-    """Return `row_splits` as an array; InvalidArgumentError unless they begin with 0 and do not decrease."""
-    splits = _integers(row_splits)
-    wrong = f"Arguments to {caller} do not form a valid RaggedTensor"
-    if not splits.size or splits[0] != 0:
-        raise invalid(f"{wrong}:zero\nThe first split must be 0: {splits.tolist()}.")
-    if np.any(np.diff(splits) < 0):
-        raise invalid(f"{wrong}:monotonic.\nRows cannot have negative lengths: {splits.tolist()}.")
-    return splits
-
-
-def _made(values, splits, caller):
-    """Return a RaggedTensor; InvalidArgumentError unless its rows take all values."""
+def _made(values, splits, caller, uniform=None):
+    """Return a RaggedTensor; InvalidArgumentError unless its rows take all values, as far as they are known."""
     values = _values_of(values)
     if not isinstance(values, RaggedTensor) and not values.ndim:
         raise ValueError(f"The values of a RaggedTensor have at least one axis; {caller} got a scalar.")
-    if splits[-1] != values.shape[0]:
+    count = values._count if isinstance(values, RaggedTensor) else stated_shape(values.node)[0]
+    if isinstance(splits, np.ndarray) and count is not None and splits[-1] != count:
         raise invalid(
             "Arguments to _from_row_partition do not form a valid RaggedTensor\n"
-            f"The rows of {caller} take {splits[-1]} values; there are {values.shape[0]}."
+            f"The rows of {caller} take {splits[-1]} values; there are {count}."
         )
     made = object.__new__(RaggedTensor)
-    made._splits, made._values = splits, values
+    made._stated, made._values, made._uniform = splits, values, uniform
     return made
 
 
-def _bare(key):
-    """Return a slice with Python's integers."""
-    return slice(*[None if bound is None else operator.index(bound) for bound in (key.start, key.stop, key.step)])
+def with_splits(flat_values, nested):
+    """Return nested rows of `flat_values` by arrays of bounds that are known to fit, the outermost first."""
+    for splits in reversed(nested):
+        flat_values = _made(flat_values, splits, "with_splits")
+    return flat_values
 
 
-def _taken(values, rows):
-    """Return the `values` at the places that `rows`, of ranges, name."""
-    places = np.array([place for row in rows for place in row], np.int64)
+def taken(values, chosen):
+    """Return the rows of `values`, ragged or not, at the places `chosen`, an array."""
     if not isinstance(values, RaggedTensor):
-        return gather(values, places)
-    bounds = values._bounds()
-    chosen = [range(*bounds[place]) for place in places]
-    return RaggedTensor.from_row_lengths(_taken(values.values, chosen), np.array(list(map(len, chosen)), values._splits.dtype))
-
-
-def _places(ragged, wanted=None):
-    """Return the place among the innermost values of each element of the dense tensor of extents `wanted`; −1 where there is
-    none.
-    """
-    rows, width, *_ = wanted or (None, None)
-    bounds, values = ragged._bounds(), ragged.values
-    rows = len(bounds) if rows is None else rows
-    width = max((end - start for start, end in bounds), default=0) if width is None else width
-    if isinstance(values, RaggedTensor):
-        inner = _places(values, [None, *wanted[2:]] if wanted else None)
-    else:
-        inner = np.arange(values.shape[0])
-    found = np.full((rows, width, *inner.shape[1:]), -1, np.int64)
-    for row, (start, end) in enumerate(bounds[:rows]):
-        found[row, : min(end - start, width)] = inner[start : min(end, start + width)]
-    return found
+        return gather(values, chosen)
+    splits = values._splits
+    lengths = np.diff(splits)[chosen]
+    inner = inside(splits[:-1][chosen], lengths)
+    return _made(taken(values._values, inner), splits_of(lengths, splits.dtype), "taken", uniform=values._uniform)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Constants
+# Functions that take and give them
 
 
-@public
-def map_flat_values(op, *args, **kwargs):
-    """Call `op` with the `flat_values` of each RaggedTensor among its arguments, and put the result into rows again.
+def _components(ragged):
+    return [ragged.flat_values, *ragged.nested_row_splits], (ragged._row_dtype, *_uniform_lengths(ragged))
 
-    Their rows must be the same, else InvalidArgumentError. Without a RaggedTensor it is `op(*args, **kwargs)`.
 
-    >>> tf.ragged.map_flat_values(tf.square, tf.ragged.constant([[1, 2], [3]])).to_list()
-    [[1, 4], [9]]
+def _uniform_lengths(ragged):
+    return (ragged._uniform, *(_uniform_lengths(ragged._values) if isinstance(ragged._values, RaggedTensor) else ()))
+
+
+def _assembled(how, parts):
+    values, *nested = parts
+    _, *uniform = how
+    for splits, length in reversed(list(zip(nested, uniform, strict=True))):
+        made = object.__new__(RaggedTensor)
+        made._stated, made._values, made._uniform = splits, values, length
+        values = made
+    return values
+
+
+# optree's signature asks for a Collection, its documentation for any class.
+optree.register_pytree_node(RaggedTensor, _components, _assembled, namespace=nest.EXPANDED)  # type: ignore[arg-type]
+
+
+class RaggedTensorSpec(TypeSpec):
+    """The spec of a RaggedTensor: its shape, dtype, number of ragged axes (all but the first), and the type of its bounds.
+
+    >>> tf.RaggedTensorSpec([None, None], tf.int32).is_compatible_with(tf.ragged.constant([[1, 2], [3]]))
+    True
     """
-    ragged = [x for x in (*args, *kwargs.values()) if isinstance(x, RaggedTensor)]
-    if not ragged:
-        return op(*args, **kwargs)
-    splits, *others = ([part.numpy().tolist() for part in x.nested_row_splits] for x in ragged)
-    if any(other != splits for other in others):
-        raise invalid(f"Inputs must have identical ragged splits: received {[splits, *others]}.")
 
-    def flat(x):
-        return x.flat_values if isinstance(x, RaggedTensor) else x
+    __slots__ = ("_dtype", "_ragged_rank", "_row_splits_dtype", "_shape")
 
-    result = op(*map(flat, args), **{name: flat(x) for name, x in kwargs.items()})
-    return ragged[0].with_flat_values(result)
+    @public
+    def __init__(
+        self, shape=None, dtype=dtypes.float32, ragged_rank=None, row_splits_dtype=dtypes.int64, flat_values_spec=None
+    ):  # fmt: skip
+        self._shape = TensorShape(shape)
+        self._row_splits_dtype = dtypes.as_dtype(row_splits_dtype)
+        self._dtype = flat_values_spec.dtype if flat_values_spec is not None else dtypes.as_dtype(dtype)
+        rank = self._shape.rank
+        if ragged_rank is None:
+            if rank is None:
+                raise ValueError("Must specify ragged_rank or a shape with a known rank.")
+            ragged_rank = rank - 1
+        if not isinstance(ragged_rank, int):
+            raise TypeError(f"Argument `ragged_rank` must be an int. Received {ragged_rank}.")
+        if rank is not None and ragged_rank >= rank:
+            raise ValueError(f"Argument `ragged_rank` ({ragged_rank}) must be less than rank ({rank}).")
+        self._ragged_rank = ragged_rank
+
+    @classmethod
+    @public
+    def from_value(cls, value):
+        """Return the spec of a RaggedTensor."""
+        return value._type_spec
+
+    @property
+    def value_type(self):
+        """The class RaggedTensor; Tensor where there is no ragged axis."""
+        return RaggedTensor if self._ragged_rank else Tensor
+
+    @property
+    def shape(self):
+        """The shape of the whole, with None for ragged axes."""
+        return self._shape
+
+    @property
+    def dtype(self):
+        """The type of the elements."""
+        return self._dtype
+
+    @property
+    def ragged_rank(self):
+        """The number of ragged axes."""
+        return self._ragged_rank
+
+    @property
+    def row_splits_dtype(self):
+        """The type of the bounds of rows."""
+        return self._row_splits_dtype
+
+    @property
+    def flat_values_spec(self):
+        """None: the innermost values are a Tensor."""
+        return None
+
+    def _serialize(self):
+        return self._shape, self._dtype, self._ragged_rank, self._row_splits_dtype
 
 
-@public
-def constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, row_splits_dtype=dtypes.int64):
-    """Return a RaggedTensor of a nested list, or a Tensor where it has no axis that may be ragged.
-
-    All axes but the first are ragged, or the next `ragged_rank`. `inner_shape` is the shape of the innermost values.
-
-    >>> tf.ragged.constant([[1, 2], [3]])
-    <tf.RaggedTensor [[1, 2], [3]]>
-    """
-    values = pylist.tolist() if isinstance(pylist, np.ndarray) else pylist
-    scalar, deepest = _depths(values)
-    if scalar is not None and deepest > scalar:
-        raise ValueError(f"Invalid pylist={values!r}: empty list nesting is greater than scalar value nesting")
-    inner = None if inner_shape is None else tuple(TensorShape(inner_shape).as_list())
-    if ragged_rank is None:
-        ragged_rank = max(deepest - 1 - len(inner or ()), 0)
-    if not 0 <= ragged_rank <= max(deepest - 1, 0):
-        raise ValueError(f"Invalid pylist={values!r}: ragged_rank={ragged_rank} must be between 0 and {max(deepest - 1, 0)}.")
-    nested = []
-    for _ in range(ragged_rank):
-        nested.append(np.array([0, *accumulate(map(len, values))], dtypes.as_dtype(row_splits_dtype).numpy))
-        values = [item for row in values for item in row]
-    flat = tensor(values) if dtype is None else tensor(values, dtypes.as_dtype(dtype).numpy)
-    if inner is not None:
-        flat = reshape(flat, [-1, *inner] if ragged_rank else inner)
-    return RaggedTensor.from_nested_row_splits(flat, nested) if nested else flat
+def _parts_of_spec(spec):
+    shape, ragged_rank = spec._shape, spec._ragged_rank
+    inner = [] if shape.rank is None else shape.as_list()[ragged_rank + 1 :]
+    if not ragged_rank:
+        return [TensorSpec(shape, spec._dtype)], spec
+    rows = None if shape.rank is None or shape[0] is None else shape[0] + 1
+    splits = [TensorSpec([extent], spec._row_splits_dtype) for extent in (rows, *[None] * (ragged_rank - 1))]
+    return [TensorSpec(None if shape.rank is None else [None, *inner], spec._dtype), *splits], spec
 
 
-def _depths(values):
-    """Return `(depth of the scalars or None, greatest depth of lists)` of a nest; ValueError where scalars have several."""
-    if not isinstance(values, (list, tuple)):
-        return 0, 0
-    found = [_depths(value) for value in values]
-    scalars = {scalar for scalar, _ in found if scalar is not None}
-    if len(scalars) > 1:
-        raise ValueError("all scalar values must have the same nesting depth")
-    return (scalars.pop() + 1 if scalars else None), 1 + max((deepest for _, deepest in found), default=0)
+def _from_parts(spec, parts):
+    """Return the spec again, or a RaggedTensor where the parts are tensors."""
+    if all(isinstance(part, TensorSpec) for part in parts):
+        return spec
+    if not spec._ragged_rank:
+        return parts[0]
+    lengths = [None] * spec._ragged_rank if spec._shape.rank is None else spec._shape.as_list()[1 : spec._ragged_rank + 1]
+    return _assembled((spec._row_splits_dtype, *lengths), parts)
+
+
+optree.register_pytree_node(RaggedTensorSpec, _parts_of_spec, _from_parts, namespace=nest.EXPANDED)  # type: ignore[arg-type]

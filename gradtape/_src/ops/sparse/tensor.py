@@ -13,7 +13,7 @@ from gradtape._src.core.convert import is_tensor, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, invalid_for, public
 from gradtape._src.core.shape import TensorShape, provisional
-from gradtape._src.core.spec import TypeSpec
+from gradtape._src.core.spec import TensorSpec, TypeSpec
 from gradtape._src.core.tensor import stated_shape
 from gradtape._src.ops.array.points import gather_nd
 from gradtape._src.ops.array.select import where
@@ -212,8 +212,22 @@ def without_extents(sparse):
     return made
 
 
+def _parts_of_spec(spec):
+    rank = spec.shape.rank
+    shapes = ([None, rank], "int64"), ([None], spec.dtype), ([rank], "int64")
+    return [TensorSpec(shape, dtype) for shape, dtype in shapes], spec
+
+
+def _from_parts(spec, parts):
+    """Return the spec again, or a SparseTensor where the parts are tensors."""
+    if all(isinstance(part, TensorSpec) for part in parts):
+        return spec
+    return _assembled(spec.shape.as_list() if spec.shape.is_fully_defined() else None, parts)
+
+
 # optree's signature asks for a Collection, its documentation for any class.
 optree.register_pytree_node(SparseTensor, _components, _assembled, namespace=nest.EXPANDED)  # type: ignore[arg-type]
+optree.register_pytree_node(SparseTensorSpec, _parts_of_spec, _from_parts, namespace=nest.EXPANDED)  # type: ignore[arg-type]
 
 
 def _index_tensor(value, what, rank):

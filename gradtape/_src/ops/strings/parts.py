@@ -14,6 +14,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import not_differentiable, op, ran
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import EagerTensor, emit, to_numpy
+from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.shapes import require, same
 from gradtape._src.ops.strings.elements import NO_NUMBER, STRING, each, one_of, refused, separator_of, texts
@@ -300,9 +301,16 @@ def _encode(input, *, encoding, errors, replacement):
 def unicode_encode(input, output_encoding, errors="replace", replacement_char=65533, name=None):
     """Return the strings that the code points along the last axis of `input`, int32, make up in UTF-8, UTF-16-BE or UTF-32-BE.
 
+    Of a RaggedTensor each innermost row makes up a string.
+
     >>> tf.strings.unicode_encode([71, 8364], "UTF-8").numpy().decode()
     'G€'
     """
+    if isinstance(input, RaggedTensor):
+        options = output_encoding, errors, replacement_char
+        if isinstance(input.values, RaggedTensor):
+            return input.with_values(unicode_encode(input.values, *options))
+        return stack([unicode_encode(row, *options) for row in input])
     x = tensor(input)
     require(x.node.aval, ("int32",), "input_values")
     if not x.ndim:

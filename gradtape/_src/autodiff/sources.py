@@ -1,0 +1,34 @@
+"""Words for what is no source or target of a gradient, and gradients of ragged sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core import hooks, nest
+from gradtape._src.core.convert import NUMBERS
+from gradtape._src.ops.array.ragged import RaggedTensor
+
+_NUMBERS = (*NUMBERS, np.ndarray, np.generic)
+VALUES = (*_NUMBERS, str, bytes)
+
+
+def in_rows(sources: Sequence[Any], pack: Callable[[Sequence[Any]], Any], results: Sequence[Any]) -> Any:
+    """Pack results, those of RaggedTensors as rows of theirs."""
+    pairs = zip(sources, results, strict=True)
+    return pack([s.with_flat_values(r) if isinstance(s, RaggedTensor) and r is not None else r for s, r in pairs])
+
+
+def no_tensor(role: str, value: Any) -> Exception:
+    """Return the error for a target or source that no tape can record: an AttributeError for numbers, as in TensorFlow."""
+    if len(nest.flatten(value, expand_composites=True)) > 1:
+        return ValueError(
+            f"Type {type(value).__name__} is not supported as a gradient source or gradient target: give its `values`."
+        )
+    left = hooks.gradients.left() if role == "target" else ""
+    return (AttributeError if isinstance(value, _NUMBERS) else TypeError)(
+        f"The {role} {value!r} of type {type(value).__name__} is no tensor or variable, so nothing was recorded of it. "
+        f"Give the tensor that it was computed from, or made into.{left}"
+    )

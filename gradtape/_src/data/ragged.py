@@ -1,0 +1,102 @@
+"""RaggedTensors as parts of elements, their rows, and batches of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core.convert import constant
+from gradtape._src.core.errors import invalid
+from gradtape._src.core.tensor import to_numpy
+from gradtape._src.data.composite import Composite
+from gradtape._src.ops.array.ragged import RaggedTensorSpec, with_splits
+from gradtape._src.ops.array.ragged_rows import splits_of
+
+
+class Ragged(Composite):
+    """The innermost values of a RaggedTensor, and the bounds of its rows along each ragged axis.
+
+    Without a ragged axis it is a row of one: a Tensor to the user, which `batch` makes a row of a RaggedTensor again.
+    """
+
+    __slots__ = ("dtype", "nested", "values")
+
+    def __init__(self, values: np.ndarray, nested: Sequence[np.ndarray], dtype: np.dtype) -> None:
+        self.values, self.nested, self.dtype = values, list(nested), dtype
+
+    @classmethod
+    def of(cls, value: Any) -> Ragged:
+        """Return the arrays of a RaggedTensor."""
+        nested = [to_numpy(splits.node) for splits in value.nested_row_splits]
+        return cls(to_numpy(value.flat_values.node), nested, nested[0].dtype)
+
+    @classmethod
+    def of_dense(cls, array: np.ndarray, ragged_rank: int, dtype: np.dtype) -> Ragged:
+        """Return an array as rows whose first axes, after the first, are ragged."""
+        nested = [
+            np.arange(int(np.prod(array.shape[:axis])) + 1, dtype=dtype) * array.shape[axis] for axis in range(1, ragged_rank + 1)
+        ]
+        return cls(array.reshape(-1, *array.shape[ragged_rank + 1 :]), nested, dtype)
+
+    def handed(self) -> Any:
+        """Return the RaggedTensor, or the Tensor, as a user gets it."""
+        return with_splits(constant(self.values), self.nested)
+
+    def as_numpy(self) -> Any:
+        """Return the array, or an array of rows."""
+        return self.handed().numpy()
+
+    @property
+    def spec(self) -> Any:
+        """The spec of this one."""
+        extents = self.values.shape if not self.nested else (len(self.nested[0]) - 1, *[None] * len(self.nested))
+        inner = self.values.shape[1:] if self.nested else ()
+        return RaggedTensorSpec([*extents, *inner], self.values.dtype, len(self.nested), self.dtype)
+
+    def rows(self) -> Iterator[Any]:
+        """Yield the rows of the first axis."""
+        if not self.nested:
+            yield from self.values
+            return
+        first, *deeper = self.nested
+        for start, end in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
+            nested = []
+            for splits in deeper:
+                nested.append(splits[start : end + 1] - splits[start])
+                start, end = int(splits[start]), int(splits[end])
+            yield Ragged(self.values[start:end], nested, self.dtype)
+
+    def stacked(self, column: Sequence[Any]) -> Any:
+        """Stack along an axis in front, which makes the first axis of the parts ragged."""
+        if not self.values.ndim:
+            return np.stack([part.values for part in column])
+        if len({len(part.nested) for part in column}) != 1:
+            raise invalid("Cannot batch RaggedTensors of different ragged ranks.")
+        counts = [len(part.nested[0]) - 1 if part.nested else len(part.values) for part in column]
+        inner = [np.concatenate([np.diff(part.nested[axis]) for part in column]) for axis in range(len(self.nested))]
+        nested = [splits_of(lengths, self.dtype) for lengths in (counts, *inner)]
+        shapes = [part.values.shape[1:] for part in column]
+        if len(set(shapes)) != 1:
+            raise invalid(f"Cannot batch rows whose elements have different shapes: {shapes}.")
+        return Ragged(np.concatenate([part.values for part in column]), nested, self.dtype)
+
+
+def ragged_spec(spec: Any, row_splits_dtype: Any) -> Any:
+    """Return the spec of a Tensor with open extents as that of rows of a RaggedTensor; any other spec as it is."""
+    shape = getattr(spec, "shape", None)
+    if type(spec).__name__ != "TensorSpec" or shape is None or shape.rank is None or shape.is_fully_defined():
+        return spec
+    open_axes = [axis for axis, extent in enumerate(shape.as_list()) if extent is None]
+    return RaggedTensorSpec(shape, spec.dtype, max(open_axes), row_splits_dtype)
+
+
+def with_shape(spec: Any, shape: Any) -> Any:
+    """Return a spec of another shape. Of a ragged one all axes that are in front of it are ragged then, but for the first."""
+    if not isinstance(spec, RaggedTensorSpec):
+        return type(spec)(shape, spec.dtype)
+    rank, before = shape.rank, spec.shape.rank
+    added = 0 if rank is None or before is None else rank - before
+    ragged_rank = spec.ragged_rank + added
+    return RaggedTensorSpec(shape, spec.dtype, max(ragged_rank, 0), spec.row_splits_dtype)

@@ -1,0 +1,1 @@
+from gradtape._src.ops.ragged import elementwise as elementwise, joining as joining, moving as moving, reductions as reductions

@@ -1,0 +1,122 @@
+"""Operands of an element-wise function brought to the same rows.
+
+Axes are broadcast as those of tensors are: an axis of extent 1 is repeated. A ragged axis is not, even where each of its rows
+has one element; two ragged operands must have rows of the same lengths.
+"""
+
+import math
+
+import numpy as np
+
+from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.errors import invalid
+from gradtape._src.ops.array.gather import gather
+from gradtape._src.ops.array.ragged import RaggedTensor, with_splits
+from gradtape._src.ops.array.ragged_rows import inside, splits_of
+from gradtape._src.ops.array.shape import reshape
+
+
+class Rows:
+    """The rows of the result of an element-wise function: `wrapped` puts its innermost values into them."""
+
+    def __init__(self, like=None, nested=None):
+        self._like, self._nested = like, nested
+
+    def wrapped(self, flat_values):
+        """Return the innermost values in these rows."""
+        return with_splits(flat_values, self._nested) if self._like is None else self._like.with_flat_values(flat_values)
+
+
+def broadcast(operands):
+    """Return `(innermost values of each operand, Rows)`. Numbers, strings and None stay as they are."""
+    ragged = [x for x in operands if isinstance(x, RaggedTensor)]
+    first = ragged[0]
+    operands = [_operand(x, first) for x in operands]
+    if all(_is_scalar(x) or (isinstance(x, RaggedTensor) and _same_rows(x, first)) for x in operands):
+        return [x.flat_values if isinstance(x, RaggedTensor) else x for x in operands], Rows(like=first)
+    rank = max(x.shape.rank for x in operands if not _is_scalar(x))
+    depth = max(x.ragged_rank + rank - x.shape.rank for x in ragged)
+    layouts = [None if _is_scalar(x) else _Layout(x, rank, depth) for x in operands]
+    nested = _walk([layout for layout in layouts if layout is not None], depth)
+    flats = [x if layout is None else layout.taken() for x, layout in zip(operands, layouts, strict=True)]
+    return flats, Rows(nested=nested)
+
+
+def _operand(x, first):
+    if isinstance(x, RaggedTensor) or not (is_tensor(x) or isinstance(x, (list, tuple, np.ndarray))):
+        return x
+    return tensor(x) if is_tensor(x) else tensor(x, None, first.dtype)
+
+
+def _is_scalar(x):
+    return not isinstance(x, RaggedTensor) and (not is_tensor(x) or x.shape.rank == 0)
+
+
+def _same_rows(x, y):
+    if x is y:
+        return True
+    if (x.ragged_rank, x.shape.rank) != (y.ragged_rank, y.shape.rank):
+        return False
+    if all(a is b for a, b in zip(_stated(x), _stated(y), strict=True)):
+        return True
+    return all(np.array_equal(a, b) for a, b in zip(x._nested, y._nested, strict=True))
+
+
+def _stated(x):
+    return [x._stated, *(_stated(x.values) if isinstance(x.values, RaggedTensor) else [])]
+
+
+class _Layout:
+    """One operand as rows of `depth` axes: `lengths` has the extent of an axis, or the length of each row along it."""
+
+    def __init__(self, x, rank, depth):
+        nested = x._nested if isinstance(x, RaggedTensor) else []
+        flat = x.flat_values if nested else x
+        outer = [*[1] * (rank - x.shape.rank), *([len(nested[0]) - 1] if nested else [])]
+        self.lengths = [*outer, *[np.diff(splits) for splits in nested], *flat.shape[bool(nested) :]][: depth + 1]
+        inner = list(flat.shape)[flat.shape.rank + depth + 1 - rank :]  # the axes that the operands have as tensors
+        self._count = math.prod(flat.shape[: flat.shape.rank - len(inner)])
+        self._flat = reshape(flat, [self._count, *inner])
+        self.at = np.zeros(1, np.int64)  # for each row of the result that of this operand
+
+    def rows(self, axis):
+        """Return the lengths of the operand's rows along an axis, one for each row of the result so far."""
+        lengths = self.lengths[axis]
+        return lengths[self.at] if isinstance(lengths, np.ndarray) else np.full(len(self.at), lengths)
+
+    def go(self, axis, wanted):
+        """Take the next axis, along which the rows of the result are `wanted` long."""
+        lengths = self.lengths[axis]
+        if isinstance(lengths, np.ndarray):
+            starts = splits_of(lengths)[:-1][self.at]
+        else:
+            starts = self.at * lengths
+            if lengths == 1:
+                self.at = np.repeat(starts, wanted)
+                return
+        self.at = inside(starts, wanted)
+
+    def taken(self):
+        """Return the innermost values, in the places that the result has them."""
+        same = len(self.at) == self._count and np.array_equal(self.at, np.arange(self._count))
+        return self._flat if same else gather(self._flat, self.at)
+
+
+def _walk(layouts, depth):
+    """Go down all axes of the operands together; return the bounds of the result's rows along each ragged axis."""
+    nested = []
+    for axis in range(depth + 1):
+        fixed = [x for x in layouts if isinstance(x.lengths[axis], np.ndarray) or x.lengths[axis] != 1]
+        wanted = (fixed or layouts)[0].rows(axis)
+        for other in fixed[1:]:
+            if not np.array_equal(wanted, other.rows(axis)):
+                raise invalid(
+                    f"Condition x == y did not hold.\nUnable to broadcast: dimension size mismatch in dimension {axis}: the rows "
+                    f"have the lengths {wanted.tolist()} and {other.rows(axis).tolist()}. Only an axis of a Tensor of extent 1 "
+                    "is repeated."
+                )
+        for x in layouts:
+            x.go(axis, wanted)
+        if axis:
+            nested.append(splits_of(wanted))
+    return nested

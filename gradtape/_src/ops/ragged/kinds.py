@@ -1,0 +1,16 @@
+"""The kinds of tensors: dense, sparse and ragged ones."""
+
+from gradtape._src.core import convert
+from gradtape._src.core.errors import public
+from gradtape._src.ops.array.ragged import RaggedTensor
+from gradtape._src.ops.sparse.tensor import SparseTensor
+
+
+@public
+def is_tensor(x: object) -> bool:
+    """Return whether `x` is a Tensor, Variable, IndexedSlices, SparseTensor or RaggedTensor.
+
+    >>> tf.is_tensor(tf.constant(1.0)), tf.is_tensor(1.0)
+    (True, False)
+    """
+    return convert.is_tensor(x) or isinstance(x, (SparseTensor, RaggedTensor))

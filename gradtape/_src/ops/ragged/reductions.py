@@ -1,0 +1,132 @@
+"""Reductions of RaggedTensors, and segments of their rows."""
+
+import numpy as np
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import static_list, tensor
+from gradtape._src.core.tensor import to_numpy
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.ragged import RaggedTensor, with_splits
+from gradtape._src.ops.array.ragged_rows import columns, rowids, splits_of
+from gradtape._src.ops.array.shape import expand_dims, ones, reshape
+from gradtape._src.ops.math import reduction, segment
+from gradtape._src.ops.math.arithmetic import sqrt, square, subtract, truediv
+from gradtape._src.ops.ragged.dispatch import version
+
+
+def segments(combine, data, ids, count):
+    """Combine the rows of `data` that have the same of `ids`, arrays: row k of each segment's rows meets row k of the others.
+
+    Of a ragged `data` the rows of a segment are as long as its longest.
+    """
+    if not isinstance(data, RaggedTensor):
+        return combine(data, ids, count)
+    splits = data._splits
+    longest = np.zeros(count, np.int64)
+    np.maximum.at(longest, ids, np.diff(splits))
+    into = splits_of(longest, splits.dtype)
+    places = into[:-1][ids][rowids(splits)] + columns(splits)
+    return with_splits(segments(combine, data.values, places, int(into[-1])), [into])
+
+
+def _over(combine, dense, x, axis):
+    """Reduce one axis of a RaggedTensor: by segments where it is ragged, by `dense` where it is one of the values'."""
+    if axis == 0:
+        rows = len(x._splits) - 1
+        return segments(combine, x, np.zeros(rows, np.int64), 1).values
+    if axis == 1:
+        return segments(combine, x.values, rowids(x._splits), len(x._splits) - 1)
+    if isinstance(x.values, RaggedTensor):
+        return x.with_values(_over(combine, dense, x.values, axis - 1))
+    return x.with_values(dense(x.values, axis=axis - 1))
+
+
+def _reduced(combine, dense, x, axis, keepdims):
+    if axis is None:
+        result = dense(x.flat_values)
+        return reshape(result, [1] * x.shape.rank) if keepdims else result
+    rank = x.shape.rank
+    axes = []
+    for given in static_list(axis, "axis"):
+        if not -rank <= given < rank:
+            raise ValueError(f"axis={given} out of bounds: expected {-rank}<=axis<{rank}")
+        axes.append(given % rank)
+    for place in sorted(set(axes), reverse=True):
+        if isinstance(x, RaggedTensor):
+            x = _over(combine, dense, x, place)
+        else:
+            x = dense(x, axis=place)
+    if keepdims:
+        for place in sorted(set(axes)):
+            x = expand_dims(x, place)
+    return x
+
+
+_COMBINED = {
+    reduction.reduce_sum: segment.unsorted_segment_sum,
+    reduction.reduce_prod: segment.unsorted_segment_prod,
+    reduction.reduce_max: segment.unsorted_segment_max,
+    reduction.reduce_min: segment.unsorted_segment_min,
+}
+
+
+def _plain(dense, combine):
+    def reduce(input_tensor, axis=None, keepdims=False):
+        return _reduced(combine, dense, input_tensor, axis, keepdims)
+
+    return reduce
+
+
+for _dense, _combine in _COMBINED.items():
+    version(_dense)(_plain(_dense, _combine))
+
+
+def _of_bools(dense, combine):
+    def segmented(data, ids, count):
+        return cast(combine(cast(data, dtypes.int32), ids, count), dtypes.bool)
+
+    return _plain(dense, segmented)
+
+
+version(reduction.reduce_all)(_of_bools(reduction.reduce_all, segment.unsorted_segment_prod))
+version(reduction.reduce_any)(_of_bools(reduction.reduce_any, segment.unsorted_segment_sum))
+
+
+@version(reduction.reduce_mean)
+def _mean(input_tensor, axis=None, keepdims=False):
+    if axis is None:
+        return _reduced(None, reduction.reduce_mean, input_tensor, None, keepdims)
+    total = reduction.reduce_sum(input_tensor, axis, keepdims)
+    counted = input_tensor.with_flat_values(ones(input_tensor.flat_values.shape, input_tensor.dtype))
+    return truediv(total, reduction.reduce_sum(counted, axis, keepdims))
+
+
+@version(reduction.reduce_variance)
+def _variance(input_tensor, axis=None, keepdims=False):
+    if axis is None:
+        return _reduced(None, reduction.reduce_variance, input_tensor, None, keepdims)
+    of_squares = reduction.reduce_mean(square(input_tensor), axis, keepdims)
+    return subtract(of_squares, square(reduction.reduce_mean(input_tensor, axis, keepdims)))
+
+
+@version(reduction.reduce_std)
+def _std(input_tensor, axis=None, keepdims=False):
+    return sqrt(reduction.reduce_variance(input_tensor, axis, keepdims))
+
+
+def _by_segment(combine):
+    def segmented(data, segment_ids, num_segments):
+        if not isinstance(data, RaggedTensor):
+            raise ValueError("segment_ids is ragged, and data is not: both must have the same rows.")
+        if isinstance(segment_ids, RaggedTensor):
+            data, segment_ids = data.flat_values, segment_ids.flat_values
+        return segments(combine, data, to_numpy(tensor(segment_ids).node), int(num_segments))
+
+    return segmented
+
+
+for _combine in (
+    segment.unsorted_segment_sum, segment.unsorted_segment_prod, segment.unsorted_segment_max, segment.unsorted_segment_min,
+    segment.unsorted_segment_mean, segment.unsorted_segment_sqrt_n,
+):  # fmt: skip
+    version(_combine)(_by_segment(_combine))
