@@ -157,3 +157,14 @@ class TestHostileFiles:
         path.write_bytes((FILES / "tensorflow.keras").read_bytes()[:size])
         with pytest.raises((ValueError, OSError, zipfile.BadZipFile)):
             keras.models.load_model(path)
+
+
+def test_functions_of_tensors_as_activations(tmp_path):
+    """A layer with `tf.nn.relu` is saved by the function's name, and read again."""
+    functions = [tf.nn.relu, tf.nn.softmax, tf.tanh, tf.nn.gelu]
+    layers = [keras.layers.Dense(2, activation=function) for function in functions]
+    model = keras.Sequential([keras.Input((3,)), *layers, keras.layers.Activation(tf.nn.elu)])
+    model.save(tmp_path / "model.keras")
+    found = [layer.activation.__name__ for layer in keras.models.load_model(tmp_path / "model.keras").layers]
+    assert found == ["relu", "softmax", "tanh", "gelu", "elu"]
+    assert keras.layers.Dense.from_config(layers[0].get_config()).activation is keras.activations.relu

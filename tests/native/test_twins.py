@@ -587,6 +587,7 @@ def test_a_function_looks_like_a_function():
     assert list(inspect.signature(tf.sin).parameters) == ["x", "name"]
     assert copy.deepcopy(tf.sin) is tf.sin
     assert pickle.loads(pickle.dumps(tf.sin)) is tf.sin
+    assert inspect.isfunction(tf.sin) and inspect.isfunction(tf.add) and tf.sin.__code__.co_filename.endswith(".py")
     assert repr(tf.sin).startswith("<function sin")
 
     class Layer:

@@ -297,6 +297,15 @@ class TestEquality:
         with pytest.raises(TypeError, match="Cannot convert 'a' to EagerTensor of dtype float"):
             _ = make([1.0]) == "a"
 
+    def test_of_a_list_of_a_class_of_its_own(self):
+        """As Keras keeps the lists that a layer has as attributes."""
+
+        class Tracked(list):
+            pass
+
+        assert tf.constant(Tracked(["a", "b"])).numpy().tolist() == [b"a", b"b"]
+        assert tf.convert_to_tensor(Tracked([Tracked([1.0]), [2.0]])).dtype == tf.float32
+
     def test_of_strings(self):
         assert (tf.constant(["a", "b"]) == "a").numpy().tolist() == [True, False]
 

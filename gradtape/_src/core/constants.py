@@ -103,7 +103,7 @@ def kinds_in(value: Any) -> dict[type, None]:
     while stack:
         item = stack.pop()
         kind = type(item)
-        if kind is list or kind is tuple:
+        if kind is list or kind is tuple or issubclass(kind, (list, tuple)):
             stack.extend(reversed(item))
         else:
             kinds[item.dtype.type if kind is np.ndarray else kind] = None

@@ -1307,6 +1307,9 @@ static PyObject *twin_repr(PyObject *self) { return PyObject_Repr(((Twin *)self)
 /* Pickled and copied as a function is: by its name. */
 static PyObject *twin_reduce(PyObject *self, PyObject *nothing_more) { return PyObject_GetAttrString(self, "__qualname__"); }
 
+/* To `isinstance` and `inspect` it is the function that it stands for. */
+static PyObject *twin_of_python(PyObject *self, void *name) { return PyObject_GetAttrString(((Twin *)self)->python, name); }
+
 static PyMemberDef twin_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Twin, call), READONLY},
     {"__dictoffset__", T_PYSSIZET, offsetof(Twin, names), READONLY},
@@ -1315,7 +1318,16 @@ static PyMemberDef twin_members[] = {
     {NULL},
 };
 static PyMethodDef twin_methods[] = {{"__reduce__", twin_reduce, METH_NOARGS, NULL}, {NULL}};
-static PyGetSetDef twin_getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL}, {NULL}};
+static PyGetSetDef twin_getset[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {"__class__", twin_of_python, NULL, NULL, "__class__"},
+    {"__code__", twin_of_python, NULL, NULL, "__code__"},
+    {"__closure__", twin_of_python, NULL, NULL, "__closure__"},
+    {"__defaults__", twin_of_python, NULL, NULL, "__defaults__"},
+    {"__globals__", twin_of_python, NULL, NULL, "__globals__"},
+    {"__kwdefaults__", twin_of_python, NULL, NULL, "__kwdefaults__"},
+    {NULL},
+};
 static PyType_Slot twin_slots[] = {
     {Py_tp_new, twin_new},           {Py_tp_traverse, twin_traverse}, {Py_tp_clear, twin_clear},     {Py_tp_dealloc, twin_dealloc},
     {Py_tp_call, PyVectorcall_Call}, {Py_tp_descr_get, twin_get},     {Py_tp_repr, twin_repr},       {Py_tp_members, twin_members},
