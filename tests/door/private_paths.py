@@ -25,7 +25,6 @@ from pathlib import Path
 
 TABLE = Path(__file__).parents[2] / "gradtape/_src/compat/door/private.txt"
 PLAIN = (type(None), bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, types.ModuleType)
-OTHERS = ("mod",)  # of a public function's name, and with other results: the op `Mod` rounds to zero
 LEFT_OUT = ("__internal__", "__operators__", "raw_ops", "keras")  # Keras's names are those of the package keras
 
 
@@ -106,11 +105,14 @@ def public_functions(tf, public):
 
 
 def taking_the_same(function, functions):
-    """The public names of what a generated function of an op is in everyday use: of its name, with its parameters first."""
-    if ".gen_" not in function.__module__ or function.__name__ in OTHERS:
+    """The public names of what calls a generated function of an op, in everyday use: of its name, with its parameters first."""
+    if ".gen_" not in function.__module__:
         return []
-    mine = parameters(function)
-    return [path for path, other in functions.get(function.__name__, ()) if begins_with(parameters(other), mine)]
+    mine, name = parameters(function), function.__name__
+    found = functions.get(name, ())
+    return [
+        path for path, other in found if begins_with(parameters(other), mine) and name in inspect.unwrap(other).__code__.co_names
+    ]
 
 
 def parameters(function):

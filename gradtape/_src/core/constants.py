@@ -82,7 +82,10 @@ def _own(array: np.ndarray, dtype: np.dtype | None) -> np.ndarray:
     if kind == "c" and dtype.kind not in "cb":
         array = array.real
     with np.errstate(all="ignore"):
-        return array.astype(dtype, copy=False)
+        try:
+            return array.astype(dtype, copy=False)
+        except OverflowError:
+            raise ValueError(f"Can't convert Python sequence with out-of-range integer to Tensor: {str(value)[:80]}.") from None
 
 
 def _strings(array: np.ndarray, dtype: np.dtype | None) -> np.ndarray:
