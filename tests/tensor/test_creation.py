@@ -183,6 +183,13 @@ def test_dtypes_that_do_not_fit(make, value, dtype, message):
         make(value, dtype=dtype)
 
 
+@maker
+@pytest.mark.parametrize("value", [10**310, [1, 10**310]], ids=["number", "list"])
+def test_integers_beyond_the_largest_float(make, value):
+    with pytest.raises(ValueError, match="out-of-range integer"):
+        make(value, dtype=tf.float64)
+
+
 def test_none_is_no_tensor():
     with pytest.raises(ValueError, match=r"unsupported type \(<class 'NoneType'>\)"):
         tf.constant(None)

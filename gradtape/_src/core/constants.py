@@ -82,10 +82,7 @@ def _own(array: np.ndarray, dtype: np.dtype | None) -> np.ndarray:
     if kind == "c" and dtype.kind not in "cb":
         array = array.real
     with np.errstate(all="ignore"):
-        try:
-            return array.astype(dtype, copy=False)
-        except OverflowError:
-            raise ValueError(f"Can't convert Python sequence with out-of-range integer to Tensor: {str(value)[:80]}.") from None
+        return array.astype(dtype, copy=False)
 
 
 def _strings(array: np.ndarray, dtype: np.dtype | None) -> np.ndarray:
@@ -197,8 +194,11 @@ def _fitted(array: np.ndarray, dtype: np.dtype, value: Any) -> np.ndarray:
                 f"Can't convert Python sequence with out-of-range integer to Tensor: {str(value)[:80]} does not fit "
                 f"{dtype.name}, which holds {limits.min} to {limits.max}."
             )
-    with np.errstate(all="ignore"):
-        return array.astype(dtype, copy=False)
+    try:
+        with np.errstate(all="ignore"):
+            return array.astype(dtype, copy=False)
+    except OverflowError:  # Python's integers
+        raise ValueError(f"Can't convert Python sequence with out-of-range integer to Tensor: {str(value)[:80]}.") from None
 
 
 # ---------------------------------------------------------------------------------------------------------------------
