@@ -8,6 +8,7 @@ with _importing():
     # Core
     from gradtape import (
         __internal__ as __internal__,
+        audio as audio,
         autodiff as autodiff,
         autograph as autograph,
         bitwise as bitwise,
@@ -275,6 +276,7 @@ with _importing():
         truncatediv as truncatediv,
         truncatemod as truncatemod,
     )
+    from gradtape._src.ops.sparse.parts import edit_distance as edit_distance
     from gradtape._src.ops.sparse.tensor import SparseTensor as SparseTensor, SparseTensorSpec as SparseTensorSpec
     from gradtape._src.ops.math.special import sigmoid as sigmoid
 

@@ -1,6 +1,18 @@
 """Sparse tensors: `tf.sparse`, as far as gradients need it."""
 
 from gradtape._src.compat.names import missing as _missing
+from gradtape._src.ops.sparse.parts import (
+    fill_empty_rows as fill_empty_rows,
+    mask as mask,
+    maximum as maximum,
+    minimum as minimum,
+    reduce_max as reduce_max,
+    reset_shape as reset_shape,
+    slice as slice,
+    softmax as softmax,
+    split as split,
+    to_indicator as to_indicator,
+)
 from gradtape._src.ops.sparse.places import (
     add as add,
     concat as concat,

@@ -62,6 +62,7 @@ COMPLETIONS = {
     "keras.src.callbacks.tensorboard": "let_profile",
     "keras.src.trainers.data_adapters.array_slicing": "slice_strings",
     "keras.src.utils.backend_utils": "extend_dynamic_backend",
+    "keras.src.utils.dataset_utils": "know_datasets",
     "keras.src.utils.python_utils": "let_interrupts_through",
     "keras.src.utils.rng_utils": "give_tensorflow",
     "keras.src.utils.timeseries_dataset_utils": "give_tensorflow",
@@ -385,6 +386,12 @@ def give_tensorflow(module) -> None:
     dataset, the seed of all random numbers, how shapes and dtypes are saved.
     """
     module.tf = TensorFlow()
+
+
+def know_datasets(module) -> None:
+    """Have `split_dataset` take gradtape's datasets for those of `tf.data`, which it tells by the names of their classes."""
+    is_other = module.is_tf_dataset
+    module.is_tf_dataset = lambda dataset: isinstance(dataset, tensorflow.data.Dataset) or is_other(dataset)
 
 
 def encode_rows(module) -> None:

@@ -178,7 +178,6 @@ def test_private_paths_of_public_objects(tf):
             r"tensorflow.python.framework.ops.uid has no public name. It is private to Ten",
         ),
         ("ops.math_ops", "reduce_summ", "Did you mean reduce_sum, which is tf.reduce_sum"),
-        ("client.device_lib", "list_local_devices", r"no public name.* List devices with tf.config.list_physical_devices\(\)"),
         ("keras.utils.tf_utils", "constant_value", "no public name"),
         ("util.nest", "__wrapped__", "has no attribute '__wrapped__'"),
     ],
@@ -197,6 +196,15 @@ def test_modes_of_the_context(tf):
         with context.eager_mode():
             assert context.executing_eagerly()
     assert issubclass(test_util.TensorFlowTestCase, tf.test.TestCase) and callable(test_util.run_in_graph_and_eager_modes)
+
+
+def test_the_list_of_devices(tf):
+    from tensorflow.python.client import device_lib
+
+    first, *others = device_lib.list_local_devices()
+    assert (first.name, first.device_type, first.memory_limit) == ("/device:CPU:0", "CPU", 268435456)
+    assert str(first).startswith('name: "/device:CPU:0"\ndevice_type: "CPU"\nmemory_limit: 268435456\nlocality {\n}\n')
+    assert len(others) == len(tf.config.list_logical_devices()) - 1
 
 
 def test_the_context_of_eager_code(tf):

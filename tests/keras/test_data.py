@@ -120,3 +120,8 @@ def test_predictions_of_different_extents_are_rows_of_different_lengths():
     found = keras.Sequential([keras.layers.Rescaling(2.0)]).predict(batches(), verbose=0)
     assert found.to_list() == [[[0.0], [2.0], [4.0]], [[6.0], [8.0], [10.0]], [[0.0], [2.0]]]
     assert found.shape.as_list() == [3, None, 1]
+
+
+def test_datasets_are_split():
+    first, second = keras.utils.split_dataset(tf.data.Dataset.range(4), 0.5)
+    assert ([int(x) for x in first], [int(x) for x in second]) == ([0, 1], [2, 3])

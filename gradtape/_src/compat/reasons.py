@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import fnmatch
 
-FILES = "Out of scope: sounds are files of another library, such as soundfile; tf.constant takes the array."
-STRINGS = "Out of scope: distances between strings, and their fingerprints. tf.strings.to_hash_bucket_fast hashes them."
 DEVICES = "Out of scope: devices of other processes. keras.distribution.initialize joins processes."
 GRAPH_FILES = "Out of scope: a graph lives in its process and has no format of its own. Save variables with tf.train.Checkpoint."
 ENGINE = "Out of scope: it belongs to TensorFlow's own runtime. Here XLA compiles, through JAX."
@@ -79,12 +77,11 @@ _TABLE = [
         "Out of scope: TensorBoard asks the server that tf.profiler.experimental.server.start(port) starts.",
         "profiler.experimental.client",
     ),
-    (STRINGS, "edit_distance fingerprint"),
+    ("Out of scope: tf.strings.to_hash_bucket_fast hashes strings by the same fingerprints.", "fingerprint"),
     (
         "Out of scope: Python's unicodedata has no scripts. tf.strings.regex_replace knows categories such as `\\pL`.",
         "strings.unicode_script",
     ),
-    (FILES, "audio"),
     (
         "Out of scope: of pictures there are JPEG, PNG, GIF, BMP and WebP. Write another format as one of these.",
         "io.decode_jxl image.decode_jxl",

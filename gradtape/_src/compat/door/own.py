@@ -10,6 +10,7 @@ from typing import Any
 
 from gradtape._src.autodiff.custom import custom_gradient
 from gradtape._src.compat.door import deprecation
+from gradtape._src.compat.door.device_list import list_local_devices
 from gradtape._src.compat.door.kinds import EagerTensor, SymbolicTensor
 from gradtape._src.compat.door.record import should_record_backprop
 from gradtape._src.control.vectorized_map import vectorized_map
@@ -110,6 +111,7 @@ OWN: dict[str, dict[str, Any]] = {
     "python.autograph.pyct.transformer": {"Base": _private_class("python.autograph.pyct.transformer", "Base")},
     "python.checkpoint.checkpoint": {"CheckpointLoadStatus": CheckpointLoadStatus},
     "python.framework.composite_tensor": {"CompositeTensor": CompositeTensor},
+    "python.client.device_lib": {"list_local_devices": list_local_devices},
     "python.eager.record": {"should_record_backprop": should_record_backprop},
     "python.framework.ops": {"EagerTensor": EagerTensor, "SymbolicTensor": SymbolicTensor},
     "python.framework.tensor": {"DenseSpec": spec.DenseSpec},

@@ -46,7 +46,6 @@ KEPT = ("RaggedTensor", "SparseTensor", "Tensor")
 
 # What to do in the place of names without a public one that many programs use.
 INSTEAD = {
-    "python.client.device_lib": "List devices with tf.config.list_physical_devices().",
     "python.client.timeline": "Record a trace with tf.profiler.experimental.start and stop.",
     "python.eager.context": "Use tf.executing_eagerly() and tf.config.",
     "python.framework.convert_to_constants": "Count the FLOPs of a graph or function with tf.compat.v1.profiler.profile.",

@@ -30,7 +30,8 @@ from gradtape._src.ops.sparse.tensor import SparseTensor, flat_places, required,
 def _in_order(x, indices, shape):
     """Return a SparseTensor of the values of `x` at `indices` in `shape`, in row-major order."""
     order = argsort(flat_places(indices, shape), stable=True)
-    return SparseTensor(gather(indices, order), take_rows(x.values, order), shape)
+    values = gather(x.values, order) if x.dtype == dtypes.string else take_rows(x.values, order)
+    return SparseTensor(gather(indices, order), values, shape)
 
 
 def _columns(indices, axes):
