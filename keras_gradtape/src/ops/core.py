@@ -51,7 +51,8 @@ __all__ = [
 COMPOSITE = (tf.SparseTensor, tf.RaggedTensor)
 
 # Two values for an extent that is not known: a result's extent that differs between them is not known either.
-OPEN_EXTENTS = (83, 89)
+# Where these fail, as a layer splits the extent into parts, two with many divisors are tried.
+OPEN_EXTENTS = ((83, 89), (3360, 6720))
 
 
 def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
@@ -142,11 +143,17 @@ def cast(x, dtype):
 def compute_output_spec(fn, *args, **kwargs):
     """Return the results of `fn` for KerasTensors, as KerasTensors: `fn` is traced, nothing runs."""
     flat = tree.flatten((args, kwargs))
-    is_open = any(isinstance(x, KerasTensor) and None in x.shape for x in flat)
-    results = [_traced(fn, args, kwargs, extent) for extent in OPEN_EXTENTS[: 1 + is_open]]
-    if not is_open:
-        return tree.map_structure(_spec, results[0])
-    return tree.map_structure(_spec, *results)
+    if not any(isinstance(x, KerasTensor) and None in x.shape for x in flat):
+        return tree.map_structure(_spec, _traced(fn, args, kwargs, None))
+    failed = None
+    for extents in OPEN_EXTENTS:
+        try:
+            results = [_traced(fn, args, kwargs, extent) for extent in extents]
+        except Exception as error:
+            failed = failed or error
+        else:
+            return tree.map_structure(_spec, *results)
+    raise failed
 
 
 class Scratch(Scope):
