@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
+import numpy as np
+
 from gradtape._src.core import engine, tracing
 from gradtape._src.core.device_config import check_device
 from gradtape._src.core.errors import public
@@ -202,4 +204,5 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
         return None
     if engine.local.trace.scope is None:
         return None if unvalued(tensor.node) else tensor.numpy()
-    return engine.folded(tensor.node)
+    value = engine.folded(tensor.node)
+    return None if value is None else np.array(value)  # a copy: what is given away may be written to

@@ -90,7 +90,18 @@ def assert_shallow_structure(
 @public
 def flatten_up_to(shallow_tree: Any, input_tree: Any, check_types: bool = True, expand_composites: bool = False) -> list[Any]:
     """Return what stands in `input_tree` at the leaves of `shallow_tree`."""
-    return [part for _, part in _leaves_up_to(shallow_tree, input_tree, check_types, expand_composites)]
+    _, spec = nest.flatten_with_spec(shallow_tree, nest.namespace_of(expand_composites))
+    return _parts(spec, shallow_tree, input_tree, check_types, expand_composites)
+
+
+def _parts(spec: Any, shallow: Any, deep: Any, check_types: bool, expand_composites: bool) -> list[Any]:
+    """Return what stands in `deep` at the leaves of `shallow`, of structure `spec`: at one go where the containers are the same."""
+    if spec.is_leaf():
+        return [deep]
+    try:
+        return nest.flatten_up_to(spec, deep)
+    except (TypeError, ValueError):  # other containers, which may go together all the same
+        return [part for _, part in _leaves_up_to(shallow, deep, check_types, expand_composites)]
 
 
 @public
@@ -104,7 +115,12 @@ def flatten_with_tuple_paths_up_to(
 @public
 def map_structure_up_to(shallow_tree: Any, func: Callable[..., Any], *inputs: Any, **kwargs: Any) -> Any:
     """Apply `func` to what stands in the inputs at the leaves of `shallow_tree`, whose structure the results have."""
-    return map_structure_with_tuple_paths_up_to(shallow_tree, lambda _, *parts: func(*parts), *inputs, **kwargs)
+    if not inputs:
+        raise ValueError("Argument `inputs` is empty. Cannot map over no sequences.")
+    expand, check_types = kwargs.pop("expand_composites", False), kwargs.pop("check_types", True)
+    _, spec = nest.flatten_with_spec(shallow_tree, nest.namespace_of(expand))
+    parts = [_parts(spec, shallow_tree, each, check_types, expand) for each in inputs]
+    return nest.unflatten(spec, [func(*group, **kwargs) for group in zip(*parts, strict=True)])
 
 
 @public

@@ -544,7 +544,7 @@ def assert_same_float_dtype(tensors=None, dtype=None):
     for item in tensors or ():
         if item is None:
             continue
-        x = tensor(item)
+        x = item if isinstance(getattr(item, "dtype", None), dtypes.DType) else tensor(item)  # also of what is made of tensors
         if expected is None:
             expected, first = x.dtype, x
         elif x.dtype != expected:
