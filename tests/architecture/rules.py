@@ -32,6 +32,7 @@ FLOORS = {
     "gradtape._src.data": 5,
     "gradtape._src.distribute": 5,
     "gradtape._src.lookup": 5,
+    "gradtape._src.operators": 5,
     "gradtape._src.summary": 5,
     "gradtape._src.train": 5,
     "keras_gradtape": 5,  # the hook
@@ -62,10 +63,11 @@ OPS_GROUND = 1
 CORE_LEVELS = {
     "ground": "hooks naming errors signatures runtime backend allocator memory devices loop_kernels profiler arrays host native"
     " places importing",
-    "values": "dimension shape dtypes aval creators device_spec",
+    "values": "dimension shape dtypes aval creators device_spec composite",
     "programs": "op structured program journal transcript function_names stages tiers execution slices engine tracing",
     "switches": "config switches device_config",
-    "tensors": "indexed_slices nest tensor scopes opened noted constants conversions convert dlpack variable_ops variable",
+    "tensors": "indexed_slices nest shallow_nest tensor scopes opened noted constants conversions convert dlpack variable_ops"
+    " variable",
     "declarations": "define module spec",
 }
 _LEVEL_OF = {file: level for level, files in enumerate(CORE_LEVELS.values()) for file in files.split()}

@@ -198,7 +198,8 @@ def _called(rule: Rule, seeds: list[Any]) -> list[Any]:
     order = getattr(_traced, "order", 0)
     if order == HIGHEST_ORDER:
         raise NotImplementedError(
-            f"In a tf.function, derivatives of order {HIGHEST_ORDER + 1} do not go through tf.custom_gradient. Take them outside of it."
+            f"In a tf.function, derivatives of order {HIGHEST_ORDER + 1} do not go through "
+            "tf.custom_gradient. Take them outside of it."
         )
     _traced.order = order + 1
     try:

@@ -12,9 +12,9 @@ from gradtape._src.control.branch_captures import repeated
 from gradtape._src.control.programs import ordered, rewired, selected
 from gradtape._src.control.scope import Body, Outside, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
-from gradtape._src.core.composite import CompositeTensor
 from gradtape._src.core import engine, hooks, nest, tracing
 from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.composite import CompositeTensor
 from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices

@@ -362,7 +362,8 @@ def children_of(structure: Any, namespace: str) -> dict[Any, Any] | None:
 
 def one_level_of(structure: Any, children: list[Any]) -> Any:
     """Return a container of the kind of `structure`, and with its keys, that holds other children."""
-    level = optree.tree_flatten_one_level(dict(structure) if _is_ordered(structure) else structure, none_is_leaf=True, namespace=NAMESPACE)
+    plain: Any = dict(structure) if _is_ordered(structure) else structure
+    level = optree.tree_flatten_one_level(plain, none_is_leaf=True, namespace=NAMESPACE)
     if not _is_ordered(structure):
         return level.unflatten_func(level.metadata, children)
     held = dict(zip(level.entries, children, strict=True))

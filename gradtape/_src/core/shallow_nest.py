@@ -58,7 +58,9 @@ def _check_level(shallow: Any, deep: Any, expected: dict[Any, Any], found: dict[
         )
 
 
-def _leaves_up_to(shallow: Any, deep: Any, check_types: bool = True, expand_composites: bool = False) -> Iterator[tuple[Path, Any]]:
+def _leaves_up_to(
+    shallow: Any, deep: Any, check_types: bool = True, expand_composites: bool = False
+) -> Iterator[tuple[Path, Any]]:
     """Yield, for each leaf of `shallow`, its path and what stands there in `deep`."""
     pending: list[tuple[Path, Any, Any]] = [((), shallow, deep)]
     while pending:
@@ -95,7 +97,7 @@ def flatten_up_to(shallow_tree: Any, input_tree: Any, check_types: bool = True, 
 
 
 def _parts(spec: Any, shallow: Any, deep: Any, check_types: bool, expand_composites: bool) -> list[Any]:
-    """Return what stands in `deep` at the leaves of `shallow`, of structure `spec`: at one go where the containers are the same."""
+    """Return what stands in `deep` at the leaves of `shallow`, of structure `spec`: fast where the containers are the same."""
     if spec.is_leaf():
         return [deep]
     try:
@@ -154,7 +156,9 @@ def flatten_with_tuple_paths(structure: Any, expand_composites: bool = False) ->
 
 
 @public
-def flatten_with_joined_string_paths(structure: Any, separator: str = "/", expand_composites: bool = False) -> list[tuple[str, Any]]:
+def flatten_with_joined_string_paths(
+    structure: Any, separator: str = "/", expand_composites: bool = False
+) -> list[tuple[str, Any]]:
     """Return the leaves of a structure, each with its path as one string."""
     return [(separator.join(map(str, path)), leaf) for path, leaf in flatten_with_tuple_paths(structure, expand_composites)]
 

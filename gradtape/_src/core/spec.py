@@ -112,7 +112,9 @@ class TypeSpec:
 
     def _without_tensor_names(self) -> Any:
         return self._deserialize(
-            nest.map_structure(lambda part: part._without_tensor_names() if isinstance(part, TypeSpec) else part, self._serialize())
+            nest.map_structure(
+                lambda part: part._without_tensor_names() if isinstance(part, TypeSpec) else part, self._serialize()
+            )
         )
 
     @staticmethod
@@ -133,7 +135,10 @@ class TypeSpec:
         if isinstance(value, (list, tuple)):
             return (type(value), *map(TypeSpec.__make_cmp_key, value))
         if isinstance(value, dict):
-            return (dict, *((TypeSpec.__make_cmp_key(key), TypeSpec.__make_cmp_key(value[key])) for key in sorted(value, key=repr)))
+            return (
+                dict,
+                *((TypeSpec.__make_cmp_key(key), TypeSpec.__make_cmp_key(value[key])) for key in sorted(value, key=repr)),
+            )
         if isinstance(value, np.ndarray):
             return np.ndarray, value.shape, TypeSpec.__make_cmp_key(value.tolist())
         return value
@@ -374,7 +379,9 @@ def register(name: str) -> Callable[[type[TypeSpec]], type[TypeSpec]]:
     if not isinstance(name, str):
         raise TypeError(f"Expected `name` to be a string; got {name!r}")
     if not re.fullmatch(r"(\w+\.)+\w+", name):
-        raise ValueError(f"Registered name must have the form '{{project_name}}.{{type_name}}' (e.g. 'my_project.MyTypeSpec'); got {name!r}.")
+        raise ValueError(
+            f"Registered name must have the form '{{project_name}}.{{type_name}}' (e.g. 'my_project.MyTypeSpec'); got {name!r}."
+        )
 
     def decorate(cls: type[TypeSpec]) -> type[TypeSpec]:
         if not (isinstance(cls, type) and issubclass(cls, TypeSpec)):
@@ -382,7 +389,9 @@ def register(name: str) -> Callable[[type[TypeSpec]], type[TypeSpec]]:
         if cls in names:
             raise ValueError(f"Class {cls.__module__}.{cls.__name__} has already been registered with name {names[cls]}.")
         if name in by_name:
-            raise ValueError(f"Name {name} has already been registered for class {by_name[name].__module__}.{by_name[name].__name__}.")
+            raise ValueError(
+                f"Name {name} has already been registered for class {by_name[name].__module__}.{by_name[name].__name__}."
+            )
         by_name[name], names[cls] = cls, name
         return cls
 
@@ -390,7 +399,9 @@ def register(name: str) -> Callable[[type[TypeSpec]], type[TypeSpec]]:
 
 
 @public
-def register_type_spec_from_value_converter(type_object: Any, converter_fn: Callable[[Any], TypeSpec], allow_subclass: bool = False) -> None:
+def register_type_spec_from_value_converter(
+    type_object: Any, converter_fn: Callable[[Any], TypeSpec], allow_subclass: bool = False
+) -> None:
     """Have `type_spec_from_value` call `converter_fn` for values of a class; with `allow_subclass` also of derived classes."""
     _converters.append((type_object, converter_fn, allow_subclass))
 

@@ -78,7 +78,9 @@ class LinearOperator(Module, CompositeTensor):
         self._is_non_singular = True if is_positive_definite else is_non_singular
         self._is_self_adjoint = is_self_adjoint
         self._is_positive_definite = is_positive_definite
-        self._parameters = None if parameters is None else {key: value for key, value in parameters.items() if key not in ("self", "__class__")}
+        self._parameters = (
+            None if parameters is None else {key: value for key, value in parameters.items() if key not in ("self", "__class__")}
+        )
         self._graph_parents = list(graph_parents or ())
         self._operator_name = name or type(self).__name__
         super().__init__(name=self._operator_name.replace("-", "_").strip("/").replace("/", "_"))
@@ -100,8 +102,12 @@ class LinearOperator(Module, CompositeTensor):
         return squeeze(self.matmul(expand_dims(x, -1), adjoint=adjoint), -1)
 
     def _to_dense(self) -> Any:
-        from_identity = np.eye(self._domain_size, dtype=self.dtype.as_numpy_dtype)
-        return self.matmul(broadcast_to(convert_to_tensor(from_identity), np.array([*self.batch_shape.as_list(), *from_identity.shape], np.int32)))
+        from_identity = np.eye(self._domain_size or 0, dtype=self.dtype.as_numpy_dtype)
+        return self.matmul(
+            broadcast_to(
+                convert_to_tensor(from_identity), np.array([*self.batch_shape.as_list(), *from_identity.shape], np.int32)
+            )
+        )
 
     def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         if self.is_square is False:
@@ -143,7 +149,9 @@ class LinearOperator(Module, CompositeTensor):
     def _assert_non_singular(self) -> Any:
         rows, columns = self._range_size, self._domain_size
         least = max(100.0, float(rows or 0), float(columns or 0)) * np.finfo(self.dtype.as_numpy_dtype).eps
-        return assert_less(real(self.cond()), cast(1.0 / least, self.dtype.real_dtype), message="Singular matrix up to precision epsilon.")
+        return assert_less(
+            real(self.cond()), cast(1.0 / least, self.dtype.real_dtype), message="Singular matrix up to precision epsilon."
+        )
 
     def _assert_positive_definite(self) -> Any:
         if self.is_self_adjoint:
@@ -302,12 +310,14 @@ class LinearOperator(Module, CompositeTensor):
         found = shape_of(x)
         if found.rank is not None and found.rank >= -axis and None not in (found[axis], dimension) and found[axis] != dimension:
             raise ValueError(
-                f"Dimensions are not compatible: the operator of shape {self.shape} needs extent {dimension} in axis {axis} of {name}, "
-                f"but it has shape {found}."
+                f"Dimensions are not compatible: the operator of shape {self.shape} needs extent {dimension} in axis {axis} "
+                f"of {name}, which has shape {found}."
             )
         return x
 
-    def _operands(self, x: LinearOperator, adjoint: bool, adjoint_arg: bool, solving: bool) -> tuple[LinearOperator, LinearOperator]:
+    def _operands(
+        self, x: LinearOperator, adjoint: bool, adjoint_arg: bool, solving: bool
+    ) -> tuple[LinearOperator, LinearOperator]:
         left, right = self.adjoint() if adjoint else self, x.adjoint() if adjoint_arg else x
         mine = left._range_size if solving else left._domain_size
         if None not in (mine, right._range_size) and mine != right._range_size:

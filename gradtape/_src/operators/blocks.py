@@ -14,9 +14,9 @@ from gradtape._src.operators.base import LinearOperator, same_batch
 from gradtape._src.operators.composed import LinearOperatorComposition
 from gradtape._src.operators.parts import broadcast_batches
 from gradtape._src.operators.rules import rule
+from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat, split
 from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape, transpose, zeros
-from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.linalg.diagonals import adjoint
 
 dense_adjoint = adjoint
@@ -44,7 +44,7 @@ def _whole(parts: Sequence[Any], axis: int, ranks: int) -> Any:
 
 
 class _Blocks(LinearOperator):
-    """What operators share whose arguments are cut into one part for each block."""
+    """Base of operators whose arguments are cut into one part for each block."""
 
     def _rows(self) -> list[int]:
         raise NotImplementedError
@@ -53,7 +53,9 @@ class _Blocks(LinearOperator):
         raise NotImplementedError
 
     def _is_blocked(self, value: Any) -> bool:
-        return isinstance(value, (list, tuple)) and all(hasattr(part, "shape") or isinstance(part, LinearOperator) for part in value)
+        return isinstance(value, (list, tuple)) and all(
+            hasattr(part, "shape") or isinstance(part, LinearOperator) for part in value
+        )
 
     def _blockwise(self, parts: list[Any], adjoint: bool, solving: bool) -> list[Any]:
         raise NotImplementedError
@@ -493,7 +495,9 @@ def _(operator: Any) -> LinearOperator:
 @rule("cholesky", LinearOperatorBlockDiag)
 @rule("cholesky", LinearOperatorKronecker)
 def _(operator: Any) -> LinearOperator:
-    return type(operator)([each.cholesky() for each in operator.operators], is_non_singular=True, is_self_adjoint=None, is_square=True)
+    return type(operator)(
+        [each.cholesky() for each in operator.operators], is_non_singular=True, is_self_adjoint=None, is_square=True
+    )
 
 
 @rule("product", LinearOperatorBlockDiag, LinearOperatorBlockDiag)

@@ -29,7 +29,7 @@ TRANSFORMS = {1: (fft, ifft), 2: (fft2d, ifft2d), 3: (fft3d, ifft3d)}
 
 
 class _Circulant(LinearOperator):
-    """What circulant operators share: A = F⁻¹ diag(spectrum) F, with F the transform of `_depth` dimensions."""
+    """Base of circulant operators: A = F⁻¹ diag(spectrum) F, with F the transform of `_depth` dimensions."""
 
     _depth: int
 

@@ -20,11 +20,13 @@ dense_adjoint = adjoint
 
 
 class _OfOne(LinearOperator):
-    """What the adjoint and the inverse of an operator share."""
+    """Base of the adjoint and the inverse of an operator."""
 
     _operator: LinearOperator
 
-    def _begin(self, operator: LinearOperator, hints: dict[str, Any], name: str | None, suffix: str, parameters: dict[str, Any]) -> None:
+    def _begin(
+        self, operator: LinearOperator, hints: dict[str, Any], name: str | None, suffix: str, parameters: dict[str, Any]
+    ) -> None:
         self._operator = operator
         known = {hint: getattr(operator, hint) for hint in hints}
         for hint, value in hints.items():

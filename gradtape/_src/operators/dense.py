@@ -146,7 +146,9 @@ class LinearOperatorLowerTriangular(LinearOperator):
 
 @rule("cholesky", LinearOperator)
 def _(operator: LinearOperator) -> LinearOperator:
-    return LinearOperatorLowerTriangular(cholesky(operator.to_dense()), is_non_singular=True, is_self_adjoint=False, is_square=True)
+    return LinearOperatorLowerTriangular(
+        cholesky(operator.to_dense()), is_non_singular=True, is_self_adjoint=False, is_square=True
+    )
 
 
 @rule("product", LinearOperatorDiag, LinearOperatorLowerTriangular)

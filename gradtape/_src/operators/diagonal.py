@@ -6,30 +6,31 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes
 from gradtape._src.core.convert import convert_to_tensor, static_list
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.operators import rules
 from gradtape._src.operators.base import LinearOperator
 from gradtape._src.operators.parts import broadcast_batches, reference, shape_of
+from gradtape._src.operators.rules import rule
+from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import zeros_like
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape, shape as shape_tensor_of, zeros
 from gradtape._src.ops.debugging.checks import assert_equal, assert_greater, assert_positive
 from gradtape._src.ops.linalg.diagonals import adjoint, diag, diag_part, set_diag
-from gradtape._src.ops.math.arithmetic import abs, sign, sqrt
+from gradtape._src.ops.math.arithmetic import abs, sqrt
 from gradtape._src.ops.math.complex import conj, imag, real
 from gradtape._src.ops.math.elementary import log
 from gradtape._src.ops.math.reduction import reduce_max, reduce_min, reduce_prod, reduce_sum
-from gradtape._src.ops.array.cast import cast
-from gradtape._src.operators.rules import rule
 
 
 def _batch_of(x: Any, shape: Any, event: Any) -> Any:
     """Return `x` broadcast so that its batch is that of the operator of `shape` as well."""
     batch = broadcast_batches(TensorShape(tuple(x.shape)[: x.shape.rank - 2]), shape[:-2])
-    return x if batch.as_list() == x.shape.as_list()[:-2] else broadcast_to(x, np.array([*batch.as_list(), *x.shape[-2:]], np.int32))
+    return (
+        x if batch.as_list() == x.shape.as_list()[:-2] else broadcast_to(x, np.array([*batch.as_list(), *x.shape[-2:]], np.int32))
+    )
 
 
 class LinearOperatorDiag(LinearOperator):
@@ -142,13 +143,17 @@ class LinearOperatorDiag(LinearOperator):
 
 
 class _Scaled(LinearOperator):
-    """What multiples of the identity share: `_scale()` gives the factors."""
+    """Base of multiples of the identity: `_scale()` gives the factors."""
 
     _num_rows: Any
 
     def _prepare(self, num_rows: Any, batch: Any = None) -> None:
         self._num_rows = num_rows
-        rows = static_list([num_rows], "num_rows") if not hasattr(num_rows, "ndim") else static_list(reshape(num_rows, [-1]), "num_rows")
+        rows = (
+            static_list([num_rows], "num_rows")
+            if not hasattr(num_rows, "ndim")
+            else static_list(reshape(num_rows, [-1]), "num_rows")
+        )
         if hasattr(num_rows, "ndim") and num_rows.ndim != 0:
             raise ValueError(f"Argument num_rows must be a 0-D Tensor.  Found: {num_rows}")
         self._rows = int(rows[0])
@@ -231,7 +236,8 @@ class LinearOperatorIdentity(_Scaled):
     def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         return _batch_of(_adjoint(x) if adjoint_arg else x, self.shape, 2)
 
-    _solve = _matmul
+    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        return self._matmul(rhs, adjoint, adjoint_arg)
 
     def _assert_nothing(self) -> Any:
         return None
@@ -445,7 +451,9 @@ def _(operator: LinearOperatorScaledIdentity) -> LinearOperator:
 
 @rule("cholesky", LinearOperatorDiag)
 def _(operator: LinearOperatorDiag) -> LinearOperator:
-    return LinearOperatorDiag(sqrt(operator.diag), is_non_singular=True, is_self_adjoint=True, is_positive_definite=True, is_square=True)
+    return LinearOperatorDiag(
+        sqrt(operator.diag), is_non_singular=True, is_self_adjoint=True, is_positive_definite=True, is_square=True
+    )
 
 
 @rule("cholesky", LinearOperatorScaledIdentity)

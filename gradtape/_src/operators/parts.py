@@ -1,4 +1,4 @@
-"""What linear operators are made of: their parameters as a composite tensor, and slices of their batch."""
+"""Parts of linear operators: their parameters as a composite tensor, and slices of their batch."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def parameters_of(operator: Any) -> dict[str, Any]:
     found = {}
     for name, value in operator._parameters.items():
         held = getattr(operator, f"_{name}", getattr(operator, name, value)) if value is not None else None
-        plain = isinstance(value, (bool, str, int, float)) or callable(held) and not isinstance(held, CompositeTensor)
+        plain = isinstance(value, (bool, str, int, float)) or (callable(held) and not isinstance(held, CompositeTensor))
         found[name] = value if plain or held is None else held
     return found
 
@@ -119,7 +119,7 @@ def batch_slice(operator: Any, slices: Any) -> Any:
 
 def _sliced(part: Any, rank: int, batch: TensorShape, slices: tuple[Any, ...]) -> Any:
     """Return a part of an operator for slices of the whole batch; the part's own batch may be smaller, and is broadcast."""
-    value = part if isinstance(part, CompositeTensor) else convert_to_tensor(part)
+    value: Any = part if isinstance(part, CompositeTensor) else convert_to_tensor(part)
     own = value.batch_shape if isinstance(part, CompositeTensor) else value.shape[: value.shape.rank - rank]
     chosen = _aligned(_one_per_axis(slices, batch.rank), batch.as_list(), own.as_list())
     if isinstance(part, CompositeTensor):

@@ -13,8 +13,8 @@ from gradtape._src.operators.dense import LinearOperatorFullMatrix, LinearOperat
 from gradtape._src.operators.diagonal import LinearOperatorDiag, LinearOperatorIdentity, LinearOperatorScaledIdentity
 from gradtape._src.ops.array.creation import zeros_like
 from gradtape._src.ops.linalg.norms import norm
-from gradtape._src.ops.math.complex import conj
 from gradtape._src.ops.math.compare import logical_and
+from gradtape._src.ops.math.complex import conj
 from gradtape._src.ops.math.reduction import reduce_any, reduce_sum
 
 CGState = namedtuple("CGState", ["i", "x", "r", "p", "gamma"])
@@ -73,7 +73,9 @@ def conjugate_gradient(
 
 
 @public
-def add_operators(operators: Any, operator_name: str | None = None, addition_tiers: Any = None, name: str | None = None) -> list[Any]:
+def add_operators(
+    operators: Any, operator_name: str | None = None, addition_tiers: Any = None, name: str | None = None
+) -> list[Any]:
     """Return the sum of operators, as a list of one operator: diagonal if all are, lower triangular if all are, else dense."""
     operators = list(operators)
     if not operators:
@@ -82,7 +84,7 @@ def add_operators(operators: Any, operator_name: str | None = None, addition_tie
         raise TypeError(f"Argument `operators` should contain only LinearOperators. Found: {operators}.")
     if len(operators) == 1:
         return operators
-    hints = {
+    hints: dict[str, Any] = {
         "is_self_adjoint": True if all(operator.is_self_adjoint for operator in operators) else None,
         "is_positive_definite": True if all(operator.is_positive_definite for operator in operators) else None,
     }

@@ -29,7 +29,6 @@ from gradtape._src.ops.math.reduction import reduce_sum
 dense_adjoint = adjoint
 
 
-
 class LinearOperatorHouseholder(LinearOperator):
     """The reflection at the plane that is orthogonal to the vector `reflection_axis`.
 
@@ -59,9 +58,7 @@ class LinearOperatorHouseholder(LinearOperator):
         self._reflection_axis = reference(reflection_axis, "reflection_axis")
         if shape_of(self._reflection_axis).rank == 0:
             raise ValueError("Argument reflection_axis must have at least 1 dimension.  Found: a scalar.")
-        super().__init__(
-            self._reflection_axis.dtype, None, is_non_singular, True, False, True, name, parameters
-        )
+        super().__init__(self._reflection_axis.dtype, None, is_non_singular, True, False, True, name, parameters)
 
     @property
     def reflection_axis(self) -> Any:
@@ -82,7 +79,8 @@ class LinearOperatorHouseholder(LinearOperator):
         squares = reduce_sum(axis * (conj(axis) if axis.dtype.is_complex else axis), axis=-1, keepdims=True)
         return axis / squares**0.5
 
-    _solve = _matmul
+    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        return self._matmul(rhs, adjoint, adjoint_arg)
 
     def _to_dense(self) -> Any:
         axis = self._unit()[..., None]
@@ -99,7 +97,7 @@ class LinearOperatorHouseholder(LinearOperator):
         return self._batch_of(0.0)
 
     def _trace(self) -> Any:
-        return self._batch_of(float(self._domain_size) - 2.0)
+        return self._batch_of(float(self._domain_size or 0) - 2.0)
 
     def _diag_part(self) -> Any:
         axis = self._unit()
@@ -217,9 +215,7 @@ class LinearOperatorToeplitz(LinearOperator):
                 raise ValueError(f"Argument {what} must have at least 1 dimension.  Found: a scalar.")
         if is_square is False:
             raise ValueError("Only square Toeplitz operators currently supported.")
-        super().__init__(
-            self._row.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name, parameters
-        )
+        super().__init__(self._row.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name, parameters)
 
     @property
     def col(self) -> Any:
@@ -281,17 +277,17 @@ class LinearOperatorTridiag(LinearOperator):
         parameters = dict(locals())
         if diagonals_format not in ("matrix", "sequence", "compact"):
             raise ValueError(
-                "Argument `diagonals_format` must be one of `matrix`, `compact` or `sequence`. Found : " f"{diagonals_format}"
+                f"Argument `diagonals_format` must be one of `matrix`, `compact` or `sequence`. Found : {diagonals_format}"
             )
         if is_square is False:
             raise ValueError("Only square tridiagonal operators currently supported.")
         self._diagonals_format = diagonals_format
         if diagonals_format == "sequence":
-            self._diagonals = [reference(part, "diagonals") for part in diagonals]
-            dtype = self._diagonals[0].dtype
+            parts = [reference(part, "diagonals") for part in diagonals]
         else:
-            self._diagonals = reference(diagonals, "diagonals")
-            dtype = self._diagonals.dtype
+            parts = [reference(diagonals, "diagonals")]
+        self._diagonals: Any = parts if diagonals_format == "sequence" else parts[0]
+        dtype = parts[0].dtype
         super().__init__(dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name, parameters)
 
     @property

@@ -61,8 +61,12 @@ def deprecated_args(date: str | None, instructions: str, *deprecated_arg_names_o
     _check(date, instructions)
     if not deprecated_arg_names_or_tuples:
         raise ValueError("Specify which argument is deprecated.")
-    pairs = [(entry, ()) if isinstance(entry, str) else (entry[0], entry[1:]) for entry in deprecated_arg_names_or_tuples]
-    return _for_arguments(date, instructions, kwargs.get("warn_once", True), lambda name, value, fine=dict(pairs): name in fine and value not in fine[name])
+    fine = dict((entry, ()) if isinstance(entry, str) else (entry[0], entry[1:]) for entry in deprecated_arg_names_or_tuples)
+
+    def is_deprecated(name: str, value: Any) -> bool:
+        return name in fine and all(value is not each for each in fine[name])
+
+    return _for_arguments(date, instructions, kwargs.get("warn_once", True), is_deprecated)
 
 
 @public
@@ -73,7 +77,9 @@ def deprecated_arg_values(
     _check(date, instructions)
     if not deprecated_kwargs:
         raise ValueError("Specify which argument values are deprecated.")
-    return _for_arguments(date, instructions, warn_once, lambda name, value: name in deprecated_kwargs and value is deprecated_kwargs[name])
+    return _for_arguments(
+        date, instructions, warn_once, lambda name, value: name in deprecated_kwargs and value is deprecated_kwargs[name]
+    )
 
 
 def _for_arguments(date: str | None, instructions: str, warn_once: bool, is_deprecated: Callable[[str, Any], bool]) -> Any:

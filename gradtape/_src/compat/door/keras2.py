@@ -1,6 +1,6 @@
 """TF-Keras, the package of Keras 2: its public names are those of Keras 3 on gradtape, as for `tf.keras`.
 
-What Keras 3 lacks can be imported, as libraries do when they start, and says so when it is used.
+Names that Keras 3 lacks can be imported, as libraries do when they start. Using one is an error.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class Keras2Name(type):
         raise UnimplementedError(
             None,
             None,
-            f"{cls.__module__}.{cls.__name__} belongs to Keras 2. On gradtape tf_keras is Keras 3: use what that has, or plain tf.",
+            f"{cls.__module__}.{cls.__name__} belongs to Keras 2. On gradtape tf_keras is Keras 3: use what that "
+            "has, or plain tf.",
         )
 
 

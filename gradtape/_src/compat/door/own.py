@@ -1,4 +1,4 @@
-"""What gradtape has for names of TensorFlow's private modules that have no public name, and that libraries use."""
+"""Objects for names of TensorFlow's private modules that have no public name, and that libraries use."""
 
 from __future__ import annotations
 
@@ -48,7 +48,13 @@ def pfor(loop_fn: Callable[[Any], Any], iters: Any, fallback_to_while_loop: bool
 
 
 def case_helper(
-    cond_fn: Callable[..., Any], pred_fn_pairs: Any, default: Any, exclusive: bool, name: Any, allow_python_preds: bool = False, **kwargs: Any
+    cond_fn: Callable[..., Any],
+    pred_fn_pairs: Any,
+    default: Any,
+    exclusive: bool,
+    name: Any,
+    allow_python_preds: bool = False,
+    **kwargs: Any,
 ) -> Any:
     """Return the result of the first function whose predicate holds, by `cond_fn` for each; else that of `default`."""
     pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)
@@ -70,7 +76,9 @@ def constant_value_as_shape(tensor: Any) -> TensorShape:
         return tensor
     value = get_static_value(tensor)
     if value is None:
-        return TensorShape([None] * tensor.shape[0]) if tensor.shape.rank == 1 and tensor.shape[0] is not None else TensorShape(None)
+        return (
+            TensorShape([None] * tensor.shape[0]) if tensor.shape.rank == 1 and tensor.shape[0] is not None else TensorShape(None)
+        )
     return TensorShape([None if extent < 0 else int(extent) for extent in value])
 
 
@@ -88,7 +96,14 @@ def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> 
 
 
 def parameterized_truncated_normal(
-    shape: Any, means: Any = 0.0, stddevs: Any = 1.0, minvals: Any = -2.0, maxvals: Any = 2.0, dtype: Any = float32, seed: Any = None, name: Any = None
+    shape: Any,
+    means: Any = 0.0,
+    stddevs: Any = 1.0,
+    minvals: Any = -2.0,
+    maxvals: Any = 2.0,
+    dtype: Any = float32,
+    seed: Any = None,
+    name: Any = None,
 ) -> Any:
     """Draw from normal distributions that are cut off at bounds, by the seeds of ops with state."""
     key = uniform([2], maxval=int32.max, dtype=int32, seed=seed)
@@ -100,7 +115,9 @@ class _PrivateClass(type):
     """The class of private classes that libraries derive from while they are imported: nothing can be made of them."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        raise UnimplementedError(None, None, f"{cls.__module__}.{cls.__name__} is private to TensorFlow: gradtape has its name only.")
+        raise UnimplementedError(
+            None, None, f"{cls.__module__}.{cls.__name__} is private to TensorFlow: gradtape has its name only."
+        )
 
 
 def _private_class(path: str, name: str) -> type:
@@ -117,12 +134,19 @@ OWN: dict[str, dict[str, Any]] = {
     "python.framework.tensor": {"DenseSpec": spec.DenseSpec},
     "python.framework.tensor_shape": {"as_shape": lambda shape: shape if isinstance(shape, TensorShape) else TensorShape(shape)},
     "python.framework.tensor_spec": {"DenseSpec": spec.DenseSpec},
-    "python.framework.tensor_util": {"constant_value_as_shape": constant_value_as_shape, "try_evaluate_constant": get_static_value},
+    "python.framework.tensor_util": {
+        "constant_value_as_shape": constant_value_as_shape,
+        "try_evaluate_constant": get_static_value,
+    },
     "python.framework.type_spec": {
         "BatchableTypeSpec": spec.BatchableTypeSpec,
         "register_type_spec_from_value_converter": spec.register_type_spec_from_value_converter,
     },
-    "python.framework.type_spec_registry": {"register": spec.register, "_NAME_TO_TYPE_SPEC": spec.by_name, "_TYPE_SPEC_TO_NAME": spec.names},
+    "python.framework.type_spec_registry": {
+        "register": spec.register,
+        "_NAME_TO_TYPE_SPEC": spec.by_name,
+        "_TYPE_SPEC_TO_NAME": spec.names,
+    },
     "python.ops.array_ops": {"prevent_gradient": prevent_gradient},
     "python.ops.control_flow_case": {"_case_helper": case_helper},
     "python.ops.control_flow_util": {"ENABLE_CONTROL_FLOW_V2": True, "GraphOrParentsInXlaContext": lambda graph: False},
@@ -151,7 +175,9 @@ OWN: dict[str, dict[str, Any]] = {
         },
     },
     "python.util.tf_inspect": {
-        **{name: value for name, value in vars(inspect).items() if not name.startswith("_") and not isinstance(value, ModuleType)},
+        **{
+            name: value for name, value in vars(inspect).items() if not name.startswith("_") and not isinstance(value, ModuleType)
+        },
         "_inspect": inspect,
         "getfullargspec": getfullargspec,
     },

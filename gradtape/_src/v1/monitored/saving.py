@@ -8,7 +8,7 @@ from typing import Any
 
 from gradtape._src.core.errors import public
 from gradtape._src.summary import messages
-from gradtape._src.v1 import setup as logging
+from gradtape._src.v1 import messages as logging
 from gradtape._src.v1.graphs.collections import GraphKeys, get_collection
 from gradtape._src.v1.monitored.hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from gradtape._src.v1.monitored.hooks import step_for, step_of
