@@ -51,8 +51,6 @@ def at_the_call(broken: Break, asked: Line, after: Sequence[Break] = ()) -> Brea
     if place is None and broken.code == "recording_paused":
         return broken
     found = [] if tape is None or place is None else _callers(own, tape, place, broken, asked, called)
-    if len(found) == 1 and called not in mentioned(found[0]) and _makes_an_object(found[0], broken.line):
-        return Break(broken.code, broken.line, broken.op, broken.step, **broken.detail, elsewhere=True)
     if len(found) != 1 or asked[0] is None:
         name = code.co_qualname.rpartition("<locals>.")[2]
         return Break(broken.code, broken.line, broken.op, broken.step, **broken.detail, function=name)
@@ -79,7 +77,8 @@ def _callers(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Break, aske
     there = [n for n in there if may_call(n, called, functions)]
     known = _names(tape, ast.Store)
     if wanted:
-        return [n for n in there if _set_by(n) & wanted]
+        used = [n for n in there if _set_by(n) & wanted and not _makes_an_object(n, broken.line)]
+        return used or [n for n in there if isinstance(n, ast.Expr)]
     return [n for n in there if _names(n, ast.Load) & known and not _opens_gradient(n)][:1]
 
 
