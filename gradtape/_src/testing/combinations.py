@@ -20,7 +20,10 @@ from absl.testing import parameterized
 from gradtape._src.core import tracing
 from gradtape._src.v1.graphs.graph import Graph
 
-MODES = {"eager": tracing.outside, "graph": lambda: Graph().as_default()}
+MODES: dict[str, Callable[[], contextlib.AbstractContextManager[Any]]] = {
+    "eager": tracing.outside,
+    "graph": lambda: Graph().as_default(),
+}
 
 
 class NamedObject:
