@@ -1,6 +1,6 @@
 """Decorators of tests that run in eager code, in a graph, or in both, by the names of TensorFlow's module `test_util`.
 
-Libraries that were written for TensorFlow have them in their tests. What they say about TensorFlow's own runtime has no effect.
+Libraries that were written for TensorFlow have them in their tests. Those for TensorFlow's own runtime have no effect.
 """
 
 from __future__ import annotations

@@ -150,7 +150,8 @@ def _steps(first, last, step):
     if first.dtype.kind in "iu":
         return math.ceil((int(last) - int(first)) / int(step))
     with np.errstate(over="ignore"):
-        return float(np.ceil(np.abs((last - first) / step)))
+        quotient = abs(float((last - first) / step))
+    return math.ceil(quotient) if math.isfinite(quotient) else quotient
 
 
 def _count(start, limit, delta):
