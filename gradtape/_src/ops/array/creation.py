@@ -146,7 +146,7 @@ def _range(start, limit, delta, *, dtype):
 
 
 def _steps(first, last, step):
-    """Return the number of elements of a range, as a float. It is rounded in the precision of the bounds, as in TensorFlow."""
+    """Return the number of elements of a range, or infinity. It is rounded in the precision of the bounds, as in TensorFlow."""
     if first.dtype.kind in "iu":
         return math.ceil((int(last) - int(first)) / int(step))
     with np.errstate(over="ignore"):
