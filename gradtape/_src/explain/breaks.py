@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -226,13 +227,14 @@ class View:
         for call in self.calls:
             if call.start <= at < call.stop:
                 which = "same tape" if call.tape is self.tape else "other tape"
-                return Break("other_tape", call.line, None, step, gradient=which)
+                return Break("other_tape", call.line, None, step, gradient=which, asked=call.tape)
         forgotten = self._forgotten(lambda tape: self.sees(at, tape))
         if forgotten is not None:
             return forgotten
         if step.op in COPIES and self._is_variable(before):
             return Break("wrong_object", step.line, step.how, step, how="stale")
-        if outer is step and self._is_variable(before) and (called := rebound_name(step.line)) is not None:
+        called = rebound_name(step.line) if outer is step and self._is_variable(before) else None
+        if called is not None and _reads(step, before, called):
             return Break("rebound", step.line, step.how, step, name=called)
         if not alone and any(self.sees(at, tape) for tape in self.history.tapes if tape is not self.tape):
             return Break("other_tape", outer.line, step.how, step)
@@ -317,6 +319,14 @@ class View:
         if key not in self._rules:
             self._rules[key] = _gives_none(step.op, step.attrs, avals, result, place)
         return self._rules[key]
+
+
+def _reads(step: Step, before: Name, called: str) -> bool:
+    """Return whether an input of a step is written with the name `called`: `w` is, of `x = x + w`, and not `x`."""
+    operands = text.operands(step.line)
+    at = step.inputs.index(before)
+    written = operands[at] if len(operands) == len(step.inputs) else text.expression(step.line)
+    return written is None or re.search(rf"(?<![\w.]){re.escape(called)}(?!\w)", written) is not None
 
 
 def _inexact(aval: Any) -> bool:

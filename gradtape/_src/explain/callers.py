@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import inspect
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -99,8 +100,12 @@ def called_by(line: Line) -> str | None:
 def scope_of(line: Line) -> ast.AST | None:
     """Return the innermost function, or the module, in which a line stands."""
     whole, at = text.tree(text.file(line)), text.number(line)
-    if whole is None or at is None:
-        return None
+    return None if whole is None or at is None else _innermost(whole, at)
+
+
+@functools.lru_cache(4096)
+def _innermost(whole: ast.Module, at: int) -> ast.AST:
+    """Return the innermost function around a line: a search through the whole file, which many sources share."""
     around = [n for n in ast.walk(whole) if isinstance(n, FUNCTIONS) and n.body[0].lineno <= at <= (n.end_lineno or n.lineno)]
     return max(around, key=lambda n: (n.lineno, n.col_offset), default=whole)
 
@@ -154,8 +159,14 @@ def _makes_an_object(node: ast.stmt, line: Line) -> bool:
 
 def functions_of(line: Line) -> dict[str, list[ast.AST]]:
     """Return the functions, by name, of the file in which a line stands."""
+    whole = text.tree(text.file(line))
+    return {} if whole is None else _by_name(whole)
+
+
+@functools.lru_cache(64)
+def _by_name(whole: ast.Module) -> dict[str, list[ast.AST]]:
     found: dict[str, list[ast.AST]] = {}
-    for n in ast.walk(text.tree(text.file(line)) or ast.Module([], [])):
+    for n in ast.walk(whole):
         if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)):
             found.setdefault(n.name, []).append(n)
     return found

@@ -227,6 +227,8 @@ class Question:
         for broken in breaks:
             if broken.code == "outside_tape" and broken.step is not None and not broken.detail["early"]:
                 broken.detail["parts"] = view.of_several_tapes(broken.step)
+            if "gradient" in broken.detail and case.call is not None and broken.line[0] not in (None, case.call.line[0]):
+                broken.detail["function"] = broken.line[0].co_qualname.rpartition("<locals>.")[2]
         if case.call is not None:
             breaks = _merged(
                 [kept(b, case.call.line) or at_the_call(b, case.call.line, breaks[k + 1 :]) for k, b in enumerate(breaks)]
@@ -441,7 +443,7 @@ class Question:
             users = [step for _, step in way if step.op is not None and (step.op is CUSTOM or step.op.impure)]
             breaks = [Break("not_differentiable", step.line, step.how, step) for step in users]
             breaks = breaks or [Break("unknown", text.NO_LINE)]
-        return _merged(breaks)
+        return _merged(_without_inner(view, breaks))
 
     def _rebound(self, source: Source, asked: Any) -> Break | None:
         """Return the statement that gave a Variable's name to the source, a tensor that was computed from that Variable."""
@@ -500,6 +502,15 @@ def _merged(breaks: Sequence[Break]) -> list[Break]:
         if not any(b.code == m.code and (b.line == m.line or text.same_line(b.line, m.line)) for m in merged):
             merged.append(b)
     return merged
+
+
+def _without_inner(view: View, breaks: list[Break]) -> list[Break]:
+    """Return the breaks without those of ops that an inner tape recorded before its gradient: that is what is to be nested."""
+    for k, b in enumerate(breaks):
+        if b.detail.get("gradient") == "other tape":
+            inner = b.detail["asked"]
+            return [o for o in breaks[:k] if o.step is None or not view.sees(o.step.at, inner)] + breaks[k:]
+    return breaks
 
 
 def _untaken(history: History, way: Sequence[tuple[Name, Step]]) -> Break:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -52,16 +53,22 @@ def kept(broken: Break, asked: Line) -> Break | None:
 
 
 def _once(whole: ast.Module, lines: list[int]) -> Iterator[Once]:
-    """Yield what runs once only: the bodies of functions with a cache, and the statements that fill an attribute or entry.
+    """Yield what runs once only, of the functions that can be named at one of the `lines`: not of those inside of others."""
+    for part, around in _of_file(whole):
+        if all(any(n.lineno <= line <= (n.end_lineno or 0) for line in lines) for n in around):
+            yield part
 
-    Only functions count that can be named at one of the `lines`, and not those inside of others.
-    """
+
+@functools.lru_cache(64)
+def _of_file(whole: ast.Module) -> list[tuple[Once, list[ast.FunctionDef | ast.AsyncFunctionDef]]]:
+    """Return what runs once only, with the functions around the one in which it stands."""
     functions = [n for n in ast.walk(whole) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    found = []
     for function in functions:
-        around = [n for n in functions if n is not function and n.lineno < function.lineno <= (n.end_lineno or 0)]
-        if any(all(not n.lineno <= line <= (n.end_lineno or 0) for line in lines) for n in around):
-            continue
-        yield from [Once(body, why, function.name) for body, why in _parts(function)]
+        for body, why in _parts(function):
+            around = [n for n in functions if n is not function and n.lineno < function.lineno <= (n.end_lineno or 0)]
+            found.append((Once(body, why, function.name), around))
+    return found
 
 
 def _parts(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[list[ast.stmt], str]]:

@@ -276,8 +276,12 @@ def tree(name: str | None) -> ast.Module | None:
 def statement(line: Line) -> ast.stmt | None:
     """Return the innermost statement in which the instruction stands."""
     whole, at = tree(file(line)), number(line)
-    if whole is None or at is None:
-        return None
+    return None if whole is None or at is None else _innermost(whole, at)
+
+
+@functools.lru_cache(4096)
+def _innermost(whole: ast.Module, at: int) -> ast.stmt | None:
+    """Return the innermost statement of a file around a line: a search through the whole file, which many steps share."""
     around = [n for n in ast.walk(whole) if isinstance(n, ast.stmt) and n.lineno <= at <= (n.end_lineno or n.lineno)]
     return max(around, key=lambda n: (n.lineno, n.col_offset), default=None)
 

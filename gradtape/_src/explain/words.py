@@ -278,6 +278,8 @@ def _other_tape(w: Words, b: Break) -> tuple[str, str]:
             if gradient == "same tape"
             else f"nest the tapes: put {b.written}, and the `with` block of the tape it asks, {block}"
         )
+        if called := b.detail.get("function"):
+            mend = f"call `{called}` in the `with` block of {w.tape}, so that the gradient taken there is recorded"
         return f"the gradient taken in {b.written} was not recorded by the tape that is asked, as that was not open", mend
     return f"{b.written} was recorded by another tape", f"compute it under {w.tape}, or ask the tape that recorded it"
 

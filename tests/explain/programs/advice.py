@@ -283,3 +283,18 @@ def a_generator_that_is_read_later():
         parts = (w**2 for w in weights)  # <- outside_tape
     loss = tf.add_n(list(parts))
     return tape.gradient(loss, weights[0]), tf.autodiff.explain(loss, weights[0])
+
+
+@advises("call `force` in the `with` block of tape")
+def an_inner_gradient_of_a_function_outside():
+    q, k = tf.Variable([1.0]), tf.Variable(2.0)
+
+    def force(q):
+        with tf.GradientTape() as inner:
+            energy = 0.5 * k * tf.reduce_sum(q**2)
+        return -inner.gradient(energy, q)  # <- other_tape
+
+    f = force(q)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(f**2)
+    return tape.gradient(loss, k), tf.autodiff.explain(loss, k)

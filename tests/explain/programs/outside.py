@@ -311,3 +311,20 @@ def another_model_that_was_trained_with_this_one():
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(critic**2)  # <- unused
     return tape.gradient(loss, generator), tf.autodiff.explain(loss, generator)
+
+
+def a_running_sum_of_weights_before_the_tape():
+    weights, x = [tf.Variable([1.0, 2.0]), tf.Variable([3.0, 4.0])], tf.ones([2])
+    for w in weights:
+        x = x + w * 2.0  # <- outside_tape
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(x**2)
+    return tape.gradient(loss, weights), tf.autodiff.explain(loss, weights)
+
+
+def a_weight_added_before_the_tape():
+    w, x = tf.Variable([1.0, 2.0]), tf.ones([2])
+    x = x + w  # <- outside_tape
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(x**2)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
