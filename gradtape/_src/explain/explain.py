@@ -474,8 +474,8 @@ class Question:
             return None
         path = text.name_of(asked, self._frame) or ""
         root = re.split(r"\W", path)[0]
-        codes = [call.line[0], None if self._frame is None else self._frame.f_code]
-        line = text.rebinding(root, [code for code in codes if code is not None]) if root else None
+        codes = [code for code in (call.line[0], *text.codes_of(self._frame)) if code is not None]
+        line = text.rebinding(root, codes) if root else None
         return Break("rebound", line or own, None, None, name=root or path, path=path)
 
     def _apart(self, view: View, source: Source, targets: Sequence[Name], asked: Any) -> list[Break]:

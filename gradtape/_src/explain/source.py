@@ -158,6 +158,13 @@ def places_of(value: Any, frame: FrameType) -> list[tuple[str, list[CodeType]]]:
     return found
 
 
+def codes_of(frame: FrameType | None) -> Iterator[CodeType]:
+    """Yield the code of a frame and of those that called it, up to the first module."""
+    while frame is not None:
+        yield frame.f_code
+        frame = None if frame.f_code.co_name == "<module>" else frame.f_back
+
+
 def rebinding(name: str, codes: list[CodeType]) -> Line | None:
     """Return the first statement that computes a name or attribute from itself."""
     for code in codes:

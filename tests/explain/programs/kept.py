@@ -232,3 +232,21 @@ def a_rate_as_a_number():
         optimizer.apply_gradients([(tf.constant([1.0, 1.0]), w)])
         loss = tf.reduce_sum(w**2)
     return tape.gradient(loss, rate), tf.autodiff.explain(loss, rate)
+
+
+def a_step_that_returns_weight_and_bias():
+    x, y = tf.constant([1.0, 2.0]), tf.constant([2.0, 4.0])
+
+    def step(w, b):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((x * w + b - y) ** 2)
+        dw, db = tape.gradient(loss, [w, b])
+        diagnosis = tf.autodiff.explain(loss, [w, b])
+        if dw is None:
+            return w, b, [dw, db], diagnosis
+        return w - 0.1 * dw, b - 0.1 * db, [dw, db], diagnosis
+
+    w, b = tf.Variable(1.0), tf.Variable(0.0)
+    for _ in range(2):
+        w, b, gradients, diagnosis = step(w, b)  # <- rebound
+    return gradients, diagnosis
