@@ -26,3 +26,29 @@ def test_batch_norm_with_given_moments():
         )
     np.testing.assert_array_equal(result.y[0, 0, :, 0], [0.5, 2.5])
     np.testing.assert_array_equal(tape.gradient(result.y, x)[0, 0, :, 0], [1, 1])
+
+
+@pytest.mark.parametrize(
+    ("s0", "s1", "r0", "r1"),
+    [
+        ([1, 3], [1, 1], [0], [0, 1]),
+        ([2, 3], [3], [], [0]),
+        ([], [2, 1], [0, 1], [1]),
+        ([2, 1, 3], [2, 1, 1], [1], [1, 2]),
+        ([1], [1], [], []),
+        ([0, 1], [1, 4], [1], [0]),
+    ],
+)
+def test_axes_of_broadcasting(s0, s1, r0, r1):
+    result = tf.raw_ops.BroadcastGradientArgs(s0=tf.constant(s0, tf.int32), s1=tf.constant(s1, tf.int32))
+    assert (result.r0.numpy().tolist(), result.r1.numpy().tolist()) == (r0, r1)
+
+
+def test_shapes_that_do_not_broadcast():
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Incompatible shapes: \[2\] vs. \[3\]"):
+        tf.raw_ops.BroadcastGradientArgs(s0=[2], s1=[3])
+
+
+def test_derivatives_of_gamma_functions():
+    assert abs(tf.raw_ops.IgammaGradA(a=2.0, x=3.0).numpy() + 0.19742544) < 1e-6
+    assert abs(tf.raw_ops.RandomGammaGrad(alpha=2.0, sample=3.0).numpy() - 1.3217986) < 1e-5

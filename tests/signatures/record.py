@@ -29,7 +29,7 @@ ROOT = """
 """
 
 # Public names of the families that gradtape leaves out: codecs, most of sparse tensors, beam search, samplers with a
-# state, everything built on LinearOperator or on strings.
+# state, everything built on strings.
 OUT_OF_SCOPE = {
     "nn": """
         RNNCellDeviceWrapper RNNCellDropoutWrapper RNNCellResidualWrapper ctc_beam_search_decoder fractional_avg_pool

@@ -158,6 +158,14 @@ ROWS = (
         dtypes=("int32", "int64"),
     ),
     Row(
+        "unique slices with counts",
+        lambda x: tuple(tf.raw_ops.UniqueWithCountsV2(x=x, axis=[0], out_idx=tf.int64)),
+        (np.int32([[3, 1], [2, 2], [3, 1]]),),
+        lambda x: (np.array([[3, 1], [2, 2]], x.dtype), np.int64([0, 1, 0]), np.int64([2, 1])),
+        ops=("UniqueWithCountsV2",),
+        dtypes=("int32", "int64"),
+    ),
+    Row(
         "unique_with_counts, of floats",
         lambda x: tf.unique_with_counts(x).y,
         (real(3),),
