@@ -100,6 +100,13 @@ from tensorflow.python.ops import gradients_util
 from tensorflow.python.ops import tensor_array_ops, variable_scope as vs
 from tensorflow.python.ops import resource_variable_ops
 from tensorflow.python.ops import rnn_cell
+from tensorflow.python.util import deprecation, nest, tf_inspect; nest.map_structure_up_to(0, abs, -1)
+from tensorflow.python.framework.composite_tensor import CompositeTensor
+from tensorflow.python.framework import type_spec; type_spec.BatchableTypeSpec
+from tensorflow.python.autograph.pyct import transformer; transformer.Base
+from tensorflow.python.ops.parallel_for.control_flow_ops import pfor
+from tensorflow.python.ops.linalg.linear_operator_addition import add_operators
+import tensorflow as tf; tf.__internal__.CompositeTensor
 from tensorflow.python.ops import gen_math_ops
 from tensorflow.python.ops.distributions import kullback_leibler
 from tensorflow.python.ops.math_ops import reduce_mean, reduce_sum

@@ -65,7 +65,12 @@ def test_specs_compare_and_widen():
     one, two = Pair([1.0], 2.0, "a")._type_spec, Pair([1.0, 2.0], 2.0, "a")._type_spec
     wide = one.most_specific_common_supertype([two])
     assert wide.x == tf.TensorSpec([None]) and wide.label == "a"
-    assert one.is_subtype_of(wide) and not wide.is_subtype_of(one) and one != two and hash(one) == hash(Pair([1.0], 2.0, "a")._type_spec)
+    assert (
+        one.is_subtype_of(wide)
+        and not wide.is_subtype_of(one)
+        and one != two
+        and hash(one) == hash(Pair([1.0], 2.0, "a")._type_spec)
+    )
     assert one.most_specific_common_supertype([Pair([1.0], 2.0, "b")._type_spec]) is None
     assert wide.is_compatible_with(Pair([1.0], 2.0, "a")) and not one.is_compatible_with(two)
     with pytest.raises(ValueError, match="No TypeSpec is compatible"):

@@ -33,7 +33,8 @@ def fill(module: ModuleType) -> None:
             return importlib.import_module(f"{path}.{name}")
         if name == "register_symbolic_tensor_type":
             return _register_symbolic_tensor_type
-        return Keras2Name(name, (), {"__module__": path})
+        vars(module)[name] = made = Keras2Name(name, (), {"__module__": path})
+        return made
 
     vars(module)["__getattr__"] = __getattr__
 

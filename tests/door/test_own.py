@@ -1,0 +1,101 @@
+"""Names of TensorFlow's private modules that have no public name, as libraries use them; and the package of Keras 2."""
+
+import importlib
+import inspect
+import logging
+from types import ModuleType
+
+import pytest
+
+import gradtape as tf
+from gradtape._src.compat.door import deprecation, keras2
+from gradtape._src.compat.door.own import OWN
+
+
+def private(path, name):
+    return OWN[f"python.{path}"][name]
+
+
+def test_a_deprecated_function_warns_once(caplog):
+    @deprecation.deprecated("2030-01-01", "Use that.")
+    def this(x):
+        return x + 1
+
+    with caplog.at_level(logging.WARNING, "gradtape"):
+        assert (this(1), this(2)) == (2, 3)
+    assert len(caplog.records) == 1 and "will be removed after 2030-01-01" in caplog.text and "Use that." in caplog.text
+
+
+def test_deprecated_arguments_and_names(caplog):
+    @deprecation.deprecated_args(None, "No more.", "old", ("mode", None))
+    @deprecation.deprecated_arg_values(None, "No more.", flag=True)
+    def call(x, old=None, mode=None, flag=False):
+        return x
+
+    alias = deprecation.deprecated_alias("former", "call", call)
+    with caplog.at_level(logging.WARNING, "gradtape"):
+        assert call(1, mode=None, flag=False) == 1 and not caplog.records
+        with deprecation.silence():
+            call(1, old=2)
+        assert not caplog.records
+        call(1, old=2, mode="a", flag=True)
+        alias(1)
+    assert [record.getMessage().split(" ")[2] for record in caplog.records] == ["'old'", "'mode'", "'flag'", "former"]
+
+
+def test_a_deprecated_alias_of_a_class():
+    made = deprecation.deprecated_alias("Former", "dict", dict)
+    assert isinstance(made(a=1), dict)
+    assert deprecation.deprecated_argument_lookup("new", None, "old", 2) == 2
+    with pytest.raises(ValueError, match="Cannot specify both 'old' and 'new'"):
+        deprecation.deprecated_argument_lookup("new", 1, "old", 2)
+    with pytest.raises(ValueError, match="YYYY-MM-DD"):
+        deprecation.deprecated("soon", "x")
+
+
+def test_private_functions():
+    rows = private("ops.parallel_for.control_flow_ops", "pfor")(lambda i: i * 2, 3)
+    assert rows.numpy().tolist() == [0, 2, 4]
+    case = private("ops.control_flow_case", "_case_helper")
+    assert case(tf.cond, [(tf.constant(False), lambda: 1), (tf.constant(True), lambda: 2)], lambda: 3, False, None) == 2
+    assert case(tf.cond, [(tf.constant(False), lambda: 1)], lambda: 3, False, None) == 3
+    values = private("util.variable_utils", "convert_variables_to_tensors")([tf.Variable(1.0), "a"])
+    assert values[1] == "a" and not isinstance(values[0], tf.Variable)
+    assert private("framework.tensor_util", "constant_value_as_shape")(tf.constant([2, -1])) == tf.TensorShape([2, None])
+    spec = private("util.tf_inspect", "getfullargspec")(tf.rank)
+    assert spec.args == ["input", "name"] and not spec.annotations
+    assert private("util.tf_inspect", "signature") is inspect.signature
+    draws = private("ops.random_ops", "parameterized_truncated_normal")([5], minvals=0.0, maxvals=1.0, seed=1).numpy()
+    assert draws.shape == (5,) and (draws >= 0).all() and (draws <= 1).all()
+
+
+def test_a_prevented_gradient():
+    x = tf.Variable(1.0)
+    with tf.GradientTape() as tape:
+        y = private("ops.array_ops", "prevent_gradient")(x, message="no way")
+    with pytest.raises(LookupError, match="no way"):
+        tape.gradient(y, x)
+
+
+def test_a_private_class_is_a_name_only():
+    class Mine(private("autograph.pyct.transformer", "Base")):
+        pass
+
+    with pytest.raises(tf.errors.UnimplementedError, match="private to TensorFlow"):
+        Mine()
+
+
+def test_the_package_of_keras_2():
+    package = ModuleType("tf_keras")
+    keras2.fill(package)
+    assert package.layers is importlib.import_module("gradtape.keras").layers and package.__version__.startswith("2.")
+    inside = ModuleType("tf_keras.src.engine")
+    keras2.fill(inside)
+    assert issubclass(type("Mine", (inside.Layer,), {}), inside.Layer)
+    with pytest.raises(tf.errors.UnimplementedError, match="belongs to Keras 2"):
+        inside.Layer()
+    utils = ModuleType("tf_keras.__internal__.utils")
+    keras2.fill(utils)
+    assert utils.register_symbolic_tensor_type(int) is None
+    with pytest.raises(AttributeError, match="has no attribute '__path__'"):
+        _ = utils.__path__
