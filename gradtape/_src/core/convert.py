@@ -334,6 +334,10 @@ hooks.attach(Tensor, __reduce__=_reduce)
 # Static arguments
 
 
+# Attributes of ops in TensorFlow, where whole floats become integers.
+ATTRIBUTES = frozenset("block_size dilations ksize ksizes rates strides".split())
+
+
 def static(value: Any, what: str, kinds: Any = (builtins.int, np.integer)) -> int:
     """Return the Python value of a static argument (an axis, a size): a number, or the value of a tensor."""
     if type(value) is builtins.int:
@@ -352,6 +356,8 @@ def static(value: Any, what: str, kinds: Any = (builtins.int, np.integer)) -> in
             array = index_of(node)
         if array.ndim == 0 and array.dtype.kind in "iu":
             return int(array)
+    if what in ATTRIBUTES and isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return int(value)
     raise not_an_integer(value, what)
 
 
