@@ -428,7 +428,7 @@ def static_list(value: Any, what: str) -> tuple[int, ...]:
     try:
         items = list(value)
     except TypeError:
-        raise not_an_integer(value, what) from None
+        items = [value]
     try:
         return tuple([static(item, what) for item in items])
     except DtypeError:
