@@ -407,5 +407,6 @@ def _has_known_rows(batch):
 
 
 def _count(x):
-    """The number of rows of a batch."""
-    return next(leaf for leaf in tree.flatten(x) if leaf is not None).shape[0]
+    """The number of rows of a batch: a tensor in a function that is traced for any."""
+    first = next(leaf for leaf in tree.flatten(x) if leaf is not None)
+    return tf.shape(first)[0] if first.shape[0] is None else first.shape[0]

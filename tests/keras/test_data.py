@@ -125,3 +125,16 @@ def test_predictions_of_different_extents_are_rows_of_different_lengths():
 def test_datasets_are_split():
     first, second = keras.utils.split_dataset(tf.data.Dataset.range(4), 0.5)
     assert ([int(x) for x in first], [int(x) for x in second]) == ([0, 1], [2, 3])
+
+
+def test_the_loss_of_an_evaluation_counts_rows():
+    """A smaller last batch counts as many rows as it has, also once the step is traced for batches of any size."""
+    x = np.arange(22, dtype=np.float32).reshape(11, 2) / 10
+    y = np.sin(x[:, :1])
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, kernel_initializer="ones", trainable=False)])
+    model.compile(loss="mse", metrics=["mse"])
+    expected = float(np.mean((x.sum(1, keepdims=True) - y) ** 2))
+    for size in (4, 5, 11):
+        assert model.evaluate(x, y, batch_size=size, verbose=0) == pytest.approx([expected, expected], rel=1e-5)
+    dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(4)
+    assert model.evaluate(dataset, verbose=0) == pytest.approx([expected, expected], rel=1e-5)
