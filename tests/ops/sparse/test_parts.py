@@ -116,3 +116,11 @@ def test_edit_distance():
 
 def test_strings_are_joined(strings):
     assert tf.sparse.concat(1, [strings, strings]).values.numpy().tolist() == [b"x", b"x", b"y", b"y"]
+
+
+def test_strings_are_made_dense(strings):
+    assert tf.sparse.to_dense(strings).numpy().tolist() == [[b"x", b""], [b"", b""], [b"", b"y"], [b"", b""]]
+    assert tf.sparse.to_dense(strings, default_value=b"-").numpy().tolist()[0] == [b"x", b"-"]
+    assert tf.function(lambda: tf.sparse.to_dense(strings))().numpy()[2, 1] == b"y"
+    with pytest.raises(Invalid, match="out of order"):
+        tf.sparse.to_dense(S([[1, 0], [0, 1]], ["a", "b"], [2, 2]))

@@ -283,9 +283,18 @@ def _dense_fault(sparse_indices, output_shape, validate_indices):
     return _misplaced(sparse_indices, output_shape, validate_indices)
 
 
+def _dense_strings(sparse_indices, sparse_values, default_value, *, output_shape, validate_indices):
+    dense = np.empty(output_shape, object)
+    dense.fill(np.asarray(default_value).item())
+    inside = ((sparse_indices >= 0) & (sparse_indices < np.array(output_shape, np.int64))).all(1)
+    dense[tuple(sparse_indices[inside].T)] = sparse_values[inside]
+    return dense
+
+
 @op(
     "SparseToDense",
     infer=_dense_aval,
+    strings=_dense_strings,
     saves="sparse_indices",
     mixed=True,
     status=_dense_fault,
