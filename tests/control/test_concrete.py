@@ -216,6 +216,11 @@ def test_the_graph_of_a_function():
     assert graph.structured_input_signature == ((tf.TensorSpec([], tf.float32, name="x"), 3), {})
     assert {"Placeholder", "Relu", "Mul", "AddV2", "Identity"} <= {op.type for op in graph.get_operations()}
     assert graph.get_operation_by_name("Relu").type == "Relu"
+    assert graph.get_tensor_by_name("Relu:0") == graph.get_operation_by_name("Relu").outputs[0]
+    with pytest.raises(ValueError, match="looks like an Operation name"):
+        graph.get_tensor_by_name("Relu")
+    with pytest.raises(KeyError, match="refers to a Tensor which does not exist"):
+        graph.get_tensor_by_name("Relu:7")
     with pytest.raises(KeyError, match="not in the graph of f"):
         graph.get_operation_by_name("Tanh")
     assert "Relu" in str(graph)

@@ -103,6 +103,16 @@ class FuncGraph:
             )
         return found[name]
 
+    def get_tensor_by_name(self, name: str) -> TensorSpec:
+        """Return the spec of a result of an operation, "name:0"; ValueError for another form, KeyError if there is none."""
+        operation, colon, number = name.partition(":")
+        if not colon or not number.isdigit():
+            raise ValueError(f"The name {name!r} looks like an Operation name: a Tensor's is of the form '<op_name>:<index>'.")
+        outputs: list[TensorSpec] = self.get_operation_by_name(operation).outputs
+        if int(number) >= len(outputs):
+            raise KeyError(f"The name {name!r} refers to a Tensor which does not exist: {operation} has {len(outputs)} outputs.")
+        return outputs[int(number)]
+
     def __str__(self) -> str:
         return str(self._concrete.program)
 

@@ -164,3 +164,10 @@ def test_strings_in_parts():
     assert listed(tf.strings.split(["a b", "c"]).to_tensor()) == [[b"a", b"b"], [b"c", b""]]
     in_function = tf.function(lambda s: tf.strings.split(s).to_tensor())
     assert listed(in_function(tf.constant(["a b", "c"]))) == [[b"a", b"b"], [b"c", b""]]
+
+
+def test_the_arguments_of_a_function_are_shown_as_specs(tmp_path):
+    spec = tf.RaggedTensorSpec([None, None], tf.float32)
+    concrete = tf.function(lambda x: x * 2.0).get_concrete_function(spec)
+    assert concrete.structured_input_signature == ((spec,), {})
+    assert concrete(tf.ragged.constant([[1.0], [2.0, 3.0]])).to_list() == [[2.0], [4.0, 6.0]]

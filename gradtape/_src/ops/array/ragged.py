@@ -431,7 +431,11 @@ def _uniform_lengths(ragged):
 
 def _assembled(how, parts):
     values, *nested = parts
-    _, *uniform = how
+    dtype, *uniform = how
+    if isinstance(values, TensorSpec):  # as where the arguments of a function are shown
+        rows = nested[0].shape[0]
+        extents = [None if rows is None else rows - 1, *uniform, *values.shape[1:]]
+        return RaggedTensorSpec(extents, values.dtype, len(nested), dtype)
     for splits, length in reversed(list(zip(nested, uniform, strict=True))):
         made = object.__new__(RaggedTensor)
         made._stated, made._values, made._uniform = splits, values, length
