@@ -65,7 +65,7 @@ class ShuffledArrays(ArrayDataAdapter):
         """The numbers of the rows of each batch."""
         count, size, source = self._num_samples, self._batch_size, seeds.begun()
         whole = count if self._shuffle != "batch" else size
-        parts = [range(begin, min(begin + whole, count)) for begin in range(0, count, whole)]
+        parts = [range(begin, min(begin + whole, count)) for begin in range(0, count, max(whole, 1))]
         for part in parts:
             with seeds.drawn_from(source):
                 state = seeds.draw("RandomShuffle", None, -(-(len(part) - 1) // 4))

@@ -138,3 +138,12 @@ def test_the_loss_of_an_evaluation_counts_rows():
         assert model.evaluate(x, y, batch_size=size, verbose=0) == pytest.approx([expected, expected], rel=1e-5)
     dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(4)
     assert model.evaluate(dataset, verbose=0) == pytest.approx([expected, expected], rel=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:Your input ran out of data")
+def test_arrays_without_rows():
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    x, y = np.ones((4, 2), np.float32), np.ones((4, 1), np.float32)
+    assert list(model.fit(x, y, validation_data=(x[:0], y[:0]), verbose=0).history) == ["loss"]
+    assert model.fit(x[:0], y[:0], verbose=0).history == {}

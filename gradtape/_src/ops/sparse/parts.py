@@ -86,11 +86,11 @@ def reduce_max(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=
     """
     x = required(sp_input)
     rank, places = len(x._extents), _places(x)
-    axes = list(range(rank)) if axis is None else list(static_list(axis, "axis"))
-    for given in axes:
+    named = range(rank) if axis is None else static_list(axis, "axis")
+    for given in named:
         if not -rank <= given < rank:
             raise invalid_for("SparseReduceMax", f"Invalid reduction dimension {given}, for input with {rank} dimensions.")
-    axes = {given % rank for given in axes}
+    axes = {given % rank for given in named}
     left = [a for a in range(rank) if a not in axes]
     shape = [x._extents[a] for a in left]
     ids = np.ravel_multi_index(tuple(places[:, left].T), shape) if left else np.zeros(len(places), np.int64)
