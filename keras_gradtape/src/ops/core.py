@@ -145,7 +145,7 @@ def compute_output_spec(fn, *args, **kwargs):
     flat = tree.flatten((args, kwargs))
     if not any(isinstance(x, KerasTensor) and None in x.shape for x in flat):
         return tree.map_structure(_spec, _traced(fn, args, kwargs, None))
-    failed = None
+    failed: Exception | None = None
     for extents in OPEN_EXTENTS:
         try:
             results = [_traced(fn, args, kwargs, extent) for extent in extents]
@@ -153,6 +153,7 @@ def compute_output_spec(fn, *args, **kwargs):
             failed = failed or error
         else:
             return tree.map_structure(_spec, *results)
+    assert failed is not None
     raise failed
 
 
