@@ -171,6 +171,8 @@ def values_of(gradient: Any) -> np.ndarray | None:
 
 def _flaw(gradient: Any) -> str | None:
     values = values_of(gradient)
+    if values is not None and not values.size and isinstance(gradient, IndexedSlices):
+        return "zeros"  # no row of the source was taken
     return None if values is None else _flaw_of(values)
 
 
