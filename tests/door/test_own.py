@@ -99,3 +99,13 @@ def test_the_package_of_keras_2():
     assert utils.register_symbolic_tensor_type(int) is None
     with pytest.raises(AttributeError, match="has no attribute '__path__'"):
         _ = utils.__path__
+
+
+def test_contexts_of_eager_code_and_of_graphs():
+    with private("eager.context", "graph_mode")():
+        assert not tf.executing_eagerly()
+        with tf.control_dependencies(tf.constant(i) for i in range(2)), private("eager.context", "graph_mode")():
+            x = tf.constant(1.0)
+        assert x.graph is tf.compat.v1.get_default_graph()
+        with private("eager.context", "eager_mode")():
+            assert tf.executing_eagerly()

@@ -147,6 +147,8 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
     ...     print(tf.identity(v).numpy())
     2.0
     """
+    if isinstance(control_inputs, Iterator):
+        control_inputs = list(control_inputs)
     graph = engine.current_graph()
     if graph is not None:
         ordering: AbstractContextManager[None] = graph.control_dependencies(control_inputs)

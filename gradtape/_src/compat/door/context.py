@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -55,10 +56,10 @@ def eager_mode() -> AbstractContextManager[None]:
 
 
 def graph_mode() -> AbstractContextManager[Any]:
-    """Open a context of a new graph."""
+    """Open a context in which a graph is built: a new one in eager code, else the one that is open."""
     from gradtape._src.v1.graphs.graph import Graph
 
-    return Graph().as_default()
+    return Graph().as_default() if executing_eagerly() else contextlib.nullcontext()
 
 
 def ensure_initialized() -> None:
