@@ -64,6 +64,21 @@ LIBRARIES = (
         every={"attentions_test.py": 20, "activation_maximization_test.py": 400, "scorecam_test.py": 5},
     ),
     Library(
+        "einops",
+        "0.8.2",
+        tests=("einops/tests",),
+        share=0.97,
+        sample=("einops/tests/test_layers.py",),
+    ),
+    Library(
+        "tensorflow-constrained-optimization",
+        "0.2",
+        tests=("tensorflow_constrained_optimization",),
+        share=0.97,
+        sample=(),
+        needs=("six",),
+    ),
+    Library(
         "pymanopt",
         "2.2.1",
         tests=("tests/backends/test_tensorflow.py",),

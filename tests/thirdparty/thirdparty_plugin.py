@@ -12,6 +12,8 @@ EVERY = "THIRDPARTY_EVERY"  # JSON: of the tests of a file, only every n-th
 
 os.environ["TEST_TMPDIR"] = tempfile.mkdtemp()  # absl's directory, of which each of the processes needs its own
 
+os.environ["EINOPS_TEST_BACKENDS"] = "numpy,tensorflow"  # einops tests those that it names
+
 
 @pytest.fixture
 def backend():

@@ -145,16 +145,15 @@ def compute_output_spec(fn, *args, **kwargs):
     flat = tree.flatten((args, kwargs))
     if not any(isinstance(x, KerasTensor) and None in x.shape for x in flat):
         return tree.map_structure(_spec, _traced(fn, args, kwargs, None))
-    failed: Exception | None = None
+    errors = []
     for extents in OPEN_EXTENTS:
         try:
             results = [_traced(fn, args, kwargs, extent) for extent in extents]
         except Exception as error:
-            failed = failed or error
+            errors.append(error)
         else:
             return tree.map_structure(_spec, *results)
-    assert failed is not None
-    raise failed
+    raise errors[0]
 
 
 class Scratch(Scope):

@@ -1,4 +1,4 @@
-"""TensorFlow's private classes of tensors, by which libraries tell whether code runs in a function: one class here, by values."""
+"""TensorFlow's private classes of tensors, by which libraries ask whether code runs in a function. A tensor's value tells."""
 
 from __future__ import annotations
 
