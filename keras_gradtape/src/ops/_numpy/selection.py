@@ -69,8 +69,6 @@ def take(x, indices, axis=None):
     if axis is None:
         x, axis = ravel(x), 0
     axis = canonical(axis, x.ndim)
-    if isinstance(indices, tf.RaggedTensor) and axis == 0:
-        return indices.with_flat_values(take(x, indices.flat_values, axis))
     return gathered(x, _as_indices(tensor(indices)), axis)
 
 
