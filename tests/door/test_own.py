@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 import gradtape as tf
-from gradtape._src.compat.door import deprecation, keras2
+from gradtape._src.compat.door import context, deprecation, keras2
 from gradtape._src.compat.door.own import OWN
 
 
@@ -102,10 +102,10 @@ def test_the_package_of_keras_2():
 
 
 def test_contexts_of_eager_code_and_of_graphs():
-    with private("eager.context", "graph_mode")():
+    with context.graph_mode():
         assert not tf.executing_eagerly()
-        with tf.control_dependencies(tf.constant(i) for i in range(2)), private("eager.context", "graph_mode")():
+        with tf.control_dependencies(tf.constant(i) for i in range(2)), context.graph_mode():
             x = tf.constant(1.0)
         assert x.graph is tf.compat.v1.get_default_graph()
-        with private("eager.context", "eager_mode")():
+        with context.eager_mode():
             assert tf.executing_eagerly()

@@ -70,7 +70,7 @@ class Arguments(Structure):
             if len(stated) == len(self.nodes):
                 return stated
         found = {id(node): node.aval.tensor_shape for node in self.nodes}
-        for x in nest.flatten(nest.unflatten(self.spec, self.leaves)):
+        for x in nest.flatten(self.pack(self.nodes)):
             if isinstance(x, RaggedTensor):
                 for part in (x.flat_values, *x.nested_row_splits[1:]):
                     found[id(part.node)] = TensorShape([None]).concatenate(part.node.aval.tensor_shape[1:])

@@ -91,7 +91,7 @@ ROWS = (
         errors=(
             (lambda: tf.range(0.0, float("nan")), Invalid, "Requires start <= limit when delta > 0: 0.0/nan"),
             (lambda: tf.range(0.0, float("inf")), Invalid, r"Requires \(\(limit - start\) / delta\) <= 9223372036854775807"),
-            (lambda: tf.range(tf.constant(-6e4, tf.float16), 6e4, 1e3), Invalid, "<= 9223372036854775807"),
+            (lambda: tf.range(*tf.constant([-6e4, 6e4, 1e3], tf.float16)), Invalid, "<= 9223372036854775807"),
         ),
     ),
     Row(
