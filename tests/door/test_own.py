@@ -5,6 +5,7 @@ import inspect
 import logging
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 import gradtape as tf
@@ -109,3 +110,19 @@ def test_contexts_of_eager_code_and_of_graphs():
         assert x.graph is tf.compat.v1.get_default_graph()
         with context.eager_mode():
             assert tf.executing_eagerly()
+
+
+def test_small_functions_of_private_modules():
+    assert private("framework.tensor_shape", "unknown_shape")(rank=2).as_list() == [None, None]
+    assert private("framework.tensor_shape", "unknown_shape")().rank is None
+    assert private("ops.gradient_checker_v2", "max_error")([np.ones([2, 2])], [np.array([[1.0, 1.0], [0.5, 1.0]])]) == 0.5
+    assert private("ops.gradient_checker_v2", "max_error")([np.ones([0, 2])], [np.ones([0, 2])]) == 0.0
+    assert (
+        private("framework.sparse_tensor", "is_sparse")(tf.sparse.eye(2)) and private("util.compat", "collections_abc").Iterable
+    )
+    v = tf.Variable(1.0)
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        v = tf.compat.v1.Variable(1.0)
+        read = private("ops.control_flow_ops", "with_dependencies")([v.assign_add(2.0)], tf.constant(5.0))
+        session.run(v.initializer)
+        assert session.run(read) == 5.0 and session.run(v) == 3.0

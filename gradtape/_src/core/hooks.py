@@ -70,8 +70,8 @@ class Core:
     """Call a function that is given a `name` outside of graphs, and note the name. By `core/noted`; called by `errors.public`."""
 
     dispatched: Callable[[Any, Sequence[Any], dict[str, Any]], Any] = _not_implemented
-    """Return what a version of a public function for RaggedTensors gives; NotImplemented where none applies: `(function, args,
-    kwargs)`. By `ops/ragged/dispatch`; called by `errors` for a call that failed.
+    """Return what a version of a public function for tensors of another kind gives; NotImplemented where none applies:
+    `(function, args, kwargs)`. By `ops/dispatch`; called by `errors` for a call that failed.
     """
 
     traced: Callable[[Any, str], Any] = _nothing

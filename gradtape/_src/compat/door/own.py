@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import collections.abc
 import functools
 import inspect
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
+
+import numpy as np
 
 from gradtape._src.autodiff.custom import custom_gradient
 from gradtape._src.compat.door import deprecation
@@ -19,7 +22,7 @@ from gradtape._src.core.composite import CompositeTensor
 from gradtape._src.core.convert import convert_to_tensor
 from gradtape._src.core.dtypes import float32, int32
 from gradtape._src.core.errors import UnimplementedError
-from gradtape._src.core.scopes import get_static_value
+from gradtape._src.core.scopes import control_dependencies, get_static_value
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.variable import ResourceVariable, Variable
 from gradtape._src.operators.base import make_composite_tensor
@@ -28,6 +31,7 @@ from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.shape import identity
 from gradtape._src.ops.random.distributions import stateless_parameterized_truncated_normal
 from gradtape._src.ops.random.draws import uniform
+from gradtape._src.ops.sparse.tensor import SparseTensor
 from gradtape._src.train.checkpoint import CheckpointLoadStatus
 
 
@@ -40,6 +44,22 @@ def convert_variables_to_tensors(values: Any) -> Any:
         return value._convert_variables_to_tensors() if isinstance(value, CompositeTensor) else value
 
     return nest.map_structure(converted, values)
+
+
+def with_dependencies(dependencies: Any, output_tensor: Any, name: Any = None) -> Any:
+    """Return a tensor that has its value after the ops of a graph, `dependencies`, have run."""
+    with control_dependencies(dependencies):
+        return identity(output_tensor)
+
+
+def unknown_shape(rank: int | None = None, **kwargs: Any) -> TensorShape:
+    """Return a shape of unknown extents, of a rank if that is given."""
+    return TensorShape(None if rank is None else [None] * rank)
+
+
+def max_error(grad1: Any, grad2: Any) -> float:
+    """Return the largest difference between lists of Jacobians, such as the two results of `compute_gradient`."""
+    return max((float(np.abs(a - b).max(initial=0.0)) for a, b in zip(grad1, grad2, strict=True)), default=0.0)
 
 
 def pfor(loop_fn: Callable[[Any], Any], iters: Any, fallback_to_while_loop: bool = True, parallel_iterations: Any = None) -> Any:
@@ -132,7 +152,11 @@ OWN: dict[str, dict[str, Any]] = {
     "python.eager.record": {"should_record_backprop": should_record_backprop},
     "python.framework.ops": {"EagerTensor": EagerTensor, "SymbolicTensor": SymbolicTensor},
     "python.framework.tensor": {"DenseSpec": spec.DenseSpec},
-    "python.framework.tensor_shape": {"as_shape": lambda shape: shape if isinstance(shape, TensorShape) else TensorShape(shape)},
+    "python.framework.sparse_tensor": {"is_sparse": lambda x: isinstance(x, SparseTensor)},
+    "python.framework.tensor_shape": {
+        "as_shape": lambda shape: shape if isinstance(shape, TensorShape) else TensorShape(shape),
+        "unknown_shape": unknown_shape,
+    },
     "python.framework.tensor_spec": {"DenseSpec": spec.DenseSpec},
     "python.framework.tensor_util": {
         "constant_value_as_shape": constant_value_as_shape,
@@ -149,12 +173,15 @@ OWN: dict[str, dict[str, Any]] = {
     },
     "python.ops.array_ops": {"prevent_gradient": prevent_gradient},
     "python.ops.control_flow_case": {"_case_helper": case_helper},
+    "python.ops.control_flow_ops": {"with_dependencies": with_dependencies},
+    "python.ops.gradient_checker_v2": {"max_error": max_error},
     "python.ops.control_flow_util": {"ENABLE_CONTROL_FLOW_V2": True, "GraphOrParentsInXlaContext": lambda graph: False},
     "python.ops.linalg.linear_operator": {"make_composite_tensor": make_composite_tensor},
     "python.ops.linalg.linear_operator_addition": {"add_operators": add_operators},
     "python.ops.parallel_for.control_flow_ops": {"pfor": pfor},
     "python.ops.random_ops": {"parameterized_truncated_normal": parameterized_truncated_normal},
     "python.ops.resource_variable_ops": {"ResourceVariable": ResourceVariable, "VariableSpec": spec.VariableSpec},
+    "python.util.compat": {"collections_abc": collections.abc},
     "python.util.deprecation": {
         name: getattr(deprecation, name)
         for name in "deprecated deprecated_alias deprecated_arg_values deprecated_args deprecated_argument_lookup silence".split()

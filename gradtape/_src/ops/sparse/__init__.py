@@ -1,0 +1,1 @@
+from gradtape._src.ops.sparse import elementwise as elementwise

@@ -1,0 +1,20 @@
+"""Element-wise functions for SparseTensors: those that TensorFlow has, which are 0 at 0, on the elements that are stored."""
+
+from gradtape._src.ops.array import shape
+from gradtape._src.ops.dispatch import version
+from gradtape._src.ops.math import arithmetic, bessel, elementary, special
+from gradtape._src.ops.sparse.tensor import SparseTensor
+
+_FUNCTIONS = (
+    *(arithmetic.abs, arithmetic.negative, arithmetic.sign, arithmetic.sqrt, arithmetic.square),
+    *(bessel.bessel_i0e, bessel.bessel_i1e),
+    *(elementary.tanh, special.erf, shape.identity),
+)
+
+
+def _on_values(function):
+    return lambda x: x.with_values(function(x.values))
+
+
+for _function in _FUNCTIONS:
+    version(SparseTensor, _function)(_on_values(_function))
