@@ -460,6 +460,22 @@ def test_recompute_a_function(signature):
     assert tape.gradient(y, x).numpy().tolist() == [4.0, 12.0]
 
 
+def test_recompute_blocks_in_blocks_in_a_function():
+    """Each block counts by itself; only a gradient function that uses its own function has a highest order."""
+    block = tf.sin
+    for _ in range(6):
+        block = tf.recompute_grad(lambda x, inner=block: 1.1 * inner(x))
+
+    @tf.function
+    def slope(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = block(x)
+        return tape.gradient(y, x)
+
+    agree(slope(tf.constant(0.5)), 1.5546912)
+
+
 def test_recompute_several_arguments_results_and_keywords():
     again = tf.recompute_grad(lambda x, y, scale=1.0: (x * y * scale, x + y))
     agree(gradients(lambda x, y: again(x, y, scale=10.0), 2.0, 3.0), [31.0, 21.0])

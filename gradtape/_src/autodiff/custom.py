@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import threading
@@ -145,19 +146,19 @@ class CustomGradient:
         inputs = [n for n in nodes if n is not None] + [v.read() for v in variables]
         rule = _rule(grad_fn, len(results), [n is not None for n in nodes], variables)
         if engine.local.trace.parent is not None and self._traced:
-            node = _record_closed(rule, results, inputs, self._transparent)
+            node = _record_closed(self._function, rule, results, inputs, self._transparent)
         else:
             node = engine.record(CUSTOM, (*results, *inputs), (len(results), self._transparent))
             node.trace.gradients[node.index] = rule
         return nest.unflatten(spec, [EagerTensor(n) for n in engine.elements(node)])
 
 
-# Derivatives up to this order go through custom gradients in a function: a gradient function may use the function that it is of.
+# Derivatives up to this order go through a custom gradient in a function: its gradient function may use the function itself.
 HIGHEST_ORDER = 4
-_traced = threading.local()  # `order`: how many gradient functions are being traced, one in another
+_traced = threading.local()  # `functions`: those whose gradient functions are being traced, one in another
 
 
-def _record_closed(rule: Rule, results: list[Node], inputs: list[Node], transparent: bool) -> Node:
+def _record_closed(function: Any, rule: Rule, results: list[Node], inputs: list[Node], transparent: bool) -> Node:
     """Record a custom gradient where a function is traced: its gradient function runs once, into a Program of its own.
 
     The values of the function that it uses are inputs too, so it can be called wherever the function is.
@@ -165,7 +166,7 @@ def _record_closed(rule: Rule, results: list[Node], inputs: list[Node], transpar
     seeds = [leaf(r.aval, None) for r in results]
     with tracing.inner() as inner:
         try:
-            grads = _called(rule, [EagerTensor(seed) for seed in seeds])
+            grads = _called(function, rule, [EagerTensor(seed) for seed in seeds])
         except NotImplementedError as error:  # raised where a gradient is asked for, if ever
             raising: Exception | None = error
             grads = [None] * (len(results) + len(inputs))
@@ -194,18 +195,31 @@ def _record_closed(rule: Rule, results: list[Node], inputs: list[Node], transpar
     return engine.record(CLOSED, (*results, *inputs, *captured), attrs)
 
 
-def _called(rule: Rule, seeds: list[Any]) -> list[Any]:
-    order = getattr(_traced, "order", 0)
-    if order == HIGHEST_ORDER:
+def _likeness(function: Any) -> tuple[Any, ...]:
+    """Return the code of a function and the identities of the functions around it: each call of the user's may make it anew."""
+    if isinstance(function, functools.partial):  # a bound method
+        return (*_likeness(function.func), *map(id, function.args))
+    around: list[Any] = []
+    for cell in getattr(function, "__closure__", None) or ():
+        with contextlib.suppress(ValueError):  # of a name that is not bound yet
+            around.append(cell.cell_contents)
+    return getattr(function, "__code__", function), *[id(value) for value in around if callable(value)]
+
+
+def _called(function: Any, rule: Rule, seeds: list[Any]) -> list[Any]:
+    """Call the gradient function of a function; NotImplementedError where it calls itself without an end."""
+    own = _likeness(function)
+    around: tuple[Any, ...] = getattr(_traced, "functions", ())
+    if around.count(own) == HIGHEST_ORDER:
         raise NotImplementedError(
             f"In a tf.function, derivatives of order {HIGHEST_ORDER + 1} do not go through "
             "tf.custom_gradient. Take them outside of it."
         )
-    _traced.order = order + 1
+    _traced.functions = (*around, own)
     try:
         return rule(None, *seeds)
     finally:
-        _traced.order = order
+        _traced.functions = around
 
 
 @gradient(CLOSED)
