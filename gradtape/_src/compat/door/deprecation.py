@@ -18,9 +18,11 @@ _silent: list[bool] = []
 
 
 def _warn(key: Any, what: str, date: str | None, instructions: str) -> None:
+    """Log a warning: once for each `key`, each time where it is None."""
     if _silent or key in _said:
         return
-    _said.add(key)
+    if key is not None:
+        _said.add(key)
     when = f"after {date}" if date else "in a future version"
     get_logger().warning(f"{what} is deprecated and will be removed {when}.\nInstructions for updating:\n{instructions}")
 
@@ -47,7 +49,7 @@ def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> C
 
         @functools.wraps(function)
         def with_warning(*args: Any, **kwargs: Any) -> Any:
-            _warn(function if warn_once else object(), _where(function), date, instructions)
+            _warn(function if warn_once else None, _where(function), date, instructions)
             return function(*args, **kwargs)
 
         return with_warning
@@ -90,7 +92,7 @@ def _for_arguments(date: str | None, instructions: str, warn_once: bool, is_depr
         def with_warning(*args: Any, **kwargs: Any) -> Any:
             for name, value in (*zip(names, args, strict=False), *kwargs.items()):
                 if is_deprecated(name, value):
-                    key = (function, name) if warn_once else object()
+                    key = (function, name) if warn_once else None
                     _warn(key, f"The argument {name!r} of {_where(function)}, given as {value!r},", date, instructions)
             return function(*args, **kwargs)
 
@@ -107,13 +109,13 @@ def deprecated_alias(deprecated_name: str, name: str, func_or_class: Any, warn_o
 
         @functools.wraps(func_or_class)
         def with_warning(*args: Any, **kwargs: Any) -> Any:
-            _warn(deprecated_name if warn_once else object(), what, None, instructions)
+            _warn(deprecated_name if warn_once else None, what, None, instructions)
             return func_or_class(*args, **kwargs)
 
         return with_warning
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        _warn(deprecated_name if warn_once else object(), what, None, instructions)
+        _warn(deprecated_name if warn_once else None, what, None, instructions)
         super(made, self).__init__(*args, **kwargs)
 
     made: Any = type(func_or_class.__name__, (func_or_class,), {"__init__": __init__, "__module__": func_or_class.__module__})
