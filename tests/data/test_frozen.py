@@ -1,5 +1,7 @@
 """A dataset's function reads the names around it as they were when the dataset was made, as in TensorFlow."""
 
+import functools
+
 import gradtape as tf
 
 D = tf.data.Dataset
@@ -43,6 +45,27 @@ def test_functions_in_closures_and_variables():
     assert listed([dataset]) == [[1, 2]]
     added.assign(5)
     assert listed([dataset]) == [[6, 7]]
+
+
+def test_python_in_the_middle_reads_the_names_as_they_are():
+    """The bodies of `py_function`, `numpy_function` and generators are not traced: they run for each element."""
+    global SCALE
+    added = 0
+
+    def by_global(x):
+        return x * SCALE
+
+    datasets = [
+        D.range(2).map(lambda x: tf.py_function(lambda x: x + added, [x], tf.int64)),
+        D.range(2).map(lambda x: tf.numpy_function(lambda x: x + added, [x], tf.int64)),
+        D.range(2).map(lambda x: tf.numpy_function(functools.partial(by_global), [x], tf.int64)),
+        D.range(2).flat_map(lambda x: D.from_generator(lambda: [added], output_signature=tf.TensorSpec([], tf.int64))),
+    ]
+    before, added, SCALE = SCALE, 5, 3
+    try:
+        assert listed(datasets) == [[5, 6], [5, 6], [0, 3], [5, 5]]
+    finally:
+        SCALE = before
 
 
 def test_names_that_the_function_assigns_are_shared():

@@ -12,6 +12,7 @@ import numpy as np
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.autodiff.tape import InnerTape
 from gradtape._src.control.eager_record import in_function
+from gradtape._src.control.frozen import live
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import dtypes, engine, nest, slices, tracing
 from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, unshaped
@@ -211,6 +212,7 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str |
     """
     if func is None:
         return _decorator(py_function, Tout)
+    func = live(func)
     types, _ = _types(Tout)
 
     def run(arrays: list[np.ndarray]) -> list[Any]:
@@ -232,6 +234,7 @@ def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful
     """
     if func is None:
         return _decorator(numpy_function, Tout)
+    func = live(func)
     if engine.local.trace.scope is None and not in_function():
         return _at_once(func, list(inp) if isinstance(inp, (list, tuple)) else [inp])
     types, _ = _types(Tout)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.control.frozen import frozen
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, journal, nest, tracing
 from gradtape._src.core.aval import aval
@@ -27,7 +28,6 @@ from gradtape._src.core.program import Trace, leaf
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.core.tracing import assumed, assuming
-from gradtape._src.data.frozen import frozen
 from gradtape._src.data.ragged import with_shape
 from gradtape._src.data.structure import (
     SHAPED,

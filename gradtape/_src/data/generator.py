@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.control.frozen import live
 from gradtape._src.core import nest
 from gradtape._src.core.constants import to_array
 from gradtape._src.core.errors import invalid
@@ -54,7 +55,7 @@ def generated(generator: Callable[..., Any], arguments: Sequence[Any], structure
         try:
             with apart():
                 if not running:
-                    running.append(iter(generator(*arguments)))
+                    running.append(iter(live(generator)(*arguments)))
                 return _fitted(next(running[0]), structure, index), structure.nest
         except StopIteration:
             raise

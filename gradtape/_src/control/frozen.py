@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import functools
 from collections.abc import Callable, Iterator
 from types import CellType, CodeType, FunctionType
 from typing import Any
@@ -14,6 +15,7 @@ class _Names(dict[str, Any]):
     """The global names that a function reads, as they were. Any other name is looked up where it is now."""
 
     live: dict[str, Any]
+    cells: dict[int, tuple[CellType, CellType]]  # by the identity of a cell of the copy: it, and the cell that it was copied from
 
     def __missing__(self, name: str) -> Any:
         return self.live[name]
@@ -29,6 +31,21 @@ def frozen(function: Callable[..., Any]) -> Callable[..., Any]:
     return found
 
 
+def live(function: Any) -> Any:
+    """Return a function that reads the names around it where they are now, though a copy by `frozen` made it or is it.
+
+    The body of a `py_function` is not traced: it runs for each element, with the names of that time.
+    """
+    if isinstance(function, functools.partial):
+        return functools.partial(live(function.func), *function.args, **function.keywords)
+    if not isinstance(function, FunctionType) or not isinstance(names := function.__globals__, _Names):
+        return function
+    cells = tuple([names.cells.get(id(cell), (cell, cell))[1] for cell in function.__closure__ or ()])
+    copy = FunctionType(function.__code__, names.live, function.__name__, function.__defaults__, cells)
+    copy.__kwdefaults__, copy.__qualname__ = function.__kwdefaults__, function.__qualname__
+    return copy
+
+
 def _copied(value: Any, live: Any, copies: dict[int, Any]) -> Any:
     if not isinstance(value, FunctionType) or value.__globals__ is not live:
         return value
@@ -40,6 +57,7 @@ def _copied(value: Any, live: Any, copies: dict[int, Any]) -> Any:
     own = {name: CellType() for name, cell in around.items() if name not in assigned and _is_bound(cell)}
     names = _Names({name: held for name, held in live.items() if name.startswith("__")})
     names.live = live
+    names.cells = {id(cell): (cell, around[name]) for name, cell in own.items()}
     cells = tuple({**around, **own}.values())
     copy = copies[id(value)] = FunctionType(value.__code__, names, value.__name__, value.__defaults__, cells)
     copy.__kwdefaults__, copy.__qualname__, copy.__annotations__ = value.__kwdefaults__, value.__qualname__, value.__annotations__
