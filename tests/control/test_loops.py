@@ -3,6 +3,7 @@
 Each form is written once, over a module `tf`: compiled by gradtape, and unrolled by `tests.fuzz.unrolled` under `jax.grad`.
 """
 
+import itertools
 from typing import Any, NamedTuple
 
 import jax
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.control import bounded_scan
+from gradtape._src.autodiff.backward import vjp_program
+from gradtape._src.control import bounded_scan, checkpointed_while
 from gradtape._src.core.program import Program
 from tests.fuzz import unrolled
 
@@ -267,7 +269,7 @@ def test_any_number_of_trips(function, trips):
 
 @pytest.mark.parametrize("trips", [0, 3, 4, 5, 8, 9, 12, 15, 16])
 def test_checkpoints_move_apart_when_they_are_full(monkeypatch, trips):
-    monkeypatch.setattr(bounded_scan, "MOST_CHECKPOINTS", 4)
+    monkeypatch.setattr(checkpointed_while, "MOST_CHECKPOINTS", 4)
     x = 0.9
     n = tf.constant(trips)
     loop = tf.function(power.python_function)
@@ -275,7 +277,7 @@ def test_checkpoints_move_apart_when_they_are_full(monkeypatch, trips):
 
 
 def test_beyond_the_square_of_the_checkpoints_the_gradient_is_nan_not_wrong(monkeypatch):
-    monkeypatch.setattr(bounded_scan, "MOST_CHECKPOINTS", 4)
+    monkeypatch.setattr(checkpointed_while, "MOST_CHECKPOINTS", 4)
     loop = tf.function(power.python_function)
     value, gradient = derivatives(lambda y: loop(y, tf.constant(17)), tf.constant(0.9, tf.float64), 1)
     np.testing.assert_allclose(value, 0.9**17)
@@ -293,12 +295,61 @@ def test_memory_of_a_gradient_of_100_000_trips_is_that_of_its_checkpoints():
         return tape.gradient(y, x)
 
     concrete = gradient.get_concrete_function(tf.TensorSpec([1_000], tf.float64), tf.TensorSpec([], tf.int32))
+    assert lowered(concrete).compile().memory_analysis().temp_size_in_bytes < 64e6
+
+
+def lowered(concrete):
     program = concrete._body.program
     arguments = [
         jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.parameters[: len(program.parameters) - len(program.constants)]
     ]
-    compiled = jax.jit(program.evaluate).lower(*arguments).compile()
-    assert compiled.memory_analysis().temp_size_in_bytes < 64e6
+    return jax.jit(program.evaluate).lower(*arguments)
+
+
+def nested(x, depth):
+    """Return what loops in loops compute; they end together, beyond 4."""
+    if depth == 0:
+        return x + tf.exp(-x)
+    return tf.while_loop(lambda y: y < 5.0 - depth, lambda y: [nested(y, depth - 1)], [x])[0]
+
+
+def test_a_body_in_three_loops_is_compiled_once_without_a_gradient():
+    f = tf.function(lambda x: nested(x, 3))
+    concrete = f.get_concrete_function(tf.TensorSpec([], tf.float64))
+    text = lowered(concrete).as_text()
+    assert text.count("stablehlo.exponential") == 1
+    assert "dynamic_update_slice" not in text  # no checkpoints
+    y = 0.5
+    while y < 4:
+        y += np.exp(-y)
+    np.testing.assert_allclose(f(tf.constant(0.5, tf.float64)), y)
+
+
+def test_what_is_derived_for_loops_in_loops_grows_as_their_programs_do(monkeypatch):
+    derived = []
+
+    def counted(program, given, needed):
+        derived.append(program)
+        return vjp_program(program, given, needed)
+
+    monkeypatch.setattr(bounded_scan, "vjp_program", counted)
+
+    def effort(depth):
+        derived.clear()
+        f = tf.function(lambda x: derivatives(lambda y: nested(y, depth), x, 1))
+        f.get_concrete_function(tf.TensorSpec([], tf.float64))
+        return len(derived)
+
+    counts = [effort(depth) for depth in (1, 2, 3, 4)]
+    assert all(after <= 3 * before for before, after in itertools.pairwise(counts))
+
+
+def test_derivatives_of_loops_in_loops():
+    y, first, second = 0.5, 1.0, 0.0
+    while y < 4:
+        slope, bend = 1 - np.exp(-y), np.exp(-y)
+        y, first, second = y + np.exp(-y), slope * first, slope * second + bend * first**2
+    close(derivatives(tf.function(lambda x: nested(x, 2)), tf.constant(0.5, tf.float64), 2), [y, first, second])
 
 
 @pytest.mark.parametrize("most", [0, 1, 3, 100])
@@ -477,9 +528,9 @@ def test_a_loop_counts_its_trips_if_its_body_draws_random_numbers(draws):
     looped = tf.function(lambda x: tf.while_loop(lambda x: x[0] < 9.0, lambda x: (trip(x),), (x,)))
     mapped = tf.function(lambda x: tf.map_fn(lambda row: row + trip(tf.zeros([2]))[0], x))
     x = tf.constant([0.0, 1.0])
-    (loop,) = [attrs for op, attrs, *_ in looped.get_concrete_function(x).program.keys if op is bounded_scan.WHILE]
+    (loop,) = [attrs for op, attrs, *_ in looped.get_concrete_function(x).program.keys if op is checkpointed_while.WHILE]
     (scan,) = [attrs for op, attrs, *_ in mapped.get_concrete_function(x).program.keys if op is bounded_scan.SCAN]
-    assert bounded_scan.While(*loop).carry == 1 + draws
+    assert checkpointed_while.While(*loop).carry == 1 + draws
     assert len(bounded_scan.Scan(*scan).body.parameters) - len(bounded_scan.Scan(*scan).body.constants) == 1 + draws + draws
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.control import bounded_scan
+from gradtape._src.control import checkpointed_while
 from tests.agreement import agree
 from tests.engine.test_structured import SAMPLES, X, smooth
 
@@ -122,7 +122,7 @@ def test_a_loop_whose_length_says_that_it_is_long_does_not_begin_on_the_host(fre
 
 @pytest.mark.parametrize("trips", [0, 4, 5, 15, 16, 17])
 def test_checkpoints_on_the_host_move_apart_as_in_compiled_code(trips, fresh, monkeypatch):
-    monkeypatch.setattr(bounded_scan, "MOST_CHECKPOINTS", 4)
+    monkeypatch.setattr(checkpointed_while, "MOST_CHECKPOINTS", 4)
     x = tf.Variable(0.9, dtype=tf.float64)
     power = tf.function(lambda x, n: tf.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, y * x), (0, x))[1])
     with tf.GradientTape() as tape:

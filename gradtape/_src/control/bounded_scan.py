@@ -1,47 +1,34 @@
-"""The primitive of loops: a body that runs a known number of times over carried values, and its reverse, which is one again.
+"""The primitive of loops, `Scan`: a body that runs a known number of times over carried values; its reverse is one again.
 
 `Scan`: (n, constants…, carry…, xs…) → (carry…, ys…, residuals…). The residuals are what the gradient of the body needs of
-each trip; where nobody asks for a gradient, XLA removes them. The gradient is a Scan the other way round, so any order
-closes. `While` runs until a condition fails and keeps checkpoints of its carry, twice as far apart each time they are
-full; its gradient is a Scan over the checkpoints, each of which runs its part of the loop again (Griewank and Walther,
-"Algorithm 799: revolve" (2000), describe such schemes; here the stride doubles as in Stumm and Walther, "New algorithms
-for optimal online checkpointing" (2010), section 2).
+each trip; where nobody asks for a gradient, they are not compiled. The gradient is a Scan the other way round, so any order
+closes. Loops with a condition are in `checkpointed_while`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradtape._src.autodiff.backward import FORWARD, Operation, vjp_program
 from gradtape._src.autodiff.products import products_of, summed_products
-from gradtape._src.control.branch import IF, If
-from gradtape._src.control.programs import linearized, narrowed, rewired, selected
+from gradtape._src.control.programs import linearized, narrowed, selected
 from gradtape._src.core import engine, execution, tracing
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import InvalidArgumentError
-from gradtape._src.core.op import Attributes, Op, define
+from gradtape._src.core.op import define
 from gradtape._src.core.program import Node, Program, leaf, read_by
-from gradtape._src.core.structured import LOOP, Body, Interpreter, Pruned, StructuredOp, arity
+from gradtape._src.core.structured import LOOP, Body, Interpreter, Pruned, StructuredOp, arity, programs_of
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.ops.array.creation import zeros_of
-from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import identity_n, zeros
-from gradtape._src.ops.math.arithmetic import minimum
 
 TRIPS = np.dtype(np.int64)
-MOST_CHECKPOINTS = 1024
-FEWEST_CHECKPOINTS = 64
-CHECKPOINT_BYTES = 1 << 28
 NO_GRADIENT = (LookupError, InvalidArgumentError)  # of an op at all, or in this dtype
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Scan
 
 
 def _split(inputs: Sequence[Any], consts: int, carry: int) -> tuple[Any, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
@@ -148,6 +135,13 @@ def _pruned_scan(scan: Scan, live: Sequence[int], normal: Callable[..., Program]
     return attrs, [0, *[1 + i for i in kept]], [*sorted(carried), *ys]
 
 
+def _lean_scan(scan: Scan, live: Set[int]) -> Scan:
+    plain = len(scan.body.outputs) - scan.saved
+    if not scan.saved or max(live, default=-1) >= plain:
+        return scan
+    return scan._replace(body=selected(scan.body, range(plain)), saved=0)
+
+
 SCAN = define(
     StructuredOp(
         "Scan",
@@ -157,6 +151,7 @@ SCAN = define(
         bodies=Scan.bodies,
         run=_run_scan,
         pruned=_pruned_scan,
+        lean=_lean_scan,
         runs=lambda scan, trips: [(scan.body, scan.length if trips is None else trips)],
         decided_by=lambda scan: 0 if scan.dynamic else None,
         infer=_scan_avals,
@@ -177,21 +172,30 @@ def record_scan(
     reverse: bool = False,
     trips: Node | None = None,
     again: bool = False,
+    derived: bool = False,
 ) -> list[Node]:
     """Record `length` runs of `body`: (consts…, carry…, x…) → (carry…, y…); `trips` of them if that is given.
 
     Returns the nodes of the last carry and of the stacked ys; the residuals come after those. There are none where no tape
-    records, and of a body with effects; but there are where it is run `again`, for them alone and without its effects.
+    records, and of a body with effects; but there are where it is run `again`, for them alone and without its effects. The
+    loop of a gradient (`derived`) over loops has none: else derivatives of higher and higher order would be made for them.
     """
     taped = bool(engine.local.tapes) or engine.local.trace.scope is not None  # what a function is called in is not known
-    saves = again or (taped and not body.effects)
-    whole, saved = _with_residuals(body, len(consts), len(carry)) if saves else (body, 0)
+    saves = again or (taped and not body.effects and not (derived and _holds_loop(body)))
+    whole, saved = with_residuals(body, len(consts), len(carry)) if saves else (body, 0)
     n = engine.constant(np.array(length, TRIPS)) if trips is None else trips
     attrs = Scan(whole, len(consts), len(carry), length, reverse, trips is not None, saved)
     return engine.elements(engine.record(SCAN, (n, *consts, *carry, *xs), attrs))
 
 
-def _with_residuals(body: Program, consts: int, carry: int) -> tuple[Program, int]:
+def _holds_loop(program: Program) -> bool:
+    """Return whether a Program, or one that it calls, has a loop."""
+    return any(
+        op.structured and (op.kind is LOOP or any(map(_holds_loop, programs_of(op, attrs)))) for op, attrs, *_ in program.keys
+    )
+
+
+def with_residuals(body: Program, consts: int, carry: int) -> tuple[Program, int]:
     """Return the body with its residuals as further outputs, and how many these are."""
     split = _linear_body(body, consts, carry)
     if split is None:
@@ -202,23 +206,12 @@ def _with_residuals(body: Program, consts: int, carry: int) -> tuple[Program, in
     return whole, len(whole.outputs) - len(body.outputs)
 
 
-def _without_effects(body: Program) -> Program:
+def without_effects(body: Program) -> Program:
     """Return a body for a gradient that runs it again: its effects happened in the forward pass."""
     plain = tracing.without_effects(body) if body.effects else body
     if FORWARD in body.derived:
         plain.derived[FORWARD] = body.derived[FORWARD]
     return plain
-
-
-def for_other_shapes(op: Op, attrs: Attributes, inputs: Sequence[Aval]) -> Attributes:
-    """Return the attributes of a loop whose Programs were recorded anew: residuals and checkpoints go by the shapes."""
-    if op is SCAN and (scan := Scan(*attrs)).saved:
-        body, saved = _with_residuals(selected(scan.body, range(len(scan.body.outputs) - scan.saved)), scan.consts, scan.carry)
-        return scan._replace(body=body, saved=saved)
-    if op is WHILE:
-        loop = While(*attrs)
-        return loop._replace(capacity=_capacity(loop.body, inputs[loop.consts :], loop.limit))
-    return attrs
 
 
 def _inexact(program: Program) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -256,7 +249,7 @@ def _leads_back(body: Program) -> bool:
         return False
 
 
-def _leading_back(
+def leading_back(
     op: Operation, body: Program, results: list[Tensor | None], needed: Sequence[bool], inputs: Sequence[Node]
 ) -> list[Tensor | None]:
     """Join the cotangents of a loop's inputs with the inputs, so that a second derivative in one trace is zeros, not None.
@@ -288,7 +281,7 @@ def _scan_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
         original = selected(body, range(plain))
         split = _linear_body(original, consts, carry)
     else:
-        original = _without_effects(body)
+        original = without_effects(body)
         split = _linear_body(original, consts, carry)
         if split is not None:
             outputs = record_scan(original, fixed, start, xs, length, reverse=reverse, trips=n if dynamic else None, again=True)
@@ -297,7 +290,7 @@ def _scan_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     results = reverse_scan(
         original, split, n if dynamic else None, (fixed, start, xs), residuals, grads[:plain], needed, length, reverse
     )
-    return [None, *_leading_back(op, original, results, op.needed[1:], entry.inputs[1:])]
+    return [None, *leading_back(op, original, results, op.needed[1:], entry.inputs[1:])]
 
 
 def reverse_scan(
@@ -334,7 +327,7 @@ def reverse_scan(
         rows = [leaf(_row(n.aval), None) for n in stacked]
         seeds_of_ys = {i: leaf(body.aval_of(body.outputs[i]), None) for i in ys}
         known = dict(zip(flowing, flow, strict=True)) | seeds_of_ys
-        seeds = [known[i] if i in known else _zeros(body.aval_of(body.outputs[i])).node for i in given]
+        seeds = [known[i] if i in known else zeros_of_aval(body.aval_of(body.outputs[i])).node for i in given]
         x_rows, others = rows[: len(xs)], rows[len(xs) :]
         parameters = [*fixed_now, *others, *x_rows, *seeds]
         if split is not None:  # the carry is not read: what is needed of it is among the residuals
@@ -353,7 +346,7 @@ def reverse_scan(
             step.derived[FORWARD] = body
     stacked = [*stacked, *[grads[i].node for i in ys]]
     starts = [zeros_of(start[i]) if grads[i] is None else grads[i] for i in flowing] + [zeros_of(fixed[i]) for i in summed]
-    nodes = record_scan(step, fixed, [s.node for s in starts], stacked, length, reverse=not reverse, trips=trips)
+    nodes = record_scan(step, fixed, [s.node for s in starts], stacked, length, reverse=not reverse, trips=trips, derived=True)
     ends = [*[consts + i for i in flowing], *summed]
     results: dict[int, Tensor] = {i: EagerTensor(n) for i, n in zip(ends, nodes, strict=False) if i in needed}
     of_rows = dict(zip(rows, stacked, strict=False)) | dict(zip(rows_out, nodes[len(ends) :], strict=False))
@@ -366,218 +359,5 @@ def _row(of: Aval) -> Aval:
     return aval(of.shape[1:], of.dtype)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# While
-
-
-def _while(
-    *inputs: Any, cond: Program, body: Program, consts: int, carry: int, capacity: int, limit: int | None
-) -> tuple[Any, ...]:
-    fixed, start = inputs[:consts], tuple(inputs[consts:])
-
-    def goes_on(trip: Any, carried: tuple[Any, ...]) -> Any:
-        (holds,) = cond.evaluate(*fixed, *carried)
-        return holds if limit is None else holds & (trip < limit)
-
-    def fill(state: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Run on until the condition fails or the checkpoints are full."""
-        stride = state[1]
-
-        def step(inner: tuple[Any, ...]) -> tuple[Any, ...]:
-            trip, carried, kept = inner
-            slot, off = trip // stride, trip % stride
-
-            def keep(buffer: Any, value: Any) -> Any:
-                before = lax.dynamic_index_in_dim(buffer, slot, keepdims=False)
-                return lax.dynamic_update_index_in_dim(buffer, jnp.where(off == 0, value, before), slot, 0)
-
-            kept = tuple([keep(b, c) for b, c in zip(kept, carried, strict=True)])
-            return trip + 1, tuple(body.evaluate(*fixed, *carried)), kept
-
-        trip, carried, kept = lax.while_loop(
-            lambda inner: goes_on(inner[0], inner[1]) & (inner[0] < stride * capacity), step, (state[0], state[2], state[3])
-        )
-        return trip, stride, carried, kept
-
-    def halve(state: tuple[Any, ...]) -> tuple[Any, ...]:
-        trip, stride, carried, kept = state
-        halved = tuple([jnp.concatenate([b[::2], jnp.zeros_like(b[: capacity - len(b[::2])])]) for b in kept])
-        return fill((trip, stride * 2, carried, halved))
-
-    empty = tuple([jnp.zeros((capacity, *c.shape), c.dtype) for c in start])
-    state = fill((jnp.zeros((), TRIPS), jnp.ones((), TRIPS), start, empty))
-    trip, stride, carried, kept = lax.while_loop(lambda s: goes_on(s[0], s[2]), halve, state)
-    return (*carried, trip, stride, *kept)
-
-
-def _while_avals(
-    *inputs: Aval, cond: Program, body: Program, consts: int, carry: int, capacity: int, limit: int | None
-) -> tuple[Aval, ...]:
-    number = aval((), TRIPS)
-    carried = inputs[consts:]
-    return (*carried, number, number, *[aval((capacity, *a.shape), a.dtype) for a in carried])
-
-
-class While(NamedTuple):
-    """The attributes of a loop that runs until its condition fails, at most `limit` times; `capacity` checkpoints are kept."""
-
-    cond: Program
-    body: Program
-    consts: int
-    carry: int
-    capacity: int
-    limit: int | None
-
-    def bodies(self) -> tuple[Body, ...]:
-        """Return its condition and its body, which take the constants and the carry."""
-        carried = {self.consts + k: k for k in range(self.carry)}
-        takes = range(self.consts + self.carry)
-        return (
-            Body(self.cond, takes, {}, carried=carried),
-            Body(self.body, takes, {k: k for k in range(self.carry)}, carried=carried),
-        )
-
-
-def _run_while(interpreter: Interpreter, loop: While, inputs: Sequence[Any]) -> list[Any]:
-    fixed, carried = inputs[: loop.consts], tuple(inputs[loop.consts :])
-    trip, stride = 0, 1
-    kept: list[tuple[Any, ...]] = []
-    while (loop.limit is None or trip < loop.limit) and interpreter.holds(loop.cond, [*fixed, *carried]):
-        if trip == stride * loop.capacity:
-            kept, stride = kept[::2], stride * 2
-        if interpreter.residuals and trip % stride == 0:
-            kept.append(carried)
-        carried = tuple(interpreter.call(loop.body, [*fixed, *carried]))
-        trip += 1
-    if not interpreter.residuals:
-        return list(carried)
-    columns: Any = zip(*kept, strict=True) if kept else [()] * loop.carry
-    avals = loop.body.parameters[loop.consts : loop.consts + loop.carry]
-    checkpoints = [interpreter.stacked(column, of, loop.capacity) for column, of in zip(columns, avals, strict=True)]
-    return [*carried, interpreter.constant(trip), interpreter.constant(stride), *checkpoints]
-
-
-def _while_runs(loop: While, trips: Any) -> list[tuple[Program, int]]:
-    if trips is None:
-        trips = 1 if loop.limit is None else loop.limit
-    return [(loop.cond, trips + 1), (loop.body, trips)]
-
-
-def _pruned_while(loop: While, live: Sequence[int], normal: Callable[..., Program]) -> Pruned:
-    consts, carry = loop.consts, loop.carry
-    test = normal(loop.cond)
-    carried = {i if i < carry else i - carry - 2 for i in live if i < carry or i >= carry + 2}
-    carried |= {i - consts for i in read_by(test) if i >= consts}
-    while True:
-        body = normal(loop.body, tuple(sorted(carried)))
-        more = {i - consts for i in read_by(body) if i >= consts}
-        if more <= carried:
-            break
-        carried |= more
-    kept = sorted(read_by(test) | read_by(body) | {consts + i for i in carried})
-    outputs = [*sorted(carried), carry, carry + 1, *[carry + 2 + i for i in sorted(carried)]]
-    attrs = loop._replace(
-        cond=narrowed(test, kept), body=narrowed(body, kept), consts=sum(i < consts for i in kept), carry=len(carried)
-    )
-    return attrs, kept, outputs
-
-
-WHILE = define(
-    StructuredOp(
-        "While",
-        _while,
-        While,
-        kind=LOOP,
-        bodies=While.bodies,
-        run=_run_while,
-        pruned=_pruned_while,
-        runs=_while_runs,
-        counted_by=lambda loop: loop.carry,
-        infer=_while_avals,
-        saves="inputs y",
-        endless=True,
-        takes_none=True,
-        kept=lambda attrs: attrs[3],
-    )
-)
-
-
-def record_while(
-    cond: Program, body: Program, consts: Sequence[Node], carry: Sequence[Node], limit: int | None = None
-) -> list[Node]:
-    """Record a loop: `body` (consts…, carry…) → carry… runs while `cond` of the same gives True, at most `limit` times.
-
-    Returns the nodes of the last carry.
-    """
-    loop = While(cond, body, len(consts), len(carry), _capacity(body, [n.aval for n in carry], limit), limit)
-    return engine.elements(engine.record(WHILE, (*consts, *carry), loop))[: len(carry)]
-
-
-def _capacity(body: Program, carry: Sequence[Aval], limit: int | None) -> int:
-    """Return how many checkpoints a loop keeps."""
-    size = sum(a.size * a.dtype.itemsize for a in carry) + body.bytes
-    capacity = min(MOST_CHECKPOINTS, max(FEWEST_CHECKPOINTS, CHECKPOINT_BYTES // max(size, 1)))
-    if limit is not None:
-        capacity = min(capacity, max(limit, 1))
-    return capacity + capacity % 2 if capacity > 1 else 2
-
-
-def _zeros(of: Aval) -> Tensor:
+def zeros_of_aval(of: Aval) -> Tensor:
     return zeros(of.shape, of.type)
-
-
-@gradient(WHILE)
-def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
-    """Return the gradient: a Scan from the last checkpoint to the first, which runs each part of the loop again."""
-    entry = op.entry
-    _, whole, consts, carry, capacity, _ = While(*entry.node.attrs)
-    body = _without_effects(whole)
-    fixed, start = entry.inputs[:consts], entry.inputs[consts:]
-    if [body.aval_of(r) for r in body.outputs] != [n.aval for n in start]:  # a graph is being built, and shapes are open
-        return [zeros_of(n) if need else None for n, need in zip(entry.inputs, op.needed, strict=True)]
-    outputs = [t.node for t in op.outputs]
-    trips, stride, kept = outputs[carry], outputs[carry + 1], outputs[carry + 2 :]
-    kept_grads = grads[carry + 2 :]
-    second = any(d is not None for d in kept_grads)
-    with tracing.inner() as inner:
-        parts = [leaf(n.aval, None) for n in (*fixed, trips, stride, *start)]
-        number = leaf(aval((), TRIPS), None)
-        body_consts, (all_trips, far), carried = parts[:consts], parts[consts : consts + 2], parts[consts + 2 :]
-        left = EagerTensor(all_trips) - EagerTensor(number) * EagerTensor(far)
-        now = minimum(left, EagerTensor(far))
-        run = _run_again(body, body_consts, carried, now.node, far, capacity)
-        results = [*run, *(carried if second else [])]
-        segment = execution.intern(tracing.close(inner, results, [*parts, number]))
-    segments = (EagerTensor(trips) + EagerTensor(stride) - 1) // EagerTensor(stride)
-    numbers = engine.constant(np.arange(capacity, dtype=TRIPS))
-    needed = [i if i < consts else i + 2 for i, need in enumerate(op.needed) if need]
-    given = [*grads[:carry], *(kept_grads if second else [])]
-    results_of = reverse_scan(
-        segment, None, segments.node, ([*fixed, trips, stride], start, [numbers]), (), given, needed, capacity, False, kept, body
-    )
-    cotangents = [*results_of[:consts], *results_of[consts + 2 : consts + 2 + carry]]
-    return _leading_back(op, body, cotangents, op.needed, entry.inputs)
-
-
-def _run_again(
-    body: Program, consts: Sequence[Node], carry: Sequence[Node], trips: Node, stride: Node, capacity: int
-) -> list[Node]:
-    """Run a part of a loop again, from one checkpoint to the next: one trip if all were kept, else a Scan of `trips`."""
-    count = len(consts) + len(carry)
-    avals = [n.aval for n in (*consts, *carry, trips, stride)]
-    with tracing.inner() as inner:
-        parts = [leaf(a, None) for a in avals]
-        run = record_scan(body, parts[: len(consts)], parts[len(consts) : count], [], capacity, trips=parts[count])
-        results = [_unless_beyond(r, parts[-1], capacity) if r.aval.inexact else r for r in run[: len(carry)]]
-        several = execution.intern(tracing.close(inner, results, parts))
-    once = rewired(body, range(count), avals)
-    choice = EagerTensor(stride) == tensor(1, "int64")
-    return engine.elements(engine.record(IF, (choice.node, *consts, *carry, trips, stride), If(once, several)))
-
-
-def _unless_beyond(value: Node, stride: Node, capacity: int) -> Node:
-    """Return `value`, or NaN where a part of the loop is longer than the capacity (capacity² trips in all)."""
-    dtype = value.aval.type
-    factor = where(EagerTensor(stride) > capacity, tensor(float("nan"), dtype), tensor(1.0, dtype))
-    result: Node = (EagerTensor(value) * factor).node
-    return result

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.control.bounded_scan import TRIPS, record_while
+from gradtape._src.control.bounded_scan import TRIPS
 from gradtape._src.control.branch_captures import repeated
+from gradtape._src.control.checkpointed_while import record_while
 from gradtape._src.control.programs import ordered, rewired, selected
 from gradtape._src.control.scope import Body, Outside, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled

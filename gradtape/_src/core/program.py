@@ -403,9 +403,19 @@ class Program(Executable):
     def _evaluate(self, *arguments: Any) -> tuple[Any, ...]:
         leaves = (*arguments, *[jnp.asarray(c) for c in self.constants])  # kernels index by traced values, which NumPy cannot
         values: list[Any] = []
-        for op, attrs, *references in self.keys:
-            values.append(op.run([values[r] if r >= 0 else leaves[-1 - r] for r in references], attrs))
+        live = self._elements_read()
+        for index, (op, attrs, *references) in enumerate(self.keys):
+            wanted = op.lean(attrs, live[index]) if index in live else attrs
+            values.append(op.run([values[r] if r >= 0 else leaves[-1 - r] for r in references], wanted))
         return tuple([values[r] if r >= 0 else leaves[-1 - r] for r in self.outputs])
+
+    def _elements_read(self) -> dict[int, set[int]]:
+        """Return which results of each branch and loop are read, by its index."""
+        live: dict[int, set[int]] = {i: set() for i, key in enumerate(self.keys) if key[0].structured}
+        for op, attrs, *references in self.keys:
+            if op is ELEMENT and references[0] in live:
+                live[references[0]].add(attrs[0])
+        return live
 
     def in_precision(self, precision: str | None) -> Program:
         """Return the Program of this computation in another precision: made once, compiled by itself."""

@@ -6,7 +6,7 @@ and how a body runs: arrays on the host, nodes that are recorded, costs that are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gradtape._src.core.op import Attributes, Kernel, Op
@@ -103,15 +103,18 @@ class StructuredOp(Op):
     - `run(interpreter, attrs, inputs)`: its results, of any values. Residuals at the end may be left out.
     - `pruned(attrs, live, normal)`: the same op with only the results that the results `live` need, and what it still reads;
       `normal(program, live)` gives a body with fewer outputs.
+    - `lean(attrs, live)`: attributes with which the kernel computes at least the results `live`, in their places; what only a
+      gradient would read is not compiled.
     - `runs(attrs, decision)`: each Program and how often it runs; where that depends on values it is looked up in `decision`, the
       value of the input `decided_by(attrs)`, or of the result `counted_by(attrs)`. Without a value: the most, as far as is known.
     """
 
-    __slots__ = ("_bodies", "_meaning", "_pruned", "_runs", "counted_by", "decided_by", "form", "kind")
+    __slots__ = ("_bodies", "_lean", "_meaning", "_pruned", "_runs", "counted_by", "decided_by", "form", "kind")
     structured = True
     _bodies: Callable[[Any], Sequence[Body]]
     _meaning: Callable[[Interpreter, Any, Sequence[Any]], Sequence[Any]]
     _pruned: Callable[[Any, Sequence[int], Callable[..., Program]], Pruned] | None
+    _lean: Callable[[Any, Set[int]], Any] | None
     _runs: Callable[[Any, Any], Sequence[tuple[Program, int]]] | None
     kind: str
     form: type[Any]
@@ -128,6 +131,7 @@ class StructuredOp(Op):
         bodies: Callable[[Any], Sequence[Body]],
         run: Callable[[Interpreter, Any, Sequence[Any]], Sequence[Any]],
         pruned: Callable[[Any, Sequence[int], Callable[..., Program]], Pruned] | None = None,
+        lean: Callable[[Any, Set[int]], Any] | None = None,
         runs: Callable[[Any, Any], Sequence[tuple[Program, int]]] | None = None,
         decided_by: Callable[[Any], int | None] = lambda attrs: None,
         counted_by: Callable[[Any], int | None] = lambda attrs: None,
@@ -136,7 +140,7 @@ class StructuredOp(Op):
         unhosted = "it holds Programs, which run on the host node by node"
         super().__init__(type, kernel, unhosted=unhosted, attributes=" ".join(form._fields), **declared)
         self.declare(kind=kind, form=form, decided_by=decided_by, counted_by=counted_by)
-        self.declare(_bodies=bodies, _meaning=run, _pruned=pruned, _runs=runs)
+        self.declare(_bodies=bodies, _meaning=run, _pruned=pruned, _lean=lean, _runs=runs)
 
     def bodies(self, attrs: Attributes) -> Sequence[Body]:
         """Return the Programs that the op runs, in the order in which its attributes have them."""
@@ -150,6 +154,11 @@ class StructuredOp(Op):
     def pruned(self, attrs: Attributes, live: Sequence[int], normal: Callable[..., Program]) -> Pruned | None:
         """Return the op with only what the results at the positions `live` need; None if it cannot be made smaller."""
         return None if self._pruned is None else self._pruned(self.form(*attrs), live, normal)
+
+    def lean(self, attrs: Attributes, live: Set[int]) -> Attributes:
+        """Return attributes for a kernel of which only the results at the positions `live` are read."""
+        found: Attributes = attrs if self._lean is None else self._lean(self.form(*attrs), live)
+        return found
 
     def runs(self, attrs: Attributes, decision: Any = None) -> Sequence[tuple[Program, int]]:
         """Return each Program that runs and how often; see `StructuredOp`."""

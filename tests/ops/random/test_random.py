@@ -2,6 +2,7 @@
 
 import threading
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -436,3 +437,10 @@ def test_the_gradient_of_a_shuffle_goes_back_to_the_rows():
         y = tf.reduce_sum(shuffled * weights)
     gradient = tf.convert_to_tensor(tape.gradient(y, x)).numpy()
     np.testing.assert_array_equal(gradient[shuffled.numpy().astype(int) - 1], weights.numpy())
+
+
+def test_draws_from_one_seed_compute_its_state_once():
+    f = tf.function(lambda seed: random.stateless_normal([64], seed) + tf.exp(random.stateless_uniform([64], seed)))
+    program = f.get_concrete_function(tf.TensorSpec([2], tf.int32))._body.program
+    text = jax.jit(program.evaluate).lower(jax.ShapeDtypeStruct([2], "int32")).compile().as_text()
+    assert text.count(" xor(") == 2 * 4 * 10  # the state's block and that of the draws: four in each of ten rounds

@@ -44,11 +44,11 @@ def philox(key, counter):
 
 
 def state_of(seed):
-    """Return the state of a stateless seed, int64[2]."""
+    """Return the state of a stateless seed, int64[2], computed once and not in each loop that draws from it."""
     first, second = lax.bitcast_convert_type(seed, np.uint64)
     w0, w1, w2, w3 = philox(jnp.array(SEEDING, np.uint32), (*halves(first), *halves(second)))
     words = jnp.stack([jnp.zeros((), np.uint64), whole(w2, w3), whole(w0, w1)])
-    return lax.bitcast_convert_type(words, jnp.int64)
+    return lax.optimization_barrier(lax.bitcast_convert_type(words, jnp.int64))
 
 
 def advanced(state, count, *, blocks):

@@ -9,7 +9,8 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.control.bounded_scan import SCAN, Scan, for_other_shapes
+from gradtape._src.control.bounded_scan import SCAN, Scan
+from gradtape._src.control.checkpointed_while import for_other_shapes
 from gradtape._src.control.checks import Check
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, execution, nest, tracing

@@ -1,0 +1,278 @@
+"""The loop that runs until a condition fails, `While`, and its gradient, which is a `Scan`.
+
+`While`: (constants…, carry…) → (carry…, trips, stride, checkpoints…). It keeps checkpoints of its carry, twice as far apart each
+time they are full; its gradient is a Scan over the checkpoints, each of which runs its part of the loop again (Griewank and
+Walther, "Algorithm 799: revolve" (2000), describe such schemes; here the stride doubles as in Stumm and Walther, "New algorithms
+for optimal online checkpointing" (2010), section 2). Where nobody asks for a gradient there are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradtape._src.autodiff.backward import Operation
+from gradtape._src.control.bounded_scan import (
+    SCAN,
+    TRIPS,
+    Scan,
+    leading_back,
+    record_scan,
+    reverse_scan,
+    with_residuals,
+    without_effects,
+)
+from gradtape._src.control.branch import IF, If
+from gradtape._src.control.programs import narrowed, rewired, selected
+from gradtape._src.core import engine, execution, tracing
+from gradtape._src.core.arrays import jnp, lax
+from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient
+from gradtape._src.core.op import Attributes, Op, define
+from gradtape._src.core.program import Node, Program, leaf, read_by
+from gradtape._src.core.structured import LOOP, Body, Interpreter, Pruned, StructuredOp
+from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.ops.array.creation import zeros_of
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.math.arithmetic import minimum
+
+MOST_CHECKPOINTS = 1024
+FEWEST_CHECKPOINTS = 64
+CHECKPOINT_BYTES = 1 << 28
+
+
+def _while(
+    *inputs: Any, cond: Program, body: Program, consts: int, carry: int, capacity: int, limit: int | None
+) -> tuple[Any, ...]:
+    fixed, start, first = inputs[:consts], tuple(inputs[consts:]), jnp.zeros((), TRIPS)
+
+    def goes_on(trip: Any, carried: tuple[Any, ...]) -> Any:
+        (holds,) = cond.evaluate(*fixed, *carried)
+        return holds if limit is None else holds & (trip < limit)
+
+    if not capacity:
+        plain = lax.while_loop(
+            lambda state: goes_on(*state), lambda state: (state[0] + 1, tuple(body.evaluate(*fixed, *state[1]))), (first, start)
+        )
+        return plain[1]
+
+    def fill(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Run on until the condition fails or the checkpoints are full."""
+        stride = state[1]
+
+        def step(inner: tuple[Any, ...]) -> tuple[Any, ...]:
+            trip, carried, kept = inner
+            slot, off = trip // stride, trip % stride
+
+            def keep(buffer: Any, value: Any) -> Any:
+                before = lax.dynamic_index_in_dim(buffer, slot, keepdims=False)
+                return lax.dynamic_update_index_in_dim(buffer, jnp.where(off == 0, value, before), slot, 0)
+
+            kept = tuple([keep(b, c) for b, c in zip(kept, carried, strict=True)])
+            return trip + 1, tuple(body.evaluate(*fixed, *carried)), kept
+
+        trip, carried, kept = lax.while_loop(
+            lambda inner: goes_on(inner[0], inner[1]) & (inner[0] < stride * capacity), step, (state[0], state[2], state[3])
+        )
+        return trip, stride, carried, kept
+
+    def halve(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        trip, stride, carried, kept = state
+        halved = tuple([jnp.concatenate([b[::2], jnp.zeros_like(b[: capacity - len(b[::2])])]) for b in kept])
+        return trip, stride * 2, carried, halved
+
+    def go_on(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Run on; the body stands here alone, as XLA would compile each copy, and those of loops in it twice as often."""
+        return fill(lax.cond(state[0] > 0, halve, lambda state: state, state))
+
+    empty = tuple([jnp.zeros((capacity, *c.shape), c.dtype) for c in start])
+    state = (first, jnp.ones((), TRIPS), start, empty)
+    trip, stride, carried, kept = lax.while_loop(lambda s: goes_on(s[0], s[2]), go_on, state)
+    return (*carried, trip, stride, *kept)
+
+
+def _while_avals(
+    *inputs: Aval, cond: Program, body: Program, consts: int, carry: int, capacity: int, limit: int | None
+) -> tuple[Aval, ...]:
+    number = aval((), TRIPS)
+    carried = inputs[consts:]
+    return (*carried, number, number, *[aval((capacity, *a.shape), a.dtype) for a in carried])
+
+
+class While(NamedTuple):
+    """The attributes of a loop that runs until its condition fails, at most `limit` times; `capacity` checkpoints are kept.
+
+    With none the kernel gives the carry alone.
+    """
+
+    cond: Program
+    body: Program
+    consts: int
+    carry: int
+    capacity: int
+    limit: int | None
+
+    def bodies(self) -> tuple[Body, ...]:
+        """Return its condition and its body, which take the constants and the carry."""
+        carried = {self.consts + k: k for k in range(self.carry)}
+        takes = range(self.consts + self.carry)
+        return (
+            Body(self.cond, takes, {}, carried=carried),
+            Body(self.body, takes, {k: k for k in range(self.carry)}, carried=carried),
+        )
+
+
+def _run_while(interpreter: Interpreter, loop: While, inputs: Sequence[Any]) -> list[Any]:
+    fixed, carried = inputs[: loop.consts], tuple(inputs[loop.consts :])
+    trip, stride = 0, 1
+    kept: list[tuple[Any, ...]] = []
+    while (loop.limit is None or trip < loop.limit) and interpreter.holds(loop.cond, [*fixed, *carried]):
+        if trip == stride * loop.capacity:
+            kept, stride = kept[::2], stride * 2
+        if interpreter.residuals and trip % stride == 0:
+            kept.append(carried)
+        carried = tuple(interpreter.call(loop.body, [*fixed, *carried]))
+        trip += 1
+    if not interpreter.residuals:
+        return list(carried)
+    columns: Any = zip(*kept, strict=True) if kept else [()] * loop.carry
+    avals = loop.body.parameters[loop.consts : loop.consts + loop.carry]
+    checkpoints = [interpreter.stacked(column, of, loop.capacity) for column, of in zip(columns, avals, strict=True)]
+    return [*carried, interpreter.constant(trip), interpreter.constant(stride), *checkpoints]
+
+
+def _while_runs(loop: While, trips: Any) -> list[tuple[Program, int]]:
+    if trips is None:
+        trips = 1 if loop.limit is None else loop.limit
+    return [(loop.cond, trips + 1), (loop.body, trips)]
+
+
+def _pruned_while(loop: While, live: Sequence[int], normal: Callable[..., Program]) -> Pruned:
+    consts, carry = loop.consts, loop.carry
+    test = normal(loop.cond)
+    carried = {i if i < carry else i - carry - 2 for i in live if i < carry or i >= carry + 2}
+    carried |= {i - consts for i in read_by(test) if i >= consts}
+    while True:
+        body = normal(loop.body, tuple(sorted(carried)))
+        more = {i - consts for i in read_by(body) if i >= consts}
+        if more <= carried:
+            break
+        carried |= more
+    kept = sorted(read_by(test) | read_by(body) | {consts + i for i in carried})
+    outputs = [*sorted(carried), carry, carry + 1, *[carry + 2 + i for i in sorted(carried)]]
+    attrs = loop._replace(
+        cond=narrowed(test, kept), body=narrowed(body, kept), consts=sum(i < consts for i in kept), carry=len(carried)
+    )
+    return attrs, kept, outputs
+
+
+WHILE = define(
+    StructuredOp(
+        "While",
+        _while,
+        While,
+        kind=LOOP,
+        bodies=While.bodies,
+        run=_run_while,
+        pruned=_pruned_while,
+        lean=lambda loop, live: loop if max(live, default=-1) >= loop.carry else loop._replace(capacity=0),
+        runs=_while_runs,
+        counted_by=lambda loop: loop.carry,
+        infer=_while_avals,
+        saves="inputs y",
+        endless=True,
+        takes_none=True,
+        kept=lambda attrs: attrs[3],
+    )
+)
+
+
+def record_while(
+    cond: Program, body: Program, consts: Sequence[Node], carry: Sequence[Node], limit: int | None = None
+) -> list[Node]:
+    """Record a loop: `body` (consts…, carry…) → carry… runs while `cond` of the same gives True, at most `limit` times.
+
+    Returns the nodes of the last carry.
+    """
+    loop = While(cond, body, len(consts), len(carry), _capacity(body, [n.aval for n in carry], limit), limit)
+    return engine.elements(engine.record(WHILE, (*consts, *carry), loop))[: len(carry)]
+
+
+def _capacity(body: Program, carry: Sequence[Aval], limit: int | None) -> int:
+    """Return how many checkpoints a loop keeps."""
+    size = sum(a.size * a.dtype.itemsize for a in carry) + body.bytes
+    capacity = min(MOST_CHECKPOINTS, max(FEWEST_CHECKPOINTS, CHECKPOINT_BYTES // max(size, 1)))
+    if limit is not None:
+        capacity = min(capacity, max(limit, 1))
+    return capacity + capacity % 2 if capacity > 1 else 2
+
+
+def for_other_shapes(op: Op, attrs: Attributes, inputs: Sequence[Aval]) -> Attributes:
+    """Return the attributes of a loop whose Programs were recorded anew: residuals and checkpoints go by the shapes."""
+    if op is SCAN and (scan := Scan(*attrs)).saved:
+        body, saved = with_residuals(selected(scan.body, range(len(scan.body.outputs) - scan.saved)), scan.consts, scan.carry)
+        return scan._replace(body=body, saved=saved)
+    if op is WHILE:
+        loop = While(*attrs)
+        return loop._replace(capacity=_capacity(loop.body, inputs[loop.consts :], loop.limit))
+    return attrs
+
+
+@gradient(WHILE)
+def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
+    """Return the gradient: a Scan from the last checkpoint to the first, which runs each part of the loop again."""
+    entry = op.entry
+    _, whole, consts, carry, capacity, _ = While(*entry.node.attrs)
+    body = without_effects(whole)
+    fixed, start = entry.inputs[:consts], entry.inputs[consts:]
+    if [body.aval_of(r) for r in body.outputs] != [n.aval for n in start]:  # a graph is being built, and shapes are open
+        return [zeros_of(n) if need else None for n, need in zip(entry.inputs, op.needed, strict=True)]
+    outputs = [t.node for t in op.outputs]
+    trips, stride, kept = outputs[carry], outputs[carry + 1], outputs[carry + 2 :]
+    kept_grads = grads[carry + 2 :]
+    second = any(d is not None for d in kept_grads)
+    with tracing.inner() as inner:
+        parts = [leaf(n.aval, None) for n in (*fixed, trips, stride, *start)]
+        number = leaf(aval((), TRIPS), None)
+        body_consts, (all_trips, far), carried = parts[:consts], parts[consts : consts + 2], parts[consts + 2 :]
+        left = EagerTensor(all_trips) - EagerTensor(number) * EagerTensor(far)
+        now = minimum(left, EagerTensor(far))
+        run = _run_again(body, body_consts, carried, now.node, far, capacity)
+        results = [*run, *(carried if second else [])]
+        segment = execution.intern(tracing.close(inner, results, [*parts, number]))
+    segments = (EagerTensor(trips) + EagerTensor(stride) - 1) // EagerTensor(stride)
+    numbers = engine.constant(np.arange(capacity, dtype=TRIPS))
+    needed = [i if i < consts else i + 2 for i, need in enumerate(op.needed) if need]
+    given = [*grads[:carry], *(kept_grads if second else [])]
+    results_of = reverse_scan(
+        segment, None, segments.node, ([*fixed, trips, stride], start, [numbers]), (), given, needed, capacity, False, kept, body
+    )
+    cotangents = [*results_of[:consts], *results_of[consts + 2 : consts + 2 + carry]]
+    return leading_back(op, body, cotangents, op.needed, entry.inputs)
+
+
+def _run_again(
+    body: Program, consts: Sequence[Node], carry: Sequence[Node], trips: Node, stride: Node, capacity: int
+) -> list[Node]:
+    """Run a part of a loop again, from one checkpoint to the next: one trip if all were kept, else a Scan of `trips`."""
+    count = len(consts) + len(carry)
+    avals = [n.aval for n in (*consts, *carry, trips, stride)]
+    with tracing.inner() as inner:
+        parts = [leaf(a, None) for a in avals]
+        run = record_scan(body, parts[: len(consts)], parts[len(consts) : count], [], capacity, trips=parts[count])
+        results = [_unless_beyond(r, parts[-1], capacity) if r.aval.inexact else r for r in run[: len(carry)]]
+        several = execution.intern(tracing.close(inner, results, parts))
+    once = rewired(body, range(count), avals)
+    choice = EagerTensor(stride) == tensor(1, "int64")
+    return engine.elements(engine.record(IF, (choice.node, *consts, *carry, trips, stride), If(once, several)))
+
+
+def _unless_beyond(value: Node, stride: Node, capacity: int) -> Node:
+    """Return `value`, or NaN where a part of the loop is longer than the capacity (capacity² trips in all)."""
+    dtype = value.aval.type
+    factor = where(EagerTensor(stride) > capacity, tensor(float("nan"), dtype), tensor(1.0, dtype))
+    result: Node = (EagerTensor(value) * factor).node
+    return result
