@@ -59,23 +59,21 @@ def _while(
         )
         return plain[1]
 
+    full = capacity - 1
+
     def fill(state: tuple[Any, ...]) -> tuple[Any, ...]:
         """Run on until the condition fails or the checkpoints are full."""
         stride = state[1]
 
         def step(inner: tuple[Any, ...]) -> tuple[Any, ...]:
+            """Run the body once. The last value that is written to a row is that of its checkpoint."""
             trip, carried, kept = inner
-            slot, off = trip // stride, trip % stride
-
-            def keep(buffer: Any, value: Any) -> Any:
-                before = lax.dynamic_index_in_dim(buffer, slot, keepdims=False)
-                return lax.dynamic_update_index_in_dim(buffer, jnp.where(off == 0, value, before), slot, 0)
-
-            kept = tuple([keep(b, c) for b, c in zip(kept, carried, strict=True)])
+            row = (trip + stride - 1) // stride
+            kept = tuple([lax.dynamic_update_index_in_dim(b, c, row, 0) for b, c in zip(kept, carried, strict=True)])
             return trip + 1, tuple(body.evaluate(*fixed, *carried)), kept
 
         trip, carried, kept = lax.while_loop(
-            lambda inner: goes_on(inner[0], inner[1]) & (inner[0] < stride * capacity), step, (state[0], state[2], state[3])
+            lambda inner: goes_on(inner[0], inner[1]) & (inner[0] < stride * full), step, (state[0], state[2], state[3])
         )
         return trip, stride, carried, kept
 
@@ -103,9 +101,10 @@ def _while_avals(
 
 
 class While(NamedTuple):
-    """The attributes of a loop that runs until its condition fails, at most `limit` times; `capacity` checkpoints are kept.
+    """The attributes of a loop that runs until its condition fails, at most `limit` times.
 
-    With none the kernel gives the carry alone.
+    There are `capacity` rows for checkpoints, of which the last one takes what comes behind them. With none the kernel gives the
+    carry alone.
     """
 
     cond: Program
@@ -130,7 +129,7 @@ def _run_while(interpreter: Interpreter, loop: While, inputs: Sequence[Any]) -> 
     trip, stride = 0, 1
     kept: list[tuple[Any, ...]] = []
     while (loop.limit is None or trip < loop.limit) and interpreter.holds(loop.cond, [*fixed, *carried]):
-        if trip == stride * loop.capacity:
+        if trip == stride * (loop.capacity - 1):
             kept, stride = kept[::2], stride * 2
         if interpreter.residuals and trip % stride == 0:
             kept.append(carried)
@@ -202,12 +201,12 @@ def record_while(
 
 
 def _capacity(body: Program, carry: Sequence[Aval], limit: int | None) -> int:
-    """Return how many checkpoints a loop keeps."""
+    """Return how many rows a loop has for checkpoints."""
     size = sum(a.size * a.dtype.itemsize for a in carry) + body.bytes
     capacity = min(MOST_CHECKPOINTS, max(FEWEST_CHECKPOINTS, CHECKPOINT_BYTES // max(size, 1)))
     if limit is not None:
         capacity = min(capacity, max(limit, 1))
-    return capacity + capacity % 2 if capacity > 1 else 2
+    return max(capacity + capacity % 2, 2) + 1
 
 
 def for_other_shapes(op: Op, attrs: Attributes, inputs: Sequence[Aval]) -> Attributes:
