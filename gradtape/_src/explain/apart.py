@@ -14,9 +14,11 @@ from gradtape._src.explain import source as text
 from gradtape._src.explain.branches import not_taken
 from gradtape._src.explain.breaks import COPIES, Break, Source, View
 from gradtape._src.explain.history import History, Name
+from gradtape._src.explain.instead import asked_with, called_instead, computed_by, uncalled
 from gradtape._src.explain.twins import computed_again, computed_from, other_object
 
 WAYS_OUT = {"numpy", "__array__", "float", "int", "complex", "dlpack", "jax", "dataset"}
+FEW = 2  # so many variables are named
 SHAPES = {"Shape", "Size", "Rank"}  # of which a value says nothing
 COUNTED = {"ListDiff", "Unique", "UniqueWithCounts", "Where"}  # whose results have a size that follows from values
 
@@ -25,6 +27,9 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
     """Return the reasons, in order from the source, for one that the code calls `names`; `frame` asks."""
     history = view.history
     used = history.before(targets)
+    instead = called_instead(view, source, targets, frame)
+    if instead is not None:
+        return [not_taken(view, used, names) or instead]
     left = _left(view, source, used)
     if left is not None and not _copied_out(view, source, left):
         return until(view, source, left)
@@ -63,7 +68,18 @@ def _unused(
     again = {} if linear is not None else computed_again(view, source, used, frame)
     derived = None if linear is not None or again else computed_from(view, source, used)
     end = None if linear is not None else end
-    return Break("unused", _made(view.history, targets), linear=linear, derived=derived, end=end, **again)
+    detail = dict(again, linear=linear, derived=derived, end=end)
+    if not any(detail.values()):
+        detail = {"computed_by": computed_by(view, source, targets, frame), "uncalled": uncalled(view, source, targets, frame), "read": _read(view, source, targets)}
+    return Break("unused", _made(view.history, targets), **detail)
+
+
+def _read(view: View, source: Source, targets: Iterable[Name]) -> list[Any]:
+    """Return the variables from which the target was computed, if they are few and no sources themselves."""
+    numbers = view.history.read_variables(targets)
+    read = [journal.variables.get(number) for number in sorted(numbers)]
+    few = source.variable is not None and len(read) <= FEW and not numbers & asked_with(view, source)
+    return read if few and None not in read else []
 
 
 def _decided(view: View, source: Source, used: dict[Name, None]) -> Break | None:
@@ -133,7 +149,8 @@ def until(view: View, source: Source, left: Left) -> list[Break]:
         for b in ([] if first is None or source.number is not None else [first]) + breaks
         if not text.same_line(b.line, left.line)
     ]
-    return [*breaks, _at_exit(left)]
+    early = view.tape is not None and left.number < view.tape.number and any(step.op not in COPIES for _, step in way)
+    return [*breaks, _at_exit(left, early)]
 
 
 def _copied_out(view: View, source: Source, left: Left) -> bool:
@@ -148,11 +165,11 @@ def _exits(history: History, source: Source) -> list[Left]:
     return [e for e in history.exits if (e.how in WAYS_OUT or e.how in ops) and e.origin in reached]
 
 
-def _at_exit(left: Left) -> Break:
+def _at_exit(left: Left, early: bool = False) -> Break:
     """Return the break at an exit; one through an op that makes bytes of the value is that op's."""
     if left.how in ops:
         return Break("not_differentiable", left.line, left.how, None, reason=ops[left.how].reason)
-    return Break("left_library", left.line, None, None, how=left.how)
+    return Break("left_library", left.line, None, None, how=left.how, early=early)
 
 
 def _left(view: View, source: Source, used: dict[Name, None]) -> Left | None:

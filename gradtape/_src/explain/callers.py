@@ -122,6 +122,28 @@ def _statements(scope: Any) -> Iterator[ast.stmt]:
         stack = [*[n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.expr)], *stack]
 
 
+def statements_under_tape(asked: Line) -> list[ast.stmt]:
+    """Return the statements in the `with` block of the tape, of the function in which a gradient was asked for."""
+    own = list(_statements(scope_of(asked) or ast.Module([], [])))
+    tape = _last([n for n in own if _opens(n, "GradientTape")], text.number(asked) or 0)
+    return [] if tape is None else [n for n in own if tape.lineno < n.lineno <= (tape.end_lineno or 0)]
+
+
+def set_before(name: str, line: Line, asked: Line) -> Line:
+    """Return the statement, in the function in which a gradient was asked for, that set the target by calling that of a line.
+
+    The line itself where it stands in that function, or no such statement is found.
+    """
+    around, called = scope_of(asked), None if line[0] is None else called_by(line)
+    if around is None or called is None or asked[0] is None or scope_of(line) is around:
+        return line
+    at = text.number(asked) or 0
+    found = [n for n in _statements(around) if isinstance(n, SIMPLE) and n.lineno <= at and name in _names(n, ast.Store)]
+    if found and (called in mentioned(found[-1]) or may_call(found[-1], called, functions_of(line) | functions_of(asked))):
+        return text.line_at(asked[0], found[-1].lineno)
+    return line
+
+
 def _opens(node: ast.stmt, called: str) -> bool:
     """Return whether a `with` statement calls a function of that name."""
     return isinstance(node, ast.With) and any(

@@ -25,11 +25,12 @@ from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.apart import apart, exit_of
 from gradtape._src.explain.breaks import Break, Source, View
-from gradtape._src.explain.callers import at_the_call
+from gradtape._src.explain.callers import at_the_call, set_before
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.history import History, Name, Step
 from gradtape._src.explain.holders import holders
 from gradtape._src.explain.inside import Inside, asked_in_functions, of_results, of_source
+from gradtape._src.explain.instead import called_instead
 from gradtape._src.explain.kept import kept
 from gradtape._src.explain.nonfinite import origin
 from gradtape._src.explain.probe import Probe, own_trace
@@ -172,7 +173,8 @@ class Question:
             self._inside = of_results(self._names)
         self.history = History(self._nodes, traces, self._names, self._inside)
         self._in_graph = any(graph_of(n) is not None for n in self._nodes)
-        self._called = (text.name_of(target, frame) if self._targets else None) or "the target"
+        single = parts[0] if len(parts) == 1 else target
+        self._called = (text.name_of(single, frame) if self._targets else None) or "the target"
 
     @classmethod
     def of(cls, target: Any, sources: Sequence[Any], tape: GradientTape | None, frame: FrameType | None) -> Question:
@@ -229,7 +231,15 @@ class Question:
                 broken.detail["parts"] = view.of_several_tapes(broken.step)
             if "gradient" in broken.detail and case.call is not None and broken.line[0] not in (None, case.call.line[0]):
                 broken.detail["function"] = broken.line[0].co_qualname.rpartition("<locals>.")[2]
+        for broken in breaks:
+            if (read := broken.detail.get("variable")) is not None:
+                broken.detail["called"] = self.name_of(read)
+            broken.detail["read"] = [self.name_of(variable) for variable in broken.detail.get("read", ())]
         if case.call is not None:
+            for broken in breaks:
+                end = broken.detail.get("end")
+                if end is not None and end[0] is case.call.line[0]:  # it was at hand there, and was not passed on
+                    broken.line = set_before(self._called, broken.line, case.call.line)
             breaks = _merged(
                 [kept(b, case.call.line) or at_the_call(b, case.call.line, breaks[k + 1 :]) for k, b in enumerate(breaks)]
             )
@@ -432,6 +442,8 @@ class Question:
                 source, way = earlier, found
         if way is None:
             return self._apart(view, source, targets, asked)
+        if _through_state(view, way) and (instead := called_instead(view, source, targets, self._frame)) is not None:
+            return [instead]
         first = view.first_fault(source, way[0][1] if way else None)
         if first is not None and first.code == "not_watched":
             first = self._rebound(source, asked) or self._succeeded(source, asked) or first

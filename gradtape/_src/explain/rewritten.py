@@ -11,7 +11,8 @@ from gradtape._src.explain import source as text
 NUMPY = {
     "mean": "reduce_mean", "sum": "reduce_sum", "max": "reduce_max", "min": "reduce_min", "amax": "reduce_max",
     "amin": "reduce_min", "prod": "reduce_prod", "concatenate": "concat", "power": "pow", "clip": "clip_by_value",
-    "var": "math.reduce_variance", "std": "math.reduce_std", "log": "math.log", "log1p": "math.log1p", "absolute": "abs",
+    "var": "math.reduce_variance", "std": "math.reduce_std", "einsum": "einsum", "fft.fft": "signal.fft",
+    "fft.ifft": "signal.ifft", "fft.rfft": "signal.rfft", "fft.irfft": "signal.irfft", "diag": "linalg.diag", "trace": "linalg.trace", "log": "math.log", "log1p": "math.log1p", "absolute": "abs",
     "expm1": "math.expm1", "cumsum": "cumsum", "acos": "acos", "asin": "asin", "atan": "atan", "atan2": "atan2",
     "erf": "math.erf", "fabs": "abs", "lgamma": "math.lgamma",
 } | {
@@ -20,6 +21,11 @@ NUMPY = {
         "transpose", "stack", "expand_dims", "squeeze", "matmul", "multiply", "add", "subtract", "divide", "sign", "round",
     )
 } | {"linalg.norm": "norm", "linalg.inv": "linalg.inv", "linalg.det": "linalg.det"}  # fmt: skip
+METHODS = {  # of an array
+    "mean": "reduce_mean", "sum": "reduce_sum", "max": "reduce_max", "min": "reduce_min", "prod": "reduce_prod",
+    "std": "math.reduce_std", "var": "math.reduce_variance", "squeeze": "squeeze", "transpose": "transpose", "clip": "clip_by_value",
+}  # fmt: skip
+FLOATING = {"float", "float16", "float32", "float64"}
 AS_IT_IS = {"float16", "float32", "float64", "asarray", "array", "atleast_1d"}  # of a tensor: the tensor
 
 
@@ -52,14 +58,35 @@ class _ToTensors(ast.NodeTransformer):
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("numpy", "item") and not node.args:
             self.changed = True
             return node.func.value
+        if inside and isinstance(node.func, ast.Attribute) and (method := self._method(node, node.func)) is not None:
+            return method
         if inside and root != "tf":
             self.unknown = True  # a method of what was an array, or a function that may want one
         return node
+
+    def _method(self, node: ast.Call, method: ast.Attribute) -> ast.AST | None:
+        """Return a call of an array's method as that of a function of the tensor; None for one that is not known."""
+        name, array, written = method.attr, method.value, [ast.unparse(a).rpartition(".")[2].strip("'\"") for a in node.args]
+        if ast.unparse(array).startswith(("tf.", "np.")) and not isinstance(array, ast.Call):
+            return None
+        if name in METHODS:
+            return ast.Call(ast.parse(f"tf.{METHODS[name]}", mode="eval").body, [array, *node.args], node.keywords)
+        if name == "astype" and len(written) == 1 and written[0] in FLOATING:
+            dtype = "float64" if written[0] == "float" else written[0]
+            return ast.Call(ast.parse("tf.cast", mode="eval").body, [array, ast.parse(f"tf.{dtype}", mode="eval").body], [])
+        if name in ("flatten", "ravel") and not node.args:
+            return ast.Call(ast.parse("tf.reshape", mode="eval").body, [array, ast.parse("[-1]", mode="eval").body], [])
+        if name == "reshape" and node.args:
+            shape = node.args[0] if len(node.args) == 1 else ast.List(node.args, ast.Load())
+            return ast.Call(ast.parse("tf.reshape", mode="eval").body, [array, shape], [])
+        return array if name == "copy" and not node.args else None
 
     def _of_numpy(self, node: ast.Call, name: str) -> ast.AST:
         self.changed = True
         if name in AS_IT_IS and len(node.args) == 1:
             return node.args[0]
+        if name in ("random.normal", "random.uniform") and len(node.args) >= 2:
+            return _sampled(name, *map(ast.unparse, node.args[:2]))
         if name not in NUMPY:
             self.unknown = True
             return node
@@ -67,3 +94,10 @@ class _ToTensors(ast.NodeTransformer):
         if name == "concatenate" and len(node.args) == 1 and not node.keywords:
             node.args.append(ast.Constant(0))  # NumPy's default: tf.concat has none
         return node
+
+
+def _sampled(name: str, first: str, second: str) -> ast.AST:
+    """Return a sample as a function of its parameters and of noise that does not depend on them."""
+    if name == "random.normal":
+        return ast.parse(f"{first} + ({second}) * tf.random.normal(tf.shape({first}))", mode="eval").body
+    return ast.parse(f"{first} + ({second} - ({first})) * tf.random.uniform(tf.shape({first}))", mode="eval").body

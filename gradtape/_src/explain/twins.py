@@ -16,6 +16,9 @@ from gradtape._src.explain.history import History, Name, Step
 from gradtape._src.explain.holders import holders, in_an_object
 
 
+READ_BACK = re.compile(r"\b(?:load\w*|restore\w*|read)\(")
+
+
 def other_object(view: View, source: Source, used: dict[Name, None], frame: FrameType | None) -> Break | None:
     """Return the break where the target uses the original of the source, or another variable made for the same purpose."""
     history = view.history
@@ -44,9 +47,11 @@ def other_object(view: View, source: Source, used: dict[Name, None], frame: Fram
         found += [other for other in others if _alike(other, variable) and in_an_object(other, frame)]
         twin = next(iter(found), None)
     if twin is None:
-        twin = next((other for other in others if _read_back(other, variable)), None)
+        read = next(((other, line) for other in others if (line := _read_back(history, other, variable))), None)
+        if read is not None:
+            return Break("wrong_object", read[1], None, None, how="read", variable=read[0])
     if twin is None:
-        return _made_later(history, variable, used)
+        return _stood_there(variable, others) or _made_later(history, variable, used)
     put = _put(twin, frame) if replaced else None
     holder, named = _named(twin, variable, frame, 2 if replaced else 1)
     if put is None and twin._made == variable._made:  # by one line of code, which both of them ran
@@ -160,10 +165,25 @@ def _alike(a: Variable, b: Variable) -> bool:
     return a._tensor.node.aval is b._tensor.node.aval and a._made[0] is not None and a._made == b._made
 
 
-def _read_back(other: Variable, variable: Variable) -> bool:
-    """Return whether a variable was made where a model was loaded, with the shape of the other one."""
+def _read_back(history: History, other: Variable, variable: Variable) -> Line | None:
+    """Return the line at which a variable with the shape of the other one was made or filled from a file."""
+    lines = [other._made, *[history.line_of(name) for name in history.holdings(other._uid)]]
     same = other._tensor.node.aval is variable._tensor.node.aval
-    return same and re.search(r"\bload\w*\(", text.text(other._made) or "") is not None
+    return next((line for line in lines if same and READ_BACK.search(text.text(line) or "")), None)
+
+
+def _stood_there(variable: Variable, others: list[Variable]) -> Break | None:
+    """Return the statement that put a new variable in the place of one that is used still, as by a function traced before."""
+    place = text.target(variable._made)
+    if place is None or place.isidentifier():
+        return None
+    root = re.split(r"\[", place)[0]
+    for other in others:
+        before = re.split(r"\[", text.target(other._made) or "")[0]
+        same = other._tensor.node.aval is variable._tensor.node.aval and other._uid < variable._uid
+        if same and before == root:
+            return Break("wrong_object", variable._made, None, None, how="stood", place=place)
+    return None
 
 
 def _same_name(a: str, b: str) -> bool:
@@ -208,9 +228,16 @@ def _put(variable: Variable, frame: FrameType | None) -> Line | None:
         text.line_at(code, node.lineno)
         for code in dict.fromkeys(codes)
         for node in text.statements(code)
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Attribute) and t.attr in attributes for t in node.targets)
+        if any(_is_held(target, attributes, names) for target in getattr(node, "targets", ()))
     ]
     return found[0] if len(found) == 1 else None
+
+
+def _is_held(target: ast.expr, attributes: set[str], names: set[str]) -> bool:
+    """Return whether a statement sets one of the attributes, or an entry of one or of a list with one of the names."""
+    if isinstance(target, ast.Subscript):
+        return isinstance(target.value, ast.Name) and target.value.id in names or _is_held(target.value, attributes, names)
+    return isinstance(target, ast.Attribute) and target.attr in attributes
 
 
 def _named(twin: Variable, variable: Variable, frame: FrameType | None, times: int) -> tuple[str | None, Line | None]:

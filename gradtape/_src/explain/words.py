@@ -116,6 +116,15 @@ def _unused(w: Words, b: Break) -> tuple[str, str]:
         where = place(text.file(end), text.number(end))
         said += f": it is used in `{text.text(end)}` ({where}), and what comes of that goes no further"
         mend = f"compute {w.target} from what that gives, or leave {w.source} out of the sources"
+    if (holder := b.detail.get("computed_by")) is not None:
+        said += f": it was computed from the variables of `{holder}`"
+        mend = f"take the variables of `{holder}` as sources, or leave {w.source} out"
+    if (read := b.detail.get("read")) and not b.detail.get("uncalled"):
+        said += f": it was computed from {' and '.join(read)}"
+        mend = f"compute {w.target} from {w.source}, or take as the source what it was computed from"
+    if (alone := b.detail.get("uncalled")) is not None:
+        said += f", and nothing of `{alone}` ran under the tape"
+        mend = f"call `{alone}` under the tape and compute {w.target} from what it gives, or leave it out of the sources"
     if (derived := b.detail.get("derived")) is not None:
         where = place(text.file(derived), text.number(derived))
         said += f", which `{text.text(derived)}` ({where}) computed beside it: what {w.target} was computed from is another value"
@@ -310,6 +319,24 @@ def _wrong_object(w: Words, b: Break) -> tuple[str, str]:
         return (
             f"{b.written} made a copy of {w.source}, and {w.target} was computed from the copy",
             "pass the copy, or use the original",
+        )
+    if how == "instead":
+        own, holder = b.detail["own"], b.detail["holder"]
+        return (
+            f"{w.target} was computed from `{holder}` in {b.written}, and nothing of `{own}`, which holds {w.source}, ran under "
+            "the tape",
+            f"call `{own}` there, in the place of `{holder}`; or pass the variables of `{holder}`",
+        )
+    if how == "read":
+        return (
+            f"{w.target} was computed from {b.detail['called']}, which {b.written} filled from a file, and not from {w.source}",
+            f"pass {b.detail['called']}, or compute {w.target} from {w.source}",
+        )
+    if how == "stood":
+        return (
+            f"{b.written} put another variable in the place of the one that {w.target} was computed from, as a tf.function does "
+            "that was traced before",
+            f"keep the variable and give it the new value, `{b.detail['place']}.assign(…)`; or make the function after it",
         )
     if how == "fresh":
         return (

@@ -32,7 +32,7 @@ def dense():
     return layer
 
 
-@advises("which `nets.target` holds")
+@advises("call `nets.online` there, in the place of `nets.target`")
 def one_of_two_that_a_function_made():
     nets, x = Nets(), tf.ones([3, 2])
     with tf.GradientTape() as tape:
