@@ -13,6 +13,7 @@ from gradtape._src.core.op import ops
 from gradtape._src.explain import source as text
 from gradtape._src.explain.branches import not_taken
 from gradtape._src.explain.breaks import COPIES, Break, Source, View
+from gradtape._src.explain.closures import looked_up_late
 from gradtape._src.explain.history import History, Name
 from gradtape._src.explain.instead import asked_with, called_instead, computed_by, uncalled
 from gradtape._src.explain.twins import computed_again, computed_from, other_object
@@ -29,7 +30,7 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
     used = history.before(targets)
     instead = called_instead(view, source, targets, frame)
     if instead is not None:
-        return [not_taken(view, used, names) or instead]
+        return [not_taken(view, used, names, frame) or instead]
     left = _left(view, source, used)
     if left is not None and not _copied_out(view, source, left):
         return until(view, source, left)
@@ -38,8 +39,9 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
         _kept(view, source)
         or (other_object(view, source, used, frame) if end is None else None)
         or (None if left is None else _at_exit(left))
-        or not_taken(view, used, names)
+        or not_taken(view, used, names, frame)
         or _decided(view, source, used)
+        or (looked_up_late(names, frame) if end is None else None)
         or _unused(view, source, targets, used, frame, end)
     )
     return [other]
@@ -70,7 +72,11 @@ def _unused(
     end = None if linear is not None else end
     detail = dict(again, linear=linear, derived=derived, end=end)
     if not any(detail.values()):
-        detail = {"computed_by": computed_by(view, source, targets, frame), "uncalled": uncalled(view, source, targets, frame), "read": _read(view, source, targets)}
+        detail = {
+            "computed_by": computed_by(view, source, targets, frame),
+            "uncalled": uncalled(view, source, targets, frame),
+            "read": _read(view, source, targets),
+        }
     return Break("unused", _made(view.history, targets), **detail)
 
 

@@ -195,7 +195,7 @@ class View:
             if op.reason is None:
                 return Break("no_gradient_registered", step.line, op.type, step)
             code = "state" if "state stops gradients" in op.reason else "not_differentiable"
-            return Break(code, step.line, op.type, step, reason=op.reason)
+            return Break(code, step.line, op.type, step, reason=op.reason, index=self._is_index(step.name))
         if op is CLOSED and step.attrs[2][step.attrs[0] + step.inputs.index(before)] is None:
             return Break(
                 "not_differentiable", step.line, op.type, step, reason="its gradient function returns None for this argument"

@@ -11,13 +11,13 @@ from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.breaks import Break
 from gradtape._src.explain.callers import functions_of
 
-
 # What other libraries' functions are in TensorFlow, or how they are written with it.
 FOREIGN = {
     "cdist": "tf.norm(a[:, None] - b[None], axis=-1)", "pdist": "tf.norm(a[:, None] - a[None], axis=-1)",
     "gaussian_filter": "tf.nn.depthwise_conv2d with a Gaussian kernel", "convolve": "tf.nn.convolution",
     "convolve2d": "tf.nn.conv2d", "zoom": "tf.image.resize", "resize": "tf.image.resize", "imresize": "tf.image.resize",
-    "cvtColor": "tf.image.rgb_to_grayscale, or tf.image.rgb_to_hsv", "GaussianBlur": "tf.nn.depthwise_conv2d with a Gaussian kernel",
+    "cvtColor": "tf.image.rgb_to_grayscale, or tf.image.rgb_to_hsv",
+    "GaussianBlur": "tf.nn.depthwise_conv2d with a Gaussian kernel",
     "softmax": "tf.nn.softmax", "log_softmax": "tf.nn.log_softmax", "expit": "tf.sigmoid", "logsumexp": "tf.reduce_logsumexp",
     "erf": "tf.math.erf", "erfc": "tf.math.erfc", "gammaln": "tf.math.lgamma", "loggamma": "tf.math.lgamma",
     "digamma": "tf.math.digamma", "psi": "tf.math.digamma", "xlogy": "tf.math.xlogy", "ndtri": "tf.math.ndtri",
@@ -67,7 +67,10 @@ def _sentences(b: Break) -> tuple[str, str]:
         use = f"tf.{counterpart}" if counterpart else "the tf.* function that computes the same"
         return cause, f"try {use} in the place of {called[0]}…), with the tensor itself and without `.numpy()`"
     if re.search(r"\[[^]]*:[^]]*\]\s*=[^=]", written) and how in ("float", "__array__"):
-        return cause, "put it there with tf.pad, tf.concat or tf.tensor_scatter_nd_update, in the place of an array that is filled"
+        return (
+            cause,
+            "put it there with tf.pad, tf.concat or tf.tensor_scatter_nd_update, in the place of an array that is filled",
+        )
     if re.search(r"\]\s*=[^=]", written) and how in ("float", "__array__"):
         return cause, "collect the tensors in a list and join them, `tf.stack(values)`, in the place of an array that is filled"
     instead = {
@@ -92,7 +95,7 @@ def _foreign(b: Break) -> str | None:
         return None
     own = functions_of(b.line)
     names = [(ast.unparse(n.func), n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)]
-    for called, function in names:
+    for called, _ in names:
         name = called.rpartition(".")[2]
         if name in FOREIGN and name not in own and not called.startswith("tf."):
             return f"try {FOREIGN[name]} in the place of `{called}`, with the tensor itself"

@@ -32,12 +32,13 @@ from gradtape._src.explain.holders import holders
 from gradtape._src.explain.inside import Inside, asked_in_functions, of_results, of_source
 from gradtape._src.explain.instead import called_instead
 from gradtape._src.explain.kept import kept
-from gradtape._src.explain.nonfinite import origin
+from gradtape._src.explain.nonfinite import origin, origin_of_target
 from gradtape._src.explain.probe import Probe, own_trace
 from gradtape._src.explain.restored import Again, again
 from gradtape._src.explain.words import Words
 from gradtape._src.explain.zeros import flat_places
 
+BYTES_OF = {"EncodeJpeg", "EncodePng", "EncodeBmp", "EncodeWav", "AsString", "SerializeTensor"}
 CONNECTED = Diagnosis("connected", cause="There is a gradient.")
 NO_VALUES = dataclasses.replace(
     CONNECTED,
@@ -121,6 +122,18 @@ def keep_last_step(keep: bool = True) -> None:
     transcript.keep(bool(keep))
 
 
+_of_graphs: dict[Any, Diagnosis] = {}  # a source's key → the answer in the latest call of `tf.gradients`
+MOST_REMEMBERED = 1024
+
+
+def remember(sources: Sequence[Any], found: Sequence[Diagnosis | None]) -> None:
+    """Keep the answers about the sources of a call of `tf.gradients`, for one who asks later, without the target."""
+    if len(_of_graphs) >= MOST_REMEMBERED:
+        _of_graphs.clear()
+    for source, diagnosis in zip(_checked(sources), found, strict=True):
+        _of_graphs[_key(source)] = CONNECTED if diagnosis is None else diagnosis
+
+
 def user_frame() -> FrameType | None:
     """Return the innermost frame that is not the library's."""
     frame: FrameType | None = sys._getframe(1)
@@ -159,6 +172,7 @@ class Question:
         frame: FrameType | None,
         names: Sequence[Name] | None = None,
         inside: Inside | None = None,
+        in_graph: bool = False,
     ) -> None:
         self._tape, self._frame = tape, frame
         self._paths: text.Paths = {}
@@ -172,7 +186,7 @@ class Question:
         if tape is None and self._names and names is None and not self._asked_outside():
             self._inside = of_results(self._names)
         self.history = History(self._nodes, traces, self._names, self._inside)
-        self._in_graph = any(graph_of(n) is not None for n in self._nodes)
+        self._in_graph = in_graph or any(graph_of(n) is not None for n in self._nodes)
         single = parts[0] if len(parts) == 1 else target
         self._called = (text.name_of(single, frame) if self._targets else None) or "the target"
 
@@ -219,6 +233,8 @@ class Question:
         """Return the Diagnosis of one source."""
         case = self._case(source)
         self._said_none = False
+        if case.call is None and not case.targets and (answer := _of_graphs.get(case.key)) is not None:
+            return answer
         known = self._by_call(case)
         if known is not None:
             return known
@@ -235,6 +251,7 @@ class Question:
             if (read := broken.detail.get("variable")) is not None:
                 broken.detail["called"] = self.name_of(read)
             broken.detail["read"] = [self.name_of(variable) for variable in broken.detail.get("read", ())]
+        _through(breaks)
         if case.call is not None:
             for broken in breaks:
                 end = broken.detail.get("end")
@@ -249,6 +266,11 @@ class Question:
             else:
                 return CONNECTED
         return words.diagnoses(breaks)
+
+    @property
+    def target(self) -> str:
+        """The target's name in the user's code."""
+        return self._called
 
     def name_of(self, source: Any) -> str:
         """Return the source's name in the user's code."""
@@ -304,6 +326,16 @@ class Question:
         gradient = probe.gradient(i)
         finite = gradient is None or bool(np.isfinite(gradient).all())
         return CONNECTED if finite else self._words(source).diagnoses([origin(probe, i, self._held_by)])
+
+    def about_target(self, source: Any) -> Diagnosis | None:
+        """Return the origin of a NaN or infinity in the target, of which no gradient has one; None if it is not known."""
+
+        def said(probe: Probe, i: int, source: Any) -> Diagnosis:
+            found = origin_of_target(probe, self._held_by)
+            return CONNECTED if found is None else self._words(source).diagnosis(found)
+
+        found = self._with_values([source], said, None)
+        return None if found is None or found[0].connected else found[0]
 
     def flaws(self, call: Asked, flaw: Callable[[np.ndarray], str | None]) -> Iterator[tuple[int, str, str, Diagnosis]]:
         """Yield the gradients in which `flaw` finds something, of a gradient call in the open function.
@@ -499,6 +531,14 @@ class Question:
             return [Break("unknown", text.NO_LINE, asked=False)]
         spoken = self._spoken_names(asked, self.name_of(asked), self.history.used_variables(targets))
         return apart(view, source, targets, spoken, self._frame)
+
+
+def _through(breaks: Sequence[Break]) -> None:
+    """Note the function in which a cast is followed by what makes bytes of the value: all of it has no derivative."""
+    for k, b in enumerate(breaks):
+        if b.detail.get("how") == "cast" and any(o.line[0] is b.line[0] and o.op in BYTES_OF for o in breaks[k + 1 :]):
+            code = b.line[0]
+            b.detail["through"] = "f" if code is None or code.co_name.startswith("<") else code.co_name
 
 
 def _merged(breaks: Sequence[Break]) -> list[Break]:

@@ -84,5 +84,7 @@ def numbers_in(value: Any) -> dict[int, None]:
             seen.add(id(part))
             listed = getattr(part, "variables", None) if hasattr(type(part), "variables") else None
             inside = listed if isinstance(listed, (list, tuple)) else ()
-            waiting += [(p, depth + 1) for p in [*inside, *[p for _, p in parts_of(part)]][::-1]]  # a module lists no Keras layers'
+            waiting += [
+                (p, depth + 1) for p in [*inside, *[p for _, p in parts_of(part)]][::-1]
+            ]  # a module lists no Keras layers'
     return numbers

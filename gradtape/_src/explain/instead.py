@@ -113,7 +113,7 @@ def _kinds(numbers: list[int]) -> list[Any]:
 def _last_call(view: View, source: Source, other: Held) -> Line:
     """Return the last line under the tape that calls an object, or else that uses one of its variables.
 
-    What a loss compares with, such as a target network, is called first.
+    The last, as a loss calls first the target network that it compares with.
     """
     call = next((call for call in reversed(view.history.calls) if source.number in call.sources), None)
     if call is not None and call.line[0] is not None:

@@ -15,7 +15,6 @@ from gradtape._src.explain.breaks import COPIES, Break, Source, View
 from gradtape._src.explain.history import History, Name, Step
 from gradtape._src.explain.holders import holders, in_an_object
 
-
 READ_BACK = re.compile(r"\b(?:load\w*|restore\w*|read)\(")
 
 
@@ -175,13 +174,13 @@ def _read_back(history: History, other: Variable, variable: Variable) -> Line | 
 def _stood_there(variable: Variable, others: list[Variable]) -> Break | None:
     """Return the statement that put a new variable in the place of one that is used still, as by a function traced before."""
     place = text.target(variable._made)
-    if place is None or place.isidentifier():
+    root = re.fullmatch(r"([\w.]+)\[[^\]]*\]", place or "")
+    if root is None:
         return None
-    root = re.split(r"\[", place)[0]
     for other in others:
         before = re.split(r"\[", text.target(other._made) or "")[0]
         same = other._tensor.node.aval is variable._tensor.node.aval and other._uid < variable._uid
-        if same and before == root:
+        if same and before == root[1]:
             return Break("wrong_object", variable._made, None, None, how="stood", place=place)
     return None
 
@@ -236,7 +235,7 @@ def _put(variable: Variable, frame: FrameType | None) -> Line | None:
 def _is_held(target: ast.expr, attributes: set[str], names: set[str]) -> bool:
     """Return whether a statement sets one of the attributes, or an entry of one or of a list with one of the names."""
     if isinstance(target, ast.Subscript):
-        return isinstance(target.value, ast.Name) and target.value.id in names or _is_held(target.value, attributes, names)
+        return (isinstance(target.value, ast.Name) and target.value.id in names) or _is_held(target.value, attributes, names)
     return isinstance(target, ast.Attribute) and target.attr in attributes
 
 
