@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import Any
@@ -29,7 +30,8 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
     history = view.history
     used = history.before(targets)
     instead = called_instead(view, source, targets, frame)
-    if instead is not None:
+    data = None if instead is None else _left(view, source, history.since_state(targets))
+    if instead is not None and (data is None or _copied_out(view, source, data) or _into_a_variable(data)):
         return [not_taken(view, used, names, frame) or instead]
     left = _left(view, source, used)
     if left is not None and not _copied_out(view, source, left):
@@ -41,6 +43,7 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
         or (None if left is None else _at_exit(left))
         or not_taken(view, used, names, frame)
         or _decided(view, source, used)
+        or _made_anew(view, source)
         or (looked_up_late(names, frame) if end is None else None)
         or _unused(view, source, targets, used, frame, end)
     )
@@ -78,6 +81,14 @@ def _unused(
             "read": _read(view, source, targets),
         }
     return Break("unused", _made(view.history, targets), **detail)
+
+
+def _made_anew(view: View, source: Source) -> Break | None:
+    """Return the break of a tensor that is made in the statement of the gradient call itself."""
+    asked = [call.line for call in view.history.calls if source.number is None and source.names[0] in call.sources]
+    if source.made[0] is None or not any(text.same_line(source.made, line) for line in asked):
+        return None
+    return Break("wrong_object", source.made, None, None, how="anew")
 
 
 def _read(view: View, source: Source, targets: Iterable[Name]) -> list[Any]:
@@ -156,7 +167,15 @@ def until(view: View, source: Source, left: Left) -> list[Break]:
         if not text.same_line(b.line, left.line)
     ]
     early = view.tape is not None and left.number < view.tape.number and any(step.op not in COPIES for _, step in way)
-    return [*breaks, _at_exit(left, early)]
+    last = _at_exit(left, early)
+    if text.in_a_header(left.line) and left.how in ("int", "float", "numpy"):
+        last.detail["decides"] = "branch"
+    return [*breaks, last]
+
+
+def _into_a_variable(left: Left) -> bool:
+    """Return whether the statement of an exit gives what left to variables."""
+    return re.search(r"\.(?:set_weights|assign\w*|load_weights)\(", text.text(left.line) or "") is not None
 
 
 def _copied_out(view: View, source: Source, left: Left) -> bool:

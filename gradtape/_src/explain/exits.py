@@ -54,6 +54,10 @@ def _sentences(b: Break) -> tuple[str, str]:
     predicted = re.search(r"([\w.]+)\.predict(?:_on_batch)?\((\w+)?", written)
     if predicted is not None:
         return cause, f"call the model itself: `{predicted[1]}({predicted[2] or 'x'})`"
+    if re.search(r"\bf[\"']", written):
+        return cause, "a text has no gradient: compute with the tensor itself"
+    if re.search(r"(?<![\w.])round\(", written):
+        return cause, "pass the gradient straight through: `x + tf.stop_gradient(tf.round(x) - x)`, with tensors all the way"
     tensors = rewritten.with_tensors(b.line) if how in ("numpy", "__array__", "float") else None
     if tensors is not None:
         same = re.fullmatch(r"([\w.]+) = \1", tensors)

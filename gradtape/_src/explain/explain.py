@@ -17,7 +17,7 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import journal, nest, transcript
 from gradtape._src.core.errors import internal, public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.journal import Asked, Taped
+from gradtape._src.core.journal import Asked, Line, Taped
 from gradtape._src.core.program import Node
 from gradtape._src.core.structured import BRANCH, LOOP, StructuredOp
 from gradtape._src.core.tensor import Stored, Tensor, graph_of
@@ -25,7 +25,7 @@ from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.apart import apart, exit_of
 from gradtape._src.explain.breaks import Break, Source, View
-from gradtape._src.explain.callers import at_the_call, set_before
+from gradtape._src.explain.callers import at_the_call, set_before, statements_under_tape
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.history import History, Name, Step
 from gradtape._src.explain.holders import holders
@@ -254,8 +254,7 @@ class Question:
         _through(breaks)
         if case.call is not None:
             for broken in breaks:
-                end = broken.detail.get("end")
-                if end is not None and end[0] is case.call.line[0]:  # it was at hand there, and was not passed on
+                if broken.code == "unused" and not _of_another_object(broken.line, case.call.line):
                     broken.line = set_before(self._called, broken.line, case.call.line)
             breaks = _merged(
                 [kept(b, case.call.line) or at_the_call(b, case.call.line, breaks[k + 1 :]) for k, b in enumerate(breaks)]
@@ -481,6 +480,7 @@ class Question:
             first = self._rebound(source, asked) or self._succeeded(source, asked) or first
         breaks = [first] if first is not None and way else []
         breaks += [b for name, step in way if (b := view.fault(name, step)) is not None]
+        self._of_earlier_steps(view, way, breaks, asked)
         if not breaks:
             breaks = [Break("not_differentiable", step.line, step.how, step) for name, step in way if view.silent(name, step)]
         if not breaks and self._said_none:
@@ -488,6 +488,18 @@ class Question:
             breaks = [Break("not_differentiable", step.line, step.how, step) for step in users]
             breaks = breaks or [Break("unknown", text.NO_LINE)]
         return _merged(_without_inner(view, breaks))
+
+    def _of_earlier_steps(self, view: View, way: Sequence[tuple[Name, Step]], breaks: Sequence[Break], asked: Any) -> None:
+        """Move a break at an op of the tape's own block, which ran in an earlier step, to where this step takes its value."""
+        call = self._case(asked).call
+        block = set() if call is None else {n.lineno for n in statements_under_tape(call.line)}
+        for broken in breaks:
+            own = call is not None and broken.line[0] is call.line[0] and text.number(broken.line) in block
+            if broken.code == "other_tape" and "gradient" not in broken.detail and own:
+                steps = [step for _, step in way]
+                after = next((step for step in steps[steps.index(broken.step) :] if view.sees(step.at)), None)
+                if after is not None and not text.same_line(after.line, broken.line):
+                    broken.detail["into"], broken.line = broken.line, after.line
 
     def _rebound(self, source: Source, asked: Any) -> Break | None:
         """Return the statement that gave a Variable's name to the source, a tensor that was computed from that Variable."""
@@ -531,6 +543,12 @@ class Question:
             return [Break("unknown", text.NO_LINE, asked=False)]
         spoken = self._spoken_names(asked, self.name_of(asked), self.history.used_variables(targets))
         return apart(view, source, targets, spoken, self._frame)
+
+
+def _of_another_object(line: Line, asked: Line) -> bool:
+    """Return whether a line stands in a method, and the one that asks does not: what it computes is the object's own matter."""
+    methods = [code is not None and code.co_varnames[:1] == ("self",) for code, _ in (line, asked)]
+    return methods == [True, False]
 
 
 def _through(breaks: Sequence[Break]) -> None:

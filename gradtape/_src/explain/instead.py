@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator
 from types import FrameType
@@ -10,9 +11,9 @@ from typing import Any, NamedTuple
 from gradtape._src.core import journal
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.breaks import Break, Source, View
+from gradtape._src.explain.breaks import COPIES, Break, Source, View
 from gradtape._src.explain.callers import statements_under_tape
-from gradtape._src.explain.history import Name
+from gradtape._src.explain.history import Name, Step
 from gradtape._src.explain.holders import holds, numbers_in, parts_of
 
 DEEPEST = 2  # so many attributes and entries are followed to an object
@@ -30,22 +31,26 @@ class Held(NamedTuple):
 def called_instead(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> Break | None:
     """Return the break of a source in an object that nothing under the tape used, where another one with the same variables was.
 
-    As of an online network in the place of which the target network was called.
+    As of an online network in the place of which the target network was called. One that is trained too counts if it was
+    called more than once.
     """
-    numbers = view.history.read_variables(targets) - asked_with(view, source)
+    numbers = view.history.read_variables(targets)
     if source.number is None or not numbers or used_under_tape(view, source):
         return None
-    objects = list(_objects(frame))
+    objects, asked = list(_objects(frame)), asked_with(view, source)
     for own in objects:
         if source.number not in own.numbers or numbers & set(own.numbers):
             continue
         for other in objects:
             if type(other.object) is not type(own.object) or source.number in other.numbers:
                 continue
-            at = own.numbers.index(source.number)
-            if _kinds(other.numbers) == _kinds(own.numbers) and other.numbers[at] in numbers:
-                line = _last_call(view, source, other)
-                return Break("wrong_object", line, None, None, how="instead", own=own.path, holder=other.path)
+            if _kinds(other.numbers) != _kinds(own.numbers):
+                continue
+            at = other.numbers[own.numbers.index(source.number)]
+            if at in numbers and (at not in asked or len(_uses(view, at)) > 1):
+                lines = _calls_of(view, source, other) or [step.line for step in _uses(view, at)[-1:]]
+                others = [text.number(line) for line in lines[:-1]]
+                return Break("wrong_object", lines[-1], None, None, how="instead", own=own.path, holder=other.path, others=others)
     return None
 
 
@@ -110,18 +115,22 @@ def _kinds(numbers: list[int]) -> list[Any]:
     return [None if variable is None else variable._tensor.node.aval for variable in variables]
 
 
-def _last_call(view: View, source: Source, other: Held) -> Line:
-    """Return the last line under the tape that calls an object, or else that uses one of its variables.
+def _uses(view: View, number: int) -> list[Step]:
+    """Return the steps under the tape that compute with a variable, in their order."""
+    names = view.history.holdings(number)
+    steps = [step for name in names for step in view.history.users.get(name, ()) if view.sees(step.at) and step.op not in COPIES]
+    return sorted(steps, key=lambda step: step.at)
 
-    The last, as a loss calls first the target network that it compares with.
+
+def _calls_of(view: View, source: Source, other: Held) -> list[Line]:
+    """Return the lines under the tape that name an object, those that are no constants last.
+
+    Of several the last is most likely the wrong one, as a loss calls first the target network that it compares with.
     """
     call = next((call for call in reversed(view.history.calls) if source.number in call.sources), None)
-    if call is not None and call.line[0] is not None:
-        written = re.compile(rf"(?<![\w.]){re.escape(other.path)}(?!\w)")
-        found = [n.lineno for n in statements_under_tape(call.line) if any(written.search(part) for part in text.heads(n))]
-        if found:
-            return text.line_at(call.line[0], found[-1])
-    names = [name for number in other.numbers for name in view.history.holdings(number)]
-    steps = [step for name in names for step in view.history.users.get(name, ()) if view.sees(step.at)]
-    last = max(steps, key=lambda step: step.at, default=None)
-    return text.NO_LINE if last is None else last.line
+    if call is None or call.line[0] is None:
+        return []
+    written = re.compile(rf"(?<![\w.]){re.escape(other.path)}(?!\w)")
+    found = [n for n in statements_under_tape(call.line) if any(written.search(part) for part in text.heads(n))]
+    found.sort(key=lambda n: "stop_gradient" not in ast.unparse(n))
+    return [text.line_at(call.line[0], n.lineno) for n in found]

@@ -73,8 +73,9 @@ class Report:
                 self._found[line, position, what].times += 1
             else:
                 lacking.setdefault(what, []).append(position)
+        spoiled = None if {"NaN", "infinite"} & set(flaws) else self._spoiled(line, tape, targets, sources)
         if not lacking:
-            return self._spoiled(line, tape, targets, sources)
+            return spoiled
         question = Question(list(targets), tape, user_frame())
         said = {what: _said(question, what, [sources[p] for p in positions]) for what, positions in lacking.items()}
         found = [(p, what, diagnosis) for what in lacking for p, diagnosis in zip(lacking[what], said[what], strict=True)]

@@ -25,6 +25,13 @@ DECIDED = {
 }
 
 
+# What to compute with in the place of an order of elements.
+ORDERS = {
+    "Sort": "take the sorted values, `tf.sort(x)`, or a soft rank, `tf.reduce_sum(tf.sigmoid(x[None] - x[:, None]), 1)`",
+    "TopKV2": "take the values that top_k gives beside the places, or multiply by a soft choice, `tf.nn.softmax(x)`",
+}
+
+
 class Words:
     """The names in which one source, its target and the tape are spoken of."""
 
@@ -182,6 +189,8 @@ def _when_it_runs(b: Break) -> str | None:
     if (text.text(b.line) or "").startswith(("def ", "async def ")):
         return "compute it in the body of the function, under the tape: a default is computed once, where the function is made"
     code = b.line[0]
+    if b.detail.get("function") == "<module>":
+        return "compute it in a function that is called under the tape: the body of a module runs once, where it is imported"
     if code is not None and code.co_flags & inspect.CO_GENERATOR:
         return "read the generator under the tape, as by `list(…)`: what it computes runs where it is read"
     if b.detail.get("elsewhere") and code is not None and code.co_name in MADE:
@@ -222,6 +231,8 @@ def _not_floating(w: Words, b: Break) -> tuple[str, str]:
             return cause, "leave out the cast"
         return cause, "look at the order of the arguments: what stands for labels is cast, in a loss of Keras's the first one"
     if b.step is not None:
+        if b.op in ORDERS:
+            return f"{b.op} in {b.written} gives numbers of places, and an order has no derivative", ORDERS[b.op]
         return (
             f"{b.op} in {b.written} gives a dtype that is not floating, through which no gradient flows",
             "go on with floating values, not with integers or bools that are made of them",
@@ -296,7 +307,7 @@ def _branch_not_taken(w: Words, b: Break) -> tuple[str, str]:
     if b.detail.get("failed"):
         return (
             f"{w.source} is used in a `try` that failed, and `{text.text(b.line)}` hides its error",
-            "leave out the `except`, or print its error, and do what that says",
+            "print the error, or leave the except clause out, and do what the error says",
         )
     if b.detail.get("loop"):
         return (
@@ -323,6 +334,12 @@ def _other_tape(w: Words, b: Break) -> tuple[str, str]:
         if called := b.detail.get("function"):
             mend = f"call `{called}` in the `with` block of {w.tape}, so that the gradient taken there is recorded"
         return f"the gradient taken in {b.written} was not recorded by the tape that is asked, as that was not open", mend
+    if (into := b.detail.get("into")) is not None:
+        where = place(text.file(into), text.number(into))
+        return (
+            f"{b.written} takes what `{text.text(into)}` ({where}) computed in an earlier step, under the tape of that step",
+            "take what this step computes; what is kept of an earlier one is a constant",
+        )
     return f"{b.written} was recorded by another tape", f"compute it under {w.tape}, or ask the tape that recorded it"
 
 
@@ -337,6 +354,11 @@ def _tape_used(w: Words, b: Break) -> tuple[str, str]:
 
 def _other_thread(w: Words, b: Break) -> tuple[str, str]:
     return f"{b.written} ran in another thread, and a tape records its own thread", "compute it in the thread of the tape"
+
+
+def _lines(numbers: Sequence[int | None]) -> str:
+    """Return the words about further lines."""
+    return "" if not numbers else f", and in line{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
 
 
 def _wrong_object(w: Words, b: Break) -> tuple[str, str]:
@@ -356,9 +378,14 @@ def _wrong_object(w: Words, b: Break) -> tuple[str, str]:
     if how == "instead":
         own, holder = b.detail["own"], b.detail["holder"]
         return (
-            f"{w.target} was computed from `{holder}` in {b.written}, and nothing of `{own}`, which holds {w.source}, ran under "
-            "the tape",
+            f"{w.target} was computed from `{holder}` in {b.written}{_lines(b.detail['others'])}, and nothing of `{own}`, which "
+            f"holds {w.source}, ran under the tape",
             f"call `{own}` there, in the place of `{holder}`; or pass the variables of `{holder}`",
+        )
+    if how == "anew":
+        return (
+            f"{b.written} makes the source anew, after {w.target} was computed, which came from another value",
+            "give it a name, compute with it under the tape (`watch` it, if it is no Variable), and pass that name",
         )
     if how == "read":
         return (
