@@ -16,6 +16,7 @@ from gradtape._src.explain.branches import not_taken
 from gradtape._src.explain.breaks import COPIES, Break, Source, View
 from gradtape._src.explain.closures import looked_up_late
 from gradtape._src.explain.history import History, Name
+from gradtape._src.explain.holders import in_an_object
 from gradtape._src.explain.instead import asked_with, called_instead, computed_by, uncalled
 from gradtape._src.explain.twins import computed_again, computed_from, other_object
 
@@ -76,9 +77,9 @@ def _unused(
     detail = dict(again, linear=linear, derived=derived, end=end)
     if not any(detail.values()):
         detail = {
-            "computed_by": computed_by(view, source, targets, frame),
+            "computed_by": computed_by(view, source, targets, frame) if in_an_object(source.variable, frame) else None,
             "uncalled": uncalled(view, source, targets, frame),
-            "read": _read(view, source, targets),
+            "read": _read(view, source, targets, frame),
         }
     return Break("unused", _made(view.history, targets), **detail)
 
@@ -91,12 +92,12 @@ def _made_anew(view: View, source: Source) -> Break | None:
     return Break("wrong_object", source.made, None, None, how="anew")
 
 
-def _read(view: View, source: Source, targets: Iterable[Name]) -> list[Any]:
-    """Return the variables from which the target was computed, if they are few and no sources themselves."""
+def _read(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> list[Any]:
+    """Return the variables from which the target was computed, if they are few, no sources themselves, and no object's."""
     numbers = view.history.read_variables(targets)
     read = [journal.variables.get(number) for number in sorted(numbers)]
     few = source.variable is not None and len(read) <= FEW and not numbers & asked_with(view, source)
-    return read if few and None not in read else []
+    return read if few and not any(v is None or in_an_object(v, frame) for v in read) else []
 
 
 def _decided(view: View, source: Source, used: dict[Name, None]) -> Break | None:

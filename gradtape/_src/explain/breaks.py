@@ -24,6 +24,7 @@ from gradtape._src.ops.array.shape import ones
 COPIES = {READ, ops["Identity"]}
 
 
+HANDED = {"IndexFromStart", "Reshape", "Identity", "ExpandDims", "Cast"}  # through which an index goes to where it is used
 INDEXED = {"GatherV2", "GatherNd", "StridedSlice"}  # whose first input has the elements, and the others say which
 
 
@@ -207,8 +208,17 @@ class View:
 
     def _is_index(self, name: Name) -> bool:
         """Return whether a value only says which elements an op takes."""
-        users = self.history.users.get(name, ())
-        return bool(users) and all(step.how in INDEXED and step.inputs[:1] != (name,) for step in users)
+        waiting, seen = [name], {name}
+        while waiting:
+            current = waiting.pop()
+            users = self.history.users.get(current, ())
+            handed = [step.name for step in users if step.how in HANDED and not _inexact(self.history.aval(step.name))]
+            taken = [step for step in users if step.how in INDEXED and step.inputs[:1] != (current,)]
+            if not users or len(handed) + len(taken) < len(users):
+                return False
+            waiting += [n for n in handed if n not in seen]
+            seen.update(handed)
+        return True
 
     def _by_place(self, before: Name, step: Step) -> Break | None:
         if self.tape is None or step.how == RESULT:

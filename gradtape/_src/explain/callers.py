@@ -36,7 +36,7 @@ def at_the_call(broken: Break, asked: Line, after: Sequence[Break] = ()) -> Brea
     inside = own_scope is not None and any(n is around for n in ast.walk(own_scope))
     if around is not own_scope and (inside or called is None):  # it is not called from where the tape is
         return Break(broken.code, broken.line, broken.op, broken.step, **broken.detail, elsewhere=True)
-    if code.co_flags & inspect.CO_GENERATOR:  # which runs later than it is called
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):  # which runs later than it is called
         return broken
     if around is None or called is None or (own_scope is around and called in (code.co_name, "<module>")):
         return broken

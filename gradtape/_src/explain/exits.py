@@ -51,6 +51,8 @@ def _sentences(b: Break) -> tuple[str, str]:
     weights = re.search(r"([\w.]+)\.get_weights\(\)", written)
     if weights is not None:
         return cause, f"use the variables themselves: `{weights[1]}.trainable_variables`"
+    if re.search(r"\.(?:evaluate|train_on_batch|test_on_batch|fit)\(", written):
+        return cause, "call the model under the tape, and a loss of Keras's on what it gives: `loss_fn(y, model(x))`"
     predicted = re.search(r"([\w.]+)\.predict(?:_on_batch)?\((\w+)?", written)
     if predicted is not None:
         return cause, f"call the model itself: `{predicted[1]}({predicted[2] or 'x'})`"

@@ -17,7 +17,7 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import journal, nest, transcript
 from gradtape._src.core.errors import internal, public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.journal import Asked, Line, Taped
+from gradtape._src.core.journal import Asked, Taped
 from gradtape._src.core.program import Node
 from gradtape._src.core.structured import BRANCH, LOOP, StructuredOp
 from gradtape._src.core.tensor import Stored, Tensor, graph_of
@@ -32,13 +32,13 @@ from gradtape._src.explain.holders import holders
 from gradtape._src.explain.inside import Inside, asked_in_functions, of_results, of_source
 from gradtape._src.explain.instead import called_instead
 from gradtape._src.explain.kept import kept
+from gradtape._src.explain.merged import merged, of_another_object, through, without_inner
 from gradtape._src.explain.nonfinite import origin, origin_of_target
 from gradtape._src.explain.probe import Probe, own_trace
 from gradtape._src.explain.restored import Again, again
 from gradtape._src.explain.words import Words
 from gradtape._src.explain.zeros import flat_places
 
-BYTES_OF = {"EncodeJpeg", "EncodePng", "EncodeBmp", "EncodeWav", "AsString", "SerializeTensor"}
 CONNECTED = Diagnosis("connected", cause="There is a gradient.")
 NO_VALUES = dataclasses.replace(
     CONNECTED,
@@ -251,12 +251,12 @@ class Question:
             if (read := broken.detail.get("variable")) is not None:
                 broken.detail["called"] = self.name_of(read)
             broken.detail["read"] = [self.name_of(variable) for variable in broken.detail.get("read", ())]
-        _through(breaks)
+        through(breaks)
         if case.call is not None:
             for broken in breaks:
-                if broken.code == "unused" and not _of_another_object(broken.line, case.call.line):
+                if broken.code == "unused" and not of_another_object(broken.line, case.call.line):
                     broken.line = set_before(self._called, broken.line, case.call.line)
-            breaks = _merged(
+            breaks = merged(
                 [kept(b, case.call.line) or at_the_call(b, case.call.line, breaks[k + 1 :]) for k, b in enumerate(breaks)]
             )
         if not breaks:
@@ -302,7 +302,7 @@ class Question:
         if not way:
             return words.diagnoses(self._apart(view, found, case.targets, source))
         breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
-        return words.diagnoses(_merged(breaks) or [_untaken(self.history, way)])
+        return words.diagnoses(merged(breaks) or [_untaken(self.history, way)])
 
     def _zeros(self, probe: Probe, i: int) -> list[Break]:
         """Return the places at which a gradient became zero; a factor that a variable holds gets its name."""
@@ -487,7 +487,7 @@ class Question:
             users = [step for _, step in way if step.op is not None and (step.op is CUSTOM or step.op.impure)]
             breaks = [Break("not_differentiable", step.line, step.how, step) for step in users]
             breaks = breaks or [Break("unknown", text.NO_LINE)]
-        return _merged(_without_inner(view, breaks))
+        return merged(without_inner(view, breaks))
 
     def _of_earlier_steps(self, view: View, way: Sequence[tuple[Name, Step]], breaks: Sequence[Break], asked: Any) -> None:
         """Move a break at an op of the tape's own block, which ran in an earlier step, to where this step takes its value."""
@@ -495,7 +495,7 @@ class Question:
         block = set() if call is None else {n.lineno for n in statements_under_tape(call.line)}
         for broken in breaks:
             own = call is not None and broken.line[0] is call.line[0] and text.number(broken.line) in block
-            if broken.code == "other_tape" and "gradient" not in broken.detail and own:
+            if broken.code == "other_tape" and broken.step is not None and "gradient" not in broken.detail and own:
                 steps = [step for _, step in way]
                 after = next((step for step in steps[steps.index(broken.step) :] if view.sees(step.at)), None)
                 if after is not None and not text.same_line(after.line, broken.line):
@@ -543,44 +543,6 @@ class Question:
             return [Break("unknown", text.NO_LINE, asked=False)]
         spoken = self._spoken_names(asked, self.name_of(asked), self.history.used_variables(targets))
         return apart(view, source, targets, spoken, self._frame)
-
-
-def _of_another_object(line: Line, asked: Line) -> bool:
-    """Return whether a line stands in a method, and the one that asks does not: what it computes is the object's own matter."""
-    methods = [code is not None and code.co_varnames[:1] == ("self",) for code, _ in (line, asked)]
-    return methods == [True, False]
-
-
-def _through(breaks: Sequence[Break]) -> None:
-    """Note the function in which a cast is followed by what makes bytes of the value: all of it has no derivative."""
-    for k, b in enumerate(breaks):
-        if b.detail.get("how") == "cast" and any(o.line[0] is b.line[0] and o.op in BYTES_OF for o in breaks[k + 1 :]):
-            code = b.line[0]
-            b.detail["through"] = "f" if code is None or code.co_name.startswith("<") else code.co_name
-
-
-def _merged(breaks: Sequence[Break]) -> list[Break]:
-    """Merge breaks of one line and one reason into one. So is an assignment, wherever what it takes was computed."""
-    merged: list[Break] = []
-    for k, b in enumerate(breaks):
-        if b.detail.get("how") == "stale" and any(
-            o.code in ("outside_tape", "other_tape") and text.same_line(o.line, b.line) for o in breaks[k:]
-        ):
-            continue  # the variable was read for an op, and that is what ran too early
-        if b.code == "outside_tape" and any(o.code == "state" and text.same_line(o.line, b.line) for o in breaks[k:]):
-            continue
-        if not any(b.code == m.code and (b.line == m.line or text.same_line(b.line, m.line)) for m in merged):
-            merged.append(b)
-    return merged
-
-
-def _without_inner(view: View, breaks: list[Break]) -> list[Break]:
-    """Return the breaks without those of ops that an inner tape recorded before its gradient: that is what is to be nested."""
-    for k, b in enumerate(breaks):
-        if b.detail.get("gradient") == "other tape":
-            inner = b.detail["asked"]
-            return [o for o in breaks[:k] if o.step is None or not view.sees(o.step.at, inner)] + breaks[k:]
-    return breaks
 
 
 def _untaken(history: History, way: Sequence[tuple[Name, Step]]) -> Break:

@@ -92,6 +92,16 @@ class _ToTensors(ast.NodeTransformer):
             self.unknown = True  # a method of what was an array, or a function that may want one
         return node
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        before = ast.unparse(node.value)
+        self.generic_visit(node)
+        places = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
+        if ast.unparse(node.value) == before or not places or not all(isinstance(place, ast.Name) for place in places):
+            return node
+        return ast.parse(  # an array takes elements so, a tensor does not
+            f"tf.gather_nd({ast.unparse(node.value)}, tf.stack([{', '.join(map(ast.unparse, places))}], -1))", mode="eval"
+        ).body
+
     def _method(self, node: ast.Call, method: ast.Attribute) -> ast.AST | None:
         """Return a call of an array's method as that of a function of the tensor; None for one that is not known."""
         name, array, written = method.attr, method.value, [ast.unparse(a).rpartition(".")[2].strip("'\"") for a in node.args]

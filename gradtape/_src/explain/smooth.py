@@ -18,6 +18,7 @@ SOFTLY = (
     "weigh the rows by a soft choice, tf.nn.softmax({}), or pass the gradient straight through: `z + tf.stop_gradient(q - z)`, "
 )
 SOFTLY += "where q is what was taken in the place of z"
+PLACED = "interpolate between the places on both sides: `y0 + (u - x0) / (x1 - x0) * (y1 - y0)`"
 BYTES = "go on with the tensor, and keep its bytes beside it"
 LONGEST_OPERAND = 30
 SMOOTH = {
@@ -32,6 +33,7 @@ SMOOTH = {
     "Equal": "try a soft comparison, tf.exp(-(x - y) ** 2)", "NotEqual": "try a soft comparison, 1 - tf.exp(-(x - y) ** 2)",
     "FloorDiv": "divide with `/`", "TruncateDiv": "divide with `/`",
     "OneHot": "try a soft choice, tf.nn.softmax", "HistogramFixedWidth": "try a soft one, of tf.exp(-(x - center) ** 2)",
+    "UpperBound": PLACED, "LowerBound": PLACED, "Bucketize": PLACED,
     "Sign": "use tf.tanh, or pass the gradient straight through: `x + tf.stop_gradient(tf.sign(x) - x)`",
     "NonMaxSuppressionV3": TAKEN, "NonMaxSuppressionV4": TAKEN, "NonMaxSuppressionV5": TAKEN, "CombinedNonMaxSuppression": TAKEN,
     "CTCGreedyDecoder": DECODED, "CTCBeamSearchDecoder": DECODED, "EditDistance": DECODED,

@@ -13,7 +13,7 @@ from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import COPIES, Break, Source, View
 from gradtape._src.explain.history import History, Name, Step
-from gradtape._src.explain.holders import holders, in_an_object
+from gradtape._src.explain.holders import holders, in_an_object, numbers_in
 
 READ_BACK = re.compile(r"\b(?:load\w*|restore\w*|read)\(")
 
@@ -57,8 +57,30 @@ def other_object(view: View, source: Source, used: dict[Name, None], frame: Fram
         put = named
     if put is None and holder is None and twin._made == variable._made:  # two objects that one function made, held somewhere
         holder, put = _attribute_of(twin, variable, frame), _first_use(view, twin)
+    kept = _default(twin, frame) if holder is None else None
+    if kept is not None:
+        line = text.line_at(kept.__code__, kept.__code__.co_firstlineno)
+        return Break("wrong_object", line, None, None, how="another", name=twin.name, default=_parameter(kept, twin))
     made = max(twin, variable, key=lambda v: v._uid)._made if put is None else put
     return Break("wrong_object", made, None, None, how="another", name=twin.name, holder=holder)
+
+
+def _default(variable: Variable, frame: FrameType | None) -> FunctionType | None:
+    """Return the user's function, one with a name, a default of which holds a variable."""
+    while frame is not None:
+        for value in list(frame.f_locals.values()):
+            if isinstance(value, FunctionType) and any(variable._uid in numbers_in(part) for part in value.__defaults__ or ()):
+                return value
+        frame = None if frame.f_code.co_name == "<module>" else frame.f_back
+    return None
+
+
+def _parameter(function: FunctionType, variable: Variable) -> tuple[str, str]:
+    """Return the names of a function and of its parameter whose default holds a variable."""
+    defaults = function.__defaults__ or ()
+    names = function.__code__.co_varnames[: function.__code__.co_argcount][-len(defaults) :]
+    held = zip(names, defaults, strict=True)
+    return function.__name__, next(name for name, part in held if variable._uid in numbers_in(part))
 
 
 def _attribute_of(twin: Variable, variable: Variable, frame: FrameType | None) -> str | None:
@@ -108,7 +130,8 @@ def computed_from(view: View, source: Source, used: dict[Name, None]) -> Line | 
     if source.variable is not None or (step := view.history.steps.get(source.names[0])) is None or step.op is None:
         return None
     before = view.history.before(source.names)
-    return step.line if any(view.watches(name) for name in before if name in used) else None
+    shared = [name for name in before if name in used and name not in source.names]
+    return step.line if any(view.watches(name) or view.history.line_of(name)[0] is not None for name in shared) else None
 
 
 def _numbered(history: History, names: list[Name]) -> dict[Name, int]:

@@ -193,6 +193,8 @@ def _when_it_runs(b: Break) -> str | None:
         return "compute it in a function that is called under the tape: the body of a module runs once, where it is imported"
     if code is not None and code.co_flags & inspect.CO_GENERATOR:
         return "read the generator under the tape, as by `list(…)`: what it computes runs where it is read"
+    if code is not None and code.co_flags & inspect.CO_COROUTINE:
+        return "make the coroutine and await it under the tape: it runs where it is awaited"
     if b.detail.get("elsewhere") and code is not None and code.co_name in MADE:
         return "compute it in a method, or a property, that runs under the tape: this runs once, where the object is made"
     if code is not None and code.co_name != "<module>" and not code.co_flags & inspect.CO_OPTIMIZED:
@@ -228,7 +230,10 @@ def _not_floating(w: Words, b: Break) -> tuple[str, str]:
     if b.detail.get("how") == "cast":
         cause = f"{b.written} casts to a dtype that is not floating, and integers have no derivative"
         if re.search(r"cast|int|astype", text.text(b.line) or "cast"):
-            return cause, "leave out the cast"
+            return cause, (
+                "leave out the cast; where it is meant to round, pass the gradient straight through: "
+                "`x + tf.stop_gradient(tf.round(x) - x)`"
+            )
         return cause, "look at the order of the arguments: what stands for labels is cast, in a loss of Keras's the first one"
     if b.step is not None:
         if b.op in ORDERS:
@@ -409,6 +414,13 @@ def _wrong_object(w: Words, b: Break) -> tuple[str, str]:
             f"make it, or the layer that holds it, before, and compute {w.target} from it",
         )
     name, holder = b.detail.get("name"), b.detail.get("holder")
+    if (default := b.detail.get("default")) is not None:
+        function, parameter = default
+        return (
+            f"{w.target} was computed from {name}, which the default `{parameter}` of `{function}` holds since that was made, "
+            f"and not from {w.source}",
+            f"pass `{parameter}` when `{function}` is called",
+        )
     if holder is None:
         return (
             f"{w.target} was computed from another variable, {name}, than the one that was passed",

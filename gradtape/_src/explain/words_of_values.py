@@ -28,6 +28,8 @@ def dead_relu(w: Any, b: Break) -> tuple[str, str]:
 
 
 def saturated(w: Any, b: Break) -> tuple[str, str]:
+    if b.detail.get("met"):
+        return f"{w.target} is 0 already: {b.written} compares what is as it should be, by far", MET
     if b.detail.get("alone"):
         return (
             f"{b.op} in {b.written} is over an axis of one element, where it always gives 1",

@@ -1,5 +1,6 @@
 """Programs whose answer is more than a line and a code: the fix says what to write. `ADVICE` holds a part of each."""
 
+import asyncio
 import dataclasses
 import math
 import os
@@ -423,3 +424,62 @@ def a_field_of_a_dataclass():
     with tf.GradientTape() as tape:
         loss = policy.scale**2
     return tape.gradient(loss, policy.log_scale), tf.autodiff.explain(loss, policy.log_scale)
+
+
+@advises("`loss_fn(y, model(x))`")
+def an_evaluation_as_the_loss():
+    model, x = dense_model(), np.ones([4, 2], np.float32)
+    with tf.GradientTape() as tape:
+        loss = tf.constant(model.evaluate(x, x, verbose=0))  # <- left_library
+    kernel = model.trainable_variables[0]
+    return tape.gradient(loss, kernel), tf.autodiff.explain(loss, kernel)
+
+
+def dense_model():
+    model = tf.keras.Sequential([tf.keras.Input((2,)), tf.keras.layers.Dense(2)])
+    model.compile("sgd", "mse")
+    return model
+
+
+@advises("tf.gather_nd(costs, tf.stack([rows, columns], -1))")
+def an_assignment_of_scipys():
+    w = tf.Variable([[0.2, 0.8], [0.9, 0.1]])
+    with tf.GradientTape() as tape:
+        costs = tf.abs(w - 1.0)
+        rows, columns = np.array([0, 1]), np.array([1, 0])
+        loss = tf.constant(costs.numpy()[rows, columns].sum())  # <- left_library
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises("`y0 + (u - x0) / (x1 - x0) * (y1 - y0)`")
+def a_place_in_a_table():
+    u, table = tf.Variable([0.4, 1.7]), tf.constant([1.0, 2.0, 0.5])
+    with tf.GradientTape() as tape:
+        i = tf.searchsorted([0.0, 1.0, 2.0], u)  # <- not_differentiable
+        loss = tf.reduce_sum(tf.gather(table, i))
+    return tape.gradient(loss, u), tf.autodiff.explain(loss, u)
+
+
+@advises("keep the metric beside it")
+def an_accuracy_metric_as_the_loss():
+    w, right = tf.Variable([[1.0, 2.0], [3.0, 1.0]]), tf.keras.metrics.SparseCategoricalAccuracy()
+    with tf.GradientTape() as tape:
+        right.update_state([0, 1], tf.nn.softmax(w))  # <- state
+        loss = 1.0 - right.result()
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises("await it under the tape")
+def a_coroutine_that_was_awaited_before():
+    w = tf.Variable(2.0)
+
+    async def doubled():
+        return w * 2.0  # <- outside_tape
+
+    async def step():
+        y = await doubled()
+        with tf.GradientTape() as tape:
+            loss = y * y
+        return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+    return asyncio.run(step())

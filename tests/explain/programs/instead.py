@@ -140,3 +140,25 @@ def a_loss_of_the_wrong_scores():
         loss = loss_of(real)  # <- unused
     assert made is not None
     return tape.gradient(loss, generator.w), tf.autodiff.explain(loss, generator.w)
+
+
+def a_default_that_holds_the_first_model():
+    model = network()
+
+    def loss_of(x, net=model):  # <- wrong_object
+        return tf.reduce_mean(net(x) ** 2)
+
+    model = network()
+    with tf.GradientTape() as tape:
+        loss = loss_of(tf.ones([3, 2]))
+    sources = model.trainable_variables
+    return tape.gradient(loss, sources), tf.autodiff.explain(loss, sources)
+
+
+def columns_beside_the_points():
+    points = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    x = points[:, :1]
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        loss = tf.reduce_sum(points**2)  # <- unused
+    return tape.gradient(loss, x), tf.autodiff.explain(loss, x)
