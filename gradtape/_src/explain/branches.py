@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator, Sequence
 from types import CodeType, FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
@@ -63,25 +64,30 @@ def _in_code(code: CodeType, ran: set[Place], names: set[str], asking: int) -> B
     if tree is None:
         return None
     file = _file(tree)
-    spans = _spans(code)
+    for part, branches in _choices(tree, code):
+        if asking and asking <= (part.end_lineno or 0):  # around the line that asks, or after it
+            continue
+        if _missed(part, branches, ran, names, file):
+            if isinstance(part, ast.Try):
+                return Break("branch_not_taken", text.line_at(code, part.handlers[0].lineno), None, None, failed=True)
+            loop = isinstance(part, (ast.While, ast.For)) or _callee(part) == "while_loop"
+            return Break("branch_not_taken", text.line_at(code, part.lineno), None, None, loop=loop)
+    return None
+
+
+@functools.lru_cache(64)
+def _choices(tree: ast.Module, code: CodeType) -> list[tuple[Any, list[Sequence[ast.AST]]]]:
+    """Return what code chooses by, with the branches: a search through the whole file, which many sources share."""
+    file, spans, found = _file(tree), _spans(code), []
     if any(isinstance(n, ast.Try) for n in ast.walk(tree)):
         spans += _tried(tree, spans)
     for block in _blocks(tree):
         for k, node in enumerate(block):
             for part in ast.walk(node) if not isinstance(node, ast.FunctionDef) else ():
-                if not isinstance(part, (ast.stmt, ast.expr)):
-                    continue
-                if asking and asking <= (part.end_lineno or 0):  # around the line that asks, or after it
-                    continue
-                if not any(a <= part.lineno <= b for a, b in spans):
-                    continue
-                branches = _branches(part, block[k + 1 :] if part is node else [], file)
-                if _missed(part, branches, ran, names, file):
-                    if isinstance(part, ast.Try):
-                        return Break("branch_not_taken", text.line_at(code, part.handlers[0].lineno), None, None, failed=True)
-                    loop = isinstance(part, (ast.While, ast.For)) or _callee(part) == "while_loop"
-                    return Break("branch_not_taken", text.line_at(code, part.lineno), None, None, loop=loop)
-    return None
+                if isinstance(part, (ast.stmt, ast.expr)) and any(a <= part.lineno <= b for a, b in spans):
+                    branches = _branches(part, block[k + 1 :] if part is node else [], file)
+                    found += [(part, branches)] if branches else []
+    return found
 
 
 def _spans(code: CodeType) -> list[tuple[int, int]]:
@@ -100,7 +106,9 @@ def _tried(tree: ast.Module, spans: list[tuple[int, int]]) -> list[tuple[int, in
     return [(n.lineno, n.end_lineno or n.lineno) for n in tried if n.name in called]
 
 
+@functools.lru_cache(64)
 def _file(tree: ast.Module) -> File:
+    """Return the functions and single values of a file by their names."""
     functions: dict[str, list[ast.FunctionDef]] = {}
     values: dict[str, list[ast.expr]] = {}
     for node in ast.walk(tree):
