@@ -380,6 +380,21 @@ def _wrong_object(w: Words, b: Break) -> tuple[str, str]:
             f"{b.written} made a copy of {w.source}, and {w.target} was computed from the copy",
             "pass the copy, or use the original",
         )
+    if how == "fresh":
+        return (
+            f"{b.written} made a new variable in the tape, and {w.target} was computed from that",
+            "make the variable, or the layer that holds it, once and before the tape",
+        )
+    if how == "later":
+        return (
+            f"{b.written} made the variable {w.source} after {w.target} was computed",
+            f"make it, or the layer that holds it, before, and compute {w.target} from it",
+        )
+    return _of_another(w, b, how)
+
+
+def _of_another(w: Words, b: Break, how: str | None) -> tuple[str, str]:
+    """Return the sentences about a target that was computed from another object than that of the source."""
     if how == "instead":
         own, holder = b.detail["own"], b.detail["holder"]
         return (
@@ -402,16 +417,6 @@ def _wrong_object(w: Words, b: Break) -> tuple[str, str]:
             f"{b.written} put another variable in the place of the one that {w.target} was computed from, as a tf.function does "
             "that was traced before",
             f"keep the variable and give it the new value, `{b.detail['place']}.assign(…)`; or make the function after it",
-        )
-    if how == "fresh":
-        return (
-            f"{b.written} made a new variable in the tape, and {w.target} was computed from that",
-            "make the variable, or the layer that holds it, once and before the tape",
-        )
-    if how == "later":
-        return (
-            f"{b.written} made the variable {w.source} after {w.target} was computed",
-            f"make it, or the layer that holds it, before, and compute {w.target} from it",
         )
     name, holder = b.detail.get("name"), b.detail.get("holder")
     if (default := b.detail.get("default")) is not None:
