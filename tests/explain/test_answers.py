@@ -93,7 +93,8 @@ def test_names_lead_through_objects_and_their_entries():
     tape.gradient(loss, sources)
     said = [d.cause for d in tf.autodiff.explain(loss, sources)]
     called = ["model.head.kernel", "scales.by_name['first']", "scales.rest[0]"]
-    assert said == [f"loss does not depend on {name}." for name in called]
+    for name, cause in zip(called, said, strict=True):
+        assert cause.startswith(f"loss does not depend on {name}")
 
 
 def test_a_mend_is_written_with_what_the_line_computes_with():

@@ -9,8 +9,10 @@ from tests.explain.programs import (
     inside,
     inside_more,
     inside_right,
+    instead,
     kept,
     layers,
+    loops,
     outside,
     questions,
     right,
@@ -21,7 +23,10 @@ from tests.explain.table import answers, check, programs_of
 
 
 @pytest.mark.parametrize(
-    "program", programs_of(branches, callers, outside, sources, values, questions, functions, inside, inside_more, kept, layers)
+    "program",
+    programs_of(
+        branches, callers, outside, sources, values, questions, functions, inside, inside_more, instead, kept, layers, loops
+    ),
 )
 def test_a_broken_program(program, count):
     found = answers(program)

@@ -158,6 +158,9 @@ class Gradients:
     missing: Callable[[Asked, Sequence[Any], Sequence[bool], bool], None] = _nothing
     """Say why some gradients are None: `(call, sources, given, strict)`, after a call of `gradient` that gave one."""
 
+    graphed: Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], None] = _nothing
+    """Note a call of `tf.gradients`, and say why a gradient is None: `(targets, sources, results)`."""
+
     reasons: Callable[..., str] = _no_text
     """Return why sources have no gradient, as text for an error: a line for each. `(sources, target)`, without it the latest."""
 
@@ -177,6 +180,9 @@ class Gradients:
 @dataclass(slots=True)
 class Watch:
     """Listeners to the whole process for a while, to all its threads. None: nothing listens, and a step pays for no call."""
+
+    graphed: Callable[[Any, Any, Sequence[Any], Sequence[Any]], Any] | None = None
+    """Note a call of `tf.gradients`: `(question, line, sources, diagnoses or Nones)`."""
 
     asked: Callable[[Asked, Any, Sequence[Any], Sequence[Any], Sequence[Any]], Any] | None = None
     """Note a call of `gradient`: `(call, tape, targets, sources, results)`. By `explain`; called by tapes."""

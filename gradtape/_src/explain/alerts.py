@@ -16,12 +16,12 @@ from gradtape._src.core.places import place
 from gradtape._src.core.tensor import Stored
 from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis, by_cause, listed
-from gradtape._src.explain.explain import Question, user_frame
+from gradtape._src.explain.explain import Question, remember, user_frame
 
 logger = logging.getLogger("gradtape")
 MANY = 1024
 # The modules whose frames may stand between a gradient call and the user's line; the last where that line is transformed.
-BETWEEN = (tape.__name__, errors.__name__, "gradtape._src.control.autograph")
+BETWEEN = (tape.__name__, errors.__name__, "gradtape._src.control.autograph", "gradtape._src.v1.graphs.gradients")
 MOST_REASONS = 20  # in one error
 MOST_ASKED = 5  # sources for one warning
 _warned: dict[Line, None] = {}  # gradient calls of which that was said already
@@ -43,6 +43,27 @@ def missing(call: Asked, sources: Sequence[Any], given: Sequence[bool], strict: 
         logger.warning("The gradient is None. %s", _in_one_line(by_cause(enumerate(found))[0][1]))
 
 
+def graphed(targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]) -> None:
+    """Note a call of `tf.gradients`, in a graph or function, and warn once for each line if all results are None."""
+    if hooks.watch.graphed is None and not any(result is None for result in results):
+        return
+    with contextlib.suppress(Exception):
+        line = journal.user_line()
+        question = Question(targets, None, user_frame(), in_graph=True)
+        found = [question.about(s) if r is None else None for s, r in zip(map(_own, sources), results, strict=True)]
+        remember(sources, found)
+        if hooks.watch.graphed is not None:
+            hooks.watch.graphed(question, line, sources, found)
+        said = [diagnosis for diagnosis in found if diagnosis is not None]
+        if said and None not in found and line not in _warned and _asked_by_user():
+            _warned[line] = None
+            logger.warning("The gradient is None. %s", _in_one_line(by_cause(enumerate(said))[0][1]))
+
+
+def _own(source: Any) -> Any:
+    return source.variable if isinstance(source, Stored) else source
+
+
 def _asked_by_user() -> bool:
     """Return whether a line of the user's asked for the gradient, and not the library for a purpose of its own."""
     frame: FrameType | None = sys._getframe(2)
@@ -55,10 +76,7 @@ def reasons(sources: Sequence[Any], target: Any = None) -> str:
     """Return a line for each cause for which gradients, the latest ones or those of `target`, were None, the fault first."""
     lines = []
     with contextlib.suppress(Exception):  # the error itself matters more than its reasons
-        found = [
-            (source, _latest(source.variable if isinstance(source, Stored) else source, target))
-            for source in sources[:MOST_REASONS]
-        ]
+        found = [(source, _latest(_own(source), target)) for source in sources[:MOST_REASONS]]
         for group, diagnosis in by_cause([(source, d) for source, d in found if not d.connected]):
             names = [str(getattr(source, "path", None) or getattr(source, "name", "a tensor")) for source in group]
             lines.append(f"\n  {listed(names)}: {_in_one_line(diagnosis)}")
@@ -95,4 +113,5 @@ def _error(diagnosis: Diagnosis, frame: FrameType | None) -> ValueError:
     return error.with_traceback(TracebackType(None, frame, frame.f_lasti, diagnosis.line))
 
 
+hooks.gradients.graphed = graphed
 hooks.gradients.missing, hooks.gradients.reasons, hooks.gradients.left = missing, reasons, left

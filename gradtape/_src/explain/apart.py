@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import Any
@@ -13,10 +14,14 @@ from gradtape._src.core.op import ops
 from gradtape._src.explain import source as text
 from gradtape._src.explain.branches import not_taken
 from gradtape._src.explain.breaks import COPIES, Break, Source, View
+from gradtape._src.explain.closures import looked_up_late
 from gradtape._src.explain.history import History, Name
+from gradtape._src.explain.holders import in_an_object
+from gradtape._src.explain.instead import asked_with, called_instead, computed_by, uncalled
 from gradtape._src.explain.twins import computed_again, computed_from, other_object
 
 WAYS_OUT = {"numpy", "__array__", "float", "int", "complex", "dlpack", "jax", "dataset"}
+FEW = 2  # so many variables are named
 SHAPES = {"Shape", "Size", "Rank"}  # of which a value says nothing
 COUNTED = {"ListDiff", "Unique", "UniqueWithCounts", "Where"}  # whose results have a size that follows from values
 
@@ -25,6 +30,10 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
     """Return the reasons, in order from the source, for one that the code calls `names`; `frame` asks."""
     history = view.history
     used = history.before(targets)
+    instead = called_instead(view, source, targets, frame)
+    data = None if instead is None else _left(view, source, history.since_state(targets))
+    if instead is not None and (data is None or _copied_out(view, source, data) or _into_a_variable(data)):
+        return [not_taken(view, used, names, frame) or instead]
     left = _left(view, source, used)
     if left is not None and not _copied_out(view, source, left):
         return until(view, source, left)
@@ -33,8 +42,10 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
         _kept(view, source)
         or (other_object(view, source, used, frame) if end is None else None)
         or (None if left is None else _at_exit(left))
-        or not_taken(view, used, names)
+        or not_taken(view, used, names, frame)
         or _decided(view, source, used)
+        or _made_anew(view, source)
+        or (looked_up_late(names, frame) if end is None else None)
         or _unused(view, source, targets, used, frame, end)
     )
     return [other]
@@ -63,7 +74,30 @@ def _unused(
     again = {} if linear is not None else computed_again(view, source, used, frame)
     derived = None if linear is not None or again else computed_from(view, source, used)
     end = None if linear is not None else end
-    return Break("unused", _made(view.history, targets), linear=linear, derived=derived, end=end, **again)
+    detail = dict(again, linear=linear, derived=derived, end=end)
+    if not any(detail.values()):
+        detail = {
+            "computed_by": computed_by(view, source, targets, frame) if in_an_object(source.variable, frame) else None,
+            "uncalled": uncalled(view, source, targets, frame),
+            "read": _read(view, source, targets, frame),
+        }
+    return Break("unused", _made(view.history, targets), **detail)
+
+
+def _made_anew(view: View, source: Source) -> Break | None:
+    """Return the break of a tensor that is made in the statement of the gradient call itself."""
+    asked = [call.line for call in view.history.calls if source.number is None and source.names[0] in call.sources]
+    if source.made[0] is None or not any(text.same_line(source.made, line) for line in asked):
+        return None
+    return Break("wrong_object", source.made, None, None, how="anew")
+
+
+def _read(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> list[Any]:
+    """Return the variables from which the target was computed, if they are few, no sources themselves, and no object's."""
+    numbers = view.history.read_variables(targets)
+    read = [journal.variables.get(number) for number in sorted(numbers)]
+    few = source.variable is not None and len(read) <= FEW and not numbers & asked_with(view, source)
+    return read if few and not any(v is None or in_an_object(v, frame) for v in read) else []
 
 
 def _decided(view: View, source: Source, used: dict[Name, None]) -> Break | None:
@@ -133,7 +167,16 @@ def until(view: View, source: Source, left: Left) -> list[Break]:
         for b in ([] if first is None or source.number is not None else [first]) + breaks
         if not text.same_line(b.line, left.line)
     ]
-    return [*breaks, _at_exit(left)]
+    early = view.tape is not None and left.number < view.tape.number and any(step.op not in COPIES for _, step in way)
+    last = _at_exit(left, early)
+    if text.in_a_header(left.line) and left.how in ("int", "float", "numpy"):
+        last.detail["decides"] = "branch"
+    return [*breaks, last]
+
+
+def _into_a_variable(left: Left) -> bool:
+    """Return whether the statement of an exit gives what left to variables."""
+    return re.search(r"\.(?:set_weights|assign\w*|load_weights)\(", text.text(left.line) or "") is not None
 
 
 def _copied_out(view: View, source: Source, left: Left) -> bool:
@@ -148,11 +191,11 @@ def _exits(history: History, source: Source) -> list[Left]:
     return [e for e in history.exits if (e.how in WAYS_OUT or e.how in ops) and e.origin in reached]
 
 
-def _at_exit(left: Left) -> Break:
+def _at_exit(left: Left, early: bool = False) -> Break:
     """Return the break at an exit; one through an op that makes bytes of the value is that op's."""
     if left.how in ops:
         return Break("not_differentiable", left.line, left.how, None, reason=ops[left.how].reason)
-    return Break("left_library", left.line, None, None, how=left.how)
+    return Break("left_library", left.line, None, None, how=left.how, early=early)
 
 
 def _left(view: View, source: Source, used: dict[Name, None]) -> Left | None:

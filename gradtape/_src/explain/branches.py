@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator, Sequence
-from types import CodeType
-from typing import NamedTuple
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
 
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
@@ -27,10 +28,11 @@ class File(NamedTuple):
     values: dict[str, list[ast.expr]]
 
 
-def not_taken(view: View, used: dict[Name, None], names: set[str]) -> Break | None:
+def not_taken(view: View, used: dict[Name, None], names: set[str], frame: FrameType | None) -> Break | None:
     """Return a condition or loop with one of `names` in a part of which the tape saw nothing.
 
-    Names are those of the source, and of objects that hold it and nothing that was used; ".head" is an attribute of any object.
+    The code of `frame` counts up to where it asks. Names are those of the source, and of objects that hold it and nothing that
+    was used; ".head" is an attribute of any object.
     """
     ran: dict[str, set[Place]] = {}
     codes: dict[CodeType, None] = {}
@@ -44,7 +46,8 @@ def not_taken(view: View, used: dict[Name, None], names: set[str]) -> Break | No
         if opened and left.line[0] is not None and left.how == "bool":
             codes[left.line[0]] = None
     for code in codes:
-        found = _in_code(code, ran.get(code.co_filename, set()), names) if names else None
+        asking = frame.f_lineno if frame is not None and frame.f_code is code else 0
+        found = _in_code(code, ran.get(code.co_filename, set()), names, asking) if names else None
         if found is not None:
             return found
     return None
@@ -56,22 +59,35 @@ def _lines(view: View, used: dict[Name, None]) -> Iterator[Line]:
             yield step.line
 
 
-def _in_code(code: CodeType, ran: set[Place], names: set[str]) -> Break | None:
+def _in_code(code: CodeType, ran: set[Place], names: set[str], asking: int) -> Break | None:
     tree = text.tree(code.co_filename)
     if tree is None:
         return None
     file = _file(tree)
-    spans = _spans(code)
+    for part, branches in _choices(tree, code):
+        if asking and asking <= (part.end_lineno or 0):  # around the line that asks, or after it
+            continue
+        if _missed(part, branches, ran, names, file):
+            if isinstance(part, ast.Try):
+                return Break("branch_not_taken", text.line_at(code, part.handlers[0].lineno), None, None, failed=True)
+            loop = isinstance(part, (ast.While, ast.For)) or _callee(part) == "while_loop"
+            return Break("branch_not_taken", text.line_at(code, part.lineno), None, None, loop=loop)
+    return None
+
+
+@functools.lru_cache(64)
+def _choices(tree: ast.Module, code: CodeType) -> list[tuple[Any, list[Sequence[ast.AST]]]]:
+    """Return what code chooses by, with the branches: a search through the whole file, which many sources share."""
+    file, spans, found = _file(tree), _spans(code), []
+    if any(isinstance(n, ast.Try) for n in ast.walk(tree)):
+        spans += _tried(tree, spans)
     for block in _blocks(tree):
         for k, node in enumerate(block):
             for part in ast.walk(node) if not isinstance(node, ast.FunctionDef) else ():
-                if not isinstance(part, (ast.stmt, ast.expr)) or not any(a <= part.lineno <= b for a, b in spans):
-                    continue
-                branches = _branches(part, block[k + 1 :] if part is node else [], file)
-                if _missed(part, branches, ran, names, file):
-                    loop = isinstance(part, (ast.While, ast.For)) or _callee(part) == "while_loop"
-                    return Break("branch_not_taken", text.line_at(code, part.lineno), None, None, loop=loop)
-    return None
+                if isinstance(part, (ast.stmt, ast.expr)) and any(a <= part.lineno <= b for a, b in spans):
+                    branches = _branches(part, block[k + 1 :] if part is node else [], file)
+                    found += [(part, branches)] if branches else []
+    return found
 
 
 def _spans(code: CodeType) -> list[tuple[int, int]]:
@@ -82,7 +98,17 @@ def _spans(code: CodeType) -> list[tuple[int, int]]:
     return [(n.lineno, n.end_lineno or n.lineno) for n in tapes] or [(code.co_firstlineno, last)]
 
 
+def _tried(tree: ast.Module, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the lines of the functions with a `try` that are named in these lines: of what failed no line ran."""
+    tried = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and any(isinstance(part, ast.Try) for part in n.body)]
+    named = [n for n in ast.walk(tree) if isinstance(n, (ast.Name, ast.Attribute)) and any(a <= n.lineno <= b for a, b in spans)]
+    called = {n.id if isinstance(n, ast.Name) else n.attr for n in named}
+    return [(n.lineno, n.end_lineno or n.lineno) for n in tried if n.name in called]
+
+
+@functools.lru_cache(64)
 def _file(tree: ast.Module) -> File:
+    """Return the functions and single values of a file by their names."""
     functions: dict[str, list[ast.FunctionDef]] = {}
     values: dict[str, list[ast.expr]] = {}
     for node in ast.walk(tree):
@@ -138,7 +164,7 @@ def _branches(node: ast.AST, after: Sequence[ast.stmt], file: File) -> list[Sequ
     if isinstance(node, ast.If):
         other = node.orelse or (after if isinstance(node.body[-1], LEAVING) else [])
         return [part for part in (node.body, other) if part]
-    if isinstance(node, (ast.While, ast.For)):
+    if isinstance(node, (ast.While, ast.For)) or (isinstance(node, ast.Try) and node.handlers):
         return [node.body]
     if isinstance(node, ast.Match):
         return [case.body for case in node.cases]

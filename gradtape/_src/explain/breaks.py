@@ -24,6 +24,7 @@ from gradtape._src.ops.array.shape import ones
 COPIES = {READ, ops["Identity"]}
 
 
+HANDED = {"IndexFromStart", "Reshape", "Identity", "ExpandDims", "Cast"}  # through which an index goes to where it is used
 INDEXED = {"GatherV2", "GatherNd", "StridedSlice"}  # whose first input has the elements, and the others say which
 
 
@@ -195,7 +196,7 @@ class View:
             if op.reason is None:
                 return Break("no_gradient_registered", step.line, op.type, step)
             code = "state" if "state stops gradients" in op.reason else "not_differentiable"
-            return Break(code, step.line, op.type, step, reason=op.reason)
+            return Break(code, step.line, op.type, step, reason=op.reason, index=self._is_index(step.name))
         if op is CLOSED and step.attrs[2][step.attrs[0] + step.inputs.index(before)] is None:
             return Break(
                 "not_differentiable", step.line, op.type, step, reason="its gradient function returns None for this argument"
@@ -207,8 +208,17 @@ class View:
 
     def _is_index(self, name: Name) -> bool:
         """Return whether a value only says which elements an op takes."""
-        users = self.history.users.get(name, ())
-        return bool(users) and all(step.how in INDEXED and step.inputs[:1] != (name,) for step in users)
+        waiting, seen = [name], {name}
+        while waiting:
+            current = waiting.pop()
+            users = self.history.users.get(current, ())
+            handed = [step.name for step in users if step.how in HANDED and not _inexact(self.history.aval(step.name))]
+            taken = [step for step in users if step.how in INDEXED and step.inputs[:1] != (current,)]
+            if not users or len(handed) + len(taken) < len(users):
+                return False
+            waiting += [n for n in handed if n not in seen]
+            seen.update(handed)
+        return True
 
     def _by_place(self, before: Name, step: Step) -> Break | None:
         if self.tape is None or step.how == RESULT:

@@ -17,6 +17,7 @@ PLACED = {"outside_tape", "recording_paused"}  # of these an op stands in the wr
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 OF_AN_OBJECT = {"call", "__call__"}  # methods that are called by an object's name
 LIBRARIES = {"gradtape", "tensorflow", "keras", "numpy", "jax"}
+MADE = {"__init__", "__post_init__", "build", "setup"}  # methods that run where an object is made
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
 
 
@@ -29,11 +30,13 @@ def at_the_call(broken: Break, asked: Line, after: Sequence[Break] = ()) -> Brea
     code = broken.line[0]
     if broken.code not in PLACED or code is None:
         return broken
+    if broken.detail.get("early") and scope_of(asked) is scope_of(broken.line) and (given := minimizing(asked)) is not None:
+        return Break(broken.code, broken.line, broken.op, broken.step, **broken.detail, minimize=given)
     around, own_scope, called = scope_of(asked), scope_of(broken.line), called_by(broken.line)
     inside = own_scope is not None and any(n is around for n in ast.walk(own_scope))
     if around is not own_scope and (inside or called is None):  # it is not called from where the tape is
         return Break(broken.code, broken.line, broken.op, broken.step, **broken.detail, elsewhere=True)
-    if code.co_flags & inspect.CO_GENERATOR:  # which runs later than it is called
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):  # which runs later than it is called
         return broken
     if around is None or called is None or (own_scope is around and called in (code.co_name, "<module>")):
         return broken
@@ -49,13 +52,21 @@ def at_the_call(broken: Break, asked: Line, after: Sequence[Break] = ()) -> Brea
     tape = _last([n for n in own if _opens(n, "GradientTape")], at)
     pause = _last([n for n in own if _opens(n, "stop_recording")], at)
     place = pause if broken.code == "recording_paused" else tape
-    if place is None and broken.code == "recording_paused":
-        return broken
+    if tape is None and (given := minimizing(asked)) is not None and broken.detail.get("early"):
+        before = [n for n in own if (n.end_lineno or 0) < at and isinstance(n, SIMPLE) and called in mentioned(n)]
+        line = text.line_at(asked[0], before[-1].lineno) if before and asked[0] is not None else broken.line
+        return Break(broken.code, line, broken.op, broken.step, **broken.detail, minimize=given)
     found = [] if tape is None or place is None else _callers(own, tape, place, broken, asked, called)
     if len(found) != 1 or asked[0] is None:
         name = code.co_qualname.rpartition("<locals>.")[2]
         return Break(broken.code, broken.line, broken.op, broken.step, **broken.detail, function=name)
     return Break(broken.code, text.line_at(asked[0], found[0].lineno), broken.op, broken.step, **broken.detail)
+
+
+def minimizing(asked: Line) -> str | None:
+    """Return `opt.minimize` for a gradient that an optimizer asked for, under a tape of its own."""
+    calls = [n for n in ast.walk(text.statement(asked) or ast.Module([], [])) if isinstance(n, ast.Call)]
+    return next((ast.unparse(call.func) for call in calls if _callee(call) == "minimize"), None)
 
 
 def _callers(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Break, asked: Line, called: str) -> list[ast.stmt]:
@@ -89,7 +100,7 @@ def called_by(line: Line) -> str | None:
     scope = scope_of(line)
     inside = line[0].co_name.startswith("<") and line[0].co_name.endswith("comp>")  # of a comprehension
     name = getattr(scope, "name", "<module>") if inside else line[0].co_name
-    if name in ("__init__", "build"):
+    if name in MADE:
         return None
     made = text.statement(line)
     if name == "<lambda>" and isinstance(made, ast.Assign) and isinstance(made.value, ast.Lambda):
@@ -120,6 +131,28 @@ def _statements(scope: Any) -> Iterator[ast.stmt]:
         if isinstance(node, ast.stmt):
             yield node
         stack = [*[n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.expr)], *stack]
+
+
+def statements_under_tape(asked: Line) -> list[ast.stmt]:
+    """Return the statements in the `with` block of the tape, of the function in which a gradient was asked for."""
+    own = list(_statements(scope_of(asked) or ast.Module([], [])))
+    tape = _last([n for n in own if _opens(n, "GradientTape")], text.number(asked) or 0)
+    return [] if tape is None else [n for n in own if tape.lineno < n.lineno <= (tape.end_lineno or 0)]
+
+
+def set_before(name: str, line: Line, asked: Line) -> Line:
+    """Return the statement, in the function in which a gradient was asked for, that set the target by calling that of a line.
+
+    The line itself where it stands in that function, or no such statement is found.
+    """
+    around, called = scope_of(asked), None if line[0] is None else called_by(line)
+    if around is None or called is None or asked[0] is None or scope_of(line) is around:
+        return line
+    at = text.number(asked) or 0
+    found = [n for n in _statements(around) if isinstance(n, SIMPLE) and n.lineno <= at and name in _names(n, ast.Store)]
+    if found and (called in mentioned(found[-1]) or may_call(found[-1], called, functions_of(line) | functions_of(asked))):
+        return text.line_at(asked[0], found[-1].lineno)
+    return line
 
 
 def _opens(node: ast.stmt, called: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import Break
 
@@ -20,6 +22,12 @@ AT_THE_EDGE = {
     "Atan2": "keep the two arguments from being 0 at once: add a small number to one",
     "Softmax": "leave each row an element that counts: mask with a large negative number, as -1e9, in the place of -inf",
     "LogSoftmax": "leave each row an element that counts: mask with a large negative number, as -1e9, in the place of -inf",
+    "Cholesky": "add a small number to the diagonal: `tf.linalg.cholesky(x + 1e-6 * tf.eye(n))`",
+    "MatrixInverse": "add a small number to the diagonal: `tf.linalg.inv(x + 1e-6 * tf.eye(n))`",
+    "LogMatrixDeterminant": "start from a matrix that can be inverted, such as tf.eye(n)",
+    "MatrixDeterminant": "start from a matrix that can be inverted, such as tf.eye(n)",
+    "Svd": "keep the singular values apart: add a small random matrix",
+    "SelfAdjointEigV2": "keep the eigenvalues apart: add a small random matrix",
     "Exp": "bound the exponent, or use tf.reduce_logsumexp or tf.nn.log_softmax",
 }  # fmt: skip
 
@@ -31,6 +39,10 @@ def at_the_edge(b: Break, otherwise: str) -> str:
         if "std" in written:
             return "add a small number before the root: `tf.sqrt(tf.math.reduce_variance(x) + 1e-12)`"
         return AT_THE_EDGE["EuclideanNorm"]
+    if b.op == "RealDiv" and re.search(r"std\(|norm\(", written):  # whose own derivative is not finite at 0
+        return at_the_edge(Break(b.code, b.line, "Sqrt"), otherwise)
+    if b.op == "Log" and "det(" in written:
+        return AT_THE_EDGE["MatrixDeterminant"]
     if b.op == "Log" and "exp(" in written:
         return "use tf.reduce_logsumexp, which takes the logarithm of a sum of exponentials without computing them"
     return AT_THE_EDGE.get(b.op or "", otherwise)

@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import re
 from typing import Any
 
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.breaks import Break
+from gradtape._src.explain.callers import functions_of
+
+# What other libraries' functions are in TensorFlow, or how they are written with it.
+FOREIGN = {
+    "cdist": "tf.norm(a[:, None] - b[None], axis=-1)", "pdist": "tf.norm(a[:, None] - a[None], axis=-1)",
+    "gaussian_filter": "tf.nn.depthwise_conv2d with a Gaussian kernel", "convolve": "tf.nn.convolution",
+    "convolve2d": "tf.nn.conv2d", "zoom": "tf.image.resize", "resize": "tf.image.resize", "imresize": "tf.image.resize",
+    "cvtColor": "tf.image.rgb_to_grayscale, or tf.image.rgb_to_hsv",
+    "GaussianBlur": "tf.nn.depthwise_conv2d with a Gaussian kernel",
+    "softmax": "tf.nn.softmax", "log_softmax": "tf.nn.log_softmax", "expit": "tf.sigmoid", "logsumexp": "tf.reduce_logsumexp",
+    "erf": "tf.math.erf", "erfc": "tf.math.erfc", "gammaln": "tf.math.lgamma", "loggamma": "tf.math.lgamma",
+    "digamma": "tf.math.digamma", "psi": "tf.math.digamma", "xlogy": "tf.math.xlogy", "ndtri": "tf.math.ndtri",
+    "expm": "tf.linalg.expm", "sqrtm": "tf.linalg.sqrtm", "logm": "tf.linalg.logm", "solve": "tf.linalg.solve",
+    "cosine_similarity": "tf.matmul of the rows after tf.math.l2_normalize", "euclidean": "tf.norm(a - b)",
+    "mean_squared_error": "tf.reduce_mean((a - b) ** 2)", "log_loss": "tf.keras.losses.binary_crossentropy",
+    "roc_auc_score": "a loss of Keras's, as a ranking has no derivative", "accuracy_score": "a cross entropy of Keras's",
+    "f1_score": "a soft count, with the probabilities in the place of labels", "rolling": "tf.nn.avg_pool1d",
+}  # fmt: skip
 
 
 def left_library(w: Any, b: Break) -> tuple[str, str]:
-    """Return the cause and the fix."""
+    """Return the cause and the fix; of what left before the tape opened, also that it is to be computed under it."""
+    cause, fix = _sentences(b)
+    return cause, f"{fix}, and let it run under the tape: what ran before is a constant" if b.detail.get("early") else fix
+
+
+def _sentences(b: Break) -> tuple[str, str]:
     how = b.detail["how"]
     written = text.text(b.line) or ""
     ways = {
@@ -26,24 +51,39 @@ def left_library(w: Any, b: Break) -> tuple[str, str]:
     weights = re.search(r"([\w.]+)\.get_weights\(\)", written)
     if weights is not None:
         return cause, f"use the variables themselves: `{weights[1]}.trainable_variables`"
+    if re.search(r"\.(?:evaluate|train_on_batch|test_on_batch|fit)\(", written):
+        return cause, "call the model under the tape, and a loss of Keras's on what it gives: `loss_fn(y, model(x))`"
     predicted = re.search(r"([\w.]+)\.predict(?:_on_batch)?\((\w+)?", written)
     if predicted is not None:
         return cause, f"call the model itself: `{predicted[1]}({predicted[2] or 'x'})`"
+    if re.search(r"\bf[\"']", written):
+        return cause, "a text has no gradient: compute with the tensor itself"
+    if re.search(r"(?<![\w.])round\(", written):
+        return cause, "pass the gradient straight through: `x + tf.stop_gradient(tf.round(x) - x)`, with tensors all the way"
     tensors = rewritten.with_tensors(b.line) if how in ("numpy", "__array__", "float") else None
     if tensors is not None:
         same = re.fullmatch(r"([\w.]+) = \1", tensors)
         return cause, f"leave out `{written}`" if same else f"write `{tensors}`"
+    foreign = _foreign(b) if how in ("numpy", "__array__", "float") else None
+    if foreign is not None:
+        return cause, foreign
     called = re.search(r"\b(?:n(?:p|umpy)\.(?!random\b)|math\.)([\w.]+)\(", written)
     if called is not None and how not in ("numpy_function", "py_function"):
         counterpart = rewritten.NUMPY.get(called[1])
         use = f"tf.{counterpart}" if counterpart else "the tf.* function that computes the same"
         return cause, f"try {use} in the place of {called[0]}…), with the tensor itself and without `.numpy()`"
+    if re.search(r"\[[^]]*:[^]]*\]\s*=[^=]", written) and how in ("float", "__array__"):
+        return (
+            cause,
+            "put it there with tf.pad, tf.concat or tf.tensor_scatter_nd_update, in the place of an array that is filled",
+        )
     if re.search(r"\]\s*=[^=]", written) and how in ("float", "__array__"):
         return cause, "collect the tensors in a list and join them, `tf.stack(values)`, in the place of an array that is filled"
     instead = {
         "numpy": "try to leave out `.numpy()` and to go on with the tensor",
         "float": "try to leave out `float()` and to go on with the tensor",
-        "int": "try to leave out `int()` and to go on with the tensor",
+        "int": "an integer has no derivative: go on with the tensor where its value counts; where it says which elements are "
+        "taken, interpolate between them (for images tf.image.crop_and_resize)",
         "complex": "try to leave out `complex()` and to go on with the tensor",
         "jax": "lift the JAX function onto the tape with tf.jax_function",
         "dataset": "go on with the tensor, and leave the Dataset to what needs no gradient",
@@ -51,3 +91,30 @@ def left_library(w: Any, b: Break) -> tuple[str, str]:
         "numpy_function": "try to write the function with the tf.* counterparts of its NumPy calls, and call it directly",
     }
     return cause, instead.get(how, "try to compute this with tf.* functions, from the tensor itself")
+
+
+def _foreign(b: Break) -> str | None:
+    """Return the advice for a function of another library that takes the value; None if none is called there."""
+    try:
+        tree = ast.parse(text.text(b.line) or "")
+    except SyntaxError:  # a part of a statement
+        return None
+    own = functions_of(b.line)
+    names = [(ast.unparse(n.func), n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    for called, _ in names:
+        name = called.rpartition(".")[2]
+        if name in FOREIGN and name not in own and not called.startswith("tf."):
+            return f"try {FOREIGN[name]} in the place of `{called}`, with the tensor itself"
+    for called, function in names:
+        root = called.partition(".")[0]
+        plain = isinstance(function, ast.Name) and not hasattr(builtins, called)
+        if plain and called not in own and called not in _defined(b) and root not in ("tf", "np", "math"):
+            return f"try what computes the same as `{called}` with tf.* functions, or wrap it in tf.custom_gradient"
+    return None
+
+
+def _defined(b: Break) -> set[str]:
+    """Return the names of classes and of other values of the file, of which a call says nothing."""
+    tree = text.tree(text.file(b.line)) or ast.Module([], [])
+    classes = {n.name for n in ast.walk(tree) if isinstance(n, ast.ClassDef)}
+    return classes | {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}

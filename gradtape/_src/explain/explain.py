@@ -25,13 +25,15 @@ from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.apart import apart, exit_of
 from gradtape._src.explain.breaks import Break, Source, View
-from gradtape._src.explain.callers import at_the_call
+from gradtape._src.explain.callers import at_the_call, set_before, statements_under_tape
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.history import History, Name, Step
 from gradtape._src.explain.holders import holders
 from gradtape._src.explain.inside import Inside, asked_in_functions, of_results, of_source
+from gradtape._src.explain.instead import called_instead
 from gradtape._src.explain.kept import kept
-from gradtape._src.explain.nonfinite import origin
+from gradtape._src.explain.merged import merged, of_another_object, through, without_inner
+from gradtape._src.explain.nonfinite import origin, origin_of_target
 from gradtape._src.explain.probe import Probe, own_trace
 from gradtape._src.explain.restored import Again, again
 from gradtape._src.explain.words import Words
@@ -120,6 +122,18 @@ def keep_last_step(keep: bool = True) -> None:
     transcript.keep(bool(keep))
 
 
+_of_graphs: dict[Any, Diagnosis] = {}  # a source's key → the answer in the latest call of `tf.gradients`
+MOST_REMEMBERED = 1024
+
+
+def remember(sources: Sequence[Any], found: Sequence[Diagnosis | None]) -> None:
+    """Keep the answers about the sources of a call of `tf.gradients`, for one who asks later, without the target."""
+    if len(_of_graphs) >= MOST_REMEMBERED:
+        _of_graphs.clear()
+    for source, diagnosis in zip(_checked(sources), found, strict=True):
+        _of_graphs[_key(source)] = CONNECTED if diagnosis is None else diagnosis
+
+
 def user_frame() -> FrameType | None:
     """Return the innermost frame that is not the library's."""
     frame: FrameType | None = sys._getframe(1)
@@ -158,6 +172,7 @@ class Question:
         frame: FrameType | None,
         names: Sequence[Name] | None = None,
         inside: Inside | None = None,
+        in_graph: bool = False,
     ) -> None:
         self._tape, self._frame = tape, frame
         self._paths: text.Paths = {}
@@ -171,8 +186,9 @@ class Question:
         if tape is None and self._names and names is None and not self._asked_outside():
             self._inside = of_results(self._names)
         self.history = History(self._nodes, traces, self._names, self._inside)
-        self._in_graph = any(graph_of(n) is not None for n in self._nodes)
-        self._called = (text.name_of(target, frame) if self._targets else None) or "the target"
+        self._in_graph = in_graph or any(graph_of(n) is not None for n in self._nodes)
+        single = parts[0] if len(parts) == 1 else target
+        self._called = (text.name_of(single, frame) if self._targets else None) or "the target"
 
     @classmethod
     def of(cls, target: Any, sources: Sequence[Any], tape: GradientTape | None, frame: FrameType | None) -> Question:
@@ -217,6 +233,8 @@ class Question:
         """Return the Diagnosis of one source."""
         case = self._case(source)
         self._said_none = False
+        if case.call is None and not case.targets and (answer := _of_graphs.get(case.key)) is not None:
+            return answer
         known = self._by_call(case)
         if known is not None:
             return known
@@ -229,8 +247,16 @@ class Question:
                 broken.detail["parts"] = view.of_several_tapes(broken.step)
             if "gradient" in broken.detail and case.call is not None and broken.line[0] not in (None, case.call.line[0]):
                 broken.detail["function"] = broken.line[0].co_qualname.rpartition("<locals>.")[2]
+        for broken in breaks:
+            if (read := broken.detail.get("variable")) is not None:
+                broken.detail["called"] = self.name_of(read)
+            broken.detail["read"] = [self.name_of(variable) for variable in broken.detail.get("read", ())]
+        through(breaks)
         if case.call is not None:
-            breaks = _merged(
+            for broken in breaks:
+                if broken.code == "unused" and not of_another_object(broken.line, case.call.line):
+                    broken.line = set_before(self._called, broken.line, case.call.line)
+            breaks = merged(
                 [kept(b, case.call.line) or at_the_call(b, case.call.line, breaks[k + 1 :]) for k, b in enumerate(breaks)]
             )
         if not breaks:
@@ -239,6 +265,11 @@ class Question:
             else:
                 return CONNECTED
         return words.diagnoses(breaks)
+
+    @property
+    def target(self) -> str:
+        """The target's name in the user's code."""
+        return self._called
 
     def name_of(self, source: Any) -> str:
         """Return the source's name in the user's code."""
@@ -271,7 +302,7 @@ class Question:
         if not way:
             return words.diagnoses(self._apart(view, found, case.targets, source))
         breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
-        return words.diagnoses(_merged(breaks) or [_untaken(self.history, way)])
+        return words.diagnoses(merged(breaks) or [_untaken(self.history, way)])
 
     def _zeros(self, probe: Probe, i: int) -> list[Break]:
         """Return the places at which a gradient became zero; a factor that a variable holds gets its name."""
@@ -294,6 +325,16 @@ class Question:
         gradient = probe.gradient(i)
         finite = gradient is None or bool(np.isfinite(gradient).all())
         return CONNECTED if finite else self._words(source).diagnoses([origin(probe, i, self._held_by)])
+
+    def about_target(self, source: Any) -> Diagnosis | None:
+        """Return the origin of a NaN or infinity in the target, of which no gradient has one; None if it is not known."""
+
+        def said(probe: Probe, i: int, source: Any) -> Diagnosis:
+            found = origin_of_target(probe, self._held_by)
+            return CONNECTED if found is None else self._words(source).diagnosis(found)
+
+        found = self._with_values([source], said, None)
+        return None if found is None or found[0].connected else found[0]
 
     def flaws(self, call: Asked, flaw: Callable[[np.ndarray], str | None]) -> Iterator[tuple[int, str, str, Diagnosis]]:
         """Yield the gradients in which `flaw` finds something, of a gradient call in the open function.
@@ -432,18 +473,33 @@ class Question:
                 source, way = earlier, found
         if way is None:
             return self._apart(view, source, targets, asked)
+        if _through_state(view, way) and (instead := called_instead(view, source, targets, self._frame)) is not None:
+            return [instead]
         first = view.first_fault(source, way[0][1] if way else None)
         if first is not None and first.code == "not_watched":
             first = self._rebound(source, asked) or self._succeeded(source, asked) or first
         breaks = [first] if first is not None and way else []
         breaks += [b for name, step in way if (b := view.fault(name, step)) is not None]
+        self._of_earlier_steps(view, way, breaks, asked)
         if not breaks:
             breaks = [Break("not_differentiable", step.line, step.how, step) for name, step in way if view.silent(name, step)]
         if not breaks and self._said_none:
             users = [step for _, step in way if step.op is not None and (step.op is CUSTOM or step.op.impure)]
             breaks = [Break("not_differentiable", step.line, step.how, step) for step in users]
             breaks = breaks or [Break("unknown", text.NO_LINE)]
-        return _merged(_without_inner(view, breaks))
+        return merged(without_inner(view, breaks))
+
+    def _of_earlier_steps(self, view: View, way: Sequence[tuple[Name, Step]], breaks: Sequence[Break], asked: Any) -> None:
+        """Move a break at an op of the tape's own block, which ran in an earlier step, to where this step takes its value."""
+        call = self._case(asked).call
+        block = set() if call is None else {n.lineno for n in statements_under_tape(call.line)}
+        for broken in breaks:
+            own = call is not None and broken.line[0] is call.line[0] and text.number(broken.line) in block
+            if broken.code == "other_tape" and broken.step is not None and "gradient" not in broken.detail and own:
+                steps = [step for _, step in way]
+                after = next((step for step in steps[steps.index(broken.step) :] if view.sees(step.at)), None)
+                if after is not None and not text.same_line(after.line, broken.line):
+                    broken.detail["into"], broken.line = broken.line, after.line
 
     def _rebound(self, source: Source, asked: Any) -> Break | None:
         """Return the statement that gave a Variable's name to the source, a tensor that was computed from that Variable."""
@@ -487,30 +543,6 @@ class Question:
             return [Break("unknown", text.NO_LINE, asked=False)]
         spoken = self._spoken_names(asked, self.name_of(asked), self.history.used_variables(targets))
         return apart(view, source, targets, spoken, self._frame)
-
-
-def _merged(breaks: Sequence[Break]) -> list[Break]:
-    """Merge breaks of one line and one reason into one. So is an assignment, wherever what it takes was computed."""
-    merged: list[Break] = []
-    for k, b in enumerate(breaks):
-        if b.detail.get("how") == "stale" and any(
-            o.code in ("outside_tape", "other_tape") and text.same_line(o.line, b.line) for o in breaks[k:]
-        ):
-            continue  # the variable was read for an op, and that is what ran too early
-        if b.code == "outside_tape" and any(o.code == "state" and text.same_line(o.line, b.line) for o in breaks[k:]):
-            continue
-        if not any(b.code == m.code and (b.line == m.line or text.same_line(b.line, m.line)) for m in merged):
-            merged.append(b)
-    return merged
-
-
-def _without_inner(view: View, breaks: list[Break]) -> list[Break]:
-    """Return the breaks without those of ops that an inner tape recorded before its gradient: that is what is to be nested."""
-    for k, b in enumerate(breaks):
-        if b.detail.get("gradient") == "other tape":
-            inner = b.detail["asked"]
-            return [o for o in breaks[:k] if o.step is None or not view.sees(o.step.at, inner)] + breaks[k:]
-    return breaks
 
 
 def _untaken(history: History, way: Sequence[tuple[Name, Step]]) -> Break:

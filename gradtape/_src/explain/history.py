@@ -368,6 +368,11 @@ class History:
         used = self.before(names)
         return {number for number, holdings in self.held.items() if any(name in used for _, name in holdings)}
 
+    def read_variables(self, names: Iterable[Name]) -> set[int]:
+        """Return the numbers of the variables whose values were read on the way to `names`, not what these came from."""
+        read = self.since_state(names)
+        return {number for number, holdings in self.held.items() if any(name in read for _, name in holdings)}
+
     def holdings(self, number: int, since: int = 0) -> list[Name]:
         """Return the values of a variable from the trace `since` on."""
         return list(dict.fromkeys([name for serial, name in self.held.get(number, ()) if serial >= since]))

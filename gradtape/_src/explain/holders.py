@@ -43,22 +43,23 @@ def _look(names: list[tuple[str, Any]], variable: Variable, used: set[int], foun
     seen: set[int] = set()
     while waiting:
         name, value, depth = waiting.pop()
-        if id(value) in seen or depth > DEEPEST or not _holds(value):
+        if id(value) in seen or depth > DEEPEST or not holds(value):
             continue
         seen.add(id(value))
-        numbers = _numbers(value)
+        numbers = numbers_in(value)
         if variable._uid not in numbers:
             continue
-        if name and not numbers & used:
+        if name and not numbers.keys() & used:
             found.add(name)
-        waiting += [(f".{attribute}" if attribute else "", part, depth + 1) for attribute, part in _parts(value)]
+        waiting += [(f".{attribute}" if attribute else "", part, depth + 1) for attribute, part in parts_of(value)]
 
 
-def _holds(value: Any) -> bool:
+def holds(value: Any) -> bool:
+    """Return whether an object may hold variables, and is none itself."""
     return not isinstance(value, (type, FunctionType, *twins.kinds, ModuleType, Tensor, Variable, Stored, str, bytes, int, float))
 
 
-def _parts(value: Any) -> list[tuple[str, Any]]:
+def parts_of(value: Any) -> list[tuple[str, Any]]:
     """Return the values that an object holds, by attribute; entries have no name."""
     if isinstance(value, dict):
         return [("", part) for part in list(value.values())[:MOST]]
@@ -69,19 +70,21 @@ def _parts(value: Any) -> list[tuple[str, Any]]:
     return [(name, part) for name, part in named if not name.startswith("_")]
 
 
-def _numbers(value: Any) -> set[int]:
-    """Return the numbers of the variables that an object holds."""
-    numbers: set[int] = set()
+def numbers_in(value: Any) -> dict[int, None]:
+    """Return the numbers of the variables that an object holds, in the order of its attributes and entries."""
+    numbers: dict[int, None] = {}
     waiting, seen = [(value, 0)], set()
     while waiting:
         part, depth = waiting.pop()
         if isinstance(part, Stored):
             part = part.variable
         if isinstance(part, Variable):
-            numbers.add(part._uid)
-        elif id(part) not in seen and depth <= DEEPEST and _holds(part) and len(seen) < MOST:
+            numbers[part._uid] = None
+        elif id(part) not in seen and depth <= DEEPEST and holds(part) and len(seen) < MOST:
             seen.add(id(part))
             listed = getattr(part, "variables", None) if hasattr(type(part), "variables") else None
             inside = listed if isinstance(listed, (list, tuple)) else ()
-            waiting += [(p, depth + 1) for p in [*inside, *[p for _, p in _parts(part)]]]  # a module lists no Keras layers'
+            waiting += [
+                (p, depth + 1) for p in [*inside, *[p for _, p in parts_of(part)]][::-1]
+            ]  # a module lists no Keras layers'
     return numbers

@@ -43,8 +43,41 @@ def origin(probe: Probe, source: int, held_by: Callable[[Origin], str | None]) -
     if forward is None and _overflows(probe, node, entry):
         forward = _too_large(probe)
     guilty = entry if forward is None else forward
+    where = "backward" if forward is None else "forward"
+    return _told(probe, guilty, where, code, held_by, _overflows(probe, node, guilty))
+
+
+def origin_of_target(probe: Probe, held_by: Callable[[Origin], str | None]) -> Break | None:
+    """Return the op that made the target NaN or infinite, where no gradient is; None if nothing made it so."""
+    bad = [target for target in probe.targets if target in probe.maker and _bad_value(target)]
+    if not bad:
+        return None
+    guilty = from_values(probe, probe.maker[bad[0]]) or probe.maker[bad[0]]
+    code = "nan_origin" if _has_nan(bad[0]) else "inf_origin"
     leaves = given(probe, guilty)
-    where = "given" if leaves else "backward" if forward is None else "forward"
+    if code == "nan_origin" and leaves and not any(map(_has_nan, leaves)):  # an infinity that is meant, as in a mask
+        guilty = _first_nan(probe, probe.maker[bad[0]])
+        return Break(code, (guilty.node.code, guilty.node.offset), guilty.node.op.type, None, where="forward", reaches=True)
+    told = _told(probe, guilty, "forward", code, held_by, _overflows(probe, bad[0], guilty))
+    told.detail["reaches"] = True
+    return told
+
+
+def _first_nan(probe: Probe, entry: Entry) -> Entry:
+    """Return the op that made a NaN of values without one, on the way back from an op whose result has one."""
+    while (before := next((i for i in entry.inputs if _has_nan(i) and i in probe.maker), None)) is not None:
+        entry = probe.maker[before]
+    return entry
+
+
+def _has_nan(node: Node) -> bool:
+    return _bad_value(node) and bool(np.isnan(np.asarray(value(node), np.complex128)).any())
+
+
+def _told(probe: Probe, guilty: Entry, where: str, code: str, held_by: Callable[[Origin], str | None], overflows: bool) -> Break:
+    """Return the break at an op, or at the line or variable that gave it a value which was not finite before."""
+    leaves = given(probe, guilty)
+    where = "given" if leaves else where
     for entered in leaves:
         name = held_by(journal.origin_of(entered))
         if name is not None and entered.code is not None:
@@ -53,7 +86,7 @@ def origin(probe: Probe, source: int, held_by: Callable[[Origin], str | None]) -
     if made is not None:
         missing = bool(np.isnan(np.asarray(value(made), np.complex128)).any())
         return Break(code, (made.code, made.offset), None, None, where="made", dtype=made.aval.type.name, missing=missing)
-    dtype = guilty.node.aval.type.name if where != "given" and _overflows(probe, node, guilty) else None
+    dtype = guilty.node.aval.type.name if where != "given" and overflows else None
     since = next(((entered.code, entered.offset) for entered in leaves if entered.code is not None), NO_LINE)
     line = guilty.node.code, guilty.node.offset
     return Break(code, line, guilty.node.op.type, None, where=where, dtype=dtype, since=since)

@@ -34,6 +34,7 @@ class Finding:
     what: str
     diagnosis: Diagnosis
     times: int = 1
+    of: str = "gradient"  # or "value", of the target
 
 
 class Report:
@@ -72,8 +73,9 @@ class Report:
                 self._found[line, position, what].times += 1
             else:
                 lacking.setdefault(what, []).append(position)
+        spoiled = None if {"NaN", "infinite"} & set(flaws) else self._spoiled(line, tape, targets, sources)
         if not lacking:
-            return None
+            return spoiled
         question = Question(list(targets), tape, user_frame())
         said = {what: _said(question, what, [sources[p] for p in positions]) for what, positions in lacking.items()}
         found = [(p, what, diagnosis) for what in lacking for p, diagnosis in zip(lacking[what], said[what], strict=True)]
@@ -83,6 +85,36 @@ class Report:
                 text.file(line), text.number(line), text.text(line) or "", called, what, diagnosis
             )
         return question
+
+    def _spoiled(self, line: Any, tape: Any, targets: Sequence[Any], sources: Sequence[Any]) -> Question | None:
+        """Note a target that is NaN or infinite, though all of its gradients are finite."""
+        for target in targets:
+            what = _flaw(target) if sources and isinstance(target, Tensor) else None
+            if what in (None, "zeros"):
+                continue
+            if (line, "target", what) in self._found:
+                self._found[line, "target", what].times += 1
+                return None
+            question = Question([target], tape, user_frame())
+            diagnosis = question.about_target(sources[0])
+            if diagnosis is not None:
+                made = Finding(
+                    text.file(line), text.number(line), text.text(line) or "", question.target, what, diagnosis, of="value"
+                )
+                self._found[line, "target", what] = made
+                return question
+        return None
+
+    def graphed(self, question: Question, line: Any, sources: Sequence[Any], found: Sequence[Diagnosis | None]) -> None:
+        """Note a call of `tf.gradients`, with why a source has no gradient."""
+        self.calls += 1
+        for position, (source, diagnosis) in enumerate(zip(sources, found, strict=True)):
+            if diagnosis is not None and not diagnosis.connected:
+                own = getattr(source, "variable", source)
+                made = Finding(
+                    text.file(line), text.number(line), text.text(line) or "", question.name_of(own), "None", diagnosis
+                )
+                self._found.setdefault((line, position, "None"), made)
 
     @property
     def headline(self) -> str:
@@ -138,9 +170,9 @@ class Report:
 def _told(findings: list[Finding], diagnosis: Diagnosis) -> list[str]:
     """Return the lines about the findings of one cause, which is told once."""
     lines = []
-    for what, times in dict.fromkeys([(f.what, f.times) for f in findings]):
+    for what, times, of in dict.fromkeys([(f.what, f.times, f.of) for f in findings]):
         names = [f.source for f in findings if (f.what, f.times) == (what, times)]
-        lines.append(f"  {listed(names)}: the gradient is {what}{f' ({times} times)' if times > 1 else ''}")
+        lines.append(f"  {listed(names)}: the {of} is {what}{f' ({times} times)' if times > 1 else ''}")
     return lines + [f"    {part}" for part in str(diagnosis).splitlines()]
 
 
@@ -192,5 +224,5 @@ def _flaw_of(values: np.ndarray) -> str | None:
 def watching() -> Iterator[Report]:
     """Note all gradient calls inside of the context; yields the Report."""
     report = Report()
-    with hooks.filled(hooks.watch, asked=report.asked, ran=report.ran), transcript.keeping():
+    with hooks.filled(hooks.watch, asked=report.asked, ran=report.ran, graphed=report.graphed), transcript.keeping():
         yield report

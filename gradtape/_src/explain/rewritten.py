@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
@@ -11,7 +12,9 @@ from gradtape._src.explain import source as text
 NUMPY = {
     "mean": "reduce_mean", "sum": "reduce_sum", "max": "reduce_max", "min": "reduce_min", "amax": "reduce_max",
     "amin": "reduce_min", "prod": "reduce_prod", "concatenate": "concat", "power": "pow", "clip": "clip_by_value",
-    "var": "math.reduce_variance", "std": "math.reduce_std", "log": "math.log", "log1p": "math.log1p", "absolute": "abs",
+    "var": "math.reduce_variance", "std": "math.reduce_std", "einsum": "einsum", "fft.fft": "signal.fft",
+    "fft.ifft": "signal.ifft", "fft.rfft": "signal.rfft", "fft.irfft": "signal.irfft",
+    "diag": "linalg.diag", "trace": "linalg.trace", "log": "math.log", "log1p": "math.log1p", "absolute": "abs",
     "expm1": "math.expm1", "cumsum": "cumsum", "acos": "acos", "asin": "asin", "atan": "atan", "atan2": "atan2",
     "erf": "math.erf", "fabs": "abs", "lgamma": "math.lgamma",
 } | {
@@ -20,6 +23,12 @@ NUMPY = {
         "transpose", "stack", "expand_dims", "squeeze", "matmul", "multiply", "add", "subtract", "divide", "sign", "round",
     )
 } | {"linalg.norm": "norm", "linalg.inv": "linalg.inv", "linalg.det": "linalg.det"}  # fmt: skip
+METHODS = {  # of an array
+    "mean": "reduce_mean", "sum": "reduce_sum", "max": "reduce_max", "min": "reduce_min", "prod": "reduce_prod",
+    "std": "math.reduce_std", "var": "math.reduce_variance", "squeeze": "squeeze", "transpose": "transpose",
+    "clip": "clip_by_value",
+}  # fmt: skip
+FLOATING = {"float", "float16", "float32", "float64"}
 AS_IT_IS = {"float16", "float32", "float64", "asarray", "array", "atleast_1d"}  # of a tensor: the tensor
 
 
@@ -31,6 +40,31 @@ def with_tensors(line: Line) -> str | None:
     change = _ToTensors()
     changed = ast.unparse(ast.fix_missing_locations(change.visit(ast.parse(ast.unparse(found)))))
     return changed if change.changed and not change.unknown else None
+
+
+def without_call(line: Line) -> str | None:
+    """Rewrite the statement with the argument in the place of the call that a line stands for; None where that is not known."""
+    found, (at, _, column, _) = text.statement(line), text.position(line)
+    if not isinstance(found, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)):
+        return None
+    called = [n for n in ast.walk(found) if isinstance(n, ast.Call) and ast.unparse(n.func).endswith("stop_gradient") and n.args]
+    if len(called) > 1:
+        called = [n for n in called if (n.lineno, n.col_offset) == (at, column)]
+    if len(called) != 1:
+        return None
+    whole = ast.unparse(_Without(called[0]).visit(copy.deepcopy(found)))
+    return whole if len(whole) <= text.LONGEST and "\n" not in whole else None
+
+
+class _Without(ast.NodeTransformer):
+    def __init__(self, call: ast.Call) -> None:
+        self._at, self._written = (call.lineno, call.col_offset), ast.unparse(call)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if (node.lineno, node.col_offset) == self._at and ast.unparse(node) == self._written:
+            return node.args[0]
+        self.generic_visit(node)
+        return node
 
 
 class _ToTensors(ast.NodeTransformer):
@@ -52,14 +86,47 @@ class _ToTensors(ast.NodeTransformer):
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("numpy", "item") and not node.args:
             self.changed = True
             return node.func.value
+        if inside and isinstance(node.func, ast.Attribute) and (method := self._method(node, node.func)) is not None:
+            return method
         if inside and root != "tf":
             self.unknown = True  # a method of what was an array, or a function that may want one
         return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        before = ast.unparse(node.value)
+        self.generic_visit(node)
+        places = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
+        if ast.unparse(node.value) == before or not places or not all(isinstance(place, ast.Name) for place in places):
+            return node
+        return ast.parse(  # an array takes elements so, a tensor does not
+            f"tf.gather_nd({ast.unparse(node.value)}, tf.stack([{', '.join(map(ast.unparse, places))}], -1))", mode="eval"
+        ).body
+
+    def _method(self, node: ast.Call, method: ast.Attribute) -> ast.AST | None:
+        """Return a call of an array's method as that of a function of the tensor; None for one that is not known."""
+        name, array, written = method.attr, method.value, [ast.unparse(a).rpartition(".")[2].strip("'\"") for a in node.args]
+        if isinstance(array, ast.Attribute) and ast.unparse(array).startswith(("tf.", "np.")):  # a module
+            return None
+        if name in METHODS:
+            return ast.Call(ast.parse(f"tf.{METHODS[name]}", mode="eval").body, [array, *node.args], node.keywords)
+        if name == "astype" and len(written) == 1 and written[0] in FLOATING:
+            dtype = "float64" if written[0] == "float" else written[0]
+            return ast.Call(ast.parse("tf.cast", mode="eval").body, [array, ast.parse(f"tf.{dtype}", mode="eval").body], [])
+        if name == "astype" and len(written) == 1 and "int" in written[0]:
+            return array  # the cast alone would end the gradient
+        if name in ("flatten", "ravel") and not node.args:
+            return ast.Call(ast.parse("tf.reshape", mode="eval").body, [array, ast.parse("[-1]", mode="eval").body], [])
+        if name == "reshape" and node.args:
+            shape = node.args[0] if len(node.args) == 1 else ast.List(node.args, ast.Load())
+            return ast.Call(ast.parse("tf.reshape", mode="eval").body, [array, shape], [])
+        return array if name == "copy" and not node.args else None
 
     def _of_numpy(self, node: ast.Call, name: str) -> ast.AST:
         self.changed = True
         if name in AS_IT_IS and len(node.args) == 1:
             return node.args[0]
+        if name in ("random.normal", "random.uniform") and len(node.args) >= 2:
+            return _sampled(name, *map(ast.unparse, node.args[:2]))
         if name not in NUMPY:
             self.unknown = True
             return node
@@ -67,3 +134,10 @@ class _ToTensors(ast.NodeTransformer):
         if name == "concatenate" and len(node.args) == 1 and not node.keywords:
             node.args.append(ast.Constant(0))  # NumPy's default: tf.concat has none
         return node
+
+
+def _sampled(name: str, first: str, second: str) -> ast.AST:
+    """Return a sample as a function of its parameters and of noise that does not depend on them."""
+    if name == "random.normal":
+        return ast.parse(f"{first} + ({second}) * tf.random.normal(tf.shape({first}))", mode="eval").body
+    return ast.parse(f"{first} + ({second} - ({first})) * tf.random.uniform(tf.shape({first}))", mode="eval").body

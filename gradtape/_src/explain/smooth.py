@@ -11,6 +11,14 @@ SAMPLED = (
     "try the log-probability of what was drawn, times its reward (as tf.nn.sparse_softmax_cross_entropy_with_logits gives it), "
     "or a soft sample: tf.nn.softmax of the logits plus Gumbel noise"
 )
+STRAIGHT = "pass the gradient straight through: `x + tf.stop_gradient(step(x) - x)`"
+TAKEN = "take the scores of the boxes that are kept, `tf.gather(scores, selected)`: through these a gradient flows"
+DECODED = "train on tf.nn.ctc_loss, which takes the logits"
+SOFTLY = (
+    "weigh the rows by a soft choice, tf.nn.softmax({}), or pass the gradient straight through: `z + tf.stop_gradient(q - z)`, "
+)
+SOFTLY += "where q is what was taken in the place of z"
+PLACED = "interpolate between the places on both sides: `y0 + (u - x0) / (x1 - x0) * (y1 - y0)`"
 BYTES = "go on with the tensor, and keep its bytes beside it"
 LONGEST_OPERAND = 30
 SMOOTH = {
@@ -25,6 +33,10 @@ SMOOTH = {
     "Equal": "try a soft comparison, tf.exp(-(x - y) ** 2)", "NotEqual": "try a soft comparison, 1 - tf.exp(-(x - y) ** 2)",
     "FloorDiv": "divide with `/`", "TruncateDiv": "divide with `/`",
     "OneHot": "try a soft choice, tf.nn.softmax", "HistogramFixedWidth": "try a soft one, of tf.exp(-(x - center) ** 2)",
+    "UpperBound": PLACED, "LowerBound": PLACED, "Bucketize": PLACED,
+    "Sign": "use tf.tanh, or pass the gradient straight through: `x + tf.stop_gradient(tf.sign(x) - x)`",
+    "NonMaxSuppressionV3": TAKEN, "NonMaxSuppressionV4": TAKEN, "NonMaxSuppressionV5": TAKEN, "CombinedNonMaxSuppression": TAKEN,
+    "CTCGreedyDecoder": DECODED, "CTCBeamSearchDecoder": DECODED, "EditDistance": DECODED,
     "Multinomial": SAMPLED, "StatelessMultinomial": SAMPLED, "RandomBinomial": SAMPLED, "RandomPoissonV2": SAMPLED,
     "SerializeTensor": BYTES, "EncodeJpeg": BYTES, "EncodePng": BYTES, "EncodeBmp": BYTES, "EncodeWav": BYTES,
     "AsString": "go on with the number, and write the string beside it",
@@ -32,12 +44,22 @@ SMOOTH = {
 }  # fmt: skip
 
 
-def instead_of(b: Break) -> str:
+def has_own_advice(b: Break) -> bool:
+    """Return whether the advice for an op holds, whatever its result is used for."""
+    return SMOOTH.get(b.op or "") in (TAKEN, DECODED)
+
+
+def instead_of(
+    b: Break, otherwise: str = "try a smooth function in its place, or give it a gradient with tf.custom_gradient"
+) -> str:
     """Return the advice, with what the line computes with in the place of `x` and `y`, where that is short."""
-    advice = SMOOTH.get(b.op or "", "try a smooth function in its place, or give it a gradient with tf.custom_gradient")
+    advice = SMOOTH.get(b.op or "", otherwise)
+    if b.detail.get("index") and b.op in ("ArgMax", "ArgMin"):
+        advice = SOFTLY.format("x" if b.op == "ArgMax" else "-x")
     operands = text.operands(b.line)
     if not operands or max(map(len, operands[:2])) > LONGEST_OPERAND:
         return advice
     if "stop_gradient" in advice and re.search(r"\w\(", operands[0]):
         return advice  # a call is not to be made three times
-    return re.sub(r"\b[xy]\b", lambda found: dict(zip("xy", operands, strict=False)).get(found[0], found[0]), advice)
+    written = re.sub(r"\b[xy]\b", lambda found: dict(zip("xy", operands, strict=False)).get(found[0], found[0]), advice)
+    return re.sub(r"\(\(([^(),]*)\)\)", r"(\1)", written)

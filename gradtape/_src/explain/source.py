@@ -201,6 +201,13 @@ def statements(code: CodeType, name: str = "") -> Iterator[ast.stmt]:
         stack = [*ast.iter_child_nodes(node), *stack]
 
 
+def heads(found: ast.stmt) -> list[str]:
+    """Return the text of a statement, of a block that of what stands before its body."""
+    if not hasattr(found, "body"):
+        return [ast.unparse(found)]
+    return [ast.unparse(part) for part in ast.iter_child_nodes(found) if isinstance(part, (ast.expr, ast.withitem))]
+
+
 def _starts(function: Any) -> int:
     """Return the first line of a function, which is that of its decorators."""
     return min([function.lineno, *[d.lineno for d in function.decorator_list]])

@@ -13,7 +13,9 @@ from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import COPIES, Break, Source, View
 from gradtape._src.explain.history import History, Name, Step
-from gradtape._src.explain.holders import holders, in_an_object
+from gradtape._src.explain.holders import holders, in_an_object, numbers_in
+
+READ_BACK = re.compile(r"\b(?:load\w*|restore\w*|read)\(")
 
 
 def other_object(view: View, source: Source, used: dict[Name, None], frame: FrameType | None) -> Break | None:
@@ -44,17 +46,41 @@ def other_object(view: View, source: Source, used: dict[Name, None], frame: Fram
         found += [other for other in others if _alike(other, variable) and in_an_object(other, frame)]
         twin = next(iter(found), None)
     if twin is None:
-        twin = next((other for other in others if _read_back(other, variable)), None)
+        read = next(((other, line) for other in others if (line := _read_back(history, other, variable))), None)
+        if read is not None:
+            return Break("wrong_object", read[1], None, None, how="read", variable=read[0])
     if twin is None:
-        return _made_later(history, variable, used)
+        return _stood_there(variable, others) or _made_later(history, variable, used)
     put = _put(twin, frame) if replaced else None
     holder, named = _named(twin, variable, frame, 2 if replaced else 1)
     if put is None and twin._made == variable._made:  # by one line of code, which both of them ran
         put = named
     if put is None and holder is None and twin._made == variable._made:  # two objects that one function made, held somewhere
         holder, put = _attribute_of(twin, variable, frame), _first_use(view, twin)
+    kept = _default(twin, frame) if holder is None else None
+    if kept is not None:
+        line = text.line_at(kept.__code__, kept.__code__.co_firstlineno)
+        return Break("wrong_object", line, None, None, how="another", name=twin.name, default=_parameter(kept, twin))
     made = max(twin, variable, key=lambda v: v._uid)._made if put is None else put
     return Break("wrong_object", made, None, None, how="another", name=twin.name, holder=holder)
+
+
+def _default(variable: Variable, frame: FrameType | None) -> FunctionType | None:
+    """Return the user's function, one with a name, a default of which holds a variable."""
+    while frame is not None:
+        for value in list(frame.f_locals.values()):
+            if isinstance(value, FunctionType) and any(variable._uid in numbers_in(part) for part in value.__defaults__ or ()):
+                return value
+        frame = None if frame.f_code.co_name == "<module>" else frame.f_back
+    return None
+
+
+def _parameter(function: FunctionType, variable: Variable) -> tuple[str, str]:
+    """Return the names of a function and of its parameter whose default holds a variable."""
+    defaults = function.__defaults__ or ()
+    names = function.__code__.co_varnames[: function.__code__.co_argcount][-len(defaults) :]
+    held = zip(names, defaults, strict=True)
+    return function.__name__, next(name for name, part in held if variable._uid in numbers_in(part))
 
 
 def _attribute_of(twin: Variable, variable: Variable, frame: FrameType | None) -> str | None:
@@ -104,7 +130,8 @@ def computed_from(view: View, source: Source, used: dict[Name, None]) -> Line | 
     if source.variable is not None or (step := view.history.steps.get(source.names[0])) is None or step.op is None:
         return None
     before = view.history.before(source.names)
-    return step.line if any(view.watches(name) for name in before if name in used) else None
+    shared = [name for name in before if name in used and name not in source.names]
+    return step.line if any(view.watches(name) or view.history.line_of(name)[0] is not None for name in shared) else None
 
 
 def _numbered(history: History, names: list[Name]) -> dict[Name, int]:
@@ -160,10 +187,25 @@ def _alike(a: Variable, b: Variable) -> bool:
     return a._tensor.node.aval is b._tensor.node.aval and a._made[0] is not None and a._made == b._made
 
 
-def _read_back(other: Variable, variable: Variable) -> bool:
-    """Return whether a variable was made where a model was loaded, with the shape of the other one."""
+def _read_back(history: History, other: Variable, variable: Variable) -> Line | None:
+    """Return the line at which a variable with the shape of the other one was made or filled from a file."""
+    lines = [other._made, *[history.line_of(name) for name in history.holdings(other._uid)]]
     same = other._tensor.node.aval is variable._tensor.node.aval
-    return same and re.search(r"\bload\w*\(", text.text(other._made) or "") is not None
+    return next((line for line in lines if same and READ_BACK.search(text.text(line) or "")), None)
+
+
+def _stood_there(variable: Variable, others: list[Variable]) -> Break | None:
+    """Return the statement that put a new variable in the place of one that is used still, as by a function traced before."""
+    place = text.target(variable._made)
+    root = re.fullmatch(r"([\w.]+)\[[^\]]*\]", place or "")
+    if root is None:
+        return None
+    for other in others:
+        before = re.split(r"\[", text.target(other._made) or "")[0]
+        same = other._tensor.node.aval is variable._tensor.node.aval and other._uid < variable._uid
+        if same and before == root[1]:
+            return Break("wrong_object", variable._made, None, None, how="stood", place=place)
+    return None
 
 
 def _same_name(a: str, b: str) -> bool:
@@ -208,9 +250,16 @@ def _put(variable: Variable, frame: FrameType | None) -> Line | None:
         text.line_at(code, node.lineno)
         for code in dict.fromkeys(codes)
         for node in text.statements(code)
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Attribute) and t.attr in attributes for t in node.targets)
+        if any(_is_held(target, attributes, names) for target in getattr(node, "targets", ()))
     ]
     return found[0] if len(found) == 1 else None
+
+
+def _is_held(target: ast.expr, attributes: set[str], names: set[str]) -> bool:
+    """Return whether a statement sets one of the attributes, or an entry of one or of a list with one of the names."""
+    if isinstance(target, ast.Subscript):
+        return (isinstance(target.value, ast.Name) and target.value.id in names) or _is_held(target.value, attributes, names)
+    return isinstance(target, ast.Attribute) and target.attr in attributes
 
 
 def _named(twin: Variable, variable: Variable, frame: FrameType | None, times: int) -> tuple[str | None, Line | None]:

@@ -9,18 +9,26 @@ from dataclasses import replace
 
 from gradtape._src.core import hooks
 from gradtape._src.core.places import place
-from gradtape._src.explain import source as text
+from gradtape._src.explain import source as text, words_of_values as values
 from gradtape._src.explain.breaks import Break
+from gradtape._src.explain.callers import MADE
 from gradtape._src.explain.diagnosis import Diagnosis
-from gradtape._src.explain.edges import FINITE, SMALLER, at_the_edge
 from gradtape._src.explain.exits import left_library
-from gradtape._src.explain.smooth import instead_of
+from gradtape._src.explain.rewritten import without_call
+from gradtape._src.explain.smooth import has_own_advice, instead_of
 
 # What a value that goes no further decides, and what to compute with instead.
 DECIDED = {
     "branch": ("which branch runs, or how often a loop does,", "a soft weight, tf.sigmoid(…)"),
     "index": ("which elements are taken", "weights that follow it smoothly, or an interpolation"),
     "size": ("how many elements there are", "a soft count, tf.reduce_sum(tf.sigmoid(…))"),
+}
+
+
+# What to compute with in the place of an order of elements.
+ORDERS = {
+    "Sort": "take the sorted values, `tf.sort(x)`, or a soft rank, `tf.reduce_sum(tf.sigmoid(x[None] - x[:, None]), 1)`",
+    "TopKV2": "take the values that top_k gives beside the places, or multiply by a soft choice, `tf.nn.softmax(x)`",
 }
 
 
@@ -36,7 +44,8 @@ class Words:
         if decides := broken.detail.get("decides"):
             what, soft = DECIDED[decides]
             cause += f"; what follows only decides {what} on the way to {self.target}"
-            mend = f"compute {self.target} from the value of {self.source} too, for example with {soft}"
+            if not has_own_advice(broken):
+                mend = f"compute {self.target} from the value of {self.source} too, for example with {soft}"
         file, line = text.file(broken.line), text.number(broken.line)
         process = hooks.clients.process()
         return Diagnosis(broken.code, file, line, broken.op, _sentence(cause), _sentence(mend), also, process)
@@ -107,6 +116,11 @@ def _unused(w: Words, b: Break) -> tuple[str, str]:
             "the derivative is zero; `unconnected_gradients='zero'` gives it as zeros",
         )
     said = f"{w.target} does not depend on {w.source}"
+    if (late := b.detail.get("late")) is not None:
+        return (
+            f"{said}: the function in {b.written} looks up {late} when it is called, after the loop, and finds the last one",
+            f"bind it where the function is made, by a default: `lambda x, {late}={late}: …`",
+        )
     if (again := b.detail.get("again")) is not None:
         where = place(text.file(again), text.number(again))
         said = f"{said}: `{text.text(again)}` ({where}) computes the same value again, and that one is used"
@@ -116,6 +130,17 @@ def _unused(w: Words, b: Break) -> tuple[str, str]:
         where = place(text.file(end), text.number(end))
         said += f": it is used in `{text.text(end)}` ({where}), and what comes of that goes no further"
         mend = f"compute {w.target} from what that gives, or leave {w.source} out of the sources"
+        if text.same_line(end, b.line) and (name := text.target(b.line)) and (value := text.value_of(b.line, name)):
+            mend = f"add up what the loop computes, and do not begin again each time: `{name} += {value}`"
+    if (holder := b.detail.get("computed_by")) is not None:
+        said += f": it was computed from the variables of `{holder}`"
+        mend = f"take the variables of `{holder}` as sources, or leave {w.source} out"
+    if (read := b.detail.get("read")) and not b.detail.get("uncalled"):
+        said += f": it was computed from {' and '.join(read)}"
+        mend = f"compute {w.target} from {w.source}, or take as the source what it was computed from"
+    if (alone := b.detail.get("uncalled")) is not None:
+        said += f", and nothing of `{alone}` ran under the tape"
+        mend = f"call `{alone}` under the tape and compute {w.target} from what it gives, or leave it out of the sources"
     if (derived := b.detail.get("derived")) is not None:
         where = place(text.file(derived), text.number(derived))
         said += f", which `{text.text(derived)}` ({where}) computed beside it: what {w.target} was computed from is another value"
@@ -150,6 +175,11 @@ def _outside_tape(w: Words, b: Break) -> tuple[str, str]:
             "open one tape around all of it, with this line inside; or add up the gradients of the parts",
         )
     when = "before the tape opened" if b.detail.get("early") else "after the tape closed"
+    if (given := b.detail.get("minimize")) is not None:
+        return (
+            f"{b.written} ran before `{given}` opened its tape, so the tape has not seen it",
+            f"compute it in the function that `{given}` is given",
+        )
     moved = f"{_moved(b, 'into', 'in')} the tape's `with` block"
     return f"{b.written} ran {when}, so the tape has not seen it", _when_it_runs(b) or moved
 
@@ -159,8 +189,14 @@ def _when_it_runs(b: Break) -> str | None:
     if (text.text(b.line) or "").startswith(("def ", "async def ")):
         return "compute it in the body of the function, under the tape: a default is computed once, where the function is made"
     code = b.line[0]
-    if code is not None and code.co_flags & inspect.CO_GENERATOR and not b.detail["early"]:
+    if b.detail.get("function") == "<module>":
+        return "compute it in a function that is called under the tape: the body of a module runs once, where it is imported"
+    if code is not None and code.co_flags & inspect.CO_GENERATOR:
         return "read the generator under the tape, as by `list(…)`: what it computes runs where it is read"
+    if code is not None and code.co_flags & inspect.CO_COROUTINE:
+        return "make the coroutine and await it under the tape: it runs where it is awaited"
+    if b.detail.get("elsewhere") and code is not None and code.co_name in MADE:
+        return "compute it in a method, or a property, that runs under the tape: this runs once, where the object is made"
     if code is not None and code.co_name != "<module>" and not code.co_flags & inspect.CO_OPTIMIZED:
         return "compute it in a method, under the tape: the body of a class runs once, where the class is made"
     return None
@@ -186,12 +222,22 @@ def _not_floating(w: Words, b: Break) -> tuple[str, str]:
             f"{b.written} makes an index, which only says which elements are taken, and has no derivative",
             "interpolate: take the elements at tf.floor and one further, weighted by the fraction of the position",
         )
+    if (function := b.detail.get("through")) is not None:
+        return (
+            f"{b.written} casts to a dtype that is not floating, and what follows has no derivative either",
+            f"pass the gradient straight through all of it: `x + tf.stop_gradient({function}(x) - x)`",
+        )
     if b.detail.get("how") == "cast":
         cause = f"{b.written} casts to a dtype that is not floating, and integers have no derivative"
         if re.search(r"cast|int|astype", text.text(b.line) or "cast"):
-            return cause, "leave out the cast"
+            return cause, (
+                "leave out the cast; where it is meant to round, pass the gradient straight through: "
+                "`x + tf.stop_gradient(tf.round(x) - x)`"
+            )
         return cause, "look at the order of the arguments: what stands for labels is cast, in a loss of Keras's the first one"
     if b.step is not None:
+        if b.op in ORDERS:
+            return f"{b.op} in {b.written} gives numbers of places, and an order has no derivative", ORDERS[b.op]
         return (
             f"{b.op} in {b.written} gives a dtype that is not floating, through which no gradient flows",
             "go on with floating values, not with integers or bools that are made of them",
@@ -222,7 +268,14 @@ def _stopped(w: Words, b: Break) -> tuple[str, str]:
     through = re.search(r"(\w+\.)*stop_gradient\(([\w.]+) \+ \(?([\w.]+) - \2\)?\)", text.text(b.line) or "")
     if through is not None:  # a gradient that is to pass straight through, with all of it stopped
         return cause, f"stop the difference only: `{through[2]} + tf.stop_gradient({through[3]} - {through[2]})`"
-    return cause, "leave out `tf.stop_gradient`"
+    detour = re.search(r"\b([\w.]+) \+ (?:\w+\.)*stop_gradient\(([\w.]+) - \1\)", text.text(b.line) or "")
+    if detour is not None:  # which passes all of the gradient by the value that is taken
+        return cause, (
+            f"the line passes the gradient straight to {detour[1]}; give {detour[2]} a loss of its own, "
+            f"`tf.reduce_mean(({detour[2]} - tf.stop_gradient({detour[1]})) ** 2)`"
+        )
+    written = without_call(b.line)
+    return cause, "leave out `tf.stop_gradient`" + (f": `{written}`" if written else "")
 
 
 def _state(w: Words, b: Break) -> tuple[str, str]:
@@ -256,6 +309,11 @@ def _not_trainable(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _branch_not_taken(w: Words, b: Break) -> tuple[str, str]:
+    if b.detail.get("failed"):
+        return (
+            f"{w.source} is used in a `try` that failed, and `{text.text(b.line)}` hides its error",
+            "print the error, or leave the except clause out, and do what the error says",
+        )
     if b.detail.get("loop"):
         return (
             f"{w.source} is used in the loop {b.written}, which made no trip",
@@ -281,6 +339,12 @@ def _other_tape(w: Words, b: Break) -> tuple[str, str]:
         if called := b.detail.get("function"):
             mend = f"call `{called}` in the `with` block of {w.tape}, so that the gradient taken there is recorded"
         return f"the gradient taken in {b.written} was not recorded by the tape that is asked, as that was not open", mend
+    if (into := b.detail.get("into")) is not None:
+        where = place(text.file(into), text.number(into))
+        return (
+            f"{b.written} takes what `{text.text(into)}` ({where}) computed in an earlier step, under the tape of that step",
+            "take what this step computes; what is kept of an earlier one is a constant",
+        )
     return f"{b.written} was recorded by another tape", f"compute it under {w.tape}, or ask the tape that recorded it"
 
 
@@ -295,6 +359,11 @@ def _tape_used(w: Words, b: Break) -> tuple[str, str]:
 
 def _other_thread(w: Words, b: Break) -> tuple[str, str]:
     return f"{b.written} ran in another thread, and a tape records its own thread", "compute it in the thread of the tape"
+
+
+def _lines(numbers: Sequence[int | None]) -> str:
+    """Return the words about further lines."""
+    return "" if not numbers else f", and in line{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
 
 
 def _wrong_object(w: Words, b: Break) -> tuple[str, str]:
@@ -321,7 +390,42 @@ def _wrong_object(w: Words, b: Break) -> tuple[str, str]:
             f"{b.written} made the variable {w.source} after {w.target} was computed",
             f"make it, or the layer that holds it, before, and compute {w.target} from it",
         )
+    return _of_another(w, b, how)
+
+
+def _of_another(w: Words, b: Break, how: str | None) -> tuple[str, str]:
+    """Return the sentences about a target that was computed from another object than that of the source."""
+    if how == "instead":
+        own, holder = b.detail["own"], b.detail["holder"]
+        return (
+            f"{w.target} was computed from `{holder}` in {b.written}{_lines(b.detail['others'])}, and nothing of `{own}`, which "
+            f"holds {w.source}, ran under the tape",
+            f"call `{own}` there, in the place of `{holder}`; or pass the variables of `{holder}`",
+        )
+    if how == "anew":
+        return (
+            f"{b.written} makes the source anew, after {w.target} was computed, which came from another value",
+            "give it a name, compute with it under the tape (`watch` it, if it is no Variable), and pass that name",
+        )
+    if how == "read":
+        return (
+            f"{w.target} was computed from {b.detail['called']}, which {b.written} filled from a file, and not from {w.source}",
+            f"pass {b.detail['called']}, or compute {w.target} from {w.source}",
+        )
+    if how == "stood":
+        return (
+            f"{b.written} put another variable in the place of the one that {w.target} was computed from, as a tf.function does "
+            "that was traced before",
+            f"keep the variable and give it the new value, `{b.detail['place']}.assign(…)`; or make the function after it",
+        )
     name, holder = b.detail.get("name"), b.detail.get("holder")
+    if (default := b.detail.get("default")) is not None:
+        function, parameter = default
+        return (
+            f"{w.target} was computed from {name}, which the default `{parameter}` of `{function}` holds since that was made, "
+            f"and not from {w.source}",
+            f"pass `{parameter}` when `{function}` is called",
+        )
     if holder is None:
         return (
             f"{w.target} was computed from another variable, {name}, than the one that was passed",
@@ -331,204 +435,6 @@ def _wrong_object(w: Words, b: Break) -> tuple[str, str]:
         f"{w.target} was computed from another variable than {w.source}: from {name}, which `{holder}` holds",
         f"pass the variables of `{holder}`, or compute {w.target} from those that were passed",
     )
-
-
-# -- zeros
-
-
-def _share(b: Break) -> str:
-    return f"{100 * b.detail.get('fraction', 1.0):.0f} %"
-
-
-MET = "nothing is left to learn from these values: try harder examples, or a larger margin"
-
-
-def _dead_relu(w: Words, b: Break) -> tuple[str, str]:
-    if b.detail.get("met"):
-        return f"all that {b.written} gives is 0, and so is {w.target}: every margin is met", MET
-    return (
-        f"{_share(b)} of the units of {b.op} in {b.written} are inactive, and with them all that the target uses",
-        "try tf.nn.leaky_relu, a smaller rate, or another initialization",
-    )
-
-
-def _saturated(w: Words, b: Break) -> tuple[str, str]:
-    if b.detail.get("alone"):
-        return (
-            f"{b.op} in {b.written} is over an axis of one element, where it always gives 1",
-            "try tf.sigmoid for one output, or give the softmax an output for each class",
-        )
-    return (
-        f"{b.op} in {b.written} is saturated: it is flat where its input is",
-        "try to scale its input down, or give the loss the logits (tf.nn.…_cross_entropy_with_logits)",
-    )
-
-
-def _where_side(w: Words, b: Break) -> tuple[str, str]:
-    return (
-        f"the condition of {b.written} takes the other side in {_share(b)} of the elements, and in all that the target uses",
-        "check the condition; what is not taken has the gradient 0",
-    )
-
-
-def _clipped(w: Words, b: Break) -> tuple[str, str]:
-    if b.detail.get("met"):
-        return f"all that {b.written} gives is 0, and so is {w.target}: every margin is met", MET
-    return (
-        f"{b.written} clips {_share(b)} of the elements to its bound, where it is flat",
-        "widen the bounds, or pass the gradient straight through: `x + tf.stop_gradient(tf.clip_by_value(x, low, high) - x)`",
-    )
-
-
-def _piecewise_constant(w: Words, b: Break) -> tuple[str, str]:
-    if b.detail.get("second"):
-        return (
-            f"the activation in {b.written} is piecewise linear, so its second derivative is 0 wherever it exists",
-            "try a smooth one where a derivative is differentiated again: tf.tanh, tf.nn.softplus or tf.nn.silu",
-        )
-    return (
-        f"{b.op} in {b.written} is piecewise constant: its derivative is 0 wherever it exists",
-        "pass the gradient straight through: `x + tf.stop_gradient(step(x) - x)`, or use tf.tanh for a sign",
-    )
-
-
-def _masked_out(w: Words, b: Break) -> tuple[str, str]:
-    if b.detail.get("empty"):
-        return f"{b.written} keeps no element at all, so nothing of {w.source} is left", "check the condition: it holds nowhere"
-    return (
-        f"the mask in {b.written} is 0 in {_share(b)} of its elements, and wherever {w.source} counts",
-        "check the mask: it leaves nothing of this source",
-    )
-
-
-def _zero_factor(w: Words, b: Break) -> tuple[str, str]:
-    factors, at, made = text.factors(b.line), b.detail.get("at"), b.detail.get("made", text.NO_LINE)
-    variable = b.detail.get("name")
-    called = variable or (factors[at] if at is not None and at < len(factors) == 2 else None)
-    cause = f"{b.written} multiplies by " + (f"{called}, which is 0" if called else "a factor that is 0")
-    if made[0] is not None and not text.same_line(made, b.line) and (line := text.text(made)):
-        cause += f" since `{line}` ({place(text.file(made), text.number(made))})"
-    if variable is not None:
-        return cause, f"start {variable} at other values than 0, or look at the step that made it 0"
-    return cause, "check that factor: a weight, a rate or an input of zeros"
-
-
-def _dropped_out(w: Words, b: Break) -> tuple[str, str]:
-    return (
-        f"dropout in {b.written} dropped {_share(b)} of the elements, and all that {w.source} reaches",
-        "try a lower rate, or ask again: other elements are dropped the next time",
-    )
-
-
-def _underflow(w: Words, b: Break) -> tuple[str, str]:
-    dtype, size = b.detail["dtype"], b.detail.get("magnitude")
-    about = f"a value of about {size:.1e}" if size else f"a value smaller than any of {dtype}"
-    return f"in {b.written} {about} underflows to 0 in {dtype}", _wider(dtype, "scale the loss up and the gradient down")
-
-
-def _overflow(w: Words, b: Break) -> tuple[str, str]:
-    dtype = b.detail["dtype"]
-    return (
-        f"{b.op} in {b.written} gives a value too large for {dtype}: it becomes infinite, where what follows is flat",
-        _wider(dtype, "scale the values down"),
-    )
-
-
-def _wider(dtype: str, scaled: str) -> str:
-    """Return advice for values beyond the limits of a dtype."""
-    if dtype in ("float16", "bfloat16"):
-        return f"try to compute this in tf.float32, or {scaled} (loss scaling)"
-    wider = "" if dtype == "float64" else ", or tf.float64"
-    return f"try to compute with logarithms, such as sums of tf.math.log(…) in the place of products{wider}"
-
-
-def _not_selected(w: Words, b: Break) -> tuple[str, str]:
-    if b.op in ("Complex", "Real", "Imag"):
-        return (
-            f"what follows {b.written} depends on the other part of the complex number, and not on that of {w.source}",
-            "let the target depend on both parts, such as by tf.math.angle, or leave the source out",
-        )
-    return (
-        f"{b.op} in {b.written} takes other elements than those of {w.source}",
-        "use what the target takes, or leave the source out",
-    )
-
-
-def _stationary(w: Words, b: Break) -> tuple[str, str]:
-    if b.op is not None and b.op.startswith("CustomGradient"):
-        return (
-            f"the gradient function of the tf.custom_gradient that {b.written} calls gives zeros here",
-            "look at what that function returns for what it is given",
-        )
-    mend = "try to start from another value"
-    if b.detail.get("met"):
-        mend = f"{w.target} is 0 already: nothing is left to learn from these values; else try to start from another one"
-    return f"the derivative of {b.op} in {b.written} is 0 at this value", mend
-
-
-def _cancelled(w: Words, b: Break) -> tuple[str, str]:
-    if "alone" in b.detail:
-        return (
-            f"the outputs of {b.op} in {b.written} add up to the same, whatever goes in, and all of them get the same gradient",
-            "let the target depend on single outputs, as a cross entropy does, not on their sum or mean",
-        )
-    if "opposed" in b.detail:
-        return (
-            f"{b.written} takes the same value several times, and what comes back along them adds up to 0",
-            "keep one of them as a constant, where it is to be one: `tf.stop_gradient(x)`",
-        )
-    if "through" in b.detail:
-        return (
-            f"what flows back through {b.op} in {b.written} adds up to 0: to shift all of {w.source} changes nothing there, as "
-            "before a normalization, or the changes balance at this value",
-            f"before a normalization leave {w.source} out, or let it act behind what takes the shift away; else try to start "
-            "from another value",
-        )
-    return (
-        f"what comes from {b.written} and from other ways to {w.source} adds up to 0",
-        "check the signs of the parts of the loss, and that what is normalized has more than one element",
-    )
-
-
-# -- NaN and infinity
-
-
-def _nonfinite(w: Words, b: Break) -> tuple[str, str]:
-    what = "NaN" if b.code == "nan_origin" else "infinity"
-    if b.line[0] is None and b.op is None:
-        return f"the gradient of {w.source} holds a {what}", "look at the values that go into the target"
-    mend = at_the_edge(b, FINITE)
-    dtype = b.detail.get("dtype")
-    if b.detail.get("where") == "assigned":
-        return (
-            f"the variable {b.detail['name']} is not finite since {b.written}, and it reaches the gradient of {w.source}",
-            "look at what it was given there; where a step did so, its gradient was too large or not finite: try a smaller "
-            "rate, or tf.clip_by_global_norm",
-        )
-    if b.detail.get("where") == "made":
-        cause = f"a value in {b.written} is not finite in {dtype}, and it reaches the gradient of {w.source}"
-        if b.detail["missing"]:
-            return cause, "look for NaN in the data there: try to leave these rows out, or to fill them, `np.nan_to_num(x)`"
-        return cause, f"write a number that {dtype} holds, between `tf.{dtype}.min` and `tf.{dtype}.max`"
-    if b.detail.get("where") == "given":
-        since = b.detail["since"]
-        made = f" since `{text.text(since)}` ({place(text.file(since), text.number(since))})" if text.text(since) else ""
-        return (
-            f"{b.op} in {b.written} takes a value that was not finite before{made}, and it reaches the gradient of {w.source}",
-            "look for NaN and infinity in the data and the variables: `tf.debugging.check_numerics(x, 'x')`",
-        )
-    if dtype is not None:
-        return (
-            f"{b.op} in {b.written} gives a value too large for {dtype}, and it reaches the gradient of {w.source}",
-            _wider(dtype, "scale the values down")
-            if dtype in ("float16", "bfloat16")
-            else SMALLER
-            if b.op == "Pow"
-            else at_the_edge(b, SMALLER),
-        )
-    if b.detail.get("where") == "forward":
-        return f"{b.op} in {b.written} gives a value that is not finite, and it reaches the gradient of {w.source}", mend
-    return f"the derivative of {b.op} in {b.written} is not finite at this value, and it reaches {w.source}", mend
 
 
 def _unknown(w: Words, b: Break) -> tuple[str, str]:
@@ -560,19 +466,19 @@ SENTENCES: dict[str, Callable[[Words, Break], tuple[str, str]]] = {
     "other_thread": _other_thread,
     "wrong_object": _wrong_object,
     "unknown": _unknown,
-    "dead_relu": _dead_relu,
-    "saturated": _saturated,
-    "where_side": _where_side,
-    "clipped": _clipped,
-    "piecewise_constant": _piecewise_constant,
-    "masked_out": _masked_out,
-    "zero_factor": _zero_factor,
-    "dropped_out": _dropped_out,
-    "underflow": _underflow,
-    "overflow": _overflow,
-    "not_selected": _not_selected,
-    "stationary": _stationary,
-    "cancelled": _cancelled,
-    "nan_origin": _nonfinite,
-    "inf_origin": _nonfinite,
+    "dead_relu": values.dead_relu,
+    "saturated": values.saturated,
+    "where_side": values.where_side,
+    "clipped": values.clipped,
+    "piecewise_constant": values.piecewise_constant,
+    "masked_out": values.masked_out,
+    "zero_factor": values.zero_factor,
+    "dropped_out": values.dropped_out,
+    "underflow": values.underflow,
+    "overflow": values.overflow,
+    "not_selected": values.not_selected,
+    "stationary": values.stationary,
+    "cancelled": values.cancelled,
+    "nan_origin": values.nonfinite,
+    "inf_origin": values.nonfinite,
 }

@@ -170,7 +170,7 @@ def _kind(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> tuple[str, 
     if kind in ("Softmax", "LogSoftmax"):
         return _softmax(kind, value(entry.node))
     if kind in SATURATING:
-        return "saturated", {"fraction": 1.0}
+        return "saturated", {"fraction": 1.0, "met": "Entropy" in kind and _all_zero(probe)}
     if kind == "SelectV2":
         condition = value(entry.inputs[0])
         if _comes_from(probe, entry.inputs[0], lambda e: e.node.op.type.startswith(RANDOM)):

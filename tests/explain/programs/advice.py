@@ -1,10 +1,13 @@
 """Programs whose answer is more than a line and a code: the fix says what to write. `ADVICE` holds a part of each."""
 
+import asyncio
+import dataclasses
 import math
 import os
 import tempfile
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 import gradtape as tf
 
@@ -32,7 +35,7 @@ def dense():
     return layer
 
 
-@advises("which `nets.target` holds")
+@advises("call `nets.online` there, in the place of `nets.target`")
 def one_of_two_that_a_function_made():
     nets, x = Nets(), tf.ones([3, 2])
     with tf.GradientTape() as tape:
@@ -298,3 +301,185 @@ def an_inner_gradient_of_a_function_outside():
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(f**2)
     return tape.gradient(loss, k), tf.autodiff.explain(loss, k)
+
+
+@advises("`z = mean + deviation * tf.random.normal(tf.shape(mean))`")
+def a_sample_of_numpys():
+    w = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        mean, deviation = w * 2.0, tf.exp(w)
+        z = np.random.normal(mean, deviation)  # <- left_library
+        loss = tf.reduce_sum(tf.cast(z, tf.float32) ** 2)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises("tf.norm(a[:, None] - b[None], axis=-1) in the place of `cdist`")
+def a_function_of_scipys():
+    w = tf.Variable([[1.0, 2.0], [0.0, 1.0]])
+    with tf.GradientTape() as tape:
+        distances = cdist(w * 2.0, w)  # <- left_library
+        loss = tf.reduce_sum(tf.constant(distances, tf.float32))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises("`total = tf.reduce_mean(w * 2.0, axis=0)`")
+def a_method_of_an_array():
+    w = tf.Variable([[1.0, 2.0], [0.0, 1.0]])
+    with tf.GradientTape() as tape:
+        total = (w * 2.0).numpy().mean(axis=0)  # <- left_library
+        loss = tf.reduce_sum(tf.constant(total) ** 2)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises("let it run under the tape: what ran before is a constant")
+def actions_of_a_replay_buffer():
+    actor, critic, buffer = dense(), dense(), []
+    buffer.append(actor(tf.ones([3, 2])).numpy())  # <- left_library
+    with tf.GradientTape() as tape:
+        loss = -tf.reduce_mean(critic(np.concatenate(buffer)))
+    return tape.gradient(loss, actor.kernel), tf.autodiff.explain(loss, actor.kernel)
+
+
+@advises("`advantage = wanted - value`")
+def an_advantage_that_is_stopped():
+    value, wanted = tf.Variable([1.0, 2.0]), tf.constant([2.0, 2.0])
+    with tf.GradientTape() as tape:
+        advantage = tf.stop_gradient(wanted - value)  # <- stopped
+        loss = tf.reduce_mean(advantage**2)
+    return tape.gradient(loss, value), tf.autodiff.explain(loss, value)
+
+
+@advises("`y = tf.stop_gradient(hard - y) + y`")
+def a_soft_choice_that_is_stopped():
+    logits = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        y = tf.nn.softmax(logits)
+        hard = tf.one_hot(tf.argmax(y), 2)
+        y = tf.stop_gradient(hard - y) + tf.stop_gradient(y)  # <- stopped
+        loss = tf.reduce_sum(y * [1.0, 3.0])
+    return tape.gradient(loss, logits), tf.autodiff.explain(loss, logits)
+
+
+@advises("give q a loss of its own, `tf.reduce_mean((q - tf.stop_gradient(z)) ** 2)`")
+def a_codebook_without_a_loss():
+    book, z = tf.Variable([[1.0, 2.0], [3.0, 4.0]]), tf.constant([[1.0, 1.0]])
+    with tf.GradientTape() as tape:
+        q = tf.gather(book, tf.argmin(tf.norm(z[:, None] - book, axis=-1), 1))
+        q = z + tf.stop_gradient(q - z)  # <- stopped
+        loss = tf.reduce_sum(q**2)
+    return tape.gradient(loss, book), tf.autodiff.explain(loss, book)
+
+
+@advises("or pass the gradient straight through: `z + tf.stop_gradient(q - z)`")
+def rows_of_a_codebook():
+    w, book = tf.Variable([[1.0, 1.0]]), tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    with tf.GradientTape() as tape:
+        z = tf.tanh(w)
+        nearest = tf.argmin(tf.norm(z[:, None] - book, axis=-1), 1)  # <- not_differentiable
+        loss = tf.reduce_sum(tf.gather(book, nearest) ** 2)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises("`x + tf.stop_gradient(jpeg(x) - x)`")
+def an_image_as_a_file():
+    w = tf.Variable(tf.ones([8, 8, 3]) * 0.5)
+
+    def jpeg(x):
+        pixels = tf.cast(x * 255.0, tf.uint8)  # <- not_floating
+        return tf.cast(tf.io.decode_jpeg(tf.io.encode_jpeg(pixels)), tf.float32)
+
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(jpeg(w) ** 2)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises("`tf.gather(scores, selected)`")
+def boxes_that_are_kept():
+    scores, boxes = tf.Variable([0.9, 0.8]), tf.constant([[0.0, 0.0, 1.0, 1.0], [2.0, 2.0, 3.0, 3.0]])
+    with tf.GradientTape() as tape:
+        kept = tf.image.non_max_suppression(boxes, scores, 2)  # <- not_differentiable
+        loss = tf.reduce_sum(tf.gather(boxes, kept))
+    return tape.gradient(loss, scores), tf.autodiff.explain(loss, scores)
+
+
+@advises("or a soft rank, `tf.reduce_sum(tf.sigmoid(x[None] - x[:, None]), 1)`")
+def a_ranking():
+    scores, gains = tf.Variable([0.9, 0.8, 0.1]), tf.constant([1.0, 0.0, 2.0])
+    with tf.GradientTape() as tape:
+        order = tf.argsort(scores)  # <- not_floating
+        loss = -tf.reduce_sum(tf.gather(gains, order) * [1.0, 0.5, 0.2])
+    return tape.gradient(loss, scores), tf.autodiff.explain(loss, scores)
+
+
+@advises("a property, that runs under the tape")
+def a_field_of_a_dataclass():
+    @dataclasses.dataclass
+    class Policy:
+        log_scale: tf.Variable
+
+        def __post_init__(self):
+            self.scale = tf.exp(self.log_scale)  # <- outside_tape
+
+    policy = Policy(tf.Variable(0.5))
+    with tf.GradientTape() as tape:
+        loss = policy.scale**2
+    return tape.gradient(loss, policy.log_scale), tf.autodiff.explain(loss, policy.log_scale)
+
+
+@advises("`loss_fn(y, model(x))`")
+def an_evaluation_as_the_loss():
+    model, x = dense_model(), np.ones([4, 2], np.float32)
+    with tf.GradientTape() as tape:
+        loss = tf.constant(model.evaluate(x, x, verbose=0))  # <- left_library
+    kernel = model.trainable_variables[0]
+    return tape.gradient(loss, kernel), tf.autodiff.explain(loss, kernel)
+
+
+def dense_model():
+    model = tf.keras.Sequential([tf.keras.Input((2,)), tf.keras.layers.Dense(2)])
+    model.compile("sgd", "mse")
+    return model
+
+
+@advises("tf.gather_nd(costs, tf.stack([rows, columns], -1))")
+def an_assignment_of_scipys():
+    w = tf.Variable([[0.2, 0.8], [0.9, 0.1]])
+    with tf.GradientTape() as tape:
+        costs = tf.abs(w - 1.0)
+        rows, columns = np.array([0, 1]), np.array([1, 0])
+        loss = tf.constant(costs.numpy()[rows, columns].sum())  # <- left_library
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises("`y0 + (u - x0) / (x1 - x0) * (y1 - y0)`")
+def a_place_in_a_table():
+    u, table = tf.Variable([0.4, 1.7]), tf.constant([1.0, 2.0, 0.5])
+    with tf.GradientTape() as tape:
+        i = tf.searchsorted([0.0, 1.0, 2.0], u)  # <- not_differentiable
+        loss = tf.reduce_sum(tf.gather(table, i))
+    return tape.gradient(loss, u), tf.autodiff.explain(loss, u)
+
+
+@advises("keep the metric beside it")
+def an_accuracy_metric_as_the_loss():
+    w, right = tf.Variable([[1.0, 2.0], [3.0, 1.0]]), tf.keras.metrics.SparseCategoricalAccuracy()
+    with tf.GradientTape() as tape:
+        right.update_state([0, 1], tf.nn.softmax(w))  # <- state
+        loss = 1.0 - right.result()
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises("await it under the tape")
+def a_coroutine_that_was_awaited_before():
+    w = tf.Variable(2.0)
+
+    async def doubled():
+        return w * 2.0  # <- outside_tape
+
+    async def step():
+        y = await doubled()
+        with tf.GradientTape() as tape:
+            loss = y * y
+        return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+    return asyncio.run(step())

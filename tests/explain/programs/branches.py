@@ -187,10 +187,10 @@ def a_layer_that_was_replaced():
 
 def a_clone_that_got_the_weights():
     model = tf.keras.Sequential([tf.keras.layers.Input([3]), tf.keras.layers.Dense(2)])
-    twin = tf.keras.Sequential.from_config(model.get_config())  # <- wrong_object
+    twin = tf.keras.Sequential.from_config(model.get_config())
     twin.set_weights(model.get_weights())
     with tf.GradientTape() as tape:
-        loss = tf.reduce_mean(twin(tf.ones([2, 3])) ** 2)
+        loss = tf.reduce_mean(twin(tf.ones([2, 3])) ** 2)  # <- wrong_object
     weights = model.trainable_variables
     return tape.gradient(loss, weights), tf.autodiff.explain(loss, weights)
 

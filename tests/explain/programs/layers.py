@@ -71,9 +71,9 @@ def a_layer_that_is_made_in_each_call():
 
 def a_clone_of_the_model():
     model = tf.keras.Sequential([tf.keras.Input((3,)), tf.keras.layers.Dense(1, name="out")])
-    twin = tf.keras.models.clone_model(model)  # <- wrong_object
+    twin = tf.keras.models.clone_model(model)
     with tf.GradientTape() as tape:
-        loss = tf.reduce_sum(twin(tf.ones([2, 3])))
+        loss = tf.reduce_sum(twin(tf.ones([2, 3])))  # <- wrong_object
     kernel = model.trainable_variables[0]
     return tape.gradient(loss, kernel), tf.autodiff.explain(loss, kernel)
 

@@ -251,3 +251,11 @@ def a_hole_in_the_data():
     with tf.GradientTape(persistent=True) as tape:
         y = tf.reduce_sum((table @ w) ** 2)  # <- nan_origin
     return tape.gradient(y, w), tf.autodiff.explain_nan(y, w)
+
+
+def a_matrix_that_is_not_positive():
+    w = tf.Variable(1.0)
+    with tf.GradientTape(persistent=True) as tape:
+        root = tf.linalg.cholesky(w * tf.constant([[1.0, 2.0], [2.0, 1.0]]))  # <- nan_origin
+        y = tf.reduce_sum(root)
+    return tape.gradient(y, w), tf.autodiff.explain_nan(y, w)

@@ -289,9 +289,9 @@ def two_models_of_one_function():
         return tf.keras.Model(x, tf.keras.layers.Dense(1)(x))
 
     student = build()
-    teacher = build()  # <- wrong_object
+    teacher = build()
     with tf.GradientTape() as tape:
-        loss = tf.reduce_mean(teacher(tf.ones([2, 3])) ** 2)
+        loss = tf.reduce_mean(teacher(tf.ones([2, 3])) ** 2)  # <- wrong_object
     sources = student.trainable_variables
     return tape.gradient(loss, sources), tf.autodiff.explain(loss, sources)
 

@@ -9,7 +9,7 @@ from gradtape._src.autodiff.aggregation import AggregationMethod
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
 from gradtape._src.autodiff.unconnected import UnconnectedGradients
 from gradtape._src.control import eager_record
-from gradtape._src.core import engine
+from gradtape._src.core import engine, hooks
 from gradtape._src.core.aval import LARGE, Aval, aval, common
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
@@ -72,13 +72,16 @@ def gradients(
     flows = [_flow(y, d) for y, d in zip(targets, given, strict=True)]
     sources = [_source(x) for x in _listed(xs)]
     stops = [_source(x) for x in _listed(stop_gradients)]
+    graph = engine.current_graph()
     if engine.local.trace.scope is None:
         read = [eager_record.reads(x) if isinstance(x, Variable) else [_source(x)] for x in _listed(xs)]
-        return _walked(eager_record.entries(), targets, flows, read, stops, zero)
-    graph = engine.current_graph()
-    if graph is None:
-        return _in_function(targets, flows, sources, stops, zero)
-    return in_graph(graph, targets, flows, sources, stops, zero)
+        results = _walked(eager_record.entries(), targets, flows, read, stops, zero)
+    elif graph is None:
+        results = _in_function(targets, flows, sources, stops, zero)
+    else:
+        results = in_graph(graph, targets, flows, sources, stops, zero)
+    hooks.gradients.graphed(targets, _listed(xs), results)
+    return results
 
 
 def _flow(y: Tensor, given: Any) -> Tensor | None:

@@ -1,0 +1,136 @@
+"""The user's objects: the one that holds a source and was not called, and the one of its class that was called in its place."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from types import FrameType
+from typing import Any, NamedTuple
+
+from gradtape._src.core import journal
+from gradtape._src.core.journal import Line
+from gradtape._src.explain import source as text
+from gradtape._src.explain.breaks import COPIES, Break, Source, View
+from gradtape._src.explain.callers import statements_under_tape
+from gradtape._src.explain.history import Name, Step
+from gradtape._src.explain.holders import holds, numbers_in, parts_of
+
+DEEPEST = 2  # so many attributes and entries are followed to an object
+MOST = 200  # objects are looked into
+
+
+class Held(NamedTuple):
+    """An object with a path to it in the user's code, and the numbers of the variables that it holds, in their order."""
+
+    path: str
+    object: Any
+    numbers: list[int]
+
+
+def called_instead(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> Break | None:
+    """Return the break of a source in an object that nothing under the tape used, where another one with the same variables was.
+
+    As of an online network in the place of which the target network was called. One that is trained too counts if it was
+    called more than once.
+    """
+    numbers = view.history.read_variables(targets)
+    if source.number is None or not numbers or used_under_tape(view, source):
+        return None
+    objects, asked = list(_objects(frame)), asked_with(view, source)
+    for own in objects:
+        if source.number not in own.numbers or numbers & set(own.numbers):
+            continue
+        for other in objects:
+            if type(other.object) is not type(own.object) or source.number in other.numbers:
+                continue
+            if _kinds(other.numbers) != _kinds(own.numbers):
+                continue
+            at = other.numbers[own.numbers.index(source.number)]
+            if at in numbers and (at not in asked or len(_uses(view, at)) > 1):
+                lines = _calls_of(view, source, other) or [step.line for step in _uses(view, at)[-1:]]
+                others = [text.number(line) for line in lines[:-1]]
+                return Break("wrong_object", lines[-1], None, None, how="instead", own=own.path, holder=other.path, others=others)
+    return None
+
+
+def uncalled(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> str | None:
+    """Return the path of the largest callable object that holds the source, and nothing of which the target uses."""
+    if source.number is None or used_under_tape(view, source):
+        return None
+    numbers = view.history.read_variables(targets)
+    found = [held for held in _objects(frame) if source.number in held.numbers and not numbers & set(held.numbers)]
+    return next((held.path for held in found if callable(held.object)), None)
+
+
+def computed_by(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> str | None:
+    """Return the path of the first callable object that holds all variables which the target uses, and not the source."""
+    numbers = view.history.read_variables(targets)
+    if source.number is None or not numbers:
+        return None
+    found = [held for held in _objects(frame) if numbers <= set(held.numbers) and source.number not in held.numbers]
+    return next((held.path for held in found if callable(held.object)), None)
+
+
+def used_under_tape(view: View, source: Source) -> bool:
+    """Return whether an op that the tape recorded takes a value of the source."""
+    return any(view.sees(step.at) for name in source.names for step in view.history.users.get(name, ()))
+
+
+def asked_with(view: View, source: Source) -> set[int]:
+    """Return the numbers of the variables that were sources of a gradient call together with the source."""
+    calls = [call for call in view.history.calls if source.number in call.sources]
+    return {key for call in calls for key in call.sources if isinstance(key, int)}
+
+
+def _objects(frame: FrameType | None) -> Iterator[Held]:
+    """Yield the objects with variables that code can reach, those with short paths first."""
+    seen: set[int] = set()
+    while frame is not None:
+        if not journal.internal[frame.f_code.co_filename]:
+            waiting = [(name, value, 1) for name, value in list(frame.f_locals.items()) if not name.startswith("_")]
+            for path, value, depth in waiting:
+                if id(value) in seen or not holds(value) or len(seen) > MOST:
+                    continue
+                seen.add(id(value))
+                numbers = numbers_in(value)
+                if not numbers:
+                    continue
+                if not isinstance(value, (list, tuple, dict)):
+                    yield Held(path, value, list(numbers))
+                if depth <= DEEPEST:
+                    waiting += [(_path(path, value, k, name), part, depth + 1) for k, (name, part) in enumerate(parts_of(value))]
+        frame = None if frame.f_code.co_name == "<module>" else frame.f_back
+
+
+def _path(path: str, value: Any, index: int, name: str) -> str:
+    if name:
+        return f"{path}.{name}"
+    return f"{path}[{list(value)[index]!r}]" if isinstance(value, dict) else f"{path}[{index}]"
+
+
+def _kinds(numbers: list[int]) -> list[Any]:
+    """Return the Avals of variables, of those that are gone None."""
+    variables = [journal.variables.get(number) for number in numbers]
+    return [None if variable is None else variable._tensor.node.aval for variable in variables]
+
+
+def _uses(view: View, number: int) -> list[Step]:
+    """Return the steps under the tape that compute with a variable, in their order."""
+    names = view.history.holdings(number)
+    steps = [step for name in names for step in view.history.users.get(name, ()) if view.sees(step.at) and step.op not in COPIES]
+    return sorted(steps, key=lambda step: step.at)
+
+
+def _calls_of(view: View, source: Source, other: Held) -> list[Line]:
+    """Return the lines under the tape that name an object, those that are no constants last.
+
+    Of several the last is most likely the wrong one, as a loss calls first the target network that it compares with.
+    """
+    call = next((call for call in reversed(view.history.calls) if source.number in call.sources), None)
+    if call is None or call.line[0] is None:
+        return []
+    written = re.compile(rf"(?<![\w.]){re.escape(other.path)}(?!\w)")
+    found = [n for n in statements_under_tape(call.line) if any(written.search(part) for part in text.heads(n))]
+    found.sort(key=lambda n: "stop_gradient" not in ast.unparse(n))
+    return [text.line_at(call.line[0], n.lineno) for n in found]
