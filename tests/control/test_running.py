@@ -282,6 +282,54 @@ def test_a_derivative_that_uses_values_of_the_forward_pass_has_one_of_zeros(body
     assert second == expected
 
 
+def test_a_function_has_its_own_tensor_for_a_value_from_eager_code():
+    outer, variable = tf.constant([1.0, 2.0]), tf.Variable([1.0, 2.0])
+
+    @tf.function
+    def one(x):
+        own, made = tf.convert_to_tensor(outer), tf.constant([1.0, 2.0])
+        assert own is not outer and tf.convert_to_tensor(outer) is own and tf.convert_to_tensor(own) is own
+        assert tf.convert_to_tensor(outer, tf.float32) is own
+        assert tf.convert_to_tensor(x) is x and tf.convert_to_tensor(made) is made
+        assert tf.convert_to_tensor(read := variable.read_value()) is read
+
+        def branch():
+            assert tf.convert_to_tensor(x) is x and tf.convert_to_tensor(own) is not outer
+            return tf.convert_to_tensor(outer) * x
+
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch([outer, own])
+            y = tf.cond(x[0] > 0.0, branch, lambda: x) * own
+        return tape.gradient(y, outer), tape.gradient(y, own)
+
+    assert tf.convert_to_tensor(outer) is outer
+    for gradient in one(tf.constant([3.0, 4.0])):
+        assert gradient.numpy().tolist() == [6.0, 16.0]
+
+
+def test_what_a_library_remembers_of_eager_code_is_computed_again_in_a_function():
+    remembered = {}
+
+    def square(x):
+        x = tf.convert_to_tensor(x)
+        if x.ref() not in remembered:
+            remembered[x.ref()] = x * x
+        return remembered[x.ref()]
+
+    x = tf.constant([1.0, 2.0])
+    square(x)
+
+    @tf.function
+    def slope():
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = square(x)
+        return tape.gradient(y, x)
+
+    assert slope().numpy().tolist() == [2.0, 4.0]
+    assert tf.vectorized_map(lambda _: slope(), tf.zeros([2])).numpy().tolist() == [[2.0, 4.0]] * 2
+
+
 def test_results_of_python_functions_whose_shape_a_run_tells_need_one_trace():
     traced = []
 
