@@ -217,6 +217,27 @@ def test_structure_may_be_a_tensor_that_a_function_takes(function, x, structure,
     np.testing.assert_allclose(result.numpy(), expected, 1e-5)
 
 
+def test_a_function_inside_takes_its_structure_from_values_that_the_function_around_knows():
+    draw = tf.function(lambda shape, x: tf.random.stateless_uniform(tf.concat([shape, tf.shape(x)], 0), [1, 2]) * x)
+    through = tf.function(lambda shape, x: draw(shape, x))  # asked for once more, inside of one that knows
+
+    def around(x):
+        registered = draw.get_concrete_function(np.array([3], np.int32), x)
+        y = draw(np.array([3], np.int32), x) + through(tf.constant([3]), x)
+        return tf.cond(tf.reduce_sum(x) > 0.0, lambda: y + draw([3], x), lambda: y) + 0.0 * registered(tf.constant([3]), x)
+
+    x = tf.constant([1.0, 2.0])
+    concrete = tf.function(around).get_concrete_function(x)
+    assert concrete.structured_outputs.shape == (3, 2)  # it does not run as eager code
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = concrete(x)
+    drawn = tf.random.stateless_uniform([3, 2], [1, 2])
+    np.testing.assert_allclose(y.numpy(), 3 * (drawn * x).numpy(), rtol=1e-6)
+    np.testing.assert_allclose(tape.gradient(y, x).numpy(), 3 * tf.reduce_sum(drawn, 0).numpy(), rtol=1e-6)
+    assert draw(tf.constant([4]), x).shape == (4, 2)
+
+
 # -- values that are part of a function
 
 ROWS = np.arange(8, dtype=np.float32).reshape(4, 2)
