@@ -1,6 +1,6 @@
 """Names that TensorFlow shows to libraries written beside it: `tf.__internal__`."""
 
-from gradtape.__internal__ import nest as nest
+from gradtape.__internal__ import nest as nest, tf2 as tf2
 from gradtape._src.compat.names import missing as _missing
 from gradtape._src.core.composite import CompositeTensor as CompositeTensor
 

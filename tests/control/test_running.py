@@ -217,6 +217,27 @@ def test_structure_may_be_a_tensor_that_a_function_takes(function, x, structure,
     np.testing.assert_allclose(result.numpy(), expected, 1e-5)
 
 
+def test_a_function_inside_takes_its_structure_from_values_that_the_function_around_knows():
+    draw = tf.function(lambda shape, x: tf.random.stateless_uniform(tf.concat([shape, tf.shape(x)], 0), [1, 2]) * x)
+    through = tf.function(lambda shape, x: draw(shape, x))  # asked for once more, inside of one that knows
+
+    def around(x):
+        registered = draw.get_concrete_function(np.array([3], np.int32), x)
+        y = draw(np.array([3], np.int32), x) + through(tf.constant([3]), x)
+        return tf.cond(tf.reduce_sum(x) > 0.0, lambda: y + draw([3], x), lambda: y) + 0.0 * registered(tf.constant([3]), x)
+
+    x = tf.constant([1.0, 2.0])
+    concrete = tf.function(around).get_concrete_function(x)
+    assert concrete.structured_outputs.shape == (3, 2)  # it does not run as eager code
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = concrete(x)
+    drawn = tf.random.stateless_uniform([3, 2], [1, 2])
+    np.testing.assert_allclose(y.numpy(), 3 * (drawn * x).numpy(), rtol=1e-6)
+    np.testing.assert_allclose(tape.gradient(y, x).numpy(), 3 * tf.reduce_sum(drawn, 0).numpy(), rtol=1e-6)
+    assert draw(tf.constant([4]), x).shape == (4, 2)
+
+
 # -- values that are part of a function
 
 ROWS = np.arange(8, dtype=np.float32).reshape(4, 2)
@@ -280,6 +301,54 @@ def test_a_derivative_that_uses_values_of_the_forward_pass_has_one_of_zeros(body
         first = tape.gradient(y, xs)
     second = [None if d is None else [e if e is None else float(tf.reduce_sum(e)) for e in outer.gradient(d, xs)] for d in first]
     assert second == expected
+
+
+def test_a_function_has_its_own_tensor_for_a_value_from_eager_code():
+    outer, variable = tf.constant([1.0, 2.0]), tf.Variable([1.0, 2.0])
+
+    @tf.function
+    def one(x):
+        own, made = tf.convert_to_tensor(outer), tf.constant([1.0, 2.0])
+        assert own is not outer and tf.convert_to_tensor(outer) is own and tf.convert_to_tensor(own) is own
+        assert tf.convert_to_tensor(outer, tf.float32) is own
+        assert tf.convert_to_tensor(x) is x and tf.convert_to_tensor(made) is made
+        assert tf.convert_to_tensor(read := variable.read_value()) is read
+
+        def branch():
+            assert tf.convert_to_tensor(x) is x and tf.convert_to_tensor(own) is not outer
+            return tf.convert_to_tensor(outer) * x
+
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch([outer, own])
+            y = tf.cond(x[0] > 0.0, branch, lambda: x) * own
+        return tape.gradient(y, outer), tape.gradient(y, own)
+
+    assert tf.convert_to_tensor(outer) is outer
+    for gradient in one(tf.constant([3.0, 4.0])):
+        assert gradient.numpy().tolist() == [6.0, 16.0]
+
+
+def test_what_a_library_remembers_of_eager_code_is_computed_again_in_a_function():
+    remembered = {}
+
+    def square(x):
+        x = tf.convert_to_tensor(x)
+        if x.ref() not in remembered:
+            remembered[x.ref()] = x * x
+        return remembered[x.ref()]
+
+    x = tf.constant([1.0, 2.0])
+    square(x)
+
+    @tf.function
+    def slope():
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = square(x)
+        return tape.gradient(y, x)
+
+    assert slope().numpy().tolist() == [2.0, 4.0]
+    assert tf.vectorized_map(lambda _: slope(), tf.zeros([2])).numpy().tolist() == [[2.0, 4.0]] * 2
 
 
 def test_results_of_python_functions_whose_shape_a_run_tells_need_one_trace():

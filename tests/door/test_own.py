@@ -126,3 +126,14 @@ def test_small_functions_of_private_modules():
         read = private("ops.control_flow_ops", "with_dependencies")([v.assign_add(2.0)], tf.constant(5.0))
         session.run(v.initializer)
         assert session.run(read) == 5.0 and session.run(v) == 3.0
+
+
+def test_which_version_code_gets():
+    enabled = private("tf2", "enabled")
+    assert enabled() and tf.__internal__.tf2.enabled()
+    tf.compat.v1.disable_v2_behavior()
+    try:
+        assert not enabled()
+    finally:
+        tf.compat.v1.enable_v2_behavior()
+    assert enabled()

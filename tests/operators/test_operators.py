@@ -136,3 +136,31 @@ def test_operators_are_added():
     assert type(total) is D and total.diag.numpy().tolist() == [2.0, 3.0]
     (total,) = add_operators([D([1.0, 2.0]), F([[1.0, 2.0], [3.0, 4.0]])])
     assert total.to_dense().numpy().tolist() == [[2.0, 2.0], [3.0, 6.0]]
+
+
+@pytest.mark.parametrize("kind", ["definite", "identity"])
+def test_functions_of_matrices_take_operators(kind):
+    operator = KINDS[kind]()
+    dense, x = operator.to_dense(), tf.constant(SQUARE)
+
+    def array(value):
+        return (value.to_dense() if isinstance(value, tf.linalg.LinearOperator) else value).numpy()
+
+    linalg = tf.linalg
+    for function in (linalg.adjoint, linalg.cholesky, linalg.diag_part, linalg.trace, linalg.det, linalg.logdet, linalg.inv):
+        np.testing.assert_allclose(array(function(operator)), array(function(dense)), rtol=1e-6, err_msg=function.__name__)
+    for function in (
+        lambda a: tf.matmul(a, x),
+        lambda a: tf.matmul(x, a, adjoint_a=True),
+        lambda a: tf.matmul(a, a, adjoint_b=True),
+        lambda a: linalg.matvec(a, x[..., 0]),
+        lambda a: linalg.solve(a, x),
+        tf.function(lambda a: linalg.matmul(a, x) + linalg.inv(x, adjoint=True)),
+    ):
+        np.testing.assert_allclose(array(function(operator)), array(function(dense)), rtol=1e-6, atol=1e-9)
+    with pytest.raises(ValueError, match="Transposing not supported at this time"):
+        tf.matmul(operator, x, transpose_a=True)
+    with pytest.raises(ValueError, match="Transposing not supported at this time"):
+        linalg.matvec(operator, x[..., 0], transpose_a=True)
+    with pytest.raises(ValueError, match="`rhs` as a LinearOperator is not supported"):
+        linalg.solve(x, operator)

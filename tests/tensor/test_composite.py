@@ -77,6 +77,63 @@ def test_specs_compare_and_widen():
         one.most_specific_compatible_type(Pair([1.0], 2.0, "b")._type_spec)
 
 
+class LineSpec(spec.BatchableTypeSpec):
+    value_type = property(lambda self: Line)
+
+    def __init__(self, slope, start):
+        self.slope, self.start = slope, start
+
+    def _serialize(self):
+        return self.slope, self.start
+
+    _component_specs = property(lambda self: (self.slope, self.start))
+
+    def _to_components(self, value):
+        return value.slope, value.start
+
+    def _from_components(self, components):
+        assert self.slope.is_compatible_with(components[0])
+        return Line(*components)
+
+    def _batch(self, size):
+        return LineSpec(self.slope._batch(size), self.start._batch(size))
+
+    def _unbatch(self):
+        return LineSpec(self.slope._unbatch(), self.start._unbatch())
+
+
+class Line(tf.__internal__.CompositeTensor):
+    def __init__(self, slope, start):
+        self.slope, self.start = slope, start
+
+    def __call__(self, x):
+        return self.slope * x + self.start
+
+    @property
+    def _type_spec(self):
+        return LineSpec(*[tf.type_spec_from_value(tf.convert_to_tensor(x)) for x in (self.slope, self.start)])
+
+    def _convert_variables_to_tensors(self):
+        return Line(tf.convert_to_tensor(self.slope), tf.convert_to_tensor(self.start))
+
+
+def test_rows_of_one_are_such_objects_and_results_a_batch():
+    slope = tf.Variable([1.0, 2.0])
+    lines, of_floats = Line(slope, tf.constant([3.0, 4.0])), LineSpec(tf.TensorSpec([]), tf.TensorSpec([]))
+    with tf.GradientTape() as tape:
+        y = tf.vectorized_map(lambda line: line(10.0), lines)
+    assert y.numpy().tolist() == [13.0, 24.0] and tape.gradient(y, slope).numpy().tolist() == [10.0, 10.0]
+    assert tf.map_fn(lambda line: line(10.0), lines, fn_output_signature=tf.float32).numpy().tolist() == [13.0, 24.0]
+    for swapped in (
+        tf.vectorized_map(lambda line: Line(line.start, line.slope), lines),
+        tf.map_fn(lambda line: Line(line.start, line.slope), lines),
+        tf.map_fn(lambda x: Line(x + 2.0, x), lines.slope.value(), fn_output_signature=of_floats),
+    ):
+        assert swapped.slope.numpy().tolist() == [3.0, 4.0] and swapped.start.numpy().tolist() == [1.0, 2.0]
+    empty = tf.map_fn(lambda x: Line(x, x), tf.zeros([0]), fn_output_signature=of_floats)
+    assert isinstance(empty, Line) and empty.slope.shape == [0]
+
+
 def test_classes_of_specs_have_names():
     class Named(tf.TypeSpec):
         pass

@@ -129,6 +129,11 @@ def forget(variable: Variable) -> None:
                     known.opened = known.opened and UNTRIED
 
 
+def _known_integers(node: Node) -> bool:
+    """Return whether an argument may be a shape, an axis or a size whose value the function around knows."""
+    return node.aval.dtype.kind in "iu" and not engine.symbolic(node)
+
+
 class Function:
     """A function under `tf.function`: call it like the Python function; each new signature is traced once.
 
@@ -267,7 +272,8 @@ class Function:
                 found = self._trace(
                     arguments, bool(variables) and not reachable_besides_arguments(self.python_function, variables)
                 )
-                inner = any(n.trace is not None and n.trace.parent is not None for n in found._body.captures)
+                inner = state.parent is not None and isinstance(found, EagerFunction)  # its arguments are known in this trace
+                inner = inner or any(n.trace is not None and n.trace.parent is not None for n in found._body.captures)
                 inner = inner or (engine.graph_around() is not None and hooks.graphs.only_in_graphs(found._body.program))
                 if variables and not found._passes:
                     key = (key, _same(variables))
@@ -341,7 +347,7 @@ class Function:
             if any(map(has_no_shape, body.program.avals)):
                 return ShapedByRuns(self, arguments, body)
         except engine.NeedsValues as reason:
-            if engine.local.trace.parent is not None:
+            if not outermost and (isinstance(reason, MadeFromArguments) or not any(map(_known_integers, arguments.nodes))):
                 raise  # the outermost function runs eagerly
             return (FirstCall if isinstance(reason, MadeFromArguments) else EagerFunction)(self, arguments, reason)
         self._refusal = self._refusal or NOT_FIRST
@@ -462,6 +468,8 @@ class Function:
             self._traces += new
         try:
             found = self._concrete(arguments)
+        except engine.NeedsValues as reason:  # in a function; a call may know them
+            found = EagerFunction(self, arguments, reason)
         except (ValueError, InvalidArgumentError) as reason:
             if known or (signature is not None and signature.opened is UNTRIED and of_user(reason)):
                 raise

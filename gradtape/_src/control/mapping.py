@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape._src.control.bounded_scan import record_scan
+from gradtape._src.control.composite_rows import Parts, outline
 from gradtape._src.control.eager_record import in_function
 from gradtape._src.control.loop import check_same, stopped, trace_body
 from gradtape._src.control.ragged_rows import has_ragged_rows, map_rows
@@ -24,10 +25,10 @@ class Rows:
     """A nest of tensors with one number of rows each."""
 
     def __init__(self, elems: Any, what: str) -> None:
-        leaves, self.spec = nest.flatten_with_spec(elems, nest.EXPANDED)
-        if not leaves:
+        self.parts = Parts(elems)
+        if not self.parts.leaves:
             raise ValueError(f"{what}: elems must be a Tensor or a nest of Tensors, received {elems!r}.")
-        self.tensors = [tensor(x) for x in leaves]
+        self.tensors = [tensor(x) for x in self.parts.leaves]
         for x in self.tensors:
             if not x.shape.rank:
                 raise ValueError(f"{what}: elements in elems must be 1+ dimensional Tensors, not scalars; received {x!r}.")
@@ -41,11 +42,11 @@ class Rows:
 
     def pack(self, nodes: Sequence[Node]) -> Any:
         """Pack the nodes of one row in the structure of the elems."""
-        return nest.unflatten(self.spec, [handle(n) for n in nodes])
+        return self.parts.row([handle(n) for n in nodes])
 
     def row(self, index: int) -> Any:
         """Return row `index`."""
-        return nest.unflatten(self.spec, [x[index] for x in self.tensors])
+        return self.parts.row([x[index] for x in self.tensors])
 
 
 def record_rows(
@@ -125,14 +126,15 @@ def map_fn(
     if has_ragged_rows(elems, signature):
         return map_rows(fn, elems, signature)
     rows = Rows(elems, "map_fn")
-    specs: list[Any] = []
+    kept: list[Parts] = []
+    signature = None if signature is None else outline(signature)
+    wanted = outline(elems) if signature is None else signature
 
     def applied(row: Any) -> list[Tensor]:
         returned = fn(row)
-        nest.assert_same_structure(elems if signature is None else signature, returned, expand_composites=True)
-        results, spec = _flat(returned)
-        specs.append(spec)
-        return results
+        nest.assert_same_structure(wanted, outline(returned), expand_composites=True)
+        kept.append(Parts(returned))
+        return [tensor(x) for x in kept[-1].leaves]
 
     def one(_: Any, nodes: list[Node]) -> list[Tensor]:
         results = applied(rows.pack(nodes))
@@ -140,24 +142,24 @@ def map_fn(
         return results
 
     if rows.count == 0 and not in_function():
-        return _no_rows(one, rows, specs)
+        return _no_rows(one, rows, kept)
     try:
         _, ys = record_rows(one, (), rows)
     except BaseException as error:
         if not _needs_values(error):
             raise
         columns = [applied(rows.row(i)) for i in range(rows.count)]
-        return nest.unflatten(specs[-1], [stack(list(column)) for column in zip(*columns, strict=True)])
-    results = nest.unflatten(specs[-1], [handle(y) for y in ys])
+        return kept[-1].batch([stack(list(column)) for column in zip(*columns, strict=True)], rows.count)
+    results = kept[-1].batch([handle(y) for y in ys], rows.count)
     return results if back_prop else stopped(results)
 
 
-def _no_rows(one: Any, rows: Rows, specs: list[Any]) -> Any:
+def _no_rows(one: Any, rows: Rows, kept: list[Parts]) -> Any:
     """Return the results for no rows, whose shapes are those of a trace of `fn`."""
     parameters = [leaf(a, None) for a in rows.avals]
     body = trace(lambda: one((), parameters), parameters, Scope(nested=True))
     outputs = [body.program.aval_of(r) for r in body.program.outputs[: len(body.program.outputs) - len(body.written)]]
-    return nest.unflatten(specs[-1], [zeros((0, *a.shape), a.type) for a in outputs])
+    return kept[-1].batch([zeros((0, *a.shape), a.type) for a in outputs], 0)
 
 
 def _check_signature(results: Sequence[Tensor], signature: Any, rows: Rows) -> None:
@@ -188,7 +190,7 @@ def _accumulate(fn: Any, elems: Any, initializer: Any, what: str, reverse: bool,
         if not rows.count:
             raise ValueError(f"{what}: elems have no rows, and there is no initializer.")
         first = rows.row(-1 if reverse else 0)
-        rest = nest.map_structure(lambda x: x[:-1] if reverse else x[1:], nest.unflatten(rows.spec, rows.tensors))
+        rest = nest.map_structure(lambda x: x[:-1] if reverse else x[1:], rows.parts.same(rows.tensors))
         rows = Rows(rest, what)
         start = first
     else:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.control.composite_rows import Parts
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.scope import Body, Scope, trace
-from gradtape._src.core import engine, nest
+from gradtape._src.core import engine
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
@@ -72,9 +73,9 @@ class Returned:
     """The result of `fn` for a row, as flat `tensors`: of a sparse tensor three, of slices the whole."""
 
     def __init__(self, value: Any) -> None:
-        self._leaves, self._spec = nest.flatten_with_spec(value)
+        self._parts = Parts(value, SparseTensor, IndexedSlices)
         self.tensors: list[Tensor] = []
-        for x in self._leaves:
+        for x in self._parts.leaves:
             if isinstance(x, SparseTensor):
                 self.tensors += [x.indices, x.values, x.dense_shape]
             elif x is not None:
@@ -84,12 +85,12 @@ class Returned:
         """Return the result for all rows, of `tensors` that were stacked."""
         given = iter(tensors)
         found: list[Any] = []
-        for x in self._leaves:
+        for x in self._parts.leaves:
             if isinstance(x, SparseTensor):
                 found.append(_stacked_sparse(next(given), next(given), next(given), count))
             else:
                 found.append(None if x is None else next(given))
-        return nest.unflatten(self._spec, found)
+        return self._parts.batch(found, count)
 
 
 def _stacked_sparse(indices: Tensor, values: Tensor, shapes: Tensor, count: int) -> SparseTensor:
@@ -105,8 +106,8 @@ class Call:
 
     def __init__(self, fn: Any, elems: Any) -> None:
         self._fn = fn
-        leaves, self._spec = nest.flatten_with_spec(elems, nest.EXPANDED)
-        self._tensors = [tensor(x) for x in leaves]
+        self._parts = Parts(elems)
+        self._tensors = [tensor(x) for x in self._parts.leaves]
         for x in self._tensors:
             if not x.shape.rank:
                 raise ValueError(f"elems must be 1+ dimensional Tensors, not scalars; received {x!r}.")
@@ -116,7 +117,7 @@ class Call:
         self._shared = [x.shape[0] != count for x in self._tensors]
 
     def _apply(self, nodes: Sequence[Node]) -> Returned:
-        self._returned = Returned(self._fn(nest.unflatten(self._spec, [handle(n) for n in nodes])))
+        self._returned = Returned(self._fn(self._parts.row([handle(n) for n in nodes])))
         return self._returned
 
     def _inputs(self) -> list[Node]:

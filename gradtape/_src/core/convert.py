@@ -29,7 +29,7 @@ from gradtape._src.core.constants import NUMBERS as NUMBERS
 from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import DtypeError, invalid, invalid_dtype, public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.program import NUMBER
+from gradtape._src.core.program import INSIDE, NUMBER
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle, index_of
 
@@ -267,12 +267,36 @@ def tensor(value: Any, dtype: Any = None, hint: Any = None) -> Tensor:
 def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Tensor:
     """Convert `value` (number, list, array, variable, tensor) to a Tensor of `dtype`, or of the dtype that it suggests.
 
-    A tensor of another dtype is a ValueError; a list that is not rectangular too.
+    A tensor of another dtype is a ValueError; a list that is not rectangular too. A tensor is returned as it is; in a function one
+    from eager code becomes the function's own, always the same.
 
     >>> tf.convert_to_tensor([1, 2], tf.float32)
     <tf.Tensor: shape=(2,), dtype=float32, numpy=array([1., 2.], dtype=float32)>
     """
-    return tensor(value, dtype, dtype_hint)
+    made = tensor(value, dtype, dtype_hint)
+    return made if engine.local.trace.scope is None else captured(made)
+
+
+def captured(value: Tensor) -> Tensor:
+    """Return the Tensor that stands for a value from eager code in the function or graph under trace, as in TensorFlow.
+
+    It is another handle of the same node. So a library that remembers results by tensor does not give the function what it
+    computed outside, through which no gradient passes.
+    """
+    node, trace = value.node, engine.local.trace
+    if node.trace is not None:
+        eager = node.trace.parent is None and node.trace.scope is None
+    else:
+        eager = node.value is not None and node.index != INSIDE
+    if not eager:
+        return value
+    while trace.parent is not None and trace.parent.scope is trace.scope:  # a gradient in the function
+        trace = trace.parent
+    own = trace.captured.get(node)
+    if own is None:
+        own = trace.captured[node] = EagerTensor.__new__(EagerTensor)  # the node's handle stays the user's
+        own.node = node
+    return own
 
 
 @public

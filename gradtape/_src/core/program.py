@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from weakref import ref
 
     from gradtape._src.core.aval import Aval
-    from gradtape._src.core.tensor import EagerTensor
+    from gradtape._src.core.tensor import EagerTensor, Tensor
     from gradtape._src.core.variable import Variable
 
     class Scope:
@@ -180,13 +180,13 @@ class Trace:
     record here, for which `inputs` outlive the nodes' own; `overrides` maps an op to the one with the gradient that is in
     force; `parent` is the trace that this one is inside of, whose nodes are leaves here; `constants` are the leaves of
     inexact dtype that were made in it; `names` are the names that values were given under a tape or in a function, as
-    `(position, name, nodes)`; `scope` is what the function that is being traced knows (None: eager code); at
-    `limit` nodes the engine looks for a place to cut.
+    `(position, name, nodes)`; `captured` are the function's own Tensors of values from eager code (`core/convert`); `scope` is
+    what the function that is being traced knows (None: eager code); at `limit` nodes the engine looks for a place to cut.
     """
 
     __slots__ = (
-        "__weakref__", "assigned", "constants", "early", "gradients", "inputs", "leaf_index", "leaves", "limit", "names",
-        "nodes", "overrides", "parent", "reads", "recomputed", "scope", "serial", "tapes",
+        "__weakref__", "assigned", "captured", "constants", "early", "gradients", "inputs", "leaf_index", "leaves", "limit",
+        "names", "nodes", "overrides", "parent", "reads", "recomputed", "scope", "serial", "tapes",
     )  # fmt: skip
     nodes: list[Node]
     leaves: list[Node]
@@ -197,6 +197,7 @@ class Trace:
     recomputed: list[tuple[Node, Node]]
     early: list[Node]
     constants: list[Node]
+    captured: dict[Node, Tensor]
     tapes: list[ref[Any]]
     names: list[tuple[int, str, Sequence[Node]]]
     inputs: list[Any] | None
@@ -215,7 +216,7 @@ class Trace:
     ) -> None:
         self.nodes, self.leaves, self.leaf_index = [], [], {}
         self.reads, self.gradients, self.assigned, self.recomputed, self.tapes = [], {}, [], [], []
-        self.early, self.constants, self.names, self.inputs = [], [], [], None
+        self.early, self.constants, self.names, self.captured, self.inputs = [], [], [], {}, None
         self.limit = 0 if runtime.forked else limit  # where nothing may run, nothing is recorded: the first op raises
         self.parent, self.overrides, self.scope, self.serial = parent, overrides, scope, next(_serial)
 

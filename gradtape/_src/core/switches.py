@@ -13,6 +13,7 @@ POLICIES = ("silent", "silent_for_int32", "warn", "explicit")
 class _Set:
     """The values of the switches; TensorFlow's defaults."""
 
+    second_version = True
     log_placement = False
     tensor_float_32 = True
     policy = "silent"
@@ -20,6 +21,20 @@ class _Set:
     jit = ""
     threads = {"intra": 0, "inter": 0}
     optimizer: dict[str, Any] = {"disable_model_pruning": False, "disable_meta_optimizer": False}
+
+
+def behaves_as_tensorflow_2() -> bool:
+    """Return False after `tf.compat.v1.disable_v2_behavior()`, else True.
+
+    >>> print(tf.__internal__.tf2.enabled())
+    True
+    """
+    return _Set.second_version
+
+
+def behave_as_tensorflow_2(enabled: bool) -> None:
+    """Note whether TensorFlow 2 is what code gets."""
+    _Set.second_version = enabled
 
 
 def get_log_device_placement() -> bool:

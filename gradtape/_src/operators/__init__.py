@@ -1,0 +1,1 @@
+from gradtape._src.operators import functions as functions

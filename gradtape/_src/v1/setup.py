@@ -12,6 +12,7 @@ from gradtape._src.control.loop import while_loop as new_while_loop
 from gradtape._src.core import engine, nest, scopes
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import give_dimensions
+from gradtape._src.core.switches import behave_as_tensorflow_2
 from gradtape._src.ops.random import seeds
 from gradtape._src.v1.graphs.graph import disable_eager_execution, enable_eager_execution, in_graph
 from gradtape._src.v1.graphs.names import NameScope
@@ -82,12 +83,14 @@ def disable_v2_behavior() -> None:
     """Build graphs from here on, as TensorFlow 1 did, with `Dimension`s as the items of shapes."""
     disable_eager_execution()
     disable_v2_tensorshape()
+    behave_as_tensorflow_2(False)
 
 
 def enable_v2_behavior() -> None:
     """Run operations at once again."""
     enable_eager_execution()
     enable_v2_tensorshape()
+    behave_as_tensorflow_2(True)
 
 
 def _always() -> None:

@@ -278,6 +278,12 @@ def test_a_text_is_no_seed(where):
         random.set_seed(None)
 
 
+@pytest.mark.parametrize("run", [lambda f: f, tf.function])
+def test_the_seeds_of_a_stateless_op_are_no_seed(run):
+    with pytest.raises(TypeError, match="Expected int for argument 'seed' not <tf.Tensor"):
+        run(lambda: random.normal([2], seed=tf.constant([1, 2])))()
+
+
 def test_draws_of_threads_are_all_different():
     random.set_seed(5)
     drawn = []

@@ -24,6 +24,7 @@ from gradtape._src.core.dtypes import float32, int32
 from gradtape._src.core.errors import UnimplementedError
 from gradtape._src.core.scopes import control_dependencies, get_static_value
 from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.switches import behaves_as_tensorflow_2
 from gradtape._src.core.variable import ResourceVariable, Variable
 from gradtape._src.operators.base import make_composite_tensor
 from gradtape._src.operators.solvers import add_operators
@@ -181,6 +182,7 @@ OWN: dict[str, dict[str, Any]] = {
     "python.ops.parallel_for.control_flow_ops": {"pfor": pfor},
     "python.ops.random_ops": {"parameterized_truncated_normal": parameterized_truncated_normal},
     "python.ops.resource_variable_ops": {"ResourceVariable": ResourceVariable, "VariableSpec": spec.VariableSpec},
+    "python.tf2": {"enabled": behaves_as_tensorflow_2},
     "python.util.compat": {"collections_abc": collections.abc},
     "python.util.deprecation": {
         name: getattr(deprecation, name)

@@ -38,9 +38,12 @@ def pair(seed, own):
 
 
 def _integer(seed):
-    if isinstance(seed, str):
-        raise TypeError(f"Expected int for argument 'seed' not {seed!r}.")
-    return int(seed)
+    try:
+        if not isinstance(seed, str):
+            return int(seed)
+    except TypeError:  # such as a pair of seeds, which stateless ops take
+        pass
+    raise TypeError(f"Expected int for argument 'seed' not {seed!r}.")
 
 
 class Stream:
