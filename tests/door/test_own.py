@@ -1,5 +1,6 @@
 """Names of TensorFlow's private modules that have no public name, as libraries use them; and the package of Keras 2."""
 
+import gc
 import importlib
 import inspect
 import logging
@@ -68,6 +69,28 @@ def test_private_functions():
     assert private("util.tf_inspect", "signature") is inspect.signature
     draws = private("ops.random_ops", "parameterized_truncated_normal")([5], minvals=0.0, maxvals=1.0, seed=1).numpy()
     assert draws.shape == (5,) and (draws >= 0).all() and (draws <= 1).all()
+
+
+def test_collections_by_identity():
+    reference, dictionary, members, weak = (
+        private("util.object_identity", name)
+        for name in ("Reference", "ObjectIdentityDictionary", "ObjectIdentitySet", "ObjectIdentityWeakSet")
+    )
+    one, two = [1], [1]
+    assert reference(one) == reference(one) != reference(two) and reference(two).deref() is two
+    assert reference is type(tf.constant(1.0).ref())
+    found = dictionary()
+    found[one], found[two] = "one", "two"
+    assert (found[one], found.pop(two), len(found), list(found)) == ("one", "two", 1, [one])
+    with pytest.raises(KeyError):
+        found[two]
+    both = members([one, two, one])
+    assert len(both) == 2 and one in both and [1] not in both
+    assert list(both.difference([one])) == [two] and list(both.intersection([two, [1]])) == [two]
+    variable = tf.Variable(1.0)
+    held = weak([variable, tf.Variable(1.0)])
+    gc.collect()
+    assert len(held) == 1 and variable in held
 
 
 def test_a_prevented_gradient():

@@ -1,6 +1,7 @@
 """What `constant`, `convert_to_tensor` and `Variable` make of Python values and NumPy arrays."""
 
 import re
+import types
 
 import ml_dtypes
 import numpy as np
@@ -493,8 +494,9 @@ def test_cast_to_the_same_dtype_is_the_tensor_itself():
         (np.ones(1), False),
         ([tf.constant(1.0)], False),
         (None, False),
+        (types.SimpleNamespace(is_tensor_like=True), True),
     ],
-    ids=["tensor", "variable", "slices", "number", "array", "list", "None"],
+    ids=["tensor", "variable", "slices", "number", "array", "list", "None", "says so"],
 )
 def test_is_tensor(value, expected):
     assert tf.is_tensor(value) is expected

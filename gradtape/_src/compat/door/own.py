@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.custom import custom_gradient
-from gradtape._src.compat.door import deprecation
+from gradtape._src.compat.door import deprecation, object_identity
 from gradtape._src.compat.door.device_list import list_local_devices
 from gradtape._src.compat.door.kinds import EagerTensor, SymbolicTensor
 from gradtape._src.compat.door.record import should_record_backprop
@@ -24,7 +24,9 @@ from gradtape._src.core.dtypes import float32, int32
 from gradtape._src.core.errors import UnimplementedError
 from gradtape._src.core.scopes import control_dependencies, get_static_value
 from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.tensor import Reference
 from gradtape._src.core.variable import ResourceVariable, Variable
+from gradtape._src.data.iterators import OwnedIterator
 from gradtape._src.operators.base import make_composite_tensor
 from gradtape._src.operators.solvers import add_operators
 from gradtape._src.ops.array.creation import range_
@@ -149,6 +151,7 @@ OWN: dict[str, dict[str, Any]] = {
     "python.checkpoint.checkpoint": {"CheckpointLoadStatus": CheckpointLoadStatus},
     "python.framework.composite_tensor": {"CompositeTensor": CompositeTensor},
     "python.client.device_lib": {"list_local_devices": list_local_devices},
+    "python.data.ops.iterator_ops": {"OwnedIterator": OwnedIterator},
     "python.eager.record": {"should_record_backprop": should_record_backprop},
     "python.framework.ops": {"EagerTensor": EagerTensor, "SymbolicTensor": SymbolicTensor},
     "python.framework.tensor": {"DenseSpec": spec.DenseSpec},
@@ -200,6 +203,10 @@ OWN: dict[str, dict[str, Any]] = {
                 map_structure_with_tuple_paths_up_to yield_flat_paths
             """.split()
         },
+    },
+    "python.util.object_identity": {
+        "Reference": Reference,
+        **{name: value for name, value in vars(object_identity).items() if name.startswith("Object")},
     },
     "python.util.tf_inspect": {
         **{
