@@ -288,7 +288,8 @@ def as_dtype(type_value: Any) -> DType:
 
 
 def stated(signature: Any) -> DType:
-    """Return the dtype that a spec states, or that a dtype is. NumPy's classes of numbers have an attribute `dtype` that is none."""
+    """Return the dtype that a spec states, or that a dtype is."""
+    # NumPy's classes of numbers have an attribute `dtype` that is none.
     return as_dtype(signature if isinstance(signature, type) else getattr(signature, "dtype", signature))
 
 

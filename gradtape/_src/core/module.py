@@ -170,8 +170,8 @@ class Module(Tracked):
     ) -> Iterator[Any]:
         """Yield what lies in the attributes and satisfies `predicate`, each once: a module's own first, then of its submodules.
 
-        The name and its arguments are TensorFlow's, as classes that are derived from Module call it. `with_path` yields pairs of a
-        path and a value, one for each path.
+        Its arguments are TensorFlow's, as classes that are derived from Module call it. `with_path` yields pairs of a path and a
+        value, one for each path.
         """
         seen = {id(self)}
         queue: list[tuple[Any, Module, frozenset[int]]] = [((), self, frozenset())]
