@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.custom import custom_gradient
-from gradtape._src.compat.door import deprecation, object_identity
+from gradtape._src.compat.door import deprecation, object_identity, utilities
 from gradtape._src.compat.door.device_list import list_local_devices
 from gradtape._src.compat.door.kinds import EagerTensor, SymbolicTensor
 from gradtape._src.compat.door.record import should_record_backprop
@@ -217,3 +217,5 @@ OWN: dict[str, dict[str, Any]] = {
     },
     "python.util.variable_utils": {"convert_variables_to_tensors": convert_variables_to_tensors},
 }
+for path, places in utilities.PLACES.items():
+    OWN[path] = OWN.get(path, {}) | places
