@@ -232,7 +232,7 @@ with _importing():
         truediv as truediv,
     )
     from gradtape._src.ops.strings.numbers import as_string as as_string
-    from gradtape._src.ops.array.cast import bitcast as bitcast, cast as cast
+    from gradtape._src.ops.array.cast import bitcast as bitcast, cast_unless_variable as _cast_unless_variable
     from gradtape._src.ops.math.clip import (
         clip_by_global_norm as clip_by_global_norm,
         clip_by_norm as clip_by_norm,
@@ -338,6 +338,7 @@ with _importing():
 
 # Second names, assigned, as type checkers take `X as Y` for private
 as_dtype = _public_as_dtype
+cast = _cast_unless_variable
 no_gradient = _no_gradient_of
 range = _range
 tuple = _tuple

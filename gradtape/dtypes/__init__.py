@@ -31,12 +31,13 @@ from gradtape._src.core.dtypes import (
     uint64 as uint64,
     variant as variant,
 )
-from gradtape._src.ops.array.cast import cast as cast
+from gradtape._src.ops.array.cast import cast_unless_variable as _cast_unless_variable
 from gradtape._src.ops.math.clip import saturate_cast as saturate_cast
 from gradtape._src.ops.math.complex import complex as complex
 from gradtape.dtypes import experimental as experimental
 
 # Second names, assigned, as type checkers take `X as Y` for private
 as_dtype = _public_as_dtype
+cast = _cast_unless_variable
 
 __getattr__ = _missing(__name__)

@@ -562,3 +562,16 @@ def test_a_number_is_the_gradient_of_every_element(one, inside):
 
     slope = tf.function(slope) if inside else slope
     assert slope(tf.constant([1.0, 2.0])).numpy().tolist() == [2.0, 4.0]
+
+
+def test_libraries_find_the_signature_and_the_function():
+    def scaled(x, factor=2.0):
+        return x * factor, lambda dy: dy
+
+    class Layer:
+        scaled = tf.custom_gradient(lambda self, x: (x, lambda dy: dy))
+
+    call = tf.custom_gradient(scaled)
+    assert inspect.getfullargspec(call) == inspect.getfullargspec(scaled)
+    assert inspect.getfullargspec(Layer().scaled).args == ["x"]
+    assert call.__wrapped__ is scaled and call.__original_wrapped__ is scaled

@@ -1,5 +1,6 @@
 """`map_fn` over sparse and ragged tensors, with TensorFlow's answers."""
 
+import numpy as np
 import pytest
 
 import gradtape as tf
@@ -30,6 +31,30 @@ def test_rows_of_a_ragged_tensor():
     assert tf.map_fn(lambda row: row * 2.0, ragged).to_list() == [[2.0], [], [2.0, 4.0]]
 
 
+RAGGED = tf.RaggedTensorSpec
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tf.function])
+def test_results_that_are_ragged(wrap):
+    def ranges(x):
+        return tf.map_fn(tf.range, x, fn_output_signature=RAGGED([None], tf.int32))
+
+    assert wrap(ranges)(tf.constant([3, 0, 2])).to_list() == [[0, 1, 2], [], [0, 1]]
+
+
+def test_ragged_results_in_a_nest_and_with_ragged_rows():
+    count = tf.constant([1, 2])
+    pair = tf.map_fn(lambda x: (x, tf.range(x)), count, fn_output_signature=(tf.int32, RAGGED([None], np.int32)))
+    assert pair[0].numpy().tolist() == [1, 2] and pair[1].to_list() == [[0], [0, 1]]
+    deep = tf.map_fn(tf.ragged.range, count, fn_output_signature=RAGGED([None, None], tf.int32))
+    assert (deep.to_list(), deep.ragged_rank) == ([[[0]], [[0, 1]]], 2)
+    rows = tf.ragged.constant([[1, 2], [3]])
+    cast = tf.map_fn(lambda row: tf.cast(row, tf.float32), rows, fn_output_signature=RAGGED([None], tf.float32))
+    assert cast.to_list() == [[1.0, 2.0], [3.0]]
+    matrices = tf.map_fn(lambda x: tf.ones([x, 2]), count, fn_output_signature=RAGGED([None, 2], tf.float32, ragged_rank=0))
+    assert (matrices.ragged_rank, matrices.shape.as_list()) == (1, [2, None, 2])
+
+
 @pytest.mark.parametrize("wrap", [lambda f: f, lambda f: tf.function(f, autograph=False)])
 def test_the_gradient_goes_to_the_values(wrap):
     values = tf.Variable(SPARSE[1])
@@ -54,3 +79,5 @@ def test_bad_calls():
         tf.map_fn(tf.sparse.reduce_sum, sparse)
     with pytest.raises(tf.errors.InvalidArgumentError, match="without rows"):
         tf.map_fn(tf.sparse.reduce_sum, tf.sparse.from_dense(tf.zeros([0, 2])), fn_output_signature=tf.float32)
+    with pytest.raises(ValueError, match="expected `fn` to return a RaggedTensorSpec"):
+        tf.map_fn(lambda x: tf.ones([x]), tf.constant([1, 2]), fn_output_signature=RAGGED([None], tf.int32))

@@ -330,6 +330,16 @@ def test_no_gradient_without_back_prop_in_a_function(name):
     assert found == [False, True]  # in eager code it means nothing
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.dtype("float32"), "float32", float, tf.float32, tf.TensorSpec([], tf.float32)])
+def test_a_dtype_is_stated_in_each_of_its_forms(dtype):
+    x = tf.constant([1.0, 2.0])
+    assert tf.map_fn(lambda row: row + 1.0, x, dtype=dtype).numpy().tolist() == [2.0, 3.0]
+    assert [y.dtype for y in tf.map_fn(lambda row: (row, row > 1.0), x, dtype=(dtype, np.bool_))] == [tf.float32, tf.bool]
+    row = x[0]
+    assert tf.py_function(lambda value: value + 1.0, [row], dtype).numpy() == 2.0
+    assert tf.py_function(lambda value: (value, value), [row], (dtype, dtype))[1].dtype == tf.float32
+
+
 def test_results_of_map_fn_and_scan_are_nested_as_is_said():
     pair = (tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0]))
     with pytest.raises(ValueError, match="don't have the same nested structure"):

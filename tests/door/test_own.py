@@ -1,5 +1,6 @@
 """Names of TensorFlow's private modules that have no public name, as libraries use them; and the package of Keras 2."""
 
+import gc
 import importlib
 import inspect
 import logging
@@ -68,6 +69,70 @@ def test_private_functions():
     assert private("util.tf_inspect", "signature") is inspect.signature
     draws = private("ops.random_ops", "parameterized_truncated_normal")([5], minvals=0.0, maxvals=1.0, seed=1).numpy()
     assert draws.shape == (5,) and (draws >= 0).all() and (draws <= 1).all()
+
+
+def test_collections_by_identity():
+    reference, dictionary, members, weak = (
+        private("util.object_identity", name)
+        for name in ("Reference", "ObjectIdentityDictionary", "ObjectIdentitySet", "ObjectIdentityWeakSet")
+    )
+    one, two = [1], [1]
+    assert reference(one) == reference(one) != reference(two) and reference(two).deref() is two
+    assert reference is type(tf.constant(1.0).ref())
+    found = dictionary()
+    found[one], found[two] = "one", "two"
+    assert (found[one], found.pop(two), len(found), list(found)) == ("one", "two", 1, [one])
+    assert two not in found and found.get(two) is None
+    both = members([one, two, one])
+    assert len(both) == 2 and one in both and [1] not in both
+    assert list(both.difference([one])) == [two] and list(both.intersection([two, [1]])) == [two]
+    variable = tf.Variable(1.0)
+    held = weak([variable, tf.Variable(1.0)])
+    gc.collect()
+    assert len(held) == 1 and variable in held
+
+
+def test_a_condition_that_is_known_takes_one_branch():
+    smart_cond, known = (private("framework.smart_cond", name) for name in ("smart_cond", "smart_constant_value"))
+    taken = []
+    branches = (lambda: taken.append(True) or tf.constant(1.0)), (lambda: taken.append(False) or tf.constant(2.0))
+    assert smart_cond(tf.constant(True), *branches).numpy() == 1.0 and taken == [True]
+    assert smart_cond(0, *branches).numpy() == 2.0 and taken == [True, False]
+    assert tf.function(lambda p: smart_cond(p, *branches))(tf.constant(False)).numpy() == 2.0
+    assert smart_cond(tf.Variable(True), *branches).numpy() == 1.0
+    assert known(True) is True and known(0) is False
+    with pytest.raises(TypeError, match="must be a Tensor, or a Python bool, or 1 or 0"):
+        known("yes")
+    with pytest.raises(TypeError, match="`false_fn` must be callable"):
+        smart_cond(True, branches[0])
+
+
+def test_decorators_keep_the_function_that_they_wrap():
+    def inner(x, y=1):
+        """Add."""
+        return x + y
+
+    made = private("util.tf_decorator", "make_decorator")(inner, lambda *args: 2 * inner(*args))
+    assert (made(1, 2), made.__name__, made.__doc__) == (6, "inner", "Add.")
+    assert private("util.tf_inspect", "getfullargspec")(made) == inspect.getfullargspec(inner)
+    assert private("util.tf_decorator", "unwrap")(made)[1] is inner
+    assert private("util.tf_inspect", "getargspec")(inner) == (["x", "y"], None, None, (1,))
+
+    @private("util.tf_contextlib", "contextmanager")
+    def opened(name):
+        yield name
+
+    with opened("a") as name:
+        assert (name, opened.__name__) == ("a", "opened")
+
+
+def test_files_and_questions(tmp_path):
+    read, write = (private("lib.io.file_io", name) for name in ("read_file_to_string", "write_string_to_file"))
+    write(str(tmp_path / "a"), "text")
+    assert read(str(tmp_path / "a")) == "text" and read(str(tmp_path / "a"), binary_mode=True) == b"text"
+    is_variable = private("ops.resource_variable_ops", "is_resource_variable")
+    assert is_variable(tf.Variable(1.0)) and not is_variable(tf.constant(1.0))
+    assert private("tf2", "enabled")() and private("util.all_util", "remove_undocumented")(__name__) is None
 
 
 def test_a_prevented_gradient():

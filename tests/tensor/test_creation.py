@@ -1,6 +1,7 @@
 """What `constant`, `convert_to_tensor` and `Variable` make of Python values and NumPy arrays."""
 
 import re
+import types
 
 import ml_dtypes
 import numpy as np
@@ -493,8 +494,9 @@ def test_cast_to_the_same_dtype_is_the_tensor_itself():
         (np.ones(1), False),
         ([tf.constant(1.0)], False),
         (None, False),
+        (types.SimpleNamespace(is_tensor_like=True), True),
     ],
-    ids=["tensor", "variable", "slices", "number", "array", "list", "None"],
+    ids=["tensor", "variable", "slices", "number", "array", "list", "None", "says so"],
 )
 def test_is_tensor(value, expected):
     assert tf.is_tensor(value) is expected
@@ -538,3 +540,19 @@ def test_a_vector_of_one_is_a_number_outside_of_functions():
 )
 def test_reshape_of_nothing_counts_no_zeros(shape, wanted, result):
     assert tf.reshape(tf.zeros(shape), wanted).shape == result
+
+
+def test_cast_to_the_same_dtype_is_the_variable_itself():
+    rate, count = tf.Variable(1.0), tf.Variable(1)
+    kept = tf.cast(rate, tf.float32)
+    rate.assign(0.5)
+    assert kept is rate and (kept * 2.0).numpy() == 1.0
+    assert tf.cast(count, tf.float32) is not count and tf.compat.v1.to_int32(count) is count
+
+    @tf.function
+    def later():
+        seen = tf.cast(rate, "float32")
+        rate.assign_add(1.0)
+        return seen
+
+    assert later().numpy() == 1.5

@@ -182,3 +182,40 @@ class TestNameScopes:
     def test_methods_keep_their_names(self):
         assert Scoped.__call__.__name__ == "__call__"
         assert Scoped.__call__.__doc__ == "Makes a variable on the first call."
+
+
+class TestFlatten:
+    """`_flatten`, which classes derived from Module call to find other things than variables."""
+
+    def test_leaves_of_any_kind_by_a_predicate(self):
+        module = Outer()
+        module.text, module.deep = "text", {"n": [1, "more"]}
+        assert {"text", "more", "outer", "in_dict"} <= set(module._flatten(predicate=lambda leaf: isinstance(leaf, str)))
+        assert [m.name for m in module._flatten(recursive=False, predicate=lambda leaf: isinstance(leaf, tf.Module))] == [
+            m.name for m in module.submodules
+        ]
+        assert names(tuple(module._flatten(False, lambda leaf: isinstance(leaf, tf.Variable)))) == (
+            "private own_a in_list a dx dy z"
+        )
+
+    def test_paths_name_a_shared_variable_each_time(self):
+        module = Outer()
+        found = list(module._flatten(predicate=lambda leaf: leaf is module.shared, with_path=True))
+        assert [path for path, _ in found] == [("shared",), ("second", "a")]
+        assert dict(module._flatten(predicate=lambda leaf: leaf is module.table["x"], with_path=True)) == {
+            ("table", "x"): module.table["x"]
+        }
+
+    def test_modules_in_a_circle_end(self):
+        one, two = Inner("one"), Inner("two")
+        one.other, two.other = two, one
+        paths = [path for path, _ in one._flatten(predicate=lambda leaf: leaf is one.a, with_path=True)]
+        assert paths == [("a",), ("other", "other", "a")]
+
+    def test_order_and_composites(self):
+        module = tf.Module()
+        module.a, module.b = tf.sparse.from_dense([1.0]), variable("b")
+        tensors = list(module._flatten(predicate=tf.is_tensor, expand_composites=True))
+        assert len(tensors) == 4 and tensors[3] is module.b
+        last_first = module._flatten(predicate=tf.is_tensor, attribute_traversal_key=lambda name: -ord(name[0]))
+        assert next(iter(last_first)) is module.b

@@ -121,6 +121,12 @@ class CustomGradient:
     def __init__(self, f: Callable[..., Any], transparent: bool = False, traced: bool = True) -> None:
         functools.update_wrapper(self, f)
         self._function, self._transparent, self._traced = f, transparent, traced
+        self.__original_wrapped__ = f  # by TensorFlow's name, whose decorators all have it
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The signature of the function, for `inspect.getfullargspec`, which does not look at what is wrapped."""
+        return inspect.signature(self._function)
 
     def __get__(self, instance: Any, owner: type | None = None) -> CustomGradient:
         if instance is None:

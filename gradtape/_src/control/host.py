@@ -138,7 +138,7 @@ PY_FUNC = define(Op("PyFunc", _not_compiled, infer=_avals, host=_on_host, effect
 def _types(Tout: Any) -> tuple[tuple[Any, ...], bool]:
     many = isinstance(Tout, (list, tuple))
     flat = list(Tout) if many else [] if Tout is None else [Tout]
-    return tuple([dtypes.as_dtype(getattr(t, "dtype", t)) for t in flat]), many
+    return tuple([dtypes.stated(t) for t in flat]), many
 
 
 def _static_shapes(Tout: Any, inputs: Sequence[Tensor], types: Sequence[Any]) -> Shapes | None:

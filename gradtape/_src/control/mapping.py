@@ -167,8 +167,7 @@ def _check_signature(results: Sequence[Tensor], signature: Any, rows: Rows) -> N
     if signature is None:
         wanted = [x.dtype for x in rows.tensors] if len(rows.tensors) == len(results) else [rows.tensors[0].dtype] * len(results)
     else:
-        wanted = [getattr(s, "dtype", s) for s in nest.flatten(signature)]
-        wanted = [dtypes.as_dtype(w) for w in wanted]
+        wanted = [dtypes.stated(s) for s in nest.flatten(signature)]
     if len(wanted) != len(results):
         raise ValueError(
             f"The two structures don't have the same number of elements: fn returned {len(results)}, fn_output_signature has "

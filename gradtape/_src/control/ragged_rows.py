@@ -13,14 +13,15 @@ from gradtape._src.core.errors import invalid
 from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat, stack
-from gradtape._src.ops.array.ragged import RaggedTensor
+from gradtape._src.ops.array.ragged import RaggedTensor, RaggedTensorSpec
+from gradtape._src.ops.ragged import joining
 from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec
 
 
 def has_ragged_rows(elems: Any, signature: Any) -> bool:
     """Return whether rows of `elems`, or of what `signature` states, are of different sizes."""
     given = (*nest.flatten(elems), *nest.flatten(signature))
-    return any(isinstance(x, SparseTensor | SparseTensorSpec | RaggedTensor) for x in given)
+    return any(isinstance(x, SparseTensor | SparseTensorSpec | RaggedTensor | RaggedTensorSpec) for x in given)
 
 
 def map_rows(fn: Callable[[Any], Any], elems: Any, signature: Any) -> Any:
@@ -70,11 +71,26 @@ def _stacked(rows: list[Any], of: Any) -> Any:
             raise invalid(f"map_fn: the results of fn have different shapes: {shapes}.")
         places = [np.insert(to_numpy(row.indices.node), 0, i, axis=1) for i, row in enumerate(rows)]
         return SparseTensor(np.concatenate(places), concat([row.values for row in rows], 0), [len(rows), *shapes[0]])
-    dtype = dtypes.as_dtype(getattr(of, "dtype", of))
-    rows = [tensor(row) for row in rows]
+    rows = [row if isinstance(row, RaggedTensor) else tensor(row) for row in rows]
+    if isinstance(of, RaggedTensorSpec):
+        for row in rows:
+            _check_row(row, of)
+    dtype = dtypes.stated(of)
     own = rows[0].dtype
     if own != dtype:
         raise invalid(f"fn returned {own.name} where {dtype.name} was expected. Give fn_output_signature=tf.{own.name}.")
-    if isinstance(of, RaggedTensor):
+    if any(isinstance(row, RaggedTensor) for row in rows):
+        return joining.stack(rows)
+    if isinstance(of, RaggedTensor | RaggedTensorSpec):
         return RaggedTensor.from_row_lengths(concat(rows, 0), [row.shape[0] for row in rows])
     return stack(rows)
+
+
+def _check_row(row: Any, spec: RaggedTensorSpec) -> None:
+    """Check that a result of `fn` is what its signature states: of this dtype, with so many ragged axes."""
+    ragged_rank = row.ragged_rank if isinstance(row, RaggedTensor) else 0
+    if row.dtype != spec.dtype or ragged_rank != spec.ragged_rank or not spec.shape.is_compatible_with(row.shape):
+        raise ValueError(
+            f"Error in map_fn: expected `fn` to return a {spec!r}, but it returned {row!r}. To fix, update "
+            "`fn_output_signature`, or `fn`."
+        )

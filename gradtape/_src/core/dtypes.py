@@ -287,6 +287,12 @@ def as_dtype(type_value: Any) -> DType:
     )
 
 
+def stated(signature: Any) -> DType:
+    """Return the dtype that a spec states, or that a dtype is."""
+    # NumPy's classes of numbers have an attribute `dtype` that is none.
+    return as_dtype(signature if isinstance(signature, type) else getattr(signature, "dtype", signature))
+
+
 public_as_dtype = public(as_dtype)  # with the user's line at the end of a traceback, which inner calls need not pay for
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from gradtape._src.core import nest
+from gradtape._src.core import nest, shallow_nest
 from gradtape._src.core.errors import public
 from gradtape._src.core.scopes import name_scope
 from gradtape._src.core.variable import Variable
@@ -143,40 +143,60 @@ class Module(Tracked):
     @property
     def variables(self) -> tuple[Variable, ...]:
         """All variables of this module and of those in it: a tuple, each once."""
-        return tuple(self._flatten(lambda value: isinstance(value, Variable)))
+        return tuple(self._flatten(predicate=lambda value: isinstance(value, Variable)))
 
     @property
     def trainable_variables(self) -> tuple[Variable, ...]:
         """The trainable ones among `variables`."""
-        return tuple(self._flatten(lambda value: isinstance(value, Variable) and value.trainable))
+        return tuple(self._flatten(predicate=lambda value: isinstance(value, Variable) and value.trainable))
 
     @property
     def non_trainable_variables(self) -> tuple[Variable, ...]:
         """The others among `variables`."""
-        return tuple(self._flatten(lambda value: isinstance(value, Variable) and not value.trainable))
+        return tuple(self._flatten(predicate=lambda value: isinstance(value, Variable) and not value.trainable))
 
     @property
     def submodules(self) -> tuple[Module, ...]:
         """All modules in this one, at any depth: a tuple, each once."""
-        return tuple(self._flatten(lambda value: isinstance(value, Module)))
+        return tuple(self._flatten(predicate=lambda value: isinstance(value, Module)))
 
-    def _flatten(self, wanted: Callable[[Any], bool]) -> list[Any]:
-        """Collect the attributes that satisfy `wanted`: each module's own first, then those of its submodules."""
-        found: list[Any] = []
-        seen, queue = {id(self)}, [self]
+    def _flatten(
+        self,
+        recursive: bool = True,
+        predicate: Callable[[Any], bool] | None = None,
+        attribute_traversal_key: Callable[[str], Any] | None = None,
+        with_path: bool = False,
+        expand_composites: bool = False,
+    ) -> Iterator[Any]:
+        """Yield what lies in the attributes and satisfies `predicate`, each once: a module's own first, then of its submodules.
+
+        Its arguments are TensorFlow's, as classes that are derived from Module call it. `with_path` yields pairs of a path and a
+        value, one for each path.
+        """
+        seen = {id(self)}
+        queue: list[tuple[Any, Module, frozenset[int]]] = [((), self, frozenset())]
         while queue:
-            module = queue.pop(0)
-            inner: list[Module] = []
-            for attribute in sorted(vars(module)):
+            path, module, above = queue.pop(0)
+            inner: list[tuple[Any, Module, frozenset[int]]] = []
+            deeper = recursive and id(module) not in above
+            for attribute in sorted(vars(module), key=attribute_traversal_key):
                 if attribute in module._TF_MODULE_IGNORED_PROPERTIES:
                     continue
-                for value in nest.flatten(vars(module)[attribute]):
-                    if id(value) in seen or not isinstance(value, (Variable, Module)):
-                        continue
-                    seen.add(id(value))
-                    if wanted(value):
-                        found.append(value)
-                    if isinstance(value, Module):
-                        inner.append(value)
+                for steps, value in _leaves(vars(module)[attribute], with_path, expand_composites):
+                    if not with_path:
+                        if id(value) in seen:
+                            continue
+                        seen.add(id(value))
+                    place = (*path, attribute, *steps)
+                    if predicate is None or predicate(value):
+                        yield (place, value) if with_path else value
+                    if deeper and isinstance(value, Module):
+                        inner.append((place, value, above | {id(module)}))
             queue = inner + queue
-        return found
+
+
+def _leaves(structure: Any, with_path: bool, expand_composites: bool) -> Iterable[tuple[Any, Any]]:
+    """Return the leaves of a structure, each with its path, which is empty unless it is wanted."""
+    if with_path:
+        return shallow_nest.flatten_with_tuple_paths(structure, expand_composites)
+    return (((), leaf) for leaf in nest.flatten(structure, expand_composites))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.custom import custom_gradient
-from gradtape._src.compat.door import deprecation
+from gradtape._src.compat.door import deprecation, object_identity, utilities
 from gradtape._src.compat.door.device_list import list_local_devices
 from gradtape._src.compat.door.kinds import EagerTensor, SymbolicTensor
 from gradtape._src.compat.door.record import should_record_backprop
@@ -25,7 +25,9 @@ from gradtape._src.core.errors import UnimplementedError
 from gradtape._src.core.scopes import control_dependencies, get_static_value
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.switches import behaves_as_tensorflow_2
+from gradtape._src.core.tensor import Reference
 from gradtape._src.core.variable import ResourceVariable, Variable
+from gradtape._src.data.iterators import OwnedIterator
 from gradtape._src.operators.base import make_composite_tensor
 from gradtape._src.operators.solvers import add_operators
 from gradtape._src.ops.array.creation import range_
@@ -150,6 +152,7 @@ OWN: dict[str, dict[str, Any]] = {
     "python.checkpoint.checkpoint": {"CheckpointLoadStatus": CheckpointLoadStatus},
     "python.framework.composite_tensor": {"CompositeTensor": CompositeTensor},
     "python.client.device_lib": {"list_local_devices": list_local_devices},
+    "python.data.ops.iterator_ops": {"OwnedIterator": OwnedIterator},
     "python.eager.record": {"should_record_backprop": should_record_backprop},
     "python.framework.ops": {"EagerTensor": EagerTensor, "SymbolicTensor": SymbolicTensor},
     "python.framework.tensor": {"DenseSpec": spec.DenseSpec},
@@ -203,6 +206,10 @@ OWN: dict[str, dict[str, Any]] = {
             """.split()
         },
     },
+    "python.util.object_identity": {
+        "Reference": Reference,
+        **{name: value for name, value in vars(object_identity).items() if name.startswith("Object")},
+    },
     "python.util.tf_inspect": {
         **{
             name: value for name, value in vars(inspect).items() if not name.startswith("_") and not isinstance(value, ModuleType)
@@ -212,3 +219,5 @@ OWN: dict[str, dict[str, Any]] = {
     },
     "python.util.variable_utils": {"convert_variables_to_tensors": convert_variables_to_tensors},
 }
+for path, places in utilities.PLACES.items():
+    OWN[path] = OWN.get(path, {}) | places

@@ -50,7 +50,6 @@ INSTEAD = {
     "python.eager.context": "Use tf.executing_eagerly() and tf.config.",
     "python.framework.convert_to_constants": "Count the FLOPs of a graph or function with tf.compat.v1.profiler.profile.",
     "python.framework.ops.Tensor": "Use tf.Tensor.",
-    "python.framework.smart_cond": "Use tf.cond.",
     "python.keras.backend.set_session": "Remove the call: tf.keras has no sessions.",
     "python.keras.engine.data_adapter": "Give `fit` arrays, a tf.data.Dataset or a tf.keras.utils.PyDataset.",
     "python.ops.parallel_for.gradients": "Use tape.jacobian and tape.batch_jacobian of a tf.GradientTape.",

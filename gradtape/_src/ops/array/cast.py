@@ -8,6 +8,7 @@ from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import UnimplementedError, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.shape import under_broadcast
 from gradtape._src.ops.shapes import NUMERIC, require, spoken
 
@@ -67,16 +68,8 @@ def _(op, dy):
     return cast(dy, x.dtype) if isinstance(dy, IndexedSlices) else under_broadcast(lambda dy: _cast(dy, DstT=x.dtype), dy)
 
 
-@public
-def cast(x, dtype, name=None):
-    """Return `x` with elements of `dtype`.
-
-    Floats lose their fraction when they become integers, complex numbers their imaginary part when they become real.
-    IndexedSlices stay slices, a SparseTensor sparse. A gradient goes through if both types are floating or complex.
-
-    >>> tf.cast([1.7, -1.7], tf.int32).numpy()
-    array([ 1, -1], dtype=int32)
-    """
+def cast(x, dtype):
+    """Return `x` with elements of `dtype`, as a tensor; IndexedSlices stay slices, a SparseTensor sparse."""
     dtype = dtypes.as_dtype(dtype)
     if isinstance(x, IndexedSlices):
         return IndexedSlices(cast(x.values, dtype), x.indices, x.dense_shape)
@@ -84,6 +77,20 @@ def cast(x, dtype, name=None):
         return type(x)(x.indices, cast(x.values, dtype), x.dense_shape)
     x = tensor(x)
     return x if x.dtype is dtype else _cast(x, DstT=dtype)
+
+
+@public
+def cast_unless_variable(x, dtype, name=None):
+    """Return `x` with elements of `dtype`.
+
+    Floats lose their fraction when they become integers, complex numbers their imaginary part when they become real.
+    IndexedSlices stay slices, a SparseTensor sparse. A gradient goes through if both types are floating or complex.
+    A variable of that dtype is returned as it is, as in TensorFlow: what it holds is read later.
+
+    >>> tf.cast([1.7, -1.7], tf.int32).numpy()
+    array([ 1, -1], dtype=int32)
+    """
+    return x if isinstance(x, Variable) and x.dtype is dtypes.as_dtype(dtype) else cast(x, dtype)
 
 
 def _bitcast_aval(input, type):

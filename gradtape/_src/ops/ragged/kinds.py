@@ -10,7 +10,9 @@ from gradtape._src.ops.sparse.tensor import SparseTensor
 def is_tensor(x: object) -> bool:
     """Return whether `x` is a Tensor, Variable, IndexedSlices, SparseTensor or RaggedTensor.
 
+    An object that says so by an attribute `is_tensor_like` is one, too, as in TensorFlow.
+
     >>> tf.is_tensor(tf.constant(1.0)), tf.is_tensor(1.0)
     (True, False)
     """
-    return convert.is_tensor(x) or isinstance(x, (SparseTensor, RaggedTensor))
+    return convert.is_tensor(x) or isinstance(x, (SparseTensor, RaggedTensor)) or hasattr(x, "is_tensor_like")

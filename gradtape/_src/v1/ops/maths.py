@@ -110,7 +110,7 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any
 
 def _conversion(dtype: Any, name: str) -> Callable[..., Any]:
     def convert(x: Any, name: str = name) -> Any:
-        return casts.cast(x, dtype)
+        return casts.cast_unless_variable(x, dtype)
 
     convert.__name__ = convert.__qualname__ = name
     convert.__doc__ = f"`x` cast to {dtype.name}."

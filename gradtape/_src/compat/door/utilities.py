@@ -1,0 +1,110 @@
+"""Small functions of TensorFlow's private modules that libraries call: conditions, decorators, files."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+from gradtape._src.control.branch import cond
+from gradtape._src.core.scopes import get_static_value
+from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.variable import ResourceVariable, Variable
+from gradtape._src.files.gfile import GFile
+
+ArgSpec = namedtuple("ArgSpec", "args varargs keywords defaults")
+
+
+def smart_constant_value(pred: Any) -> Any:
+    """Return the truth of a bool, of 0 or 1, or of a tensor whose value is known; None if it is known later."""
+    if isinstance(pred, Tensor):
+        return get_static_value(pred)
+    if isinstance(pred, bool) or pred in (0, 1):
+        return bool(pred)
+    raise TypeError(
+        f"Argument `pred` must be a Tensor, or a Python bool, or 1 or 0. Received: pred={pred} of type {type(pred).__name__}"
+    )
+
+
+def smart_cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
+    """Call one of two functions where `pred` is known, and record a `tf.cond` where it is not."""
+    for argument, function in (("true_fn", true_fn), ("false_fn", false_fn)):
+        if not callable(function):
+            raise TypeError(f"Argument `{argument}` must be callable. Received {function}")
+    known = None if isinstance(pred, Variable) else smart_constant_value(pred)
+    if known is None:
+        return cond(pred, true_fn, false_fn, name)
+    return true_fn() if known else false_fn()
+
+
+def getargspec(obj: Any) -> ArgSpec:
+    """Return the arguments of a function, as Python 2 had them."""
+    return ArgSpec(*inspect.getfullargspec(obj)[:4])
+
+
+def make_decorator(
+    target: Any,
+    decorator_func: Any,
+    decorator_name: str | None = None,
+    decorator_doc: str = "",
+    decorator_argspec: inspect.FullArgSpec | None = None,
+) -> Any:
+    """Return `decorator_func` with the name, the docstring and the signature of `target`, which it wraps."""
+    functools.update_wrapper(decorator_func, target)
+    decorator_func.__original_wrapped__ = target
+    if decorator_doc:
+        decorator_func.__doc__ = decorator_doc
+    with contextlib.suppress(TypeError, ValueError):  # of builtins, which have no signature
+        decorator_func.__signature__ = inspect.signature(target)
+    return decorator_func
+
+
+def unwrap(maybe_tf_decorator: Any) -> tuple[list[Any], Any]:
+    """Return the functions around a function, from outermost on, and the function itself."""
+    around = []
+    while (inner := getattr(maybe_tf_decorator, "__original_wrapped__", None)) is not None:
+        around.append(maybe_tf_decorator)
+        maybe_tf_decorator = inner
+    return around, maybe_tf_decorator
+
+
+def contextmanager(target: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a generator function as `contextlib.contextmanager` does."""
+    return make_decorator(target, contextlib.contextmanager(target))
+
+
+def remove_undocumented(module_name: str, allowed_exception_list: Any = None, doc_string_modules: Any = None) -> None:
+    """Do nothing: which names of a module are public is up to the module."""
+
+
+def read_file_to_string(filename: str, binary_mode: bool = False) -> Any:
+    """Return what is in a file: a string, or bytes in `binary_mode`."""
+    with GFile(filename, "rb" if binary_mode else "r") as file:
+        return file.read()
+
+
+def write_string_to_file(filename: str, file_content: Any) -> None:
+    """Write a string or bytes to a file."""
+    with GFile(filename, "wb" if isinstance(file_content, bytes) else "w") as file:
+        file.write(file_content)
+
+
+def is_resource_variable(var: Any) -> bool:
+    """Return whether an object is a variable, as variables have been since TensorFlow 2."""
+    return isinstance(var, ResourceVariable)
+
+
+PLACES: dict[str, dict[str, Any]] = {
+    "python.framework.smart_cond": {"smart_cond": smart_cond, "smart_constant_value": smart_constant_value},
+    "python.layers.utils": {"smart_cond": smart_cond, "constant_value": smart_constant_value},
+    "python.lib.io.file_io": {"read_file_to_string": read_file_to_string, "write_string_to_file": write_string_to_file},
+    "python.ops.resource_variable_ops": {"is_resource_variable": is_resource_variable},
+    "python.tf2": {"enabled": lambda: True},
+    "python.util.all_util": {"remove_undocumented": remove_undocumented},
+    "python.util.tf_contextlib": {"contextmanager": contextmanager},
+    "python.util.tf_decorator": {"make_decorator": make_decorator, "unwrap": unwrap},
+    "python.util.tf_inspect": {"getargspec": getargspec},
+}
