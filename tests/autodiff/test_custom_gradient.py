@@ -562,3 +562,24 @@ def test_a_number_is_the_gradient_of_every_element(one, inside):
 
     slope = tf.function(slope) if inside else slope
     assert slope(tf.constant([1.0, 2.0])).numpy().tolist() == [2.0, 4.0]
+
+
+def test_a_gradient_function_that_raises_does_so_when_a_gradient_is_asked_for():
+    @tf.custom_gradient
+    def doubled(x):
+        def grad(dy):
+            raise ValueError("no gradient of this")
+
+        return 2.0 * x, grad
+
+    call = tf.function(lambda x: doubled(x))
+    x = tf.constant(3.0)
+    assert call(x).numpy() == 6
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        assert tape.gradient(call(tf.stop_gradient(x)), x) is None
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = call(x)
+    with pytest.raises(ValueError, match="no gradient of this"):
+        tape.gradient(y, x)
