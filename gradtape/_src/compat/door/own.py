@@ -18,7 +18,6 @@ from gradtape._src.compat.door.device_list import list_local_devices
 from gradtape._src.compat.door.kinds import EagerTensor, SymbolicTensor
 from gradtape._src.compat.door.version import VERSION
 from gradtape._src.control.branch import switch_case
-from gradtape._src.control.loop import while_loop
 from gradtape._src.control.mapping import map_fn
 from gradtape._src.control.vectorized_map import vectorized_map
 from gradtape._src.core import nest, shallow_nest, spec
@@ -37,6 +36,7 @@ from gradtape._src.operators.solvers import add_operators
 from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.array.shape import identity, shape as shape_of
+from gradtape._src.ops.random import seeds
 from gradtape._src.ops.random.distributions import stateless_parameterized_truncated_normal
 from gradtape._src.ops.random.draws import uniform
 from gradtape._src.ops.sparse.tensor import SparseTensor
@@ -139,8 +139,13 @@ def while_loop_v2(
     return_same_structure: bool = True,
     back_prop: bool = True,
 ) -> Any:
-    """Return the variables of a loop after its last trip, in the structure of `loop_vars`."""
-    return while_loop(cond, body, loop_vars, shape_invariants, parallel_iterations, back_prop, False, maximum_iterations, name)
+    """Return the variables of a loop after its last trip, in the structure of `loop_vars`, or a single one by itself."""
+    from gradtape._src.v1.setup import while_loop
+
+    options = {"back_prop": back_prop, "name": name, "return_same_structure": return_same_structure}
+    return while_loop(
+        cond, body, loop_vars, shape_invariants, parallel_iterations, maximum_iterations=maximum_iterations, **options
+    )
 
 
 def indexed_case(branch_index: Any, branch_fns: Any, name: str = "indexed_case", lower_using_switch_merge: Any = None) -> Any:
@@ -210,6 +215,7 @@ OWN: dict[str, dict[str, Any]] = {
     "python.autograph.pyct.transformer": {"Base": _private_class("python.autograph.pyct.transformer", "Base")},
     "python.checkpoint.checkpoint": {"CheckpointLoadStatus": CheckpointLoadStatus},
     "python.framework.composite_tensor": {"CompositeTensor": CompositeTensor},
+    "python.eager.context": {"_reset_context": lambda: seeds.set_seed(None)},  # the global seed is all that is kept there
     "python.client.device_lib": {"list_local_devices": list_local_devices},
     "python.framework.ops": {"EagerTensor": EagerTensor, "SymbolicTensor": SymbolicTensor},
     "python.framework.tensor": {"DenseSpec": spec.DenseSpec},
