@@ -14,7 +14,9 @@ from gradtape._src.ops.nn.raw import (
     FusedBatchNormV3 as FusedBatchNormV3,
     MaxPoolGrad as MaxPoolGrad,
     MaxPoolGradGrad as MaxPoolGradGrad,
+    SoftmaxCrossEntropyWithLogits as SoftmaxCrossEntropyWithLogits,
     SoftplusGrad as SoftplusGrad,
     SoftsignGrad as SoftsignGrad,
+    SparseSoftmaxCrossEntropyWithLogits as SparseSoftmaxCrossEntropyWithLogits,
 )
 from gradtape._src.ops.random.raw import RandomGammaGrad as RandomGammaGrad

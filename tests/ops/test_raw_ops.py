@@ -101,6 +101,9 @@ MAXIMA = [[[[5.0], [7.0]], [[13.0], [15.0]]]]
          [[[[10], [18]], [[42], [50]]]]),
         ("MaxPool", {"input": IMAGE, **WINDOW}, MAXIMA),
         ("AvgPoolGrad", {"orig_input_shape": [1, 2, 2, 1], "grad": [[[[4.0]]]], **WINDOW}, np.ones([1, 2, 2, 1])),
+        ("ClipByValue", {"t": X, "clip_value_min": 1.0, "clip_value_max": 3.0}, [[1, 3, 2], [3, 1, 3]]),
+        ("MatrixDiag", {"diagonal": [1.0, 2.0]}, [[1, 0], [0, 2]]),
+        ("Concat", {"concat_dim": 0, "values": [X, X]}, np.concatenate([X, X])),
         ("UnsortedSegmentSum", {"data": [1.0, 2.0, 3.0], "segment_ids": [0, 2, 0], "num_segments": 3}, [4, 0, 2]),
     ],
 )  # fmt: skip
@@ -112,6 +115,18 @@ def test_several_results_have_names():
     found = tf.raw_ops.TopKV2(input=X, k=1)
     assert found._fields == ("values", "indices") and found.indices.numpy().tolist() == [[1], [2]]
     assert tf.raw_ops.UniqueV2(x=[3, 1, 3], axis=[]).y.numpy().tolist() == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("op", "labels"), [("SoftmaxCrossEntropyWithLogits", [[0.25, 0.75]]), ("SparseSoftmaxCrossEntropyWithLogits", [1])]
+)
+def test_cross_entropy_with_its_gradient(op, labels):
+    features = tf.constant([[0.0, 1.0]])
+    with tf.GradientTape() as tape:
+        tape.watch(features)
+        found = getattr(tf.raw_ops, op)(features=features, labels=labels)
+    np.testing.assert_allclose(found.backprop, tape.gradient(found.loss, features), rtol=1e-6)
+    np.testing.assert_allclose(found.loss, [0.5632617 if op[1] == "o" else 0.3132617], rtol=1e-6)
 
 
 def test_a_gradient_goes_through_a_pool_and_its_gradient():

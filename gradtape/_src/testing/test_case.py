@@ -16,14 +16,14 @@ import numpy as np
 from absl.testing import absltest
 
 from gradtape._src.core import nest
-from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.indexed_slices import IndexedSlices, IndexedSlicesValue
 from gradtape._src.core.scopes import executing_eagerly
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.sparse.tensor import SparseTensor
 from gradtape._src.testing.assertions import Assertions
 from gradtape._src.v1.graphs.graph import get_default_graph, get_default_session, reset_default_graph
-from gradtape._src.v1.graphs.session import IndexedSlicesValue, Session, SparseTensorValue
+from gradtape._src.v1.graphs.session import Session, SparseTensorValue
 
 SEED = 87654321  # with which each test of TensorFlow begins
 main = absltest.main

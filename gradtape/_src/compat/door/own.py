@@ -25,7 +25,7 @@ from gradtape._src.core.composite import CompositeTensor
 from gradtape._src.core.convert import convert_to_tensor
 from gradtape._src.core.dtypes import as_dtype, float32, int32
 from gradtape._src.core.errors import UnimplementedError
-from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.indexed_slices import IndexedSlices, IndexedSlicesValue
 from gradtape._src.core.module import Tracked
 from gradtape._src.core.scopes import control_dependencies, get_static_value
 from gradtape._src.core.shape import TensorShape
@@ -166,9 +166,6 @@ def to_numpy(a: Any) -> Any:
     if isinstance(a, IndexedSlices):
         return convert_to_tensor(a).numpy()
     return a.numpy() if isinstance(a, Tensor | Variable) else a
-
-
-IndexedSlicesValue = collections.namedtuple("IndexedSlicesValue", ["values", "indices", "dense_shape"])
 
 
 def convert_to_tensor_or_ragged_tensor(value: Any, dtype: Any = None, preferred_dtype: Any = None, name: Any = None) -> Any:

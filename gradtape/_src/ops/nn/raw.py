@@ -7,10 +7,13 @@ from typing import NamedTuple
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
-from gradtape._src.ops.math.arithmetic import abs as abs_, add, divide, multiply, square
+from gradtape._src.ops.array.creation import one_hot
+from gradtape._src.ops.math.arithmetic import abs as abs_, add, divide, multiply, square, subtract
 from gradtape._src.ops.math.special import sigmoid
+from gradtape._src.ops.nn.losses import softmax_cross_entropy_with_logits, sparse_softmax_cross_entropy_with_logits
 from gradtape._src.ops.nn.normalization import batch_norm_op
 from gradtape._src.ops.nn.pooling import MAXIMA, MEANS, _geometry
+from gradtape._src.ops.nn.softmax import softmax
 
 
 class _V2(NamedTuple):
@@ -145,3 +148,35 @@ def SoftsignGrad(*, gradients, features, name=None):
     """
     features = tensor(features)
     return divide(tensor(gradients, features.dtype), square(add(abs_(features), 1)))
+
+
+class CrossEntropy(NamedTuple):
+    """The cross-entropy of each row, and its gradient to the logits."""
+
+    loss: Tensor
+    backprop: Tensor
+
+
+@public
+def SoftmaxCrossEntropyWithLogits(*, features, labels, name=None):
+    """Return the cross-entropy of each row of logits, `features`, and its gradient to them: `(loss, backprop)`.
+
+    >>> tf.raw_ops.SoftmaxCrossEntropyWithLogits(features=[[0.0, 0.0]], labels=[[1.0, 0.0]]).backprop.numpy()
+    array([[-0.5,  0.5]], dtype=float32)
+    """
+    features = tensor(features)
+    labels = tensor(labels, features.dtype)
+    loss = softmax_cross_entropy_with_logits(labels, features)
+    return CrossEntropy(loss, subtract(softmax(features), labels))
+
+
+@public
+def SparseSoftmaxCrossEntropyWithLogits(*, features, labels, name=None):
+    """Return the cross-entropy of each row of logits, `features`, and its gradient to them; labels are the classes.
+
+    >>> tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(features=[[0.0, 0.0]], labels=[1]).backprop.numpy()
+    array([[ 0.5, -0.5]], dtype=float32)
+    """
+    features = tensor(features)
+    loss = sparse_softmax_cross_entropy_with_logits(labels, features)
+    return CrossEntropy(loss, subtract(softmax(features), one_hot(labels, features.shape[-1], dtype=features.dtype)))
