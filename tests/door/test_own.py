@@ -211,3 +211,18 @@ def test_an_eager_tensor_is_made_by_its_private_class():
     assert made.dtype == tf.int64 and isinstance(made, eager) and not isinstance(made, symbolic)
     with pytest.raises(TypeError, match="made by a function or graph"):
         symbolic(1)
+
+
+def test_a_name_scope_by_its_private_name():
+    with private("framework.ops", "name_scope")("outer", skip_on_eager=False):
+        assert tf.get_current_name_scope() == "outer"
+
+
+def test_seeds_are_forgotten_with_the_context():
+    tf.random.set_seed(3)
+    first = tf.random.uniform([4]).numpy()
+    private("eager.context", "_reset_context")()
+    tf.random.set_seed(3)
+    np.testing.assert_array_equal(tf.random.uniform([4]), first)
+    private("eager.context", "_reset_context")()
+    assert (tf.random.uniform([4]).numpy() != first).any()

@@ -182,3 +182,20 @@ class TestNameScopes:
     def test_methods_keep_their_names(self):
         assert Scoped.__call__.__name__ == "__call__"
         assert Scoped.__call__.__doc__ == "Makes a variable on the first call."
+
+
+def test_values_with_their_paths():
+    """Libraries walk through modules by the private method of TensorFlow's."""
+    module = tf.Module()
+    module.w = tf.Variable(1.0)
+    module.encoder = tf.Module()
+    module.encoder.w = [({"k": module.w}, 3)]
+    module.encoder.back = module
+    flat = dict(module._flatten(predicate=lambda value: isinstance(value, tf.Variable), with_path=True))
+    assert set(flat) == {("w",), ("encoder", "w", 0, 0, "k"), ("encoder", "back", "w")}
+    assert module._flatten(recursive=False, predicate=lambda value: isinstance(value, tf.Module)) == [module.encoder]
+    assert module._flatten(predicate=lambda value: value == 3 if isinstance(value, int) else False) == [3]
+    known = {"predicate": lambda value: value is module.w or value is module.encoder, "recursive": False}
+    assert list(map(type, module._flatten(**known))) == [tf.Module, type(module.w)]
+    backwards = module._flatten(attribute_traversal_key=lambda name: -ord(name[0]), **known)
+    assert list(map(type, backwards)) == [type(module.w), tf.Module]

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from gradtape._src.core import nest
+from gradtape._src.core import nest, shallow_nest
 from gradtape._src.core.errors import public
 from gradtape._src.core.scopes import name_scope
 from gradtape._src.core.variable import Variable
@@ -143,40 +143,67 @@ class Module(Tracked):
     @property
     def variables(self) -> tuple[Variable, ...]:
         """All variables of this module and of those in it: a tuple, each once."""
-        return tuple(self._flatten(lambda value: isinstance(value, Variable)))
+        return tuple(self._flatten(predicate=is_variable))
 
     @property
     def trainable_variables(self) -> tuple[Variable, ...]:
         """The trainable ones among `variables`."""
-        return tuple(self._flatten(lambda value: isinstance(value, Variable) and value.trainable))
+        return tuple(self._flatten(predicate=lambda value: is_variable(value) and value.trainable))
 
     @property
     def non_trainable_variables(self) -> tuple[Variable, ...]:
         """The others among `variables`."""
-        return tuple(self._flatten(lambda value: isinstance(value, Variable) and not value.trainable))
+        return tuple(self._flatten(predicate=lambda value: is_variable(value) and not value.trainable))
 
     @property
     def submodules(self) -> tuple[Module, ...]:
         """All modules in this one, at any depth: a tuple, each once."""
-        return tuple(self._flatten(lambda value: isinstance(value, Module)))
+        return tuple(self._flatten(predicate=is_module))
 
-    def _flatten(self, wanted: Callable[[Any], bool]) -> list[Any]:
-        """Collect the attributes that satisfy `wanted`: each module's own first, then those of its submodules."""
+    def _flatten(
+        self,
+        recursive: bool = True,
+        predicate: Callable[[Any], bool] | None = None,
+        attribute_traversal_key: Callable[[str], Any] | None = None,
+        with_path: bool = False,
+        expand_composites: bool = False,
+    ) -> list[Any]:
+        """Collect the values in attributes that satisfy `predicate`: each module's own first, then those of its submodules.
+
+        Attributes are taken in alphabetical order, or in that of `attribute_traversal_key`. Each value is there once; `with_path`
+        each path is, as a pair with its value.
+        """
         found: list[Any] = []
-        seen, queue = {id(self)}, [self]
+        seen = {id(self)}
+        queue: list[tuple[tuple[Any, ...], Module, tuple[Module, ...]]] = [((), self, ())]
         while queue:
-            module = queue.pop(0)
-            inner: list[Module] = []
-            for attribute in sorted(vars(module)):
+            path, module, around = queue.pop(0)
+            inner = []
+            for attribute in sorted(vars(module), key=attribute_traversal_key):
                 if attribute in module._TF_MODULE_IGNORED_PROPERTIES:
                     continue
-                for value in nest.flatten(vars(module)[attribute]):
-                    if id(value) in seen or not isinstance(value, (Variable, Module)):
-                        continue
-                    seen.add(id(value))
-                    if wanted(value):
-                        found.append(value)
-                    if isinstance(value, Module):
-                        inner.append(value)
+                leaves: Any = [((), leaf) for leaf in nest.flatten(vars(module)[attribute], expand_composites=expand_composites)]
+                if with_path:
+                    leaves = shallow_nest.flatten_with_tuple_paths(vars(module)[attribute], expand_composites)
+                for place, value in leaves:
+                    if not with_path:
+                        if id(value) in seen:
+                            continue
+                        seen.add(id(value))
+                    whole = (*path, attribute, *place)
+                    if predicate is None or predicate(value):
+                        found.append((whole, value) if with_path else value)
+                    if recursive and isinstance(value, Module) and module not in around:
+                        inner.append((whole, value, (*around, module)))
             queue = inner + queue
         return found
+
+
+def is_variable(value: Any) -> bool:
+    """Return whether a value is a variable."""
+    return isinstance(value, Variable)
+
+
+def is_module(value: Any) -> bool:
+    """Return whether a value is a module."""
+    return isinstance(value, Module)

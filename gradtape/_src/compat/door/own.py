@@ -26,7 +26,7 @@ from gradtape._src.core.convert import convert_to_tensor
 from gradtape._src.core.dtypes import as_dtype, float32, int32
 from gradtape._src.core.errors import UnimplementedError
 from gradtape._src.core.indexed_slices import IndexedSlices, IndexedSlicesValue
-from gradtape._src.core.module import Tracked
+from gradtape._src.core.module import Tracked, is_module, is_variable
 from gradtape._src.core.scopes import control_dependencies, get_static_value
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import Tensor
@@ -98,6 +98,13 @@ def getfullargspec(obj: Any) -> inspect.FullArgSpec:
     return found._replace(annotations={}) if getattr(obj, "__module__", "").startswith("gradtape.") else found
 
 
+def name_scope(name: Any, default_name: str | None = None, values: Any = None, skip_on_eager: bool = True) -> Any:
+    """Open a name scope as `tf.compat.v1.name_scope` does."""
+    from gradtape._src.v1.setup import name_scope as opened
+
+    return opened(name, default_name, values)
+
+
 def constant_value_as_shape(tensor: Any) -> TensorShape:
     """Return the shape that a tensor of extents says, as far as it is known."""
     if isinstance(tensor, TensorShape):
@@ -142,7 +149,7 @@ def while_loop_v2(
     """Return the variables of a loop after its last trip, in the structure of `loop_vars`, or a single one by itself."""
     from gradtape._src.v1.setup import while_loop
 
-    options = {"back_prop": back_prop, "name": name, "return_same_structure": return_same_structure}
+    options: dict[str, Any] = {"back_prop": back_prop, "name": name, "return_same_structure": return_same_structure}
     return while_loop(
         cond, body, loop_vars, shape_invariants, parallel_iterations, maximum_iterations=maximum_iterations, **options
     )
@@ -214,7 +221,7 @@ OWN: dict[str, dict[str, Any]] = {
     "python.framework.composite_tensor": {"CompositeTensor": CompositeTensor},
     "python.eager.context": {"_reset_context": lambda: seeds.set_seed(None)},  # the global seed is all that is kept there
     "python.client.device_lib": {"list_local_devices": list_local_devices},
-    "python.framework.ops": {"EagerTensor": EagerTensor, "SymbolicTensor": SymbolicTensor},
+    "python.framework.ops": {"EagerTensor": EagerTensor, "SymbolicTensor": SymbolicTensor, "name_scope": name_scope},
     "python.framework.tensor": {"DenseSpec": spec.DenseSpec},
     "python.framework.sparse_tensor": {"is_sparse": lambda x: isinstance(x, SparseTensor)},
     "python.framework.tensor_shape": {
@@ -237,6 +244,7 @@ OWN: dict[str, dict[str, Any]] = {
     },
     "python.framework.indexed_slices": {"IndexedSlicesValue": IndexedSlicesValue},
     "python.framework.versions": {"__version__": VERSION},
+    "python.module.module": {"_is_module": is_module, "_is_variable": is_variable},
     "python.ops.array_ops": {"prevent_gradient": prevent_gradient},
     "python.ops.cond_v2": {"indexed_case": indexed_case},
     "python.ops.math_ops": {"_as_indexed_slices": as_indexed_slices},

@@ -34,7 +34,6 @@ TWINS = {
         "colocate_with": "compat.v1.colocate_with",
         "convert_to_tensor": "compat.v1.convert_to_tensor",
         "get_name_scope": "get_current_name_scope",
-        "name_scope": "compat.v1.name_scope",
     },
     "python.ops.cond_v2": {"cond_v2": "cond"},
     "python.ops.math_ops": {
@@ -45,6 +44,7 @@ TWINS = {
         "tensor_equals": "math.equal",
         "tensor_not_equals": "math.not_equal",
     },
+    "python.ops.ragged.ragged_map_ops": {"map_fn": "map_fn"},
     "python.ops.string_ops": {"reduce_join": "compat.v1.strings.reduce_join"},
     "python.platform.googletest": {"main": "test.main"},
     "python.ops.resource_variable_ops": {"BaseResourceVariable": "Variable"},
