@@ -575,3 +575,24 @@ def test_libraries_find_the_signature_and_the_function():
     assert inspect.getfullargspec(call) == inspect.getfullargspec(scaled)
     assert inspect.getfullargspec(Layer().scaled).args == ["x"]
     assert call.__wrapped__ is scaled and call.__original_wrapped__ is scaled
+
+
+def test_a_gradient_function_that_raises_does_so_when_a_gradient_is_asked_for():
+    @tf.custom_gradient
+    def doubled(x):
+        def grad(dy):
+            raise ValueError("no gradient of this")
+
+        return 2.0 * x, grad
+
+    call = tf.function(lambda x: doubled(x))
+    x = tf.constant(3.0)
+    assert call(x).numpy() == 6
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        assert tape.gradient(call(tf.stop_gradient(x)), x) is None
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = call(x)
+    with pytest.raises(ValueError, match="no gradient of this"):
+        tape.gradient(y, x)

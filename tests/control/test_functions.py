@@ -222,6 +222,27 @@ def test_a_tensor_that_leaves_its_function():
         kept[0] + 1.0
 
 
+def test_a_tensor_of_the_other_branch():
+    @tf.function
+    def leak(x):
+        kept = []
+
+        def then():
+            kept.append(x * 2.0)
+            return kept[0]
+
+        return tf.cond(x > 0.0, then, lambda: kept[0] + 1.0)
+
+    with pytest.raises(ValueError, match=r"computed in one branch, .* accessed from another one beside it"):
+        leak(tf.constant(1.0))
+
+
+def test_only_what_can_be_called_is_a_py_function():
+    for make in (tf.py_function, tf.numpy_function):
+        with pytest.raises(ValueError, match=r"Expected func to be callable\. Received func=3"):
+            make(3, [1.0], tf.float32)
+
+
 def test_checks_of_values_are_made_in_functions():
     @tf.function
     def taken(x, i):

@@ -1,4 +1,4 @@
-"""`map_fn` over sparse and ragged tensors, with TensorFlow's answers."""
+"""`map_fn` over sparse and ragged tensors, and loops over them, with TensorFlow's answers."""
 
 import numpy as np
 import pytest
@@ -81,3 +81,52 @@ def test_bad_calls():
         tf.map_fn(tf.sparse.reduce_sum, tf.sparse.from_dense(tf.zeros([0, 2])), fn_output_signature=tf.float32)
     with pytest.raises(ValueError, match="expected `fn` to return a RaggedTensorSpec"):
         tf.map_fn(lambda x: tf.ones([x]), tf.constant([1, 2]), fn_output_signature=RAGGED([None], tf.int32))
+
+
+def added(x):
+    return x + 1.0
+
+
+def longer(x):
+    return tf.concat([x, x], axis=1)
+
+
+def more_rows(x):
+    return tf.concat([x, x], axis=0)
+
+
+@pytest.mark.parametrize("run", [lambda f: f, tf.function])
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (added, [[3.0, 4.0], [5.0]]),
+        (longer, [[1.0, 2.0] * 4, [3.0] * 4]),
+        (more_rows, [[1.0, 2.0], [3.0]] * 4),
+    ],
+)
+def test_a_loop_variable_may_be_ragged(run, step, expected):
+    @run
+    def loop(x):
+        invariants = [tf.TensorShape([]), tf.RaggedTensorSpec([None, None], tf.float32)]
+        return tf.while_loop(lambda i, x: i < 2, lambda i, x: [i + 1, step(x)], [tf.constant(0), x], invariants)[1]
+
+    assert loop(tf.ragged.constant([[1.0, 2.0], [3.0]])).to_list() == expected
+
+
+@pytest.mark.parametrize("run", [lambda f: f, tf.function])
+def test_a_gradient_through_a_loop_over_a_ragged_tensor(run):
+    @run
+    def gradient(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x.flat_values)
+            squared = tf.while_loop(lambda i, x: i < 3, lambda i, x: [i + 1, x * x], [tf.constant(0), x])[1]
+            loss = tf.reduce_sum(squared.flat_values)
+        return tape.gradient(loss, x.flat_values)
+
+    assert gradient(tf.ragged.constant([[1.0, 2.0], [3.0]])).numpy().tolist() == [8.0, 1024.0, 17496.0]
+
+
+def test_a_ragged_tensor_of_a_graph_is_printed():
+    with tf.Graph().as_default():
+        x = tf.ragged.constant([[1, 2], [3]])
+        assert repr(tf.concat([x, x], axis=1)).startswith("tf.RaggedTensor(values=<tf.Tensor ")

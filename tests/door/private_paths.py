@@ -85,11 +85,20 @@ def public_of(path, name, value, public, functions, keras):
 
 
 def exported_as(function, public):
-    """The public names under which a function says that it is exported, and which are there."""
-    names = [*vars(function).get("_tf_api_names", ())]
-    names += ["compat.v1." + name for name in vars(function).get("_tf_api_names_v1", ()) if name not in names]
+    """The public names under which a function, or one that it wraps, says that it is exported, and which are there."""
+    names = []
+    for part in wrapped(function):
+        names += [name for name in vars(part).get("_tf_api_names", ()) if name not in names]
+        names += ["compat.v1." + name for name in vars(part).get("_tf_api_names_v1", ()) if name not in names]
     known = set().union(*public.values())
     return [name for name in names if name in known]
+
+
+def wrapped(function):
+    """A function, the one that it wraps, and so on."""
+    while isinstance(function, types.FunctionType):
+        yield function
+        function = vars(function).get("__wrapped__")
 
 
 def public_functions(tf, public):

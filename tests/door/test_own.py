@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.compat.door import context, deprecation, keras2
+from gradtape._src.compat.door import backprop, context, deprecation, keras2, private as paths, record
 from gradtape._src.compat.door.own import OWN
 
 
@@ -202,3 +202,103 @@ def test_which_version_code_gets():
     finally:
         tf.compat.v1.enable_v2_behavior()
     assert enabled()
+
+
+def test_gradients_of_functions():
+    def f(x, y):
+        return x * x * y
+
+    dx, dy = backprop.gradients_function(f)(3.0, 2.0)
+    assert (dx.numpy(), dy.numpy()) == (12, 9)
+    value, (only,) = backprop.val_and_grad_function(f, ["y"])(3.0, 2.0, dy=10.0)
+    assert (value.numpy(), only.numpy()) == (18, 90)
+    x = tf.Variable(3.0)
+    assert [d.numpy() for d in backprop.gradients_function(lambda a, b: a * b)(x, x)] == [3, 3]
+    (only,) = backprop.gradients_function(f, [0])(3.0, 2.0)
+    assert only.numpy() == 12
+    value, vjp = backprop.make_vjp(lambda x: (x, x * x))(3.0)
+    assert [v.numpy() for v in value] == [3, 9] and vjp([1.0, 1.0])[0].numpy() == vjp((1.0, 1.0))[0].numpy() == 7
+
+
+def test_gradients_of_the_variables_that_a_function_reads():
+    v, w = tf.Variable(2.0, name="v"), tf.Variable(5.0, name="w")
+    value, pairs = backprop.implicit_val_and_grad(lambda x: v * w * x)(3.0)
+    assert value.numpy() == 30 and [
+        (d.numpy(), variable is known) for (d, variable), known in zip(pairs, (v, w), strict=True)
+    ] == [
+        (15, True),
+        (6, True),
+    ]
+    with pytest.raises(ValueError, match="No trainable variables"):
+        backprop.implicit_grad(lambda x: x * x)(3.0)
+    with pytest.raises(ValueError, match="function that returns None; did you forget to return a value from <lambda>"):
+        backprop.gradients_function(lambda x: None)(3.0)
+    with pytest.raises(ValueError, match="params must be all strings or all integers"):
+        backprop.gradients_function(lambda x: x, [1.5])(3.0)
+
+
+def test_what_tapes_record():
+    x, y = tf.constant(3.0), tf.constant(7.0)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        with record.stop_recording():
+            hidden = x * x
+        record.record_operation("Triple", [y], [x], lambda dy: [3.0 * dy])
+        loss = y * 2.0
+    assert tape.gradient(hidden, x) is None and tape.gradient(loss, x).numpy() == 6 and loss.numpy() == 14
+    v = tf.Variable(1.0)
+    with record.VariableWatcher() as watcher:
+        v.assign_add(1.0)
+    assert watcher.watched_variables() == (v,)
+
+
+def test_generated_functions_of_ops():
+    assert paths.generated("python.ops.gen_nn_ops", "relu_grad")([2.0, 3.0], [1.0, -1.0]).numpy().tolist() == [2, 0]
+    assert paths.generated("python.ops.nn_ops", "relu_grad") is paths.generated("python.ops.gen_nn_ops", "relu_grad")
+    assert paths.generated("python.ops.gen_math_ops", "_sum")([1.0, 2.0], 0).numpy() == 3
+    assert paths.generated("python.ops.math_ops", "_sum") is paths.generated("python.ops.gen_math_ops", "no_such_op") is None
+    assert paths.generated("python.framework.ops", "relu_grad") is None
+
+
+def test_loops_and_branches_by_their_private_names():
+    assert private("ops.while_v2", "while_loop")(lambda i: i < 3, lambda i: [i + 1], [0])[0].numpy() == 3
+    assert (
+        private("ops.cond_v2", "indexed_case")(tf.constant(1), [lambda: tf.constant(1.0), lambda: tf.constant(2.0)]).numpy() == 2
+    )
+    assert private("ops.parallel_for.control_flow_ops", "for_loop")(lambda i: i * i, tf.int32, 3).numpy().tolist() == [0, 1, 4]
+
+
+def test_slices_and_ragged_tensors_by_their_private_names():
+    slices = private("ops.math_ops", "_as_indexed_slices")(tf.constant([[1.0], [2.0]]))
+    assert slices.indices.numpy().tolist() == [0, 1] and slices.dense_shape.numpy().tolist() == [2, 1]
+    twice = tf.IndexedSlices(tf.constant([[1.0], [2.0]]), tf.constant([1, 1]), tf.constant([3, 1]))
+    assert private("ops.gradient_checker_v2", "_to_numpy")(twice).tolist() == [[0], [3], [0]]
+    rows = tf.ragged.constant([[1, 2], [3]])
+    convert = private("ops.ragged.ragged_tensor", "convert_to_tensor_or_ragged_tensor")
+    assert convert(rows) is rows and convert([1]).numpy().tolist() == [1]
+    assert private("ops.ragged.ragged_tensor", "is_ragged")(rows)
+    with pytest.raises(ValueError, match="requested dtype float32 for RaggedTensor with dtype int32"):
+        convert(rows, tf.float32)
+
+
+def test_an_eager_tensor_is_made_by_its_private_class():
+    eager, symbolic = private("framework.ops", "EagerTensor"), private("framework.ops", "SymbolicTensor")
+    made = eager([1, 2], device="CPU:0", dtype=tf.int64)
+    assert made.dtype == tf.int64 and isinstance(made, eager) and not isinstance(made, symbolic)
+    with pytest.raises(TypeError, match="made by a function or graph"):
+        symbolic(1)
+
+
+def test_a_name_scope_by_its_private_name():
+    with private("framework.ops", "name_scope")("outer", skip_on_eager=False):
+        assert tf.get_current_name_scope() == "outer"
+
+
+def test_seeds_are_forgotten_with_the_context():
+    tf.random.set_seed(3)
+    first = tf.random.uniform([4]).numpy()
+    private("eager.context", "_reset_context")()
+    tf.random.set_seed(3)
+    np.testing.assert_array_equal(tf.random.uniform([4]), first)
+    private("eager.context", "_reset_context")()
+    assert (tf.random.uniform([4]).numpy() != first).any()

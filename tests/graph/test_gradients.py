@@ -201,6 +201,12 @@ def test_compute_gradient(session):
     same(numerical, analytical, tolerance=1e-6)
 
 
+def test_compute_gradient_of_a_tensor_without_elements(session):
+    x = tf.placeholder_with_default(np.zeros([0, 3], np.float32), [0, 3])
+    found = tf.test.compute_gradient(x, [0, 3], x * 2.0, [0, 3], x_init_value=np.zeros([0, 3], np.float32))
+    assert [jacobian.shape for jacobian in found] == [(0, 0), (0, 0)]
+
+
 def test_compute_gradient_of_what_is_not_connected(session):
     x = tf.constant([1.0, 2.0])
     with pytest.raises(AssertionError, match="dx = None"):

@@ -85,6 +85,16 @@ def test_one_loop_variable_comes_back_without_its_list():
     assert [int(i) for i in v1.while_loop(below_three, lambda i: [i + 1], [0])] == [3]
 
 
+def test_one_loop_variable_comes_back_without_its_list_where_a_function_runs_as_eager_code():
+    @tf.function
+    def doubled():
+        shapes = [tf.TensorShape([None])]
+        x = v1.while_loop(lambda x: tf.size(x) < 3, lambda x: tf.concat([x, x], 0), [tf.constant([1.0])], shapes)
+        return tf.reduce_sum(x) + float(isinstance(x, tf.Tensor))
+
+    assert doubled().numpy() == 5
+
+
 @pytest.mark.parametrize("graph", [False, True])
 def test_one_result_of_a_branch_comes_back_without_its_list_in_eager_code(graph):
     def one():

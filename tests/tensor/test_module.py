@@ -219,3 +219,20 @@ class TestFlatten:
         assert len(tensors) == 4 and tensors[3] is module.b
         last_first = module._flatten(predicate=tf.is_tensor, attribute_traversal_key=lambda name: -ord(name[0]))
         assert next(iter(last_first)) is module.b
+
+
+def test_values_with_their_paths():
+    """Libraries walk through modules by the private method of TensorFlow's."""
+    module = tf.Module()
+    module.w = tf.Variable(1.0)
+    module.encoder = tf.Module()
+    module.encoder.w = [({"k": module.w}, 3)]
+    module.encoder.back = module
+    flat = dict(module._flatten(predicate=lambda value: isinstance(value, tf.Variable), with_path=True))
+    assert set(flat) == {("w",), ("encoder", "w", 0, 0, "k"), ("encoder", "back", "w")}
+    assert list(module._flatten(recursive=False, predicate=lambda value: isinstance(value, tf.Module))) == [module.encoder]
+    assert list(module._flatten(predicate=lambda value: value == 3 if isinstance(value, int) else False)) == [3]
+    known = {"predicate": lambda value: value is module.w or value is module.encoder, "recursive": False}
+    assert list(map(type, module._flatten(**known))) == [tf.Module, type(module.w)]
+    backwards = module._flatten(attribute_traversal_key=lambda name: -ord(name[0]), **known)
+    assert list(map(type, backwards)) == [type(module.w), tf.Module]

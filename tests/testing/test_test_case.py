@@ -280,3 +280,32 @@ def test_eager_tensors_are_compared_in_a_graph():
 def test_compute_gradient_in_a_graph_without_a_session():
     with tf.Graph().as_default(), pytest.raises(ValueError, match="compute_gradient in a graph needs a default session"):
         tf.test.compute_gradient(tf.square, [tf.constant([1.0])])
+
+
+def test_what_is_written_to_a_stream_is_collected(capfd):
+    class Case(tf.test.TestCase):
+        def test_stream(self):
+            with self.captureWritesToStream(sys.stderr) as written:
+                print("first", file=sys.stderr)
+                assert written.contents() == "first\n"
+                os.write(sys.stderr.fileno(), b"second\n")
+            assert written.contents() == "first\nsecond\n"
+            print("third", file=sys.stderr)
+
+    Case("test_stream").debug()
+    assert capfd.readouterr().err == "third\n"
+
+
+def test_messages_are_compared_with_texts():
+    message = tf.train.Int64List(value=[1, 2])
+
+    class Case(tf.test.TestCase):
+        def test_message(self):
+            self.assertProtoEquals("value: 1 value: 2", message)
+            self.assertProtoEquals(tf.train.Int64List(value=[1, 2]), message)
+            with self.assertRaisesRegex(AssertionError, "value: 3"):
+                self.assertProtoEquals("value: 3", message)
+            with self.assertRaisesRegex(AssertionError, "The messages are of"):
+                self.assertProtoEquals(tf.train.FloatList(), message)
+
+    Case("test_message").debug()

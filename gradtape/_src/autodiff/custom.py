@@ -173,7 +173,7 @@ def _record_closed(function: Any, rule: Rule, results: list[Node], inputs: list[
     with tracing.inner() as inner:
         try:
             grads = _called(function, rule, [EagerTensor(seed) for seed in seeds])
-        except NotImplementedError as error:  # raised where a gradient is asked for, if ever
+        except Exception as error:  # raised where a gradient is asked for, if ever
             raising: Exception | None = error
             grads = [None] * (len(results) + len(inputs))
         else:

@@ -305,8 +305,9 @@ def check_alike(bodies: Sequence[Body], names: Sequence[str]) -> None:
             raise ValueError(f"Lengths of branch outputs must match: {names[0]} gives {counts[0]} tensors, {name} {counts[1]}.")
         if mine.spec != other.spec or [f is None for f in mine.fixed] != [f is None for f in other.fixed]:
             raise TypeError(
-                f"{names[0]} and {name} must have the same nested structure of results, but gave {_spoken(first)} and "
-                f"{_spoken(body)}. Return the same structure, with a value for each entry, from both."
+                f"{names[0]} and {name} arguments to tf.cond must have the same number, type, and overall structure of "
+                f"return values. They have not the same nested structure: {_spoken(first)} and {_spoken(body)}. Return the "
+                "same structure, with a value for each entry, from both."
             )
         pairs = zip(first.program.outputs[:count], body.program.outputs[:count], strict=False)
         for position, (a, b) in enumerate(pairs):

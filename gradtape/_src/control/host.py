@@ -212,7 +212,7 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str |
     """
     if func is None:
         return _decorator(py_function, Tout)
-    func = live(func)
+    func = live(_callable(func))
     types, _ = _types(Tout)
 
     def run(arrays: list[np.ndarray]) -> list[Any]:
@@ -234,7 +234,7 @@ def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful
     """
     if func is None:
         return _decorator(numpy_function, Tout)
-    func = live(func)
+    func = live(_callable(func))
     if engine.local.trace.scope is None and not in_function():
         return _at_once(func, list(inp) if isinstance(inp, (list, tuple)) else [inp])
     types, _ = _types(Tout)
@@ -244,6 +244,12 @@ def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful
         return _results(results, types, exact=True)
 
     return _call(PY_FUNC, run, inp, Tout)
+
+
+def _callable(func: Any) -> Any:
+    if not callable(func):
+        raise ValueError(f"Expected func to be callable. Received func={func!r} of type {type(func)}.")
+    return func
 
 
 def _at_once(func: Callable[..., Any], values: list[Any]) -> Any:

@@ -191,7 +191,7 @@ def while_loop(
     try:
         results = run_loop(spread(cond), spread(body), _settled(spread(body), state), limit)
     except ShapeChanged as error:
-        grows = any(isinstance(x, TensorArray) or type(x).__name__ == "SparseTensor" for x in nest.flatten(loop_vars))
+        grows = any(isinstance(x, TensorArray) or _grows(x) for x in nest.flatten(loop_vars))
         if shape_invariants is not None and not grows and engine.current_graph() is not None:
             results = _changing(spread(cond), spread(body), state, shape_invariants, limit)
             return results if back_prop else stopped(results)
@@ -212,7 +212,18 @@ def as_tensor(value: Any) -> Any:
     """Convert a loop variable to a Tensor; an object that holds tensors in its own way stays."""
     if isinstance(value, CompositeTensor):
         return value._convert_variables_to_tensors()
-    return value if value is None or isinstance(value, TensorArray) or hasattr(value, "dense_shape") else tensor(value)
+    return value if value is None or isinstance(value, TensorArray) or _composite(value) else tensor(value)
+
+
+def _composite(value: Any) -> bool:
+    """Return whether a loop variable is made of tensors: a SparseTensor, a RaggedTensor, IndexedSlices."""
+    leaves = nest.flatten(value, expand_composites=True)
+    return len(leaves) != 1 or leaves[0] is not value
+
+
+def _grows(value: Any) -> bool:
+    """Return whether the parts of a loop variable may have more elements after a trip: a SparseTensor, a RaggedTensor."""
+    return _composite(value) and not isinstance(value, IndexedSlices)
 
 
 def _opened(state: Any, invariants: Any) -> Any:
@@ -234,7 +245,7 @@ def _with_shape(x: Any, stated: Any) -> Any:
             return part
         return part if part.shape.is_fully_defined() and shape == part.shape else handle(graph.opened(part.node, shape))
 
-    if stated is None or x is None or isinstance(x, TensorArray) or type(x).__name__ == "SparseTensor":
+    if stated is None or x is None or isinstance(x, TensorArray) or _grows(x):
         return x
     shape = TensorShape(getattr(stated, "shape", stated))
     if isinstance(x, IndexedSlices):
@@ -313,7 +324,7 @@ def _as_before(results: Any, state: Any, expand: bool = True) -> Any:
 
 
 def _like(new: Any, old: Any) -> Any:
-    if new is None or old is None or isinstance(new, (CompositeTensor, TensorArray)) or hasattr(new, "dense_shape"):
+    if new is None or old is None or isinstance(new, (CompositeTensor, TensorArray)) or _composite(new):
         return new
     return tensor(new) if is_tensor(new) else tensor(new, old.dtype)
 

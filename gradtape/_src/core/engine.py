@@ -20,6 +20,7 @@ from gradtape._src.core.aval import LARGE, aval
 from gradtape._src.core.errors import internal
 from gradtape._src.core.native import twins
 from gradtape._src.core.op import has_strings
+from gradtape._src.core.out_of_scope import out_of_scope
 from gradtape._src.core.program import (
     ELEMENT,
     INDEX,
@@ -274,16 +275,10 @@ def _check_scope(trace: Trace, node: Node) -> None:
     foreign = node.trace is not None and node.trace.parent is not None and not trace.inside(node.trace)
     if foreign and (message := hooks.graphs.other(node, trace)) is not None:
         raise (TypeError if trace.parent is None else ValueError)(message)
-    if foreign and trace.scope is not None and node.trace.inside(trace):
-        raise errors.InaccessibleTensorError(
-            "A tensor is out of scope and cannot be used here: it is of a branch, loop or function inside of this "
-            "one. Return it from there, or bind it to a name that exists before; a list that grows in a loop is a tf.TensorArray."
-        )
     if foreign or (node.inputs is None and node.value is None and trace.parent is None):
-        raise TypeError(
-            "A tensor is out of scope and cannot be used here: it is of a function or gradient that was being traced, and used "
-            "outside of it, where it has no value. Return it from the function instead of storing it."
-        )
+        around = node.trace.parent if foreign else None
+        inside = around is not None and trace.scope is not None and node.trace.inside(trace)
+        raise out_of_scope(inside, around is not None and around.parent is not None and trace.inside(around))
 
 
 def _run_on_host(op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node | None:

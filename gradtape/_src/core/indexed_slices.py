@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -101,3 +101,11 @@ class IndexedSlices:
 def dense(x: Any) -> Any:
     """Convert IndexedSlices to the whole tensor; return any other gradient as it is."""
     return x.to_dense() if isinstance(x, IndexedSlices) else x
+
+
+class IndexedSlicesValue(NamedTuple):
+    """The value of IndexedSlices in a session, as NumPy arrays."""
+
+    values: Any
+    indices: Any
+    dense_shape: Any = None

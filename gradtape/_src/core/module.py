@@ -143,22 +143,22 @@ class Module(Tracked):
     @property
     def variables(self) -> tuple[Variable, ...]:
         """All variables of this module and of those in it: a tuple, each once."""
-        return tuple(self._flatten(predicate=lambda value: isinstance(value, Variable)))
+        return tuple(self._flatten(predicate=is_variable))
 
     @property
     def trainable_variables(self) -> tuple[Variable, ...]:
         """The trainable ones among `variables`."""
-        return tuple(self._flatten(predicate=lambda value: isinstance(value, Variable) and value.trainable))
+        return tuple(self._flatten(predicate=lambda value: is_variable(value) and value.trainable))
 
     @property
     def non_trainable_variables(self) -> tuple[Variable, ...]:
         """The others among `variables`."""
-        return tuple(self._flatten(predicate=lambda value: isinstance(value, Variable) and not value.trainable))
+        return tuple(self._flatten(predicate=lambda value: is_variable(value) and not value.trainable))
 
     @property
     def submodules(self) -> tuple[Module, ...]:
         """All modules in this one, at any depth: a tuple, each once."""
-        return tuple(self._flatten(predicate=lambda value: isinstance(value, Module)))
+        return tuple(self._flatten(predicate=is_module))
 
     def _flatten(
         self,
@@ -200,3 +200,13 @@ def _leaves(structure: Any, with_path: bool, expand_composites: bool) -> Iterabl
     if with_path:
         return shallow_nest.flatten_with_tuple_paths(structure, expand_composites)
     return (((), leaf) for leaf in nest.flatten(structure, expand_composites))
+
+
+def is_variable(value: Any) -> bool:
+    """Return whether a value is a variable."""
+    return isinstance(value, Variable)
+
+
+def is_module(value: Any) -> bool:
+    """Return whether a value is a module."""
+    return isinstance(value, Module)

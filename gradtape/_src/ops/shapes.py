@@ -57,8 +57,8 @@ def broadcast_shapes(a, b):
     for m, n in zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b, strict=True):
         if m != n and m != 1 and n != 1:
             raise invalid(
-                f"Incompatible shapes: {plain(a)} vs. {plain(b)}\nExtents must be equal or 1, counted from the last "
-                "axis. Reshape, transpose or expand_dims one side."
+                f"Incompatible shapes: {plain(a)} vs. {plain(b)}\nDimensions must be equal, but are {m} and {n}, or one of "
+                "them 1, counted from the last axis. Reshape, transpose or expand_dims one side."
             )
         shape.append(n if m == 1 else m)
     return tuple(shape)

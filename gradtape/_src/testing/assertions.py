@@ -14,6 +14,7 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.device_spec import DeviceSpec
 from gradtape._src.core.errors import InvalidArgumentError, OpError
 from gradtape._src.core.tensor import Stored, Tensor, is_symbolic_tensor
+from gradtape._src.files.packages import package
 
 # The tolerance of a dtype, as (rtol, atol): the names of the parameters of assertAllCloseAccordingToType.
 _BY_DTYPE = {"float32": "float", "complex64": "float", "float16": "half", "bfloat16": "bfloat16"}
@@ -200,6 +201,15 @@ class Assertions(absltest.TestCase):
         first, second = [DeviceSpec.from_string(str(device or "")).to_string() for device in (device1, device2)]
         self.assertEqual(first, second, f"Devices {first} and {second} are not equal. {msg}")
 
+    def assertProtoEquals(
+        self, expected_message_maybe_ascii: Any, validate_message: Any, msg: Any = None, **options: Any
+    ) -> None:
+        """Fail if a message of protobuf is not equal to another one, or to the one of a text in protobuf's format."""
+        expected = _message(expected_message_maybe_ascii, validate_message)
+        if type(expected) is not type(validate_message):
+            self.fail(f"The messages are of {type(expected)} and {type(validate_message)}. {msg or ''}")
+        self.assertMultiLineEqual(str(expected), str(validate_message), msg)
+
     def assertRaisesWithPredicateMatch(  # type: ignore[override]  # TensorFlow's, which takes a pattern, too
         self, expected_exception: Any, expected_regex_or_predicate: Any
     ) -> AbstractContextManager[Any]:
@@ -213,6 +223,13 @@ class Assertions(absltest.TestCase):
     def assertRaisesIncompatibleShapesError(self, exception_type: Any = InvalidArgumentError) -> AbstractContextManager[Any]:
         """Open a context that fails unless it raises an error of shapes that do not fit each other."""
         return _Raises(self, exception_type, _INCOMPATIBLE)
+
+
+def _message(expected: Any, like: Any) -> Any:
+    """Return the message that a text stands for, of the kind of another message; a message as it is."""
+    if not isinstance(expected, (str, bytes)):
+        return expected
+    return package("google.protobuf.text_format", "Messages as text").Parse(expected, type(like)())
 
 
 class _Raises:

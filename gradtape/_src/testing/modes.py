@@ -145,7 +145,22 @@ def is_xla_enabled() -> bool:
     return False
 
 
-IsMklEnabled = is_mlir_bridge_enabled = is_xla_enabled
+IsMklEnabled = is_mlir_bridge_enabled = GpuSupportsHalfMatMulAndConv = is_xla_enabled
+
+
+@_on_methods
+def build_as_function_and_v1_graph(method: Any) -> Any:
+    """Run a test in a graph, then in a function."""
+
+    @functools.wraps(method)
+    def both(self: TestCase, *args: Any, **kwargs: Any) -> None:
+        with Graph().as_default():
+            method(self, *args, **kwargs)
+        self.tearDown()
+        self.setUp()
+        function.function(lambda: method(self, *args, **kwargs), autograph=False)()
+
+    return both
 
 
 def device(use_gpu: bool = True) -> contextlib.AbstractContextManager[None]:
@@ -154,6 +169,11 @@ def device(use_gpu: bool = True) -> contextlib.AbstractContextManager[None]:
 
 
 use_gpu = force_gpu = force_cpu = device
+
+
+def deterministic_ops() -> contextlib.AbstractContextManager[None]:
+    """Open a context without effect: ops are deterministic."""
+    return contextlib.nullcontext()
 
 
 @contextlib.contextmanager

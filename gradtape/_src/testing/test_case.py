@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import shutil
 import tempfile
@@ -15,14 +16,14 @@ import numpy as np
 from absl.testing import absltest
 
 from gradtape._src.core import nest
-from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.indexed_slices import IndexedSlices, IndexedSlicesValue
 from gradtape._src.core.scopes import executing_eagerly
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.sparse.tensor import SparseTensor
 from gradtape._src.testing.assertions import Assertions
 from gradtape._src.v1.graphs.graph import get_default_graph, get_default_session, reset_default_graph
-from gradtape._src.v1.graphs.session import IndexedSlicesValue, Session, SparseTensorValue
+from gradtape._src.v1.graphs.session import Session, SparseTensorValue
 
 SEED = 87654321  # with which each test of TensorFlow begins
 main = absltest.main
@@ -153,9 +154,43 @@ class TestCase(Assertions):
         with session.graph.as_default(), session.as_default():
             yield session
 
+    @contextlib.contextmanager
+    def captureWritesToStream(self, stream: Any) -> Iterator[Written]:
+        """Open a context that collects what is written to a stream with a file descriptor, such as `sys.stderr`.
+
+        It gives an object whose `contents()` is the text so far, with that of C code.
+        """
+        number = stream.fileno()
+        with tempfile.TemporaryFile() as file:
+            stream.flush()
+            before = os.dup(number)
+            os.dup2(file.fileno(), number)
+            written = Written(stream, file)
+            try:
+                yield written
+            finally:
+                written.contents()
+                os.dup2(before, number)
+                os.close(before)
+
     def checkedThread(self, target: Callable[..., Any], args: Any = None, kwargs: Any = None) -> CheckedThread:
         """Return a thread for `target(*args, **kwargs)`; its `join` fails the test if it raised."""
         return CheckedThread(self, target, args or (), kwargs or {})
+
+
+class Written:
+    """The text that was written to a stream."""
+
+    def __init__(self, stream: Any, file: Any) -> None:
+        self._stream, self._file, self._text = stream, file, ""
+
+    def contents(self) -> str:
+        """Return the text so far."""
+        if not self._file.closed:
+            self._stream.flush()
+            self._file.seek(0)
+            self._text = self._file.read().decode(errors="replace")
+        return self._text
 
 
 class CheckedThread:

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from gradtape._src.control.branch import cond as new_cond, unpacked
+from gradtape._src.control.eager_record import in_function
 from gradtape._src.control.host import numpy_function
 from gradtape._src.control.loop import while_loop as new_while_loop
 from gradtape._src.core import engine, nest, scopes
@@ -213,12 +214,13 @@ def while_loop(
     One variable alone comes back without its list, unless `return_same_structure`; in eager code if `body` gives it so.
     """
     eager = executing_eagerly()
-    bare = not eager
+    bare = function = not eager or in_function()  # a function may run as eager code
 
     def noted(*state: Any) -> Any:
         nonlocal bare
         result = body(*state)
-        if eager and len(state) == 1 and not return_same_structure and not isinstance(result, (list, tuple)):
+        single = len(state) == 1 and not isinstance(result, (list, tuple))
+        if eager and single and (function or not return_same_structure):
             bare, result = True, (result,)
         return result
 

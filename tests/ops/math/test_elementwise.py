@@ -131,3 +131,19 @@ class TestBroadcasts:
         node = cotangents[x.node].node
         assert node.op.type == "BroadcastTo"
         assert node.inputs[0].aval.size == 1
+
+
+def test_gradients_do_not_overflow_before_they_meet_a_small_upstream_gradient():
+    """Half precision, with TensorFlow's numbers: `x ** y` and its logarithm are too large together."""
+    x, y = tf.constant([6.0, 2.0], tf.float16), tf.constant([6.0, 3.0], tf.float16)
+    for upstream, expected in ((0.0, 0.0), (1e-3, 83.7)):
+        with tf.GradientTape() as tape:
+            tape.watch(y)
+            z = x**y
+        found = tape.gradient(z, y, output_gradients=tf.constant([upstream, 1.0], tf.float16))
+        np.testing.assert_allclose(found, [expected, 5.547], rtol=1e-3)
+    x = tf.constant([300.0, -300.0, 1.0], tf.float16)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        z = tf.asinh(x)
+    np.testing.assert_allclose(tape.gradient(z, x), [0.003328, 0.003328, 0.707], rtol=1e-3)

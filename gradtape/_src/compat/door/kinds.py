@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradtape._src.core import tensor
+from gradtape._src.core.convert import convert_to_tensor
 from gradtape._src.core.errors import public
 
 
@@ -12,6 +13,12 @@ class _Kind(type):
     """The class of `EagerTensor` and `SymbolicTensor`: whether a tensor is one of them is up to its value."""
 
     symbolic: bool
+
+    @public
+    def __call__(cls, value: Any, device: Any = None, dtype: Any = None) -> tensor.Tensor:
+        if cls.symbolic:
+            raise TypeError("A SymbolicTensor is made by a function or graph: use tf.function.")
+        return convert_to_tensor(value, dtype)
 
     @public
     def __instancecheck__(cls, instance: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections.abc
 import functools
 import inspect
+import unittest.mock
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -15,23 +16,29 @@ from gradtape._src.autodiff.custom import custom_gradient
 from gradtape._src.compat.door import deprecation, object_identity, utilities
 from gradtape._src.compat.door.device_list import list_local_devices
 from gradtape._src.compat.door.kinds import EagerTensor, SymbolicTensor
-from gradtape._src.compat.door.record import should_record_backprop
+from gradtape._src.compat.door.version import VERSION
+from gradtape._src.control.branch import switch_case
+from gradtape._src.control.mapping import map_fn
 from gradtape._src.control.vectorized_map import vectorized_map
 from gradtape._src.core import nest, shallow_nest, spec
 from gradtape._src.core.composite import CompositeTensor
 from gradtape._src.core.convert import convert_to_tensor
-from gradtape._src.core.dtypes import float32, int32
+from gradtape._src.core.dtypes import as_dtype, float32, int32
 from gradtape._src.core.errors import UnimplementedError
+from gradtape._src.core.indexed_slices import IndexedSlices, IndexedSlicesValue
+from gradtape._src.core.module import Tracked, is_module, is_variable
 from gradtape._src.core.scopes import control_dependencies, get_static_value
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.switches import behaves_as_tensorflow_2
-from gradtape._src.core.tensor import Reference
+from gradtape._src.core.tensor import Reference, Tensor
 from gradtape._src.core.variable import ResourceVariable, Variable
 from gradtape._src.data.iterators import OwnedIterator
 from gradtape._src.operators.base import make_composite_tensor
 from gradtape._src.operators.solvers import add_operators
 from gradtape._src.ops.array.creation import range_
-from gradtape._src.ops.array.shape import identity
+from gradtape._src.ops.array.ragged import RaggedTensor
+from gradtape._src.ops.array.shape import identity, shape as shape_of
+from gradtape._src.ops.random import seeds
 from gradtape._src.ops.random.distributions import stateless_parameterized_truncated_normal
 from gradtape._src.ops.random.draws import uniform
 from gradtape._src.ops.sparse.tensor import SparseTensor
@@ -93,6 +100,13 @@ def getfullargspec(obj: Any) -> inspect.FullArgSpec:
     return found._replace(annotations={}) if getattr(obj, "__module__", "").startswith("gradtape.") else found
 
 
+def name_scope(name: Any, default_name: str | None = None, values: Any = None, skip_on_eager: bool = True) -> Any:
+    """Open a name scope as `tf.compat.v1.name_scope` does."""
+    from gradtape._src.v1.setup import name_scope as opened
+
+    return opened(name, default_name, values)
+
+
 def constant_value_as_shape(tensor: Any) -> TensorShape:
     """Return the shape that a tensor of extents says, as far as it is known."""
     if isinstance(tensor, TensorShape):
@@ -116,6 +130,62 @@ def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> 
         return identity(x), grad
 
     return prevented(input)
+
+
+def for_loop(loop_fn: Callable[[Any], Any], loop_fn_dtypes: Any, iters: Any, parallel_iterations: int | None = None) -> Any:
+    """Return the results of `loop_fn` for 0, 1, …, stacked, computed one after another."""
+    return map_fn(loop_fn, range_(iters), loop_fn_dtypes)
+
+
+def while_loop_v2(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    maximum_iterations: Any = None,
+    name: str | None = None,
+    return_same_structure: bool = True,
+    back_prop: bool = True,
+) -> Any:
+    """Return the variables of a loop after its last trip, in the structure of `loop_vars`, or a single one by itself."""
+    from gradtape._src.v1.setup import while_loop
+
+    options: dict[str, Any] = {"back_prop": back_prop, "name": name, "return_same_structure": return_same_structure}
+    return while_loop(
+        cond, body, loop_vars, shape_invariants, parallel_iterations, maximum_iterations=maximum_iterations, **options
+    )
+
+
+def indexed_case(branch_index: Any, branch_fns: Any, name: str = "indexed_case", lower_using_switch_merge: Any = None) -> Any:
+    """Return the result of the function of that index; of the last one for an index without a function."""
+    return switch_case(branch_index, branch_fns, name=name)
+
+
+def as_indexed_slices(x: Any, optimize: bool = True) -> IndexedSlices:
+    """Return a tensor as IndexedSlices of all its rows."""
+    if isinstance(x, IndexedSlices):
+        return x
+    x = convert_to_tensor(x)
+    return IndexedSlices(x, range_(shape_of(x)[0]), shape_of(x))
+
+
+def to_numpy(a: Any) -> Any:
+    """Return a tensor as a NumPy array, IndexedSlices as a dense one, and anything else as it is."""
+    if isinstance(a, IndexedSlices):
+        return convert_to_tensor(a).numpy()
+    return a.numpy() if isinstance(a, Tensor | Variable) else a
+
+
+def convert_to_tensor_or_ragged_tensor(value: Any, dtype: Any = None, preferred_dtype: Any = None, name: Any = None) -> Any:
+    """Return a RaggedTensor as it is, if it has that dtype, and a tensor of anything else."""
+    if not isinstance(value, RaggedTensor):
+        return convert_to_tensor(value, dtype, preferred_dtype)
+    if dtype is not None and as_dtype(dtype) != value.dtype:
+        raise ValueError(
+            f"Tensor conversion requested dtype {as_dtype(dtype).name} for RaggedTensor with dtype {value.dtype.name}"
+        )
+    return value
 
 
 def parameterized_truncated_normal(
@@ -151,10 +221,10 @@ OWN: dict[str, dict[str, Any]] = {
     "python.autograph.pyct.transformer": {"Base": _private_class("python.autograph.pyct.transformer", "Base")},
     "python.checkpoint.checkpoint": {"CheckpointLoadStatus": CheckpointLoadStatus},
     "python.framework.composite_tensor": {"CompositeTensor": CompositeTensor},
+    "python.eager.context": {"_reset_context": lambda: seeds.set_seed(None)},  # the global seed is all that is kept there
     "python.client.device_lib": {"list_local_devices": list_local_devices},
     "python.data.ops.iterator_ops": {"OwnedIterator": OwnedIterator},
-    "python.eager.record": {"should_record_backprop": should_record_backprop},
-    "python.framework.ops": {"EagerTensor": EagerTensor, "SymbolicTensor": SymbolicTensor},
+    "python.framework.ops": {"EagerTensor": EagerTensor, "SymbolicTensor": SymbolicTensor, "name_scope": name_scope},
     "python.framework.tensor": {"DenseSpec": spec.DenseSpec},
     "python.framework.sparse_tensor": {"is_sparse": lambda x: isinstance(x, SparseTensor)},
     "python.framework.tensor_shape": {
@@ -175,14 +245,28 @@ OWN: dict[str, dict[str, Any]] = {
         "_NAME_TO_TYPE_SPEC": spec.by_name,
         "_TYPE_SPEC_TO_NAME": spec.names,
     },
+    "python.framework.indexed_slices": {"IndexedSlicesValue": IndexedSlicesValue},
+    "python.framework.versions": {"__version__": VERSION},
+    "python.module.module": {"_is_module": is_module, "_is_variable": is_variable},
     "python.ops.array_ops": {"prevent_gradient": prevent_gradient},
+    "python.ops.cond_v2": {"indexed_case": indexed_case},
+    "python.ops.math_ops": {"_as_indexed_slices": as_indexed_slices},
+    "python.ops.while_v2": {"while_loop": while_loop_v2},
+    "python.ops.ragged.ragged_tensor": {
+        "convert_to_tensor_or_ragged_tensor": convert_to_tensor_or_ragged_tensor,
+        "is_ragged": lambda value: isinstance(value, RaggedTensor),
+    },
+    "python.platform.test": {"mock": unittest.mock},
+    "python.tf2": {"enabled": lambda: True},
+    "python.trackable.autotrackable": {"AutoTrackable": Tracked},
+    "python.trackable.base": {"Trackable": Tracked},
     "python.ops.control_flow_case": {"_case_helper": case_helper},
     "python.ops.control_flow_ops": {"with_dependencies": with_dependencies},
-    "python.ops.gradient_checker_v2": {"max_error": max_error},
+    "python.ops.gradient_checker_v2": {"_to_numpy": to_numpy, "max_error": max_error},
     "python.ops.control_flow_util": {"ENABLE_CONTROL_FLOW_V2": True, "GraphOrParentsInXlaContext": lambda graph: False},
     "python.ops.linalg.linear_operator": {"make_composite_tensor": make_composite_tensor},
     "python.ops.linalg.linear_operator_addition": {"add_operators": add_operators},
-    "python.ops.parallel_for.control_flow_ops": {"pfor": pfor},
+    "python.ops.parallel_for.control_flow_ops": {"for_loop": for_loop, "pfor": pfor},
     "python.ops.random_ops": {"parameterized_truncated_normal": parameterized_truncated_normal},
     "python.ops.resource_variable_ops": {"ResourceVariable": ResourceVariable, "VariableSpec": spec.VariableSpec},
     "python.tf2": {"enabled": behaves_as_tensorflow_2},

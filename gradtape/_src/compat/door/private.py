@@ -14,28 +14,46 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 import gradtape
+from gradtape._src.compat import raw_ops
 from gradtape._src.compat.door.finder import find
 from gradtape._src.compat.door.own import OWN
 from gradtape._src.core import errors, tensor
 from gradtape._src.core.errors import public
 
+CODES = """
+    ABORTED ALREADY_EXISTS CANCELLED DATA_LOSS DEADLINE_EXCEEDED FAILED_PRECONDITION INTERNAL INVALID_ARGUMENT NOT_FOUND OK
+    OUT_OF_RANGE PERMISSION_DENIED RESOURCE_EXHAUSTED UNAUTHENTICATED UNAVAILABLE UNIMPLEMENTED UNKNOWN
+""".split()
 DEFINED = "*"  # before the name of a class that the module defines
 
 # Private objects that do what a public one does without being the same object.
 TWINS = {
     "python.eager.test": {"main": "test.main"},
+    "python.framework.errors": {code: f"errors.{code}" for code in CODES},
     "python.framework.ops": {
+        "colocate_with": "compat.v1.colocate_with",
         "convert_to_tensor": "compat.v1.convert_to_tensor",
         "get_name_scope": "get_current_name_scope",
-        "name_scope": "compat.v1.name_scope",
     },
-    "python.ops.math_ops": {"add_v2": "add", "mod": "math.floormod", "mul": "multiply", "sub": "subtract"},
+    "python.ops.cond_v2": {"cond_v2": "cond"},
+    "python.ops.math_ops": {
+        "add_v2": "add",
+        "mod": "math.floormod",
+        "mul": "multiply",
+        "sub": "subtract",
+        "tensor_equals": "math.equal",
+        "tensor_not_equals": "math.not_equal",
+    },
+    "python.ops.ragged.ragged_map_ops": {"map_fn": "map_fn"},
+    "python.ops.string_ops": {"reduce_join": "compat.v1.strings.reduce_join"},
     "python.platform.googletest": {"main": "test.main"},
     "python.ops.resource_variable_ops": {"BaseResourceVariable": "Variable"},
 }
 # Modules with gradtape's own in their place, for the names that it has: the state of the code that runs, decorators of tests.
 MODULES = {
+    "python.eager.backprop": "gradtape._src.compat.door.backprop",
     "python.eager.context": "gradtape._src.compat.door.context",
+    "python.eager.record": "gradtape._src.compat.door.record",
     "python.framework.combinations": "gradtape._src.testing.combinations",
     "python.framework.test_combinations": "gradtape._src.testing.combinations",
     "python.framework.test_util": "gradtape._src.testing.modes",
@@ -123,6 +141,8 @@ def fill(module: ModuleType) -> None:
             value = OWN[path][name]
         elif path in MODULES and not name.startswith("_") and hasattr(own := importlib.import_module(MODULES[path]), name):
             value = getattr(own, name)
+        elif (function := generated(path, name)) is not None:
+            value = function
         elif name in below:
             value = importlib.import_module(f"{module.__name__}.{name}")
         elif name == "__all__":
@@ -144,6 +164,15 @@ def public_object(path: str, name: str) -> Any:
         return functools.reduce(getattr, there.split("."), gradtape)
     except AttributeError as error:
         raise AttributeError(f"tensorflow.{path}.{name} is tf.{there}: {error}") from None
+
+
+def generated(path: str, name: str) -> Any:
+    """Return the function of an op under the name of TensorFlow's generated one, in its module or in one that shows all of it."""
+    folder, _, module = path.rpartition(".")
+    if folder != "python.ops" or (name.startswith("_") and not module.startswith("gen_")):
+        return None
+    type = raw_ops.generated().get(f"{module if module.startswith('gen_') else f'gen_{module}'}.{name}")
+    return None if type is None else raw_ops.function(type)
 
 
 def refuse(fullname: str) -> NoReturn:

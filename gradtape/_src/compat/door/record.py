@@ -1,13 +1,18 @@
-"""TensorFlow's question to the open tapes, which libraries with gradients of their own ask: is a gradient wanted here?"""
+"""The open tapes of a thread, for libraries with gradients of their own: `tensorflow.python.eager.record`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from gradtape._src.autodiff.backward import active_nodes
+from gradtape._src.autodiff.custom import custom_gradient
+from gradtape._src.autodiff.recording import Recording
 from gradtape._src.core.engine import local
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
+from gradtape._src.ops.array.shape import identity
 
 
 @public
@@ -22,3 +27,42 @@ def should_record_backprop(tensors: Sequence[Tensor]) -> bool:
             if any(node in active for node in nodes):
                 return True
     return False
+
+
+@contextlib.contextmanager
+def stop_recording() -> Iterator[None]:
+    """Open a context in which no tape and no forward accumulator of the thread records."""
+    with contextlib.ExitStack() as stack:
+        for reference in local.tapes:
+            tape = reference()
+            if tape is not None:
+                stack.enter_context(tape.stop_recording())
+        yield
+
+
+@public
+def record_operation(
+    op_type: str,
+    output_tensors: Sequence[Tensor],
+    input_tensors: Sequence[Tensor],
+    backward_function: Callable[..., Any],
+    forward_function: Callable[..., Any] | None = None,
+) -> None:
+    """Have the open tapes take tensors for computed from others, with a gradient of their own.
+
+    `backward_function` takes a gradient for each output, and returns one for each input.
+    """
+
+    @custom_gradient
+    def recorded(*inputs: Tensor) -> Any:
+        return [identity(output) for output in output_tensors], backward_function
+
+    if output_tensors and input_tensors:
+        for output, result in zip(output_tensors, recorded(*input_tensors), strict=True):
+            output.node = result.node
+
+
+class VariableWatcher(Recording):
+    """Collects the trainable variables that are used in its context, for `watched_variables`."""
+
+    _inner = True

@@ -18,7 +18,7 @@ from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec, TypeSpec
-from gradtape._src.core.tensor import Tensor, stated_shape, to_numpy
+from gradtape._src.core.tensor import Tensor, is_symbolic_tensor, stated_shape, to_numpy
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.ragged_rows import checked, from_rowids, inside, integers, places, rowids, splits_of
@@ -361,7 +361,7 @@ class RaggedTensor:
         )
 
     def __repr__(self):
-        if any(engine.symbolic(x.node) for x in (*self.nested_row_splits, self.flat_values)):
+        if any(is_symbolic_tensor(x) for x in (*self.nested_row_splits, self.flat_values)):
             return f"tf.RaggedTensor(values={self._values!r}, row_splits={self.row_splits!r})"
         with np.printoptions(formatter={"all": _text}):
             return f"<tf.RaggedTensor {_text(self.numpy())}>"

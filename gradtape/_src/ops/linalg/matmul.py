@@ -43,10 +43,10 @@ def _check_ranks(a, b):
             )
 
 
-def _size_error(a, b):
+def _size_error(a, b, columns, rows):
     return invalid(
-        f"Matrix size-incompatible: In[0]: {plain(a.shape)}, In[1]: {plain(b.shape)}\nThe columns of the first must be as many "
-        "as the rows of the second. Transpose one, or reshape."
+        f"Matrix size-incompatible: In[0]: {plain(a.shape)}, In[1]: {plain(b.shape)}\nDimensions must be equal, but are "
+        f"{columns} and {rows}: the columns of the first and the rows of the second. Transpose one, or reshape."
     )
 
 
@@ -59,7 +59,7 @@ def _mat_mul_rule(a, b, transpose_a, transpose_b):
     if transpose_b:
         l, n = n, l
     if k != l:
-        raise _size_error(a, b)
+        raise _size_error(a, b, k, l)
     return aval((m, n), a.dtype)
 
 
@@ -117,7 +117,7 @@ def _batch_rule(x, y, adj_x, adj_y, dtype=None):
     m, k = x.shape[:-3:-1] if adj_x else x.shape[-2:]
     l, n = y.shape[:-3:-1] if adj_y else y.shape[-2:]
     if k != l:
-        raise _size_error(x, y)
+        raise _size_error(x, y, k, l)
     try:
         batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
     except InvalidArgumentError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradtape._src.core.errors import public
 from gradtape._src.ops.linalg.diagonals import diag_part
+from gradtape._src.ops.linalg.einsum import einsum
 
 
 @public
@@ -14,3 +15,13 @@ def MatrixDiagPartV2(*, input, k, padding_value, name=None):
     array([2], dtype=int32)
     """
     return diag_part(input, k=k, padding_value=padding_value, align="LEFT_LEFT")
+
+
+@public
+def Einsum(*, inputs, equation, name=None):
+    """Return the sum of products that `equation` names, as `tf.einsum(equation, *inputs)`.
+
+    >>> tf.raw_ops.Einsum(inputs=[[1.0, 2.0], [3.0, 4.0]], equation="i,i->").numpy()
+    np.float32(11.0)
+    """
+    return einsum(equation, *inputs)

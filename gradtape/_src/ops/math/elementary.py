@@ -132,13 +132,13 @@ def _(op, dy):
     exponent = op.get_attr("exponent")
     dx = dx_dy = None
     if needs_x and exponent is None:
-        dx = dy * conj(y * pow(x, y - 1.0))
+        dx = dy * conj(y) * conj(pow(x, y - 1.0))
     elif needs_x:
         dx = _power_rule(x, exponent, dy)
     if needs_y:
         positive = not_equal(x, 0) if x.dtype.is_complex else greater(x, 0)
         base = masked(x, positive) + cast(logical_not(positive), x.dtype)
-        dx_dy = dy * conj(op.outputs[0] * log(base))
+        dx_dy = dy * conj(op.outputs[0]) * conj(log(base))  # in this order: z · log x may overflow where dy is small
     return dx, dx_dy
 
 
@@ -331,7 +331,7 @@ def _(op, dy):
     return dy * conj(1.0 - y * y)
 
 
-@op("Asinh", infer=_INEXACT, saves="x")
+@op("Asinh", infer=_INEXACT, saves="y")
 def asinh(x):
     """Return the inverse hyperbolic sine, element-wise. Float or complex.
 
@@ -343,7 +343,7 @@ def asinh(x):
 
 @gradient(asinh)
 def _(op, dy):
-    return dy * conj(rsqrt(square(op.inputs[0]) + 1.0))
+    return dy / conj(cosh(op.outputs[0]))  # the square of x may overflow
 
 
 @op("Acosh", infer=_INEXACT, saves="y")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
+from gradtape._src.ops.math.arithmetic import multiply, square, subtract
 from gradtape._src.ops.math.special import _igamma_grad_a
 
 
@@ -16,3 +17,25 @@ def IgammaGradA(*, a, x, name=None):
     """
     a = tensor(a)
     return _igamma_grad_a(a, tensor(x, a.dtype))
+
+
+@public
+def SigmoidGrad(*, y, dy, name=None):
+    """Return `dy * y * (1 - y)`: the gradient to the argument of a sigmoid whose result is `y`.
+
+    >>> tf.raw_ops.SigmoidGrad(y=[0.5], dy=[2.0]).numpy()
+    array([0.5], dtype=float32)
+    """
+    y = tensor(y)
+    return multiply(multiply(tensor(dy, y.dtype), y), subtract(1, y))
+
+
+@public
+def TanhGrad(*, y, dy, name=None):
+    """Return `dy * (1 - y * y)`: the gradient to the argument of `tanh`, whose result is `y`.
+
+    >>> tf.raw_ops.TanhGrad(y=[0.5], dy=[2.0]).numpy()
+    array([1.5], dtype=float32)
+    """
+    y = tensor(y)
+    return multiply(tensor(dy, y.dtype), subtract(1, square(y)))

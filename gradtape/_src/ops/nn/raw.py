@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gradtape._src.core.convert import tensor
+from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
+from gradtape._src.ops.array.creation import one_hot
+from gradtape._src.ops.math.arithmetic import abs as abs_, add, divide, multiply, square, subtract
+from gradtape._src.ops.math.special import sigmoid
+from gradtape._src.ops.nn.losses import softmax_cross_entropy_with_logits, sparse_softmax_cross_entropy_with_logits
 from gradtape._src.ops.nn.normalization import batch_norm_op
+from gradtape._src.ops.nn.pooling import MAXIMA, MEANS, _geometry
+from gradtape._src.ops.nn.softmax import softmax
 
 
 class _V2(NamedTuple):
@@ -73,3 +79,104 @@ def _batch_norm(x, scale, offset, mean, variance, epsilon, exponential_avg_facto
         data_format,
         bool(is_training),
     )
+
+
+@public
+def MaxPoolGrad(*, orig_input, orig_output, grad, ksize, strides, padding, explicit_paddings=(), data_format="NHWC", name=None):
+    """Return the gradient to the argument of `tf.nn.max_pool2d`, of which `orig_input` and `orig_output` are known.
+
+    >>> x = tf.reshape([1.0, 4.0, 2.0, 3.0], [1, 2, 2, 1])
+    >>> y = tf.nn.max_pool2d(x, 2, 2, "VALID")
+    >>> window = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"}
+    >>> tf.raw_ops.MaxPoolGrad(orig_input=x, orig_output=y, grad=tf.fill(y.shape, 5.0), **window).numpy().ravel()
+    array([0., 5., 0., 0.], dtype=float32)
+    """
+    geometry = _geometry(2, ksize, strides, _explicit(padding, explicit_paddings), data_format)
+    return MAXIMA[2][1](tensor(orig_input), tensor(orig_output), tensor(grad), **geometry)
+
+
+@public
+def MaxPoolGradGrad(*, orig_input, orig_output, grad, ksize, strides, padding, data_format="NHWC", name=None):
+    """Return the gradient to the `grad` of `tf.raw_ops.MaxPoolGrad`, of a `grad` of the shape of `orig_input`.
+
+    >>> x = tf.reshape([1.0, 4.0, 2.0, 3.0], [1, 2, 2, 1])
+    >>> y = tf.nn.max_pool2d(x, 2, 2, "VALID")
+    >>> window = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"}
+    >>> tf.raw_ops.MaxPoolGradGrad(orig_input=x, orig_output=y, grad=x * 10.0, **window).numpy().ravel()
+    array([40.], dtype=float32)
+    """
+    return MAXIMA[2][2](
+        tensor(orig_input), tensor(orig_output), tensor(grad), **_geometry(2, ksize, strides, padding, data_format)
+    )
+
+
+@public
+def AvgPoolGrad(*, orig_input_shape, grad, ksize, strides, padding, data_format="NHWC", name=None):
+    """Return the gradient to the argument of `tf.nn.avg_pool2d`, of the shape `orig_input_shape`.
+
+    >>> window = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"}
+    >>> grad = tf.ones([1, 1, 1, 1])
+    >>> tf.raw_ops.AvgPoolGrad(orig_input_shape=[1, 2, 2, 1], grad=grad, **window).numpy().ravel()
+    array([0.25, 0.25, 0.25, 0.25], dtype=float32)
+    """
+    shape = static_list(orig_input_shape, "orig_input_shape")
+    return MEANS[2][1](tensor(grad), input_sizes=tuple(shape), **_geometry(2, ksize, strides, padding, data_format))
+
+
+def _explicit(padding, numbers):
+    """Return a padding as the functions of `tf.nn` take it: numbers before and behind each axis, or a word."""
+    return [numbers[i : i + 2] for i in range(0, len(numbers), 2)] if padding == "EXPLICIT" else padding
+
+
+@public
+def SoftplusGrad(*, gradients, features, name=None):
+    """Return the gradient to the argument of `tf.nn.softplus`: `gradients * sigmoid(features)`.
+
+    >>> tf.raw_ops.SoftplusGrad(gradients=[2.0], features=[0.0]).numpy()
+    array([1.], dtype=float32)
+    """
+    features = tensor(features)
+    return multiply(tensor(gradients, features.dtype), sigmoid(features))
+
+
+@public
+def SoftsignGrad(*, gradients, features, name=None):
+    """Return the gradient to the argument of `tf.nn.softsign`: `gradients / (1 + |features|)²`.
+
+    >>> tf.raw_ops.SoftsignGrad(gradients=[2.0], features=[-1.0]).numpy()
+    array([0.5], dtype=float32)
+    """
+    features = tensor(features)
+    return divide(tensor(gradients, features.dtype), square(add(abs_(features), 1)))
+
+
+class CrossEntropy(NamedTuple):
+    """The cross-entropy of each row, and its gradient to the logits."""
+
+    loss: Tensor
+    backprop: Tensor
+
+
+@public
+def SoftmaxCrossEntropyWithLogits(*, features, labels, name=None):
+    """Return the cross-entropy of each row of logits, `features`, and its gradient to them: `(loss, backprop)`.
+
+    >>> tf.raw_ops.SoftmaxCrossEntropyWithLogits(features=[[0.0, 0.0]], labels=[[1.0, 0.0]]).backprop.numpy()
+    array([[-0.5,  0.5]], dtype=float32)
+    """
+    features = tensor(features)
+    labels = tensor(labels, features.dtype)
+    loss = softmax_cross_entropy_with_logits(labels, features)
+    return CrossEntropy(loss, subtract(softmax(features), labels))
+
+
+@public
+def SparseSoftmaxCrossEntropyWithLogits(*, features, labels, name=None):
+    """Return the cross-entropy of each row of logits, `features`, and its gradient to them; labels are the classes.
+
+    >>> tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(features=[[0.0, 0.0]], labels=[1]).backprop.numpy()
+    array([[ 0.5, -0.5]], dtype=float32)
+    """
+    features = tensor(features)
+    loss = sparse_softmax_cross_entropy_with_logits(labels, features)
+    return CrossEntropy(loss, subtract(softmax(features), one_hot(labels, features.shape[-1], dtype=features.dtype)))

@@ -47,7 +47,7 @@ def _jacobian_of_gradient(
     return result
 
 
-def _jacobian_of_differences(x: Any, x_data: np.ndarray, y: Any, delta: float, extra: dict[Any, Any]) -> np.ndarray:
+def _jacobian_of_differences(x: Any, x_data: np.ndarray, y: Any, y_shape: Any, delta: float, extra: dict[Any, Any]) -> np.ndarray:
     """Return the Jacobian by central differences: one row for each element of x."""
     session = get_default_session()
     x_data = np.asarray(x_data, x.dtype.numpy)
@@ -61,7 +61,7 @@ def _jacobian_of_differences(x: Any, x_data: np.ndarray, y: Any, delta: float, e
             moved.reshape(-1).view(kind)[row] += step
             values.append(session.run(y, {**extra, x: moved}))
         rows.append(np.ascontiguousarray((values[0] - values[1]) / scale).reshape(-1).view(y_kind))
-    return np.array(rows, kind)
+    return np.array(rows, kind).reshape(len(rows), math.prod(y_shape) * (2 if y.dtype.is_complex else 1))
 
 
 def _pair(x: Any, x_shape: Any, y: Any, y_shape: Any, x_init_value: Any, delta: float, extra: dict[Any, Any]) -> Any:
@@ -81,7 +81,7 @@ def _pair(x: Any, x_shape: Any, y: Any, y_shape: Any, x_init_value: Any, delta: 
         assert list(x_shape) == list(data.shape), f"x_shape = {x_shape}, init_data shape = {list(data.shape)}"
     assert dx is not None, "dx = None: y does not depend on x, so there is no gradient to compare."
     analytical = _jacobian_of_gradient(x, data, dx, dy, y_shape, extra)
-    return analytical, _jacobian_of_differences(x, data, y, delta, extra)
+    return analytical, _jacobian_of_differences(x, data, y, y_shape, delta, extra)
 
 
 @public

@@ -17,7 +17,7 @@ from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.constants import to_array
 from gradtape._src.core.define import verify
 from gradtape._src.core.errors import FailedPreconditionError, public
-from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.indexed_slices import IndexedSlices, IndexedSlicesValue
 from gradtape._src.core.program import Node, Trace, leaf
 from gradtape._src.core.tensor import Stored, Tensor, handle, name_of, stated_shape
 from gradtape._src.core.variable import Variable
@@ -104,14 +104,6 @@ class Fetches:
             else:
                 results.append(SparseTensorValue(next(remaining), next(remaining), next(remaining)))
         return nest.unflatten(self.spec, results)
-
-
-class IndexedSlicesValue(NamedTuple):
-    """The value of IndexedSlices in a session, as NumPy arrays."""
-
-    values: Any
-    indices: Any
-    dense_shape: Any = None
 
 
 class SparseTensorValue(NamedTuple):

@@ -1,0 +1,148 @@
+"""Ops by the names of their types, `tf.raw_ops`, as calls of the functions that users call.
+
+The table is `raw_ops.txt`, a line for each op:
+
+    Sum gen_math_ops._sum math.reduce_sum input:input_tensor axis keep_dims:keepdims=False
+    TopKV2 gen_nn_ops.top_kv2 math.top_k input k sorted=True index_type=int32 -> values indices
+
+The op's type comes first, then TensorFlow's generated function and gradtape's public one. "=" stands for the op of the registry.
+The parameters are TensorFlow's, and after "->" stand the names of several results.
+
+Behind ":" stands the public function's name of a parameter. There is none where the operands say the same, and "!" where only the
+default is taken. "+" is before an argument of the public function alone. `tests/signatures/raw_ops.py` compares the table with
+TensorFlow's ops.
+"""
+
+from __future__ import annotations
+
+import ast
+import collections
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gradtape
+from gradtape._src.compat.names import missing
+from gradtape._src.core import dtypes
+from gradtape._src.core.errors import UnimplementedError, public
+from gradtape._src.core.op import ops
+
+REFUSED = "!"  # instead of the public function's name of a parameter
+
+
+class Row(NamedTuple):
+    """A line of the table."""
+
+    type: str
+    generated: str  # the module and name of TensorFlow's generated function, as in "gen_math_ops.add_v2"
+    function: str
+    parameters: dict[str, str]  # to the public function's name
+    defaults: dict[str, Any]
+    fixed: dict[str, Any]
+    results: tuple[str, ...]
+
+
+@functools.cache
+def table() -> dict[str, Row]:
+    """Return the rows of the table by the types of their ops."""
+    lines = Path(__file__).with_name("raw_ops.txt").read_text("utf-8").splitlines()
+    return {row.type: row for row in map(_row, lines)}
+
+
+@functools.cache
+def generated() -> dict[str, str]:
+    """Return the types of ops by the names of TensorFlow's generated functions."""
+    return {row.generated: row.type for row in table().values()}
+
+
+def _row(line: str) -> Row:
+    head, _, results = line.partition(" -> ")
+    kind, made, function, *rest = head.split(" ")
+    parameters, defaults, fixed = {}, {}, {}
+    for parameter in rest:
+        said, _, default = parameter.partition("=")
+        name, colon, target = said.partition(":")
+        if name.startswith("+"):
+            fixed[name[1:]] = ast.literal_eval(default)
+            continue
+        parameters[name] = target if colon else name
+        if default:
+            defaults[name] = getattr(dtypes, default, None) or ast.literal_eval(default)
+    return Row(kind, made, function, parameters, defaults, fixed, tuple(results.split()))
+
+
+@functools.cache
+def function(type: str) -> Callable[..., Any]:
+    """Return the function of an op of the table, with TensorFlow's parameters, by position or by name."""
+    row = table()[type]
+    given = [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=row.defaults.get(name, inspect.Parameter.empty))
+        for name in (*row.parameters, "name")
+    ]
+    given[-1] = given[-1].replace(default=None)
+    signature = inspect.Signature(given)
+    collected = collections.namedtuple(type, row.results) if row.results else None
+
+    def call(*args: Any, **named: Any) -> Any:
+        try:
+            bound = signature.bind(*args, **named)
+        except TypeError as error:
+            raise TypeError(f"{type} has the parameters {', '.join(signature.parameters)}: {error}.") from None
+        bound.apply_defaults()
+        given_name = bound.arguments.pop("name")
+        values = row.fixed | ({} if given_name is None else {"name": given_name})
+        for name, value in bound.arguments.items():
+            target = row.parameters[name]
+            if target == REFUSED and value != row.defaults[name]:
+                raise UnimplementedError(
+                    None, None, f"{type} takes no {name} but {row.defaults[name]!r}, received {value!r}. Use tf.{row.function}."
+                )
+            if target and target != REFUSED:
+                values[target] = value
+        results = _target(row)(**values)
+        return results if collected is None else collected(*results)
+
+    call.__name__ = call.__qualname__ = type
+    call.__doc__ = f"Compute the op {type}, as {_described(row)}."
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    made: Callable[..., Any] = public(call)
+    return made
+
+
+def _target(row: Row) -> Callable[..., Any]:
+    found: Any = ops[row.type].function if row.function == "=" else functools.reduce(getattr, row.function.split("."), gradtape)
+    return found
+
+
+def _described(row: Row) -> str:
+    return "the registry has it" if row.function == "=" else f"`tf.{row.function}` does"
+
+
+@functools.cache
+def by_keywords(type: str) -> Callable[..., Any]:
+    """Return the function of an op, which takes its arguments by name only, as those of `tf.raw_ops` do."""
+    made = function(type)
+    parameters = inspect.signature(made).parameters.values()
+
+    def call(**named: Any) -> Any:
+        return made(**named)
+
+    call.__name__ = call.__qualname__ = type
+    call.__doc__ = made.__doc__
+    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+    )
+    found: Callable[..., Any] = public(call)
+    return found
+
+
+def named(name: str) -> Any:
+    """Return the function of an op by its type: the module's `__getattr__`."""
+    return by_keywords(name) if name in table() else missing("gradtape.raw_ops")(name)
+
+
+def listed() -> list[str]:
+    """Return the names of `tf.raw_ops`: those of the table, and those that the module has."""
+    return sorted({*table(), *(name for name in vars(gradtape.raw_ops) if not name.startswith("_"))})
