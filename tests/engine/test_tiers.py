@@ -53,6 +53,18 @@ def test_a_step_that_comes_again_is_compiled_once(make, wrap):
     assert tf.config.cache_info()["node_by_node"] == runs
 
 
+@pytest.mark.parametrize("ops, compiled", [(3, False), (30, True)])
+def test_what_a_dataset_computes_for_each_element_is_compiled_where_that_is_less_than_a_call(ops, compiled):
+    def scaled(x):
+        for _ in range(ops):
+            x = x * 0.5
+        return x
+
+    elements = tf.data.Dataset.range(1500).map(lambda i: scaled(tf.cast(i, tf.float32)))
+    np.testing.assert_array_equal(list(elements.as_numpy_iterator()), np.arange(1500, dtype=np.float32) * 0.5**ops)
+    assert (tf.config.cache_info()["programs"] > 0) is compiled
+
+
 TWICE = textwrap.dedent(
     """
     import hashlib

@@ -7,8 +7,10 @@ On a GPU it is compiled quickly at first, and once more for good.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
+import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -22,7 +24,7 @@ from gradtape._src.core.program import ELEMENT
 from gradtape._src.core.structured import BRANCH, ROWS, StructuredOp, is_call, programs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from gradtape._src.core.op import Attributes, Op
     from gradtape._src.core.program import Program
@@ -37,6 +39,7 @@ HOSTED = 5  # to run one op on NumPy,
 HOSTED_ROW = 0.7  # to take or keep one value in a loop,
 HOSTED_BYTE = 0.00006  # and for each byte that it reads or writes
 HOSTED_PRODUCT = 0.00004  # and for each multiplication of a product of matrices
+CALL_FOR_ONE = 40  # to bring values of the host to a compiled program, and to wait for what it gives
 # A program that was seen for some time will be seen for as long again, and longer. It is compiled once its runs node by node
 # have cost this part of what compiling it costs.
 PATIENCE = 1 / 8
@@ -90,6 +93,28 @@ def compute_deterministically(wanted: bool) -> None:
     """Compile for a GPU with deterministic ops from now on, and ask random ops for a seed; or not."""
     global deterministic
     deterministic = wanted
+
+
+class _Thread(threading.local):
+    """Whether what a thread computes goes from the host to the host: the functions of datasets, element by element."""
+
+    one_by_one: bool = False
+
+
+_thread = _Thread()
+
+
+@contextlib.contextmanager
+def one_by_one() -> Iterator[None]:
+    """Open a context in which programs take values of the host, and what they give is waited for at once.
+
+    Compiled code for a few ops would cost more than the ops on NumPy, however often it is called.
+    """
+    before, _thread.one_by_one = _thread.one_by_one, True
+    try:
+        yield
+    finally:
+        _thread.one_by_one = before
 
 
 class Costs(NamedTuple):
@@ -165,7 +190,8 @@ def allowance(program: Program, kernels: Container[Any], again: bool, where: str
     whole = COMPILE + COMPILE_NODE * program.size + COMPILE_LOOP * loops
     if not hosting(where):
         return math.inf if not loops and program.runs == 1 and new < whole else 0.0
-    program.spent += known.least / PATIENCE + new
+    saved = max(known.least - CALL_FOR_ONE, 0) if _thread.one_by_one else known.least
+    program.spent += saved / PATIENCE + new
     if program.spent >= whole:
         return 0.0
     return known.least + (whole - program.spent) * PATIENCE if loops else math.inf
