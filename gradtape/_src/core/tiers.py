@@ -46,6 +46,10 @@ PATIENCE = 1 / 8
 HOSTED_BYTES = 1 << 23  # a single op that reads and writes more is compiled: XLA takes all cores
 STEERING = 256  # bytes of an integer value up to which it stays on the host, where Python decides by it
 LARGE_RECORD = 64  # nodes; a smaller record is compiled faster than its kernels
+# On a CPU compiled code calls LAPACK for a decomposition, whose threads wait for each other where others have the cores: 20 s for
+# the initial weights of a recurrent layer of 1,024 units. NumPy's twin (`host/reflections`) has one thread, and takes any size.
+REFLECTED = "Qr"
+LARGE_MATRIX = 1 << 13  # elements of a matrix from which on that is worth more than to compile the few ops around it
 
 # XLA's CPU compiler gives convolutions to YNNPACK, which computes each on one core; Eigen takes all of them. Products
 # stay with YNNPACK, and sums, which it adds up pairwise: with a convolution that is summed at once, as one kernel.
@@ -185,6 +189,8 @@ def allowance(program: Program, kernels: Container[Any], again: bool, where: str
     loops = count_loops(program)
     if (not loops and is_fused_again(program)) or (where != default_place() and steers(program)):
         return math.inf
+    if not loops and program.size <= LARGE_RECORD and hosting(where) and _reflects(program):
+        return math.inf
     known = costs(program, where)
     new = COMPILE_KERNEL * sum([key not in kernels for key in known.kernels])
     whole = COMPILE + COMPILE_NODE * program.size + COMPILE_LOOP * loops
@@ -228,7 +234,7 @@ def _costs(program: Program, where: str) -> Costs:
                 more += _least(op, attrs, [avals[r] for r in references], where)
         elif op is not ELEMENT:
             moved = sizes[index] + sum([sizes[r] for r in references])
-            if op.hosted and moved <= HOSTED_BYTES and hosting(where):
+            if op.hosted and _is_hosted(op, moved) and hosting(where):
                 hosted[index] = True
                 own += HOSTED + HOSTED_BYTE * moved
                 if op.type in CONTRACTIONS:
@@ -278,9 +284,23 @@ def hosting(where: str) -> bool:
 
 def hosts(op: Op, avals: Sequence[Any], values: Sequence[Any]) -> bool:
     """Return whether an op runs on NumPy where it runs by itself; `avals` are those of its inputs."""
-    if not op.hosted or sum(map(_hosted_bytes, avals)) > HOSTED_BYTES:
+    if not op.hosted or not _is_hosted(op, sum(map(_hosted_bytes, avals))):
         return False
     return hosting(_place_of(values) or ("cpu" if all(map(is_steering, avals)) else default_place()))
+
+
+def _is_hosted(op: Op, moved: float) -> bool:
+    """Return whether a hosted op that reads and writes so many bytes runs on NumPy."""
+    return moved <= HOSTED_BYTES or (op.type == REFLECTED and moved < math.inf)
+
+
+def _reflects(program: Program) -> bool:
+    """Return whether a Program decomposes a large matrix that NumPy's twin takes."""
+    known = program.derived.get("reflects")
+    if known is None:
+        given = [program.aval_of(r) for op, _, *references in program.keys if op.type == REFLECTED for r in references]
+        known = program.derived["reflects"] = any(a.size > LARGE_MATRIX and a.dtype.kind != "c" for a in given)
+    return bool(known)
 
 
 def _hosted_bytes(aval: Any) -> float:
