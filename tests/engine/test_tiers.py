@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import execution
+from gradtape._src.core import execution, tiers
 from gradtape._src.core.host import arrays
 
 W = np.full((16, 16), 0.1, np.float32)
@@ -51,6 +51,28 @@ def test_a_step_that_comes_again_is_compiled_once(make, wrap):
     runs = tf.config.cache_info()["node_by_node"]
     np.asarray(step(x))
     assert tf.config.cache_info()["node_by_node"] == runs
+
+
+@pytest.mark.parametrize("ops, compiled", [(3, False), (30, True)])
+def test_what_a_dataset_computes_for_each_element_is_compiled_where_that_is_less_than_a_call(ops, compiled):
+    def scaled(x):
+        for _ in range(ops):
+            x = x * 0.5
+        return x
+
+    elements = tf.data.Dataset.range(1500).map(lambda i: scaled(tf.cast(i, tf.float32)))
+    np.testing.assert_array_equal(list(elements.as_numpy_iterator()), np.arange(1500, dtype=np.float32) * 0.5**ops)
+    assert (tf.config.cache_info()["programs"] > 0) is compiled
+
+
+def test_a_large_matrix_is_decomposed_on_the_host_whatever_its_size(monkeypatch):
+    monkeypatch.setattr(tiers, "HOSTED_BYTES", 1000)
+    x = np.random.default_rng(0).normal(size=(200, 100)).astype(np.float32)
+    for _ in range(150):
+        q, r = tf.linalg.qr(x)
+        np.testing.assert_allclose(np.asarray(q) @ np.asarray(r), x, 0, 1e-4)
+    info = tf.config.cache_info()
+    assert (info["programs"], info["kernels"]) == (0, 0)
 
 
 TWICE = textwrap.dedent(

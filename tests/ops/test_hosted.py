@@ -9,6 +9,7 @@ from gradtape._src.core import arrays, execution, tiers
 from gradtape._src.core.define import AT_ONCE
 from gradtape._src.core.host.convolution import convolution
 from gradtape._src.core.host.products import product
+from gradtape._src.core.host.reflections import qr
 from gradtape._src.core.op import ops
 from gradtape._src.core.program import ELEMENT
 from gradtape._src.core.structured import StructuredOp, is_call
@@ -217,6 +218,27 @@ HOLES = [
     ((2, 3, 2), (2, 1, 3), (1, 2, 2), (2, 1, 1), ((2, 0), (-1, 0), (1, 1)), 3),
     ((1, 1), (2, 2), (4, 4), (1, 1), ((0, 0), (0, 0)), 1),  # no place
 ]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("complete", [False, True])
+@pytest.mark.parametrize("shape", [(300, 100), (100, 300), (130, 65), (97, 97), (8200, 1)])
+def test_a_large_qr_has_the_signs_of_lapack(shape, complete, dtype):
+    x = np.random.default_rng(8).normal(size=shape).astype(dtype)
+    complete = complete and shape[0] < 1000
+    for received, expected in zip(qr(x, complete), np.linalg.qr(x, "complete" if complete else "reduced"), strict=True):
+        assert (received.dtype, received.shape) == (expected.dtype, expected.shape)
+        np.testing.assert_allclose(received, expected, 0, (1e-5 if dtype == "float32" else 1e-13) * abs(expected).max())
+
+
+def test_a_large_qr_of_zeros_of_a_triangle_and_of_huge_numbers():
+    zeros, triangle = np.zeros((100, 100)), np.triu(np.random.default_rng(9).normal(size=(100, 100)))
+    np.testing.assert_array_equal(qr(zeros, False)[0], np.eye(100))
+    for factor, expected in zip(qr(triangle, False), (np.eye(100), triangle), strict=True):
+        np.testing.assert_array_equal(factor, expected)
+    huge = np.random.default_rng(10).normal(size=(100, 100)) * 1e200
+    q, r = qr(huge, False)
+    np.testing.assert_allclose(q @ (r / 1e200), huge / 1e200, 0, 1e-12)
 
 
 @pytest.mark.parametrize("case", HOLES, ids=range(len(HOLES)))

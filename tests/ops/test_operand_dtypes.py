@@ -7,6 +7,7 @@ import gradtape as tf
 
 PIXELS = np.array([[1.0, 0.0, 1.0]])
 IMAGE = np.ones((1, 4, 4, 1))
+DEEP = np.ones((1, 4, 4, 2))
 FILTER = np.ones((2, 2, 1, 1), np.float32)
 LU = np.array([[4.0, 3.0], [6.0, 3.0]])
 
@@ -17,6 +18,7 @@ PREFERRED = {
     "rgb_to_hsv of integers": (lambda: tf.image.rgb_to_hsv(PIXELS.astype("uint8")), "float32"),
     "hsv_to_rgb": (lambda: tf.image.hsv_to_rgb(PIXELS.astype("float16")), "float32"),
     "max_pool2d": (lambda: tf.nn.max_pool2d(IMAGE, 2, 2, "VALID"), "float32"),
+    "max_pool2d over channels": (lambda: tf.nn.max_pool2d(DEEP, [1, 1, 1, 2], [1, 1, 1, 2], "VALID"), "float32"),
     "max_pool2d of integers": (lambda: tf.nn.max_pool2d(IMAGE.astype("int32"), 2, 2, "VALID"), "float32"),
     "max_pool2d of a tensor": (lambda: tf.nn.max_pool2d(tf.constant(IMAGE), 2, 2, "VALID"), "float64"),
     "max_pool3d": (lambda: tf.nn.max_pool3d(np.ones((1, 2, 2, 2, 1), "float32"), 2, 2, "VALID"), "float32"),

@@ -7,8 +7,10 @@ On a GPU it is compiled quickly at first, and once more for good.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
+import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -22,7 +24,7 @@ from gradtape._src.core.program import ELEMENT
 from gradtape._src.core.structured import BRANCH, ROWS, StructuredOp, is_call, programs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from gradtape._src.core.op import Attributes, Op
     from gradtape._src.core.program import Program
@@ -37,12 +39,17 @@ HOSTED = 5  # to run one op on NumPy,
 HOSTED_ROW = 0.7  # to take or keep one value in a loop,
 HOSTED_BYTE = 0.00006  # and for each byte that it reads or writes
 HOSTED_PRODUCT = 0.00004  # and for each multiplication of a product of matrices
+CALL_FOR_ONE = 40  # to bring values of the host to a compiled program, and to wait for what it gives
 # A program that was seen for some time will be seen for as long again, and longer. It is compiled once its runs node by node
 # have cost this part of what compiling it costs.
 PATIENCE = 1 / 8
 HOSTED_BYTES = 1 << 23  # a single op that reads and writes more is compiled: XLA takes all cores
 STEERING = 256  # bytes of an integer value up to which it stays on the host, where Python decides by it
 LARGE_RECORD = 64  # nodes; a smaller record is compiled faster than its kernels
+# On a CPU compiled code calls LAPACK for a decomposition, whose threads wait for each other where others have the cores: 20 s for
+# the initial weights of a recurrent layer of 1,024 units. NumPy's twin (`host/reflections`) has one thread, and takes any size.
+REFLECTED = "Qr"
+LARGE_MATRIX = 1 << 13  # elements of a matrix from which on that is worth more than to compile the few ops around it
 
 # XLA's CPU compiler gives convolutions to YNNPACK, which computes each on one core; Eigen takes all of them. Products
 # stay with YNNPACK, and sums, which it adds up pairwise: with a convolution that is summed at once, as one kernel.
@@ -90,6 +97,28 @@ def compute_deterministically(wanted: bool) -> None:
     """Compile for a GPU with deterministic ops from now on, and ask random ops for a seed; or not."""
     global deterministic
     deterministic = wanted
+
+
+class _Thread(threading.local):
+    """Whether what a thread computes goes from the host to the host: the functions of datasets, element by element."""
+
+    one_by_one: bool = False
+
+
+_thread = _Thread()
+
+
+@contextlib.contextmanager
+def one_by_one() -> Iterator[None]:
+    """Open a context in which programs take values of the host, and what they give is waited for at once.
+
+    Compiled code for a few ops would cost more than the ops on NumPy, however often it is called.
+    """
+    before, _thread.one_by_one = _thread.one_by_one, True
+    try:
+        yield
+    finally:
+        _thread.one_by_one = before
 
 
 class Costs(NamedTuple):
@@ -160,12 +189,15 @@ def allowance(program: Program, kernels: Container[Any], again: bool, where: str
     loops = count_loops(program)
     if (not loops and is_fused_again(program)) or (where != default_place() and steers(program)):
         return math.inf
+    if not loops and program.size <= LARGE_RECORD and hosting(where) and _reflects(program):
+        return math.inf
     known = costs(program, where)
     new = COMPILE_KERNEL * sum([key not in kernels for key in known.kernels])
     whole = COMPILE + COMPILE_NODE * program.size + COMPILE_LOOP * loops
     if not hosting(where):
         return math.inf if not loops and program.runs == 1 and new < whole else 0.0
-    program.spent += known.least / PATIENCE + new
+    saved = max(known.least - CALL_FOR_ONE, 0) if _thread.one_by_one else known.least
+    program.spent += saved / PATIENCE + new
     if program.spent >= whole:
         return 0.0
     return known.least + (whole - program.spent) * PATIENCE if loops else math.inf
@@ -202,7 +234,7 @@ def _costs(program: Program, where: str) -> Costs:
                 more += _least(op, attrs, [avals[r] for r in references], where)
         elif op is not ELEMENT:
             moved = sizes[index] + sum([sizes[r] for r in references])
-            if op.hosted and moved <= HOSTED_BYTES and hosting(where):
+            if op.hosted and _is_hosted(op, moved) and hosting(where):
                 hosted[index] = True
                 own += HOSTED + HOSTED_BYTE * moved
                 if op.type in CONTRACTIONS:
@@ -252,9 +284,23 @@ def hosting(where: str) -> bool:
 
 def hosts(op: Op, avals: Sequence[Any], values: Sequence[Any]) -> bool:
     """Return whether an op runs on NumPy where it runs by itself; `avals` are those of its inputs."""
-    if not op.hosted or sum(map(_hosted_bytes, avals)) > HOSTED_BYTES:
+    if not op.hosted or not _is_hosted(op, sum(map(_hosted_bytes, avals))):
         return False
     return hosting(_place_of(values) or ("cpu" if all(map(is_steering, avals)) else default_place()))
+
+
+def _is_hosted(op: Op, moved: float) -> bool:
+    """Return whether a hosted op that reads and writes so many bytes runs on NumPy."""
+    return moved <= HOSTED_BYTES or (op.type == REFLECTED and moved < math.inf)
+
+
+def _reflects(program: Program) -> bool:
+    """Return whether a Program decomposes a large matrix that NumPy's twin takes."""
+    known = program.derived.get("reflects")
+    if known is None:
+        given = [program.aval_of(r) for op, _, *references in program.keys if op.type == REFLECTED for r in references]
+        known = program.derived["reflects"] = any(a.size > LARGE_MATRIX and a.dtype.kind != "c" for a in given)
+    return bool(known)
 
 
 def _hosted_bytes(aval: Any) -> float:

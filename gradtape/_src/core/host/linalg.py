@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.core.host import reflections
 from gradtape._src.core.host.products import product
 
 Array = Any
@@ -52,6 +53,8 @@ class Numbers:
     @staticmethod
     def qr(x: Array, mode: str = "reduced") -> Any:
         """Return factors Q and R."""
+        if x.ndim == 2 and x.size > reflections.SMALL:
+            return reflections.qr(x, mode == "complete")
         return tuple(np.linalg.qr(x, "complete" if mode == "complete" else "reduced"))
 
     @staticmethod

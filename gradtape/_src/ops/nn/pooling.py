@@ -453,7 +453,7 @@ def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None) ->
     """
     geometry = _geometry(2, ksize, strides, padding, data_format)
     if data_format in (None, CHANNELS_LAST[2]) and geometry["ksize"][-1] != 1:
-        return _over_channels(tensor(input), geometry["ksize"], geometry["strides"])
+        return _over_channels(tensor(input, hint="float32"), geometry["ksize"], geometry["strides"])
     return MAXIMA[2][0](input, **geometry)
 
 
