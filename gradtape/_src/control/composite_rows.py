@@ -13,8 +13,8 @@ from gradtape._src.core.spec import BatchableTypeSpec, TensorSpec
 class Parts:
     """A nest taken apart into its `leaves`. Of a CompositeTensor in it those are the parts of its components.
 
-    Packed again, such an object becomes a row or a batch by the `_unbatch()` or `_batch(size)` of its spec. Objects of the classes
-    `whole` are leaves.
+    Packed again, such an object becomes a row or a batch by the `_unbatch()` or `_batch(size)` of its spec. Objects of the
+    classes `whole` are leaves.
     """
 
     def __init__(self, structure: Any, *whole: type) -> None:
@@ -24,6 +24,7 @@ class Parts:
         for item in found:
             item = item._convert_variables_to_tensors() if isinstance(item, CompositeTensor) else item
             spec = item._type_spec if isinstance(item, CompositeTensor) else None
+            inner: Any
             if isinstance(spec, BatchableTypeSpec):
                 inner = Parts(spec._to_components(item), *whole)
                 parts = inner.leaves

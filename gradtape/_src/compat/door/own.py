@@ -257,7 +257,6 @@ OWN: dict[str, dict[str, Any]] = {
         "is_ragged": lambda value: isinstance(value, RaggedTensor),
     },
     "python.platform.test": {"mock": unittest.mock},
-    "python.tf2": {"enabled": lambda: True},
     "python.trackable.autotrackable": {"AutoTrackable": Tracked},
     "python.trackable.base": {"Trackable": Tracked},
     "python.ops.control_flow_case": {"_case_helper": case_helper},
