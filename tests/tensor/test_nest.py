@@ -56,6 +56,27 @@ def test_an_ordered_dictionary_is_sorted_and_keeps_its_order():
     assert repr(packed) == repr(collections.OrderedDict([("z", 30), ("a", collections.OrderedDict([("k", 20), ("b", 10)]))]))
 
 
+class Attrs:
+    """A class as the package attrs makes it."""
+
+    __attrs_attrs__ = (types.SimpleNamespace(name="b"), types.SimpleNamespace(name="_a"))
+
+    def __init__(self, b, a):
+        self.b, self._a = b, a
+
+
+class NoAttrs:
+    __attrs_attrs__ = ()
+
+
+def test_a_class_of_attrs_is_a_structure_in_the_order_of_its_attributes():
+    assert tf.nest.flatten(Attrs(1, [2, NoAttrs()])) == [1, 2]
+    doubled = tf.nest.map_structure(lambda x: 2 * x, Attrs(1, [2, NoAttrs()]))
+    assert (doubled.b, doubled._a[0], type(doubled._a[1])) == (2, 4, NoAttrs)
+    x, event = tf.function(lambda x: (x + 1.0, Attrs(x, NoAttrs())))(tf.constant(1.0))
+    assert (x.numpy(), event.b.numpy(), type(event._a)) == (2.0, 1.0, NoAttrs)
+
+
 class Row(list):
     pass
 

@@ -88,6 +88,17 @@ LIBRARIES = (
         options=("--noconftest",),  # it imports PyTorch and autograd, for the other backends
     ),
     Library(
+        "tensorflow-privacy",
+        "0.9.0",
+        tests=tuple(
+            f"tensorflow_privacy/privacy/dp_query/{name}_query_test.py"
+            for name in "gaussian nested no_privacy normalized quantile_adaptive_clip_sum restart".split()
+        ),
+        share=0.97,
+        sample=(),
+        needs=("attrs", "dm-tree", "dp-accounting", "immutabledict", "mpmath"),
+    ),
+    Library(
         "adapt",
         "0.4.5",
         tests=("tests",),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -13,6 +14,7 @@ EVERY = "THIRDPARTY_EVERY"  # JSON: of the tests of a file, only every n-th
 os.environ["TEST_TMPDIR"] = tempfile.mkdtemp()  # absl's directory, of which each of the processes needs its own
 
 os.environ["EINOPS_TEST_BACKENDS"] = "numpy,tensorflow"  # einops tests those that it names
+sys.skip_tf_privacy_import = True  # by which TensorFlow Privacy imports no estimators
 
 
 @pytest.fixture

@@ -77,6 +77,18 @@ def _register(kind: type) -> None:
         )
 
 
+def _register_attrs(kind: Any) -> None:
+    """Teach optree a class of the package attrs, whose constructor takes the values of its attributes in order."""
+    names = [attribute.name for attribute in kind.__attrs_attrs__]
+    for namespace in (NAMESPACE, EXPANDED):
+        optree.register_pytree_node(
+            kind,
+            lambda value: ([getattr(value, n) for n in names], None, names),
+            lambda _, children: kind(*children),
+            namespace=namespace,
+        )
+
+
 def _register_container(kind: Any) -> None:
     """Teach optree a class of sequences or mappings, such as one derived from list, or the views of a dict."""
 
@@ -186,6 +198,8 @@ def flatten_with_spec(
                 _register_composite(kind)
             elif hasattr(kind, "__tf_flatten__") and hasattr(kind, "__tf_unflatten__"):
                 _register_flattened(kind)
+            elif hasattr(kind, "__attrs_attrs__"):
+                _register_attrs(kind)
             elif dataclasses.is_dataclass(kind):
                 _register(kind)
             elif issubclass(kind, (Mapping, Sequence, MappingView)) and not issubclass(kind, (str, bytes, memoryview)):
