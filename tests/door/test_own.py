@@ -302,3 +302,8 @@ def test_seeds_are_forgotten_with_the_context():
     np.testing.assert_array_equal(tf.random.uniform([4]), first)
     private("eager.context", "_reset_context")()
     assert (tf.random.uniform([4]).numpy() != first).any()
+
+
+def test_devices_of_the_context():
+    assert context.context().list_physical_devices("CPU") == tf.config.list_physical_devices("CPU")
+    assert context.context().list_logical_devices() == tf.config.list_logical_devices()

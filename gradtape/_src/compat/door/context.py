@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from gradtape._src.core import tracing
-from gradtape._src.core.device_config import list_logical_devices
+from gradtape._src.core.device_config import list_logical_devices, list_physical_devices
 from gradtape._src.core.device_spec import DeviceSpec
 from gradtape._src.core.errors import public
 from gradtape._src.core.scopes import executing_eagerly as executing_eagerly, get_current_name_scope
@@ -31,6 +31,14 @@ class Context:
     def num_gpus(self) -> int:
         """Return the number of GPUs."""
         return len(list_logical_devices("GPU"))
+
+    def list_physical_devices(self, device_type: str | None = None) -> list[Any]:
+        """Return the devices of a type, all by default, as `tf.config.list_physical_devices` does."""
+        return list_physical_devices(device_type)
+
+    def list_logical_devices(self, device_type: str | None = None) -> list[Any]:
+        """Return the devices of a type, all by default, as `tf.config.list_logical_devices` does."""
+        return list_logical_devices(device_type)
 
     @public
     def __getattr__(self, name: str) -> Any:
