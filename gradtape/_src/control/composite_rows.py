@@ -13,14 +13,15 @@ from gradtape._src.core.spec import BatchableTypeSpec, TensorSpec
 class Parts:
     """A nest taken apart into its `leaves`. Of a CompositeTensor in it those are the parts of its components.
 
-    Packed again, such an object becomes a row or a batch by the `_unbatch()` or `_batch(size)` of its spec. Objects of the classes
-    `whole` are leaves.
+    Packed again, such an object becomes a row or a batch by the `_unbatch()` or `_batch(size)` of its spec. Objects of the
+    classes `whole` are leaves.
     """
 
     def __init__(self, structure: Any, *whole: type) -> None:
         self.leaves: list[Any] = []
         self._held: list[tuple[Any, Any]] = []  # the spec of an object and its Parts; None and the structure of any other leaf
         found, self._spec = nest.flatten_with_spec(structure)
+        inner: Any
         for item in found:
             item = item._convert_variables_to_tensors() if isinstance(item, CompositeTensor) else item
             spec = item._type_spec if isinstance(item, CompositeTensor) else None

@@ -267,8 +267,8 @@ def tensor(value: Any, dtype: Any = None, hint: Any = None) -> Tensor:
 def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Tensor:
     """Convert `value` (number, list, array, variable, tensor) to a Tensor of `dtype`, or of the dtype that it suggests.
 
-    A tensor of another dtype is a ValueError; a list that is not rectangular too. A tensor is returned as it is; in a function one
-    from eager code becomes the function's own, always the same.
+    A tensor of another dtype is a ValueError; a list that is not rectangular too. A tensor is returned as it is; in a function
+    one from eager code becomes the function's own, always the same.
 
     >>> tf.convert_to_tensor([1, 2], tf.float32)
     <tf.Tensor: shape=(2,), dtype=float32, numpy=array([1., 2.], dtype=float32)>

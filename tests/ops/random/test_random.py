@@ -279,7 +279,7 @@ def test_a_text_is_no_seed(where):
 
 @pytest.mark.parametrize("run", [lambda f: f, tf.function])
 def test_the_seeds_of_a_stateless_op_are_no_seed(run):
-    with pytest.raises(TypeError, match="Expected int for argument 'seed' not <tf.Tensor"):
+    with pytest.raises(TypeError, match=r"Expected int for argument 'seed' not <tf.Tensor"):
         run(lambda: random.normal([2], seed=tf.constant([1, 2])))()
 
 
