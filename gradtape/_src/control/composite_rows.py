@@ -21,6 +21,7 @@ class Parts:
         self.leaves: list[Any] = []
         self._held: list[tuple[Any, Any]] = []  # the spec of an object and its Parts; None and the structure of any other leaf
         found, self._spec = nest.flatten_with_spec(structure)
+        inner: Any
         for item in found:
             item = item._convert_variables_to_tensors() if isinstance(item, CompositeTensor) else item
             spec = item._type_spec if isinstance(item, CompositeTensor) else None
