@@ -228,3 +228,14 @@ class TestStableHLO:
         model = small_model()
         with pytest.raises(NotImplementedError, match=r"tf.train.export_stablehlo"):
             model.export(tmp_path / "m", format="onnx")
+
+
+def test_functions_named_as_numpys_take_keras_variables():
+    tnp = tf.experimental.numpy
+    w = tf.keras.Variable(np.full((3, 2), 0.5, np.float32))
+    x = tf.ones([4, 3])
+    with tf.GradientTape() as tape:
+        y = tnp.matmul(x, w) + tnp.sum(w)
+    np.testing.assert_array_equal(y, np.full((4, 2), 4.5))
+    np.testing.assert_array_equal(tape.gradient(y, w.value), np.full((3, 2), 12.0))
+    assert tnp.add(w, 1.0).dtype.name == tnp.add(w.value, 1.0).dtype.name

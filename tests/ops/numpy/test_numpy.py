@@ -140,3 +140,12 @@ def test_open_extents():
         x = tf.compat.v1.placeholder(tf.float32, [None, 3])
         fetched = session.run(tnp.cumsum(tnp.flip(x, 0), 0), {x: [[1, 2, 3], [4, 5, 6]]})
     assert fetched.tolist() == [[4, 5, 6], [5, 7, 9]]
+
+
+def test_maximum_with_zero_is_relu_whose_gradient_at_zero_is_zero():
+    x = tf.constant([-1.0, 0.0, 2.0])
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y, z = tnp.maximum(x, 0.0), tnp.maximum(0.0, x)
+    assert tape.gradient(y, x).numpy().tolist() == [0.0, 0.0, 1.0]
+    assert y.dtype is tf.float32 and y.numpy().tolist() == z.numpy().tolist() == [0.0, 0.0, 2.0]

@@ -20,7 +20,7 @@ def prefer_float32(wanted):
 def _for_numpy(value):
     """Return the form in which `np.result_type` takes a value: a number, an array or a dtype."""
     if is_tensor(value) or isinstance(value, IndexedSlices):
-        return value.dtype.as_numpy_dtype
+        return as_dtype(value.dtype).as_numpy_dtype  # a Keras variable names its dtype by a string
     if isinstance(value, DType):
         return value.as_numpy_dtype
     if prefers_float32 and (value is float or isinstance(value, float)):

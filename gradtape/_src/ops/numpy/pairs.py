@@ -1,16 +1,19 @@
 """Arithmetic of two arrays, element by element, in their common dtype by NumPy's rules."""
 
 import math
+import numbers
 
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.define import not_differentiable, op
 from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, zeros_like
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import reshape, zeros
 from gradtape._src.ops.math import arithmetic, compare, elementary, rounding
 from gradtape._src.ops.math.clip import clip_by_value
+from gradtape._src.ops.nn.activation import relu
 from gradtape._src.ops.numpy.arrays import as_array, floating, promoted
 from gradtape._src.ops.numpy.dtypes import default_float
 from gradtape._src.ops.numpy.elements import abs, exp, exp2, isnan, log1p, sqrt, square
@@ -142,9 +145,13 @@ def float_power(x1, x2):
 def maximum(x1, x2):
     """Return the larger of two elements; of bools whether one of them is True.
 
+    A tensor and the number 0 are `relu`, whose gradient at 0 is 0.
+
     >>> tf.experimental.numpy.maximum([1, 5], 3).numpy()
     array([3, 5])
     """
+    if isinstance(x2, numbers.Real) and not isinstance(x2, bool) and x2 == 0 and isinstance(x1, Tensor) and not x1.dtype.is_bool:
+        return relu(x1)
     return _or_logic(arithmetic.maximum, compare.logical_or, x1, x2)
 
 
