@@ -22,6 +22,7 @@ NAME = "gradtape"
 PACKAGE = "keras_gradtape"
 CONFIG = "keras.src.backend.config"
 BACKENDS = "PLUGGABLE_BACKENDS"
+INHERITED = "GRADTAPE_AS_TENSORFLOW"  # the environment variable that `gradtape.as_tensorflow` sets
 
 # What Keras 3.15 has to run where it chooses a backend.
 ARMS = {
@@ -56,6 +57,10 @@ RAGGED_ELSEWHERE = "ragged and backend.backend() != 'tensorflow'"
 
 # What is done to a module once it is loaded.
 COMPLETIONS = {
+    **dict.fromkeys(
+        [f"{keras}.{module}" for keras in ("keras", "keras._tf_keras.keras") for module in ("backend", "config")],
+        "say_tensorflow",
+    ),
     "keras.src.backend.common.dtypes": "keep_64_bits",
     "keras.src.callbacks.backup_and_restore": "back_up_together",
     "keras.src.callbacks.callback_list": "dispatch_in_order",
@@ -90,6 +95,17 @@ def nothing_else_is_chosen() -> bool:
     with contextlib.suppress(OSError, ValueError), open(settings) as file:  # as Keras, which goes on without the file
         return bool(json.load(file).get("backend", "tensorflow") == "tensorflow")
     return True
+
+
+def door_is_open() -> bool:
+    """Return whether `import tensorflow` gives gradtape."""
+    return os.environ.get(INHERITED) == "1"
+
+
+def choose() -> None:
+    """Choose this backend where a program asks Keras for TensorFlow's, and gradtape stands for that."""
+    if door_is_open() and os.environ.get("KERAS_BACKEND") in (None, "tensorflow"):
+        os.environ["KERAS_BACKEND"] = NAME
 
 
 def install() -> None:
@@ -286,6 +302,18 @@ def let_interrupts_through(module) -> None:
 def let_profile(module) -> None:
     """Let `TensorBoard` trace batches, which it does on backends that it knows by name."""
     module.backend = Profiled(module.backend)
+
+
+def say_tensorflow(module) -> None:
+    """Have Keras's public `backend()` say "tensorflow" where gradtape stands for that, as programs branch on the name."""
+    chosen = module.backend
+
+    @functools.wraps(chosen)
+    def backend():
+        name = chosen()
+        return "tensorflow" if name == NAME and door_is_open() else name
+
+    module.backend = backend
 
 
 def keep_64_bits(module) -> None:

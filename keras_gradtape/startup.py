@@ -20,6 +20,7 @@ class KerasIsImported:
 
             if "gradtape" in sys.modules and hook.nothing_else_is_chosen():
                 os.environ["KERAS_BACKEND"] = hook.NAME
+            hook.choose()
             if os.environ.get("KERAS_BACKEND") == hook.NAME:
                 hook.install()
 
@@ -40,6 +41,4 @@ class TensorflowIsImported:
 
 sys.meta_path.insert(0, KerasIsImported)
 if os.environ.get("GRADTAPE_AS_TENSORFLOW") == "1":
-    if os.environ.get("KERAS_BACKEND") in (None, "tensorflow"):
-        os.environ["KERAS_BACKEND"] = "gradtape"
     sys.meta_path.insert(0, TensorflowIsImported)

@@ -17,6 +17,7 @@ import gradtape
 from gradtape._src.compat.door import opening, private
 from gradtape._src.compat.door.finder import FINDER
 from gradtape._src.core import hooks
+from keras_gradtape import hook
 from tests.door.import_lines import FAIL, LEFT_OUT, RUN
 from tests.door.keras_modules import SUBMODULES
 
@@ -72,7 +73,7 @@ def tf(monkeypatch):
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
     monkeypatch.setattr(FINDER, "table", dict(FINDER.table))
     monkeypatch.setenv("KERAS_BACKEND", "gradtape")
-    monkeypatch.setenv(opening.INHERITED, "")
+    monkeypatch.setenv(hook.INHERITED, "")
     monkeypatch.setattr(opening, "name_classes", lambda: None)  # the classes are those of the other tests
     monkeypatch.setattr(hooks.door, "kernel", hooks.door.kernel)
     monkeypatch.setattr(hooks.door, "is_open", False)
@@ -378,7 +379,22 @@ def test_processes_that_a_program_starts_inherit_the_door(tmp_path):
     program.write_text(f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {child!r}], check=True)")
     command = [sys.executable, "-m", "gradtape", "run", str(program)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT)
-    assert (done.returncode, done.stdout) == (0, "2.21.0 gradtape\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "2.21.0 tensorflow\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    "order", ["import keras, tensorflow as tf", "import tensorflow as tf, keras", "import tensorflow as tf; keras = tf.keras"]
+)
+def test_a_program_that_asks_keras_for_tensorflow_gets_gradtape(tmp_path, order):
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"import os\nos.environ['KERAS_BACKEND'] = 'tensorflow'\n{order}\n"
+        "print(keras.backend.backend(), keras.config.backend(), tf.keras.backend.backend())\n"
+        "print(isinstance(keras.ops.ones(2), tf.Tensor), tf.__version__)"
+    )
+    command = [sys.executable, "-m", "gradtape", "run", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT)
+    assert (done.returncode, done.stdout) == (0, "tensorflow tensorflow tensorflow\nTrue 2.21.0\n"), done.stderr
 
 
 def test_a_suite_runs_with_the_plugin(tmp_path):

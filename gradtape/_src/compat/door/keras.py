@@ -15,6 +15,7 @@ from keras_gradtape import hook
 
 def _load() -> ModuleType:
     """Import Keras on gradtape, and let `gradtape.keras.layers` and its kin be imported by that name."""
+    hook.choose()
     chosen = os.environ.setdefault("KERAS_BACKEND", hook.NAME)
     if chosen != hook.NAME:
         raise ImportError(

@@ -10,8 +10,7 @@ from gradtape._src.compat.door.kernels import kernel
 from gradtape._src.compat.door.private import name_classes
 from gradtape._src.core import hooks
 from gradtape._src.core.errors import public
-
-INHERITED = "GRADTAPE_AS_TENSORFLOW"  # keras_gradtape/startup.py reads it when Python starts
+from keras_gradtape import hook
 
 
 @public
@@ -43,9 +42,8 @@ def as_tensorflow() -> None:
             "name. Call gradtape.as_tensorflow() before anything imports tensorflow, or start the program with `gradtape run`.",
             name="tensorflow",
         )
-    if os.environ.get("KERAS_BACKEND") in (None, "tensorflow"):
-        os.environ["KERAS_BACKEND"] = "gradtape"
-    os.environ[INHERITED] = "1"
+    os.environ[hook.INHERITED] = "1"  # keras_gradtape/startup.py reads it when Python starts
+    hook.choose()
     FINDER.install(TENSORFLOW_ROWS)
     name_classes()
     hooks.door.is_open, hooks.door.kernel = True, kernel
