@@ -25,7 +25,6 @@ class Parts:
         for item in found:
             item = item._convert_variables_to_tensors() if isinstance(item, CompositeTensor) else item
             spec = item._type_spec if isinstance(item, CompositeTensor) else None
-            inner: Any
             if isinstance(spec, BatchableTypeSpec):
                 inner = Parts(spec._to_components(item), *whole)
                 parts = inner.leaves
