@@ -6,8 +6,9 @@ A kernel is written once, with the `jnp` and `lax` of this module.
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -53,6 +54,17 @@ def at(array: Any) -> Any:
 def is_on_host() -> bool:
     """Return whether this thread's kernels compute with NumPy: where the same values pay to be computed once."""
     return _local.on_host
+
+
+def traced_once(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Have JAX trace a long part of kernels once for each shape, and each program hold it once; on the host it just runs."""
+    traced = jax.jit(function)
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        return function(*arguments) if _local.on_host else traced(*arguments)
+
+    return call
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.arrays import at, is_on_host, jnp, lax
+from gradtape._src.core.arrays import at, is_on_host, jnp, lax, traced_once
 
 MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 INCREMENTS = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
@@ -43,10 +43,13 @@ def philox(key, counter):
     return c0, c1, c2, c3
 
 
+cipher = traced_once(philox)  # for programs, which may draw many times
+
+
 def state_of(seed):
     """Return the state of a stateless seed, int64[2], computed once and not in each loop that draws from it."""
     first, second = lax.bitcast_convert_type(seed, np.uint64)
-    w0, w1, w2, w3 = philox(jnp.array(SEEDING, np.uint32), (*halves(first), *halves(second)))
+    w0, w1, w2, w3 = cipher(jnp.array(SEEDING, np.uint32), (*halves(first), *halves(second)))
     words = jnp.stack([jnp.zeros((), np.uint64), whole(w2, w3), whole(w0, w1)])
     return lax.optimization_barrier(lax.bitcast_convert_type(words, jnp.int64))
 
@@ -63,7 +66,7 @@ def blocks(state, index):
     lower, upper, key = lax.bitcast_convert_type(state, np.uint64)
     at = lower + index
     upper = upper + (at < lower).astype(np.uint64)
-    return philox(halves(key), (*halves(at), *halves(upper)))
+    return cipher(halves(key), (*halves(at), *halves(upper)))
 
 
 def words(state):
