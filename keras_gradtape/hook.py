@@ -11,18 +11,17 @@ import ast
 import contextlib
 import functools
 import importlib.util
-import json
 import os
 import sys
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import SimpleNamespace
 from typing import Any
 
-NAME = "gradtape"
+from keras_gradtape.choosing import NAME, door_is_open
+
 PACKAGE = "keras_gradtape"
 CONFIG = "keras.src.backend.config"
 BACKENDS = "PLUGGABLE_BACKENDS"
-INHERITED = "GRADTAPE_AS_TENSORFLOW"  # the environment variable that `gradtape.as_tensorflow` sets
 
 # What Keras 3.15 has to run where it chooses a backend.
 ARMS = {
@@ -85,27 +84,6 @@ COMPLETIONS = {
     "keras.src.saving.saving_lib": "save_whole",
     "keras.src.saving.serialization_lib": "mend_loading",
 }
-
-
-def nothing_else_is_chosen() -> bool:
-    """Return whether Keras would take TensorFlow, its default, which is not there."""
-    if "KERAS_BACKEND" in os.environ or importlib.util.find_spec("tensorflow") is not None:
-        return False
-    settings = os.path.join(os.environ.get("KERAS_HOME") or os.path.expanduser("~/.keras"), "keras.json")
-    with contextlib.suppress(OSError, ValueError), open(settings) as file:  # as Keras, which goes on without the file
-        return bool(json.load(file).get("backend", "tensorflow") == "tensorflow")
-    return True
-
-
-def door_is_open() -> bool:
-    """Return whether `import tensorflow` gives gradtape."""
-    return os.environ.get(INHERITED) == "1"
-
-
-def choose() -> None:
-    """Choose this backend where a program asks Keras for TensorFlow's, and gradtape stands for that."""
-    if door_is_open() and os.environ.get("KERAS_BACKEND") in (None, "tensorflow"):
-        os.environ["KERAS_BACKEND"] = NAME
 
 
 def install() -> None:

@@ -16,12 +16,14 @@ class KerasIsImported:
     def find_spec(fullname, path=None, target=None):
         if fullname == "keras":
             sys.meta_path.remove(KerasIsImported)
-            from keras_gradtape import hook
+            from keras_gradtape import choosing
 
-            if "gradtape" in sys.modules and hook.nothing_else_is_chosen():
-                os.environ["KERAS_BACKEND"] = hook.NAME
-            hook.choose()
-            if os.environ.get("KERAS_BACKEND") == hook.NAME:
+            if "gradtape" in sys.modules and choosing.nothing_else_is_chosen():
+                os.environ["KERAS_BACKEND"] = choosing.NAME
+            choosing.choose()
+            if os.environ.get("KERAS_BACKEND") == choosing.NAME:
+                from keras_gradtape import hook
+
                 hook.install()
 
 

@@ -17,7 +17,7 @@ import gradtape
 from gradtape._src.compat.door import opening, private
 from gradtape._src.compat.door.finder import FINDER
 from gradtape._src.core import hooks
-from keras_gradtape import hook
+from keras_gradtape import choosing
 from tests.door.import_lines import FAIL, LEFT_OUT, RUN
 from tests.door.keras_modules import SUBMODULES
 
@@ -73,7 +73,7 @@ def tf(monkeypatch):
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
     monkeypatch.setattr(FINDER, "table", dict(FINDER.table))
     monkeypatch.setenv("KERAS_BACKEND", "gradtape")
-    monkeypatch.setenv(hook.INHERITED, "")
+    monkeypatch.setenv(choosing.INHERITED, "")
     monkeypatch.setattr(opening, "name_classes", lambda: None)  # the classes are those of the other tests
     monkeypatch.setattr(hooks.door, "kernel", hooks.door.kernel)
     monkeypatch.setattr(hooks.door, "is_open", False)

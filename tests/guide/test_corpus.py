@@ -8,7 +8,7 @@ import pytest
 
 import gradtape as tf
 from tests.guide.corpus import PROGRAMS
-from tests.guide.corpus.record import plain
+from tests.guide.corpus.record import numbers_of
 
 NUMBERS = json.loads((pathlib.Path(__file__).parent / "corpus" / "numbers.json").read_text())
 TOLERANCE = {"float64": 1e-9, "float16": 4e-3}  # of the largest number of an array; 3e-5 for other dtypes
@@ -43,4 +43,4 @@ def test_every_program_has_its_numbers():
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program_gives_what_tensorflow_gives(name):
-    compare(plain(PROGRAMS[name](tf)), NUMBERS[name], name)
+    compare(numbers_of(PROGRAMS[name], tf), NUMBERS[name], name)

@@ -10,12 +10,12 @@ from typing import Any
 
 from gradtape._src.compat.door.finder import FINDER, KERAS, KERAS_ROWS
 from gradtape._src.core.importing import importing
-from keras_gradtape import hook
+from keras_gradtape import choosing, hook
 
 
 def _load() -> ModuleType:
     """Import Keras on gradtape, and let `gradtape.keras.layers` and its kin be imported by that name."""
-    hook.choose()
+    choosing.choose()
     chosen = os.environ.setdefault("KERAS_BACKEND", hook.NAME)
     if chosen != hook.NAME:
         raise ImportError(

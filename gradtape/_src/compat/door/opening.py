@@ -10,7 +10,7 @@ from gradtape._src.compat.door.kernels import kernel
 from gradtape._src.compat.door.private import name_classes
 from gradtape._src.core import hooks
 from gradtape._src.core.errors import public
-from keras_gradtape import hook
+from keras_gradtape import choosing
 
 
 @public
@@ -42,8 +42,8 @@ def as_tensorflow() -> None:
             "name. Call gradtape.as_tensorflow() before anything imports tensorflow, or start the program with `gradtape run`.",
             name="tensorflow",
         )
-    os.environ[hook.INHERITED] = "1"  # keras_gradtape/startup.py reads it when Python starts
-    hook.choose()
+    os.environ[choosing.INHERITED] = "1"  # keras_gradtape/startup.py reads it when Python starts
+    choosing.choose()
     FINDER.install(TENSORFLOW_ROWS)
     name_classes()
     hooks.door.is_open, hooks.door.kernel = True, kernel

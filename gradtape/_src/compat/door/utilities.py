@@ -102,7 +102,6 @@ PLACES: dict[str, dict[str, Any]] = {
     "python.layers.utils": {"smart_cond": smart_cond, "constant_value": smart_constant_value},
     "python.lib.io.file_io": {"read_file_to_string": read_file_to_string, "write_string_to_file": write_string_to_file},
     "python.ops.resource_variable_ops": {"is_resource_variable": is_resource_variable},
-    "python.tf2": {"enabled": lambda: True},
     "python.util.all_util": {"remove_undocumented": remove_undocumented},
     "python.util.tf_contextlib": {"contextmanager": contextmanager},
     "python.util.tf_decorator": {"make_decorator": make_decorator, "unwrap": unwrap},

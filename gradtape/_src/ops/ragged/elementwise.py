@@ -26,7 +26,7 @@ _OPERANDS = {
             bessel_i0 bessel_i0e bessel_i1 bessel_i1e bessel_k0 bessel_k0e bessel_k1 bessel_k1e bessel_j0 bessel_j1 bessel_y0
             bessel_y1
         """,
-        cast: "cast bitcast",
+        cast: "cast_unless_variable bitcast",
         checks: "check_numerics",
         clip: "saturate_cast",
         colour: "convert_image_dtype",
