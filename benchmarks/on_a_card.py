@@ -94,6 +94,19 @@ def at_most(seconds: float, why: str) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+@contextlib.contextmanager
+def without_alarm() -> Iterator[None]:
+    """Let the alarm of `at_most` wait until the body is left: a process that starts is in nobody's hands yet."""
+    late: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, _: late.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    if late:
+        signal.raise_signal(signal.SIGALRM)
+
+
 @dataclass
 class _Side:
     """A variant that takes part, its process, and how many steps are a repetition."""
@@ -182,13 +195,15 @@ class OnACard:
         """Start a process for each variant, all at the same time, and with the `first` ones that for the exact results."""
         name, size, exact = name_of(row), "tiny" if self.tiny else "full", None
         with ExitStack() as stack:
-            sides = {variant.name: _Side(self.benchmark.worker(variant, stack)) for variant in variants}
+            with without_alarm():
+                sides = {variant.name: _Side(self.benchmark.worker(variant, stack)) for variant in variants}
             for side in sides.values():
                 side.worker.send_prepare(name, precision, size)
             if AHEAD in sides and not self.tiny:
                 sides[AHEAD].worker.send("look", 1)
             if precision == "bfloat16" and first:
-                exact = self.benchmark.worker(min(variants, key=rank), stack)
+                with without_alarm():
+                    exact = self.benchmark.worker(min(variants, key=rank), stack)
                 exact.send_prepare(name, EXACT, size)
             return Begun(stack.pop_all(), sides, exact)
 
