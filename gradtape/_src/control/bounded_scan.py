@@ -327,7 +327,7 @@ def reverse_scan(
         rows = [leaf(_row(n.aval), None) for n in stacked]
         seeds_of_ys = {i: leaf(body.aval_of(body.outputs[i]), None) for i in ys}
         known = dict(zip(flowing, flow, strict=True)) | seeds_of_ys
-        seeds = [known[i] if i in known else zeros_of_aval(body.aval_of(body.outputs[i])).node for i in given]
+        seeds = [known[i] if i in known else _zeros(body.aval_of(body.outputs[i])).node for i in given]
         x_rows, others = rows[: len(xs)], rows[len(xs) :]
         parameters = [*fixed_now, *others, *x_rows, *seeds]
         if split is not None:  # the carry is not read: what is needed of it is among the residuals
@@ -359,5 +359,5 @@ def _row(of: Aval) -> Aval:
     return aval(of.shape[1:], of.dtype)
 
 
-def zeros_of_aval(of: Aval) -> Tensor:
+def _zeros(of: Aval) -> Tensor:
     return zeros(of.shape, of.type)
