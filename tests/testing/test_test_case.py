@@ -1,6 +1,7 @@
 """`tf.test`: test cases as they are written for TensorFlow. Messages and numbers are TensorFlow 2.21's."""
 
 import collections
+import importlib.util
 import os
 import random
 import subprocess
@@ -220,6 +221,12 @@ def test_what_there_is_to_run_on():
     assert isinstance(tf.test.benchmark_config(), v1.ConfigProto)
     assert tf.test.experimental.sync_devices() is None
     assert v1.test.TestCase is tf.test.TestCase and v1.test.mock is unittest.mock
+
+
+def test_the_build_is_looked_at_once(monkeypatch):
+    known = tf.test.is_built_with_cuda()
+    monkeypatch.setattr(importlib.util, "find_spec", None)
+    assert tf.test.is_built_with_cuda() is known
 
 
 SCRIPT = """

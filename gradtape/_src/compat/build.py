@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import platform
 from typing import Any
@@ -15,6 +16,7 @@ _PLUGINS = {"cuda": ("jax_cuda12_plugin", "jax_cuda13_plugin"), "rocm": ("jax_ro
 _TARGETS = {"x86": ("x86_64", "AMD64", "i686"), "aarch64": ("aarch64", "arm64"), "arm": ("arm", "armv7l")}
 
 
+@functools.cache  # the finder looks through every folder of the path, and each call of attention asks
 def _installed(kind: str) -> bool:
     return any(importlib.util.find_spec(plugin) is not None for plugin in _PLUGINS[kind])
 

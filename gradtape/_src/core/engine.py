@@ -237,6 +237,8 @@ def adopt(trace: Trace, node: Node) -> int:
     if trace.parent is not None:  # in an inner trace everything from outside is a leaf
         _check_scope(trace, node)
         return trace.add_leaf(node)
+    if node.value is not None:
+        return trace.add_leaf(node)
     with shared:  # a thread that has run a trace takes the inputs of its nodes away
         return _adopt_pending(trace, node)
 
