@@ -89,6 +89,17 @@ def test_the_argument_spec_of_rank():
     assert str(arguments) == "(input, name=None)"
 
 
+def test_functions_are_called_by_their_names():
+    """Python says a function's name where an argument is missing: the name by which it is public, not that of our source."""
+    names = {}
+    for name in PRESENT:
+        if inspect.isfunction(found := resolve(name)):
+            names.setdefault(found, set()).add(name.rpartition(".")[2])
+    assert {found.__name__: known for found, known in names.items() if found.__name__ not in known} == {}
+    with pytest.raises(TypeError, match=r"^range\(\) got an unexpected keyword argument 'stop'"):
+        tf.range(start=0, stop=5)
+
+
 @pytest.mark.parametrize("name", PRESENT)
 def test_defaults_are_tensorflows(name):
     received = {starred(parameter): parameter.default for parameter in signature(resolve(name))}

@@ -17,6 +17,7 @@ import numpy as np
 from gradtape._src.core import hooks, naming
 from gradtape._src.core.aval import aval
 from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_dtype, mark, public
+from gradtape._src.core.signatures import known_as
 
 if TYPE_CHECKING:
     from gradtape._src.core.define import OpFunction
@@ -370,6 +371,7 @@ class RegisterGradient:
 
 
 @public
+@known_as("no_gradient")
 def no_gradient_of(op_type: str) -> None:
     """Register that an op type has no gradient: a gradient asked through it is None, as in TensorFlow.
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import jax
 
 from gradtape._src.core.errors import AlreadyExistsError, UnavailableError, public
+from gradtape._src.core.signatures import known_as
 
 
 class ProfilerOptions(NamedTuple):
@@ -149,6 +150,7 @@ class Trace:
 
 
 @public
+@known_as("start")
 def start_server(port: int) -> None:
     """Listen at `port` for TensorBoard, whose page can then ask for a trace. ValueError if a server runs already.
 

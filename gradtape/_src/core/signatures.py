@@ -1,10 +1,22 @@
-"""The signature of a wrapped function, read off the function when somebody asks for it."""
+"""The name of a public function, and the signature of a wrapped one, read off the function when somebody asks for it."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def known_as(name: str) -> Callable[[F], F]:
+    """Give a function the name by which users know it: Python's own messages about arguments say it."""
+
+    def named(function: F) -> F:
+        function.__name__ = function.__qualname__ = name
+        return function
+
+    return named
 
 
 class DeferredSignature(inspect.Signature):

@@ -5,6 +5,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.scopes import control_dependencies
+from gradtape._src.core.signatures import known_as
 from gradtape._src.ops.array.shape import identity
 
 
@@ -41,6 +42,7 @@ def group(*inputs, **kwargs):
 
 
 @public
+@known_as("tuple")
 def tuple_(tensors, control_inputs=None, name=None):
     """Return the list `tensors` (Tensors, IndexedSlices or None), as new Tensors of the same values.
 

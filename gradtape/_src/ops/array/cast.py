@@ -7,6 +7,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import UnimplementedError, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.signatures import known_as
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.shape import under_broadcast
@@ -80,6 +81,7 @@ def cast(x, dtype):
 
 
 @public
+@known_as("cast")
 def cast_unless_variable(x, dtype, name=None):
     """Return `x` with elements of `dtype`.
 

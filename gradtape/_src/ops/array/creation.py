@@ -12,6 +12,7 @@ from gradtape._src.core.define import AT_ONCE, gradient, not_differentiable, op,
 from gradtape._src.core.engine import tracing
 from gradtape._src.core.errors import invalid, invalid_dtype, invalid_for, public
 from gradtape._src.core.op import Op
+from gradtape._src.core.signatures import known_as
 from gradtape._src.core.tensor import Stored, Tensor, emit, handle, to_numpy
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat
@@ -173,6 +174,7 @@ not_differentiable(_range, because="range gives as many numbers as its bounds sa
 
 
 @public
+@known_as("range")
 def range_(start, limit=None, delta=1, dtype=None, name="range") -> Tensor:
     """Return the numbers from `start` up to, but without, `limit`, `delta` apart. `range(limit)` starts at 0.
 

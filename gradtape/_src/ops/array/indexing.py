@@ -18,6 +18,7 @@ from gradtape._src.core.errors import invalid, invalid_for, public
 from gradtape._src.core.hooks import attach
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import Node
+from gradtape._src.core.signatures import known_as
 from gradtape._src.core.tensor import Stored, Tensor, emit, handle, index_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.variable_ops import STATE
@@ -347,6 +348,7 @@ attach(Variable, __getitem__=getitem_of_variable)
 
 
 @public
+@known_as("slice")
 def slice_(input_, begin, size, name=None) -> Tensor:
     """Return the part of `input_` that starts at `begin` and has the extents `size` (-1: to the end of the axis).
 

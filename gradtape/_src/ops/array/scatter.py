@@ -9,6 +9,7 @@ from gradtape._src.core.define import check, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.hooks import attach
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.signatures import known_as
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.variable_ops import STATE
 from gradtape._src.ops.array.gather import gather, outside, require_indices
@@ -189,6 +190,7 @@ def sparse_read(self, indices, name=None):
 
 
 @public
+@known_as("gather_nd")
 def variable_gather_nd(self, indices, name=None):
     """Return the elements, or slices, of the variable at the points `indices`: `tf.gather_nd`."""
     return gather_nd(self, indices)

@@ -15,6 +15,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import Node
+from gradtape._src.core.signatures import known_as
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.variable_ops import READ
@@ -249,6 +250,7 @@ def hessians(ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method:
 
 
 @public
+@known_as("gradients")
 def gradients_v1(
     ys: Any,
     xs: Any,
@@ -272,6 +274,7 @@ def gradients_v1(
 
 
 @public
+@known_as("hessians")
 def hessians_v1(
     ys: Any,
     xs: Any,

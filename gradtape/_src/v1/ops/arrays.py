@@ -10,6 +10,7 @@ import numpy as np
 from gradtape._src.core import constants, convert, dtypes
 from gradtape._src.core.engine import tracing
 from gradtape._src.core.errors import public
+from gradtape._src.core.signatures import known_as
 from gradtape._src.ops import grouping
 from gradtape._src.ops.array import blocks, creation, gather as gathers, points, rearrange, select, shape as array
 from gradtape._src.ops.linalg import norms
@@ -169,6 +170,7 @@ def confusion_matrix(
 
 
 @public
+@known_as("tuple")
 def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) -> Any:
     """Return the tensors as they are, each computed only once all are."""
     return grouping.tuple_(tensors, control_inputs)
