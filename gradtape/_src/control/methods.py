@@ -9,7 +9,7 @@ from typing import Any
 
 
 def reference(instance: Any, forget: Callable[[Any], None] | None = None) -> Callable[[], Any]:
-    """Return a weak reference to the object of a method, or one that keeps it if there is no weak one. `forget` is its callback."""
+    """Return a weak reference to an object, whose callback is `forget`; one that keeps the object if there is no weak one."""
     try:
         return weakref.ref(instance, forget)
     except TypeError:
