@@ -54,6 +54,7 @@ from gradtape._src.ops.image.colour import (
     yuv_to_rgb as yuv_to_rgb,
 )
 from gradtape._src.ops.image.detection import (
+    combined_non_max_suppression as combined_non_max_suppression,
     draw_bounding_boxes as draw_bounding_boxes,
     non_max_suppression as non_max_suppression,
     non_max_suppression_overlaps as non_max_suppression_overlaps,

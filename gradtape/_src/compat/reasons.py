@@ -94,7 +94,7 @@ _TABLE = [
     ("Out of scope: use tf.io.matching_files.", "io.match_filenames_once"),
     (
         "Out of scope: finding boxes is not differentiable, and tf.image.non_max_suppression is there.",
-        "image.combined_non_max_suppression image.generate_bounding_box_proposals image.non_max_suppression_padded",
+        "image.generate_bounding_box_proposals image.non_max_suppression_padded",
     ),
     (
         "Out of scope: draw offsets with tf.random and cut with slices or tf.image.crop_and_resize.",
