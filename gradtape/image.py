@@ -60,6 +60,10 @@ from gradtape._src.ops.image.detection import (
     non_max_suppression_overlaps as non_max_suppression_overlaps,
     non_max_suppression_with_scores as non_max_suppression_with_scores,
 )
+from gradtape._src.ops.image.distortion import (
+    sample_distorted_bounding_box as sample_distorted_bounding_box,
+    stateless_sample_distorted_bounding_box as stateless_sample_distorted_bounding_box,
+)
 from gradtape._src.ops.image.geometry import (
     central_crop as central_crop,
     crop_to_bounding_box as crop_to_bounding_box,

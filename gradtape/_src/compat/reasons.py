@@ -98,7 +98,7 @@ _TABLE = [
     ),
     (
         "Out of scope: draw offsets with tf.random and cut with slices or tf.image.crop_and_resize.",
-        "image.sample_distorted_bounding_box image.stateless_sample_distorted_bounding_box image.extract_glimpse",
+        "image.extract_glimpse",
     ),
     (
         "Out of scope: sparse tensors have products, sums, and what moves their elements; use tf.sparse.to_dense.",

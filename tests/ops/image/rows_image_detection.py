@@ -53,6 +53,10 @@ def wrong_combined(match, boxes=(1, 3, 1, 4), scores=(1, 3, 2), most=2, total=4,
     return call, Invalid, match
 
 
+def wrong_part(match, size=(10, 20, 3), boxes=(((0, 0, 1, 1),),), **options):
+    return lambda: tf.image.sample_distorted_bounding_box(size, boxes, **options), Invalid, match
+
+
 def wrong_overlaps(match, overlaps, scores=SCORES[:3]):
     return lambda: tf.image.non_max_suppression_overlaps(overlaps, scores, 3), Invalid, match
 
@@ -179,6 +183,26 @@ ROWS = (
         ops=("CombinedNonMaxSuppression",),
         order=-1,
         result=lambda dtype: ("float32", "float32", "float32", "int32"),
+    ),
+    Row(
+        "sample_distorted_bounding_box, of which no attempt fits",
+        lambda boxes: tf.image.sample_distorted_bounding_box(
+            [11, 300, 3], tf.cast(boxes, "float32"), min_object_covered=0.3, seed=3
+        ),
+        (np.array([[[0.1, 0.2, 0.6, 0.7], [0.5, 0.5, 0.9, 0.95]]]),),
+        lambda boxes: (np.int32([0, 0, 0]), np.int32([11, 300, -1]), np.float32([[[0, 0, 1, 1]]])),
+        ops=("SampleDistortedBoundingBoxV2",),
+        order=-1,
+        result=lambda dtype: ("int32", "int32", "float32"),
+        errors=(
+            wrong_part(r"image_size must contain 3 elements, .*: received shape \[2\]", size=[10, 20]),
+            wrong_part(r"input boxes must be 3-dimensional .* received shape \[1,4\]", boxes=[[0, 0, 1, 1]]),
+            wrong_part("No bounding boxes provided as input. One must enable use_image", boxes=np.zeros([1, 0, 4])),
+            wrong_part("Aspect ratio range must be two positive numbers", aspect_ratio_range=[-1, 1]),
+            wrong_part("Area range must be two numbers in", area_range=[0, 1]),
+            wrong_part("Max attempts must be positive: received 0", max_attempts=0),
+            wrong_part("Minimum object covered must be in", min_object_covered=1.5),
+        ),
     ),
     Row(
         "non_max_suppression_overlaps",
