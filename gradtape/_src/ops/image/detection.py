@@ -124,7 +124,7 @@ def _best_of_class(boxes, scores, count, iou_threshold):
         shared = jnp.prod(sides, axis=1)
         real = (areas > 0) & (areas[box] > 0)
         overlaps = jnp.where(real, shared / jnp.where(real, areas + areas[box] - shared, SINGLE(1)), SINGLE(0))
-        suppressed = (overlaps > iou_threshold) | (jnp.arange(left.shape[0]) == box)
+        suppressed = (overlaps > iou_threshold) | (jnp.arange(left.shape[0], dtype=box.dtype) == box)
         return jnp.where(suppressed, -jnp.inf, left), (box, left[box])
 
     return lax.scan(step, scores, None, count)[1]
@@ -145,7 +145,10 @@ def _combined(
     best = jax.vmap(jax.vmap(functools.partial(_best_of_class, count=most, iou_threshold=iou_threshold)))
     numbers, found = best(boxes, scores)
     kept = jnp.take_along_axis(boxes, numbers[..., None], axis=2).reshape(images, -1, 4)
-    found, of_class = found.reshape(images, -1), jnp.broadcast_to(jnp.arange(classes)[:, None], (classes, most)).reshape(-1)
+    found, of_class = (
+        found.reshape(images, -1),
+        jnp.broadcast_to(jnp.arange(classes, dtype=SINGLE)[:, None], (classes, most)).reshape(-1),
+    )
     order = jnp.argsort(-found, axis=1, stable=True)[:, :count]
     found = jnp.take_along_axis(found, order, axis=1)
     real = found > -jnp.inf
@@ -155,7 +158,7 @@ def _combined(
     return (
         jnp.pad(kept, ((0, 0), missing, (0, 0))),
         jnp.pad(jnp.where(real, found, 0), ((0, 0), missing)),
-        jnp.pad(jnp.where(real, of_class[order], 0).astype(SINGLE), ((0, 0), missing)),
+        jnp.pad(jnp.where(real, of_class[order], 0), ((0, 0), missing)),
         real.sum(1, dtype=jnp.int32),
     )
 
