@@ -256,7 +256,7 @@ def non_max_suppression_overlaps(
 
 
 class CombinedNonMaxSuppression(NamedTuple):
-    """What `combined_non_max_suppression` keeps: for each image boxes, scores and classes, filled up with 0, and how many."""
+    """The boxes that `combined_non_max_suppression` keeps of each image, their scores and classes, filled up with 0; their number."""
 
     nmsed_boxes: Tensor
     nmsed_scores: Tensor

@@ -132,9 +132,9 @@ def sample_distorted_bounding_box(
 ):
     """Draw a part of an image of which one of the `bounding_boxes` is covered by at least `min_object_covered`.
 
-    `image_size` is [height, width, channels]; boxes are [images, boxes, 4]: y1, x1, y2, x2, from 0 to 1. The part is wider than
-    high by a ratio in `aspect_ratio_range`, 0.75 to 1.33, and has a share in `area_range` of the image, 0.05 to 1. Returns
-    `begin` and `size` for `tf.slice`, and the part as a box. It is the whole image where none of `max_attempts` (100) fits.
+    `image_size` is [height, width, channels]; boxes are [images, boxes, 4]: y1, x1, y2, x2, from 0 to 1. Its width over its
+    height is in `aspect_ratio_range`, 0.75 to 1.33, and its share of the image in `area_range`, 0.05 to 1. Returns `begin` and
+    `size` for `tf.slice`, and the part as a box. It is the whole image where none of `max_attempts` (100) fits.
     Without boxes it is an InvalidArgumentError, or with `use_image_if_no_bounding_boxes` the image counts as the object.
 
     >>> begin, size, box = tf.image.sample_distorted_bounding_box([20, 30, 3], [[[0.0, 0.0, 1.0, 1.0]]], area_range=[0.5, 1.0])
