@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-def reference(instance: Any, forget: Callable[[Any], None] | None = None) -> Callable[[], Any]:
+def reference(instance: Any, forget: Callable[[Any], object] | None = None) -> Callable[[], Any]:
     """Return a weak reference to an object, whose callback is `forget`; one that keeps the object if there is no weak one."""
     try:
         return weakref.ref(instance, forget)

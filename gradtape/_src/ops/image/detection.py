@@ -110,7 +110,8 @@ def _combined_avals(boxes, scores, max_output_size_per_class, max_total_size, pa
     count, batch = max_total_size, boxes.shape[0]
     if pad_per_class:
         count = min(count, max_output_size_per_class * scores.shape[2])
-    return aval((batch, count, 4), SINGLE), aval((batch, count), SINGLE), aval((batch, count), SINGLE), aval((batch,), np.int32)
+    single, whole = np.dtype(SINGLE), np.dtype(np.int32)
+    return aval((batch, count, 4), single), aval((batch, count), single), aval((batch, count), single), aval((batch,), whole)
 
 
 def _best_of_class(boxes, scores, count, iou_threshold):
@@ -256,7 +257,7 @@ def non_max_suppression_overlaps(
 
 
 class CombinedNonMaxSuppression(NamedTuple):
-    """The boxes that `combined_non_max_suppression` keeps of each image, their scores and classes, filled up with 0; their number."""
+    """The boxes that `combined_non_max_suppression` keeps of each image, their scores and classes, and their number."""
 
     nmsed_boxes: Tensor
     nmsed_scores: Tensor

@@ -31,7 +31,7 @@ def _avals(image_size, boxes, drawn, **_):
         raise invalid(
             f"image_size must contain 3 elements, height, width and channels: received shape {plain(image_size.shape)}."
         )
-    return aval((3,), image_size.dtype), aval((3,), image_size.dtype), aval((1, 1, 4), SINGLE)
+    return aval((3,), image_size.dtype), aval((3,), image_size.dtype), aval((1, 1, 4), np.dtype(SINGLE))
 
 
 def _extents(height, width, drawn, ratios, areas):

@@ -77,9 +77,9 @@ def _check(ids, weights):
 def embedding_lookup_sparse(params, sp_ids, sp_weights, combiner=None, max_norm=None, name=None, allow_fast_lookup=False):
     """Combine for each row of `sp_ids` the rows of the table `params` that it names: [rows, …].
 
-    Ids and weights are SparseTensors, or RaggedTensors. `combiner` is "mean" (the default), "sum" or "sqrtn": the sum over the root of the sum of squared weights. The weights
-    are 1 where `sp_weights` is None. `params` and `max_norm` as of `embedding_lookup`; the gradient to a table is
-    `IndexedSlices`, of each row once.
+    Ids and weights are SparseTensors, or RaggedTensors. `combiner` is "mean" (the default), "sum" or "sqrtn": the sum over the
+    root of the sum of squared weights. The weights are 1 where `sp_weights` is None. `params` and `max_norm` as of
+    `embedding_lookup`; the gradient to a table is `IndexedSlices`, of each row once.
 
     >>> ids = tf.sparse.SparseTensor([[0, 0], [0, 1], [1, 0]], tf.constant([0, 2, 1], tf.int64), [2, 2])
     >>> table = tf.constant([[1.0], [10.0], [3.0]])
