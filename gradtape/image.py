@@ -54,10 +54,15 @@ from gradtape._src.ops.image.colour import (
     yuv_to_rgb as yuv_to_rgb,
 )
 from gradtape._src.ops.image.detection import (
+    combined_non_max_suppression as combined_non_max_suppression,
     draw_bounding_boxes as draw_bounding_boxes,
     non_max_suppression as non_max_suppression,
     non_max_suppression_overlaps as non_max_suppression_overlaps,
     non_max_suppression_with_scores as non_max_suppression_with_scores,
+)
+from gradtape._src.ops.image.distortion import (
+    sample_distorted_bounding_box as sample_distorted_bounding_box,
+    stateless_sample_distorted_bounding_box as stateless_sample_distorted_bounding_box,
 )
 from gradtape._src.ops.image.geometry import (
     central_crop as central_crop,

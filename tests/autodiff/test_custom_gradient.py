@@ -596,3 +596,42 @@ def test_a_gradient_function_that_raises_does_so_when_a_gradient_is_asked_for():
         y = call(x)
     with pytest.raises(ValueError, match="no gradient of this"):
         tape.gradient(y, x)
+
+
+@pytest.mark.parametrize("decorate", [lambda f: f, tf.function])
+def test_ragged_arguments_and_results_have_ragged_gradients(decorate):
+    @decorate
+    @tf.custom_gradient
+    def squares(x, y):
+        return (x * x, 2.0 * y), lambda *dy: (3.0 * dy[0], 4.0 * dy[1])
+
+    x, y = tf.ragged.constant([[1.0, 2.0], [3.0]]), tf.ragged.constant([[4.0], [5.0, 6.0]])
+    with tf.GradientTape() as tape:
+        tape.watch([x.flat_values, y.flat_values])
+        results = squares(x, y)
+    assert [r.to_list() for r in results] == [[[1.0, 4.0], [9.0]], [[8.0], [10.0, 12.0]]]
+    assert [d.to_list() for d in tape.gradient(results, [x, y])] == [[[3.0, 3.0], [3.0]], [[4.0], [4.0, 4.0]]]
+
+
+def test_a_ragged_argument_beside_a_tensor():
+    @tf.custom_gradient
+    def scaled(x, w):
+        return tf.reduce_sum(x * w, axis=1), lambda dy: (x.with_flat_values(x.flat_values * 0.0 + 7.0), tf.constant(5.0))
+
+    x, w = tf.ragged.constant([[1.0, 2.0], [3.0]]), tf.constant(2.0)
+    with tf.GradientTape() as tape:
+        tape.watch([x.flat_values, w])
+        result = scaled(x, w)
+    of_x, of_w = tape.gradient(result, [x, w])
+    assert result.numpy().tolist() == [6.0, 6.0] and of_x.to_list() == [[7.0, 7.0], [7.0]] and float(of_w) == 5.0
+
+
+@pytest.mark.parametrize(
+    "wrap, slope", [(tf.recompute_grad, [1.3817732, 0.07700378, -2.8288574]), (tf.grad_pass_through, [1.0] * 3)]
+)
+def test_functions_of_ragged_tensors_are_wrapped(wrap, slope):
+    x = tf.ragged.constant([[1.0, 2.0], [3.0]])
+    with tf.GradientTape() as tape:
+        tape.watch(x.flat_values)
+        result = wrap(lambda v: tf.sin(v) * v)(x)
+    assert tape.gradient(result, x).flat_values.numpy().tolist() == pytest.approx(slope, rel=1e-5)

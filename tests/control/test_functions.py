@@ -1,6 +1,8 @@
 """What a function is besides its results: its signatures, its errors, what it runs, what it leaves behind."""
 
+import copy
 import logging
+import pickle
 import traceback
 
 import numpy as np
@@ -406,3 +408,38 @@ def test_a_function_counts_a_long_range_and_does_not_hold_it():
     np.testing.assert_array_equal(down, np.arange(70_000, 0, -1, np.int32), strict=True)
     np.testing.assert_array_equal(up, np.arange(5, 400_000, 3), strict=True)
     assert {op.type for op in function.get_concrete_function().graph.get_operations()} >= {"Range"}
+
+
+def incremented(x):
+    return x + 1.0
+
+
+def test_a_function_is_pickled_without_its_traces():
+    function = tf.function(incremented, input_signature=[tf.TensorSpec([None])], reduce_retracing=True)
+    function(tf.ones([2]))
+    read = pickle.loads(pickle.dumps(function))
+    assert read.input_signature == function.input_signature and read.__name__ == "incremented"
+    assert read.experimental_get_tracing_count() == 0
+    assert read(tf.ones([3])).numpy().tolist() == [2.0, 2.0, 2.0]
+
+
+class Scale(tf.Module):
+    def __init__(self):
+        self.factor = tf.Variable(2.0)
+        self.made, self.kept = tf.function(self.times), self.decorated
+
+    def times(self, x):
+        return self.factor * x
+
+    @tf.function
+    def decorated(self, x):
+        return self.factor * x + 1.0
+
+
+def test_the_functions_of_a_copied_object_are_of_the_copy():
+    scale = Scale()
+    assert [float(scale.made(3.0)), float(scale.kept(3.0))] == [6.0, 7.0]
+    copied = copy.deepcopy(scale)
+    copied.factor.assign(10.0)
+    assert [float(copied.made(3.0)), float(copied.kept(3.0)), float(copied.decorated(3.0))] == [30.0, 31.0, 31.0]
+    assert [float(scale.made(3.0)), float(scale.kept(3.0)), float(scale.decorated(3.0))] == [6.0, 7.0, 7.0]

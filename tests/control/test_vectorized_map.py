@@ -66,3 +66,16 @@ def test_a_variable_is_made_once():
     assert tf.vectorized_map(f, tf.ones((3, 2, 2))).numpy().tolist() == np.full((3, 2, 3), 0.125).tolist()
     with pytest.raises(ValueError, match=r"singleton tf\.Variables created on the first call"):
         tf.vectorized_map(lambda z: z * tf.Variable(1.0), tf.ones(3))
+
+
+def test_one_row_is_shared_where_the_number_of_rows_is_open():
+    rows, one, several = tf.TensorSpec([None]), tf.constant([3.0]), tf.constant([-2.0, 6.0, 9.0])
+    both = tf.function(lambda a, b: tf.vectorized_map(sum, (a, b)), input_signature=[rows, rows])
+    assert both(one, several).numpy().tolist() == both(several, one).numpy().tolist() == [1.0, 9.0, 12.0]
+    assert both(several, several).numpy().tolist() == [-4.0, 12.0, 18.0]
+    with_known = tf.function(lambda a: tf.vectorized_map(sum, (a, several)), input_signature=[rows])
+    assert with_known(one).numpy().tolist() == [1.0, 9.0, 12.0]
+    with tf.GradientTape() as tape:
+        tape.watch([one, several])
+        loss = tf.reduce_sum(both(one, several) ** 2)
+    assert [d.numpy().tolist() for d in tape.gradient(loss, [one, several])] == [[44.0], [2.0, 18.0, 24.0]]

@@ -129,3 +129,7 @@ def test_each_combination_is_a_test():
     assert ran == ["test_thing_test_mode_eager_thing_three", ("eager", "three")]
     with pytest.raises(ValueError, match="Keys need to not overlap"):
         combinations.times(combinations.combine(a=1), combinations.combine(a=2))
+
+
+def test_a_matrix_product_of_tests_is_one():
+    assert modes.matmul_without_tf32([[1.0, 2.0]], [[3.0, 4.0]], transpose_b=True).numpy().tolist() == [[11.0]]

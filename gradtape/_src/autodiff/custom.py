@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtape._src.autodiff.backward import Operation
+from gradtape._src.autodiff.sources import like, values_of
 from gradtape._src.autodiff.tape import InnerTape
 from gradtape._src.core import convert, engine, nest, tracing
 from gradtape._src.core.arrays import is_on_host, jnp, lax
@@ -24,6 +25,7 @@ from gradtape._src.core.program import INSIDE, NUMBER, Node, Program, leaf
 from gradtape._src.core.structured import GRADIENT, Body, StructuredOp, arity
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.core.variable import Variable
+from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.array.shape import broadcast_to
 
 
@@ -147,16 +149,16 @@ class CustomGradient:
                 f"{variables}. Write `def grad(dy, variables=None): … return gradients, variable_gradients`."
             )
         flat, spec = nest.flatten_with_spec(result)
-        results = [convert.node_of(r) for r in flat]
-        nodes = [_node_or_none(a) for a in arguments]
+        results = [convert.node_of(values_of(r)) for r in flat]
+        nodes = [_node_or_none(values_of(a)) for a in arguments]
         inputs = [n for n in nodes if n is not None] + [v.read() for v in variables]
-        rule = _rule(grad_fn, len(results), [n is not None for n in nodes], variables)
+        rule = _rule(grad_fn, flat, [n is not None for n in nodes], variables)
         if engine.local.trace.parent is not None and self._traced:
             node = _record_closed(self._function, rule, results, inputs, self._transparent)
         else:
             node = engine.record(CUSTOM, (*results, *inputs), (len(results), self._transparent))
             node.trace.gradients[node.index] = rule
-        return nest.unflatten(spec, [EagerTensor(n) for n in engine.elements(node)])
+        return nest.unflatten(spec, [like(r, EagerTensor(n)) for r, n in zip(flat, engine.elements(node), strict=True)])
 
 
 # Derivatives up to this order go through a custom gradient in a function: its gradient function may use the function itself.
@@ -253,13 +255,15 @@ def _accepts_variables(grad_fn: Callable[..., Any]) -> bool:
     return "variables" in spec.args or "variables" in spec.kwonlyargs or spec.varkw is not None
 
 
-def _rule(grad_fn: Callable[..., Any], results: int, arguments: list[bool], variables: list[Variable]) -> Rule:
+def _rule(grad_fn: Callable[..., Any], results: list[Any], arguments: list[bool], variables: list[Variable]) -> Rule:
     """Return the gradient function of the recorded node: None for the results, the user's gradients for the rest.
 
     `arguments` says for each argument whether it is a tensor, and so an input of the node.
     """
+    count, rows = len(results), {i: r for i, r in enumerate(results) if isinstance(r, RaggedTensor)}
 
     def rule(op: Operation, *grads: Any) -> list[Any]:
+        grads = tuple([like(rows.get(i), d) for i, d in enumerate(grads)]) if rows else grads
         if variables:
             input_grads, variable_grads = grad_fn(*grads, variables=variables)
             variable_grads = list(variable_grads)
@@ -270,12 +274,12 @@ def _rule(grad_fn: Callable[..., Any], results: int, arguments: list[bool], vari
                 )
         else:
             input_grads, variable_grads = grad_fn(*grads), []
-        flat = nest.flatten(input_grads)
+        flat = list(map(values_of, nest.flatten(input_grads)))
         if len(flat) != len(arguments):
             raise ValueError(
                 f"custom_gradient function expected to return {len(arguments)} gradients, but returned {len(flat)} instead."
             )
-        return [None] * results + [d for d, is_tensor in zip(flat, arguments, strict=True) if is_tensor] + variable_grads
+        return [None] * count + [d for d, is_tensor in zip(flat, arguments, strict=True) if is_tensor] + variable_grads
 
     return rule
 
@@ -343,9 +347,9 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
         def grad(*dy: Any, variables: Sequence[Variable] | None = None) -> Any:
             arguments, spec = nest.flatten_with_spec(args)
-            nodes = [convert.node_of(a) for a in arguments]
+            nodes = [convert.node_of(values_of(a)) for a in arguments]
             # the barrier keeps XLA from finding the forward pass again and keeping its values after all
-            held = engine.elements(engine.record(BARRIER, (*nodes, *[d.node for d in dy])))
+            held = engine.elements(engine.record(BARRIER, (*nodes, *[values_of(d).node for d in dy])))
             tensors = [EagerTensor(n) for n in held]
             again, seeds = tensors[: len(nodes)], tensors[len(nodes) :]
             with InnerTape(watch_accessed_variables=False) as tape:
@@ -354,7 +358,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
                         tape.watch(tensor)
                 for variable in variables or ():
                     tape.watch(variable)
-                recomputed = f(*nest.unflatten(spec, again), **kwargs)
+                recomputed = f(*nest.unflatten(spec, list(map(like, arguments, again))), **kwargs)
             sources = [*again, *(variables or ())]
             targets = nest.flatten(recomputed)
             grads = tape.gradient(targets, sources, output_gradients=seeds) if sources else []

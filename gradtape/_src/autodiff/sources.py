@@ -15,10 +15,19 @@ _NUMBERS = (*NUMBERS, np.ndarray, np.generic)
 VALUES = (*_NUMBERS, str, bytes)
 
 
+def values_of(value: Any) -> Any:
+    """Return what gradients flow to of an argument or result: the flat values of a RaggedTensor, and anything else as it is."""
+    return value.flat_values if isinstance(value, RaggedTensor) else value
+
+
+def like(value: Any, values: Any) -> Any:
+    """Return `values` in the rows of a RaggedTensor `value`, and as they are for anything else."""
+    return value.with_flat_values(values) if isinstance(value, RaggedTensor) and values is not None else values
+
+
 def in_rows(sources: Sequence[Any], pack: Callable[[Sequence[Any]], Any], results: Sequence[Any]) -> Any:
     """Pack results, those of RaggedTensors as rows of theirs."""
-    pairs = zip(sources, results, strict=True)
-    return pack([s.with_flat_values(r) if isinstance(s, RaggedTensor) and r is not None else r for s, r in pairs])
+    return pack(list(map(like, sources, results)))
 
 
 def no_tensor(role: str, value: Any) -> Exception:

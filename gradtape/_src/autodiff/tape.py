@@ -13,7 +13,7 @@ from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.pieces import Pieces, long, recurs, separable
 from gradtape._src.autodiff.plan import Places, Plan, close_plan, sought, stand_ins
 from gradtape._src.autodiff.recording import HookedTensor, Read, Recording, Source, are_plain, inexact, logger
-from gradtape._src.autodiff.sources import VALUES, in_rows, no_tensor
+from gradtape._src.autodiff.sources import VALUES, in_rows, no_tensor, values_of
 from gradtape._src.autodiff.unconnected import NONE, UnconnectedGradients
 from gradtape._src.core import engine, execution, hooks, nest, tracing
 from gradtape._src.core.aval import Aval, aval
@@ -127,8 +127,7 @@ class GradientTape(Recording):
                 t = t.to_dense()
             elif isinstance(t, str):
                 t = self.get_tensor_by_name(t)
-            elif isinstance(t, RaggedTensor):
-                t = t.flat_values
+            t = values_of(t)
             if not isinstance(t, (Tensor, Variable)):
                 if t is None or isinstance(t, VALUES):
                     raise no_tensor("target", t)
@@ -145,7 +144,7 @@ class GradientTape(Recording):
         checked = []
         for t, d in zip(flat, given, strict=True):
             if d is not None:
-                d = d.flat_values if isinstance(d, RaggedTensor) else d
+                d = values_of(d)
                 d = tensor(d, t.dtype if not is_tensor(d) else None)
                 if d.shape != t.shape:
                     d = _spread(d, t)
@@ -562,8 +561,7 @@ def _as_source(source: Any, tape: GradientTape) -> Source:
         return source.origin
     if isinstance(source, IndexedSlices):
         return source.values
-    if isinstance(source, RaggedTensor):
-        source = source.flat_values
+    source = values_of(source)
     if isinstance(source, Stored):
         source = source.variable
     if not isinstance(source, (Tensor, Variable)):

@@ -94,11 +94,11 @@ _TABLE = [
     ("Out of scope: use tf.io.matching_files.", "io.match_filenames_once"),
     (
         "Out of scope: finding boxes is not differentiable, and tf.image.non_max_suppression is there.",
-        "image.combined_non_max_suppression image.generate_bounding_box_proposals image.non_max_suppression_padded",
+        "image.generate_bounding_box_proposals image.non_max_suppression_padded",
     ),
     (
         "Out of scope: draw offsets with tf.random and cut with slices or tf.image.crop_and_resize.",
-        "image.sample_distorted_bounding_box image.stateless_sample_distorted_bounding_box image.extract_glimpse",
+        "image.extract_glimpse",
     ),
     (
         "Out of scope: sparse tensors have products, sums, and what moves their elements; use tf.sparse.to_dense.",

@@ -31,6 +31,7 @@ from gradtape._src.control.dataset_loop import DatasetLoop, ShownLoop, ThroughEa
 from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.eager_record import asks_for_gradients
 from gradtape._src.control.function_type import FunctionType
+from gradtape._src.control.methods import Gone, reference
 from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.scope import SINGLETON, Body, MadeFromArguments, Scope, trace
 from gradtape._src.core import engine, hooks, naming, nest, tracing
@@ -160,26 +161,36 @@ class Function:
         self._name = name or getattr(python_function, "__name__", type(python_function).__name__)
         self._autograph, self._relaxed = autograph, relaxed
         self._signature = Signature(python_function, input_signature)
-        self._signatures = Signatures(input_signature is not None, relaxed)
+        self._refusal: str | None = None  # why the next trace may not make variables
+        self._begin(calls_of(python_function))
+
+    def _begin(self, calls: Calls) -> None:
+        self._signatures = Signatures(self.input_signature is not None, self._relaxed)
         self._traced: dict[Any, ConcreteFunction] = {}
         self._seen: dict[Any, ConcreteFunction] = {}  # the same for calls with nothing but tensors, found without detours
-        self._refusal: str | None = None  # why the next trace may not make variables
-        self._traces = 0
-        self._calls = calls_of(python_function)
+        self._calls, self._traces = calls, 0
         self._lock = threading.RLock()
         self._bound: dict[int, tuple[Any, Function]] = {}
         self._streams: list[Any] = []  # of random numbers, in the traces that are one on TensorFlow
         self._opened: dict[Any, ConcreteFunction] = {}  # the traced functions as seen through specs with open extents
         _functions.add(self)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copies and pickles take over: all but the traces, which each function makes itself."""
+        own = "_signatures _traced _seen _calls _traces _lock _bound _streams _opened".split()
+        taken = {name: value for name, value in vars(self).items() if name not in own}
+        return taken | {"_instance": self._instance and self._instance()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        instance = state["_instance"]
+        vars(self).update(state, _instance=None if instance is None else reference(instance))
+        self._begin(Calls())
+
     def untraced(self) -> Function:
         """Return a copy without traces but those for open extents. Its own traces count nowhere."""
         new = copy.copy(self)
         new._signatures = Signatures(True, self._relaxed)  # no trace after the first is a new one
         new._signatures._known += [known for known in self._signatures._known if known.opened not in (None, UNTRIED)]
-        new._traced, new._seen, new._bound, new._opened, new._streams = {}, {}, {}, {}, []
-        new._calls, new._traces = Calls(), 0
-        _functions.add(new)
         return new
 
     @property
@@ -194,15 +205,12 @@ class Function:
         if known is not None and known[0]() is instance:
             return known[1]
         number = id(instance)
-        try:
-            reference: Any = weakref.ref(instance, lambda _: self._bound.pop(number, None))
-        except TypeError:
-            reference = functools.partial(_itself, instance)
+        refers = reference(instance, lambda _: self._bound.pop(number, None))
         method = self._function.__get__(instance, owner)
         bound = Function(method, self.input_signature, self._autograph, self._name, self._relaxed)
-        bound._function, bound._instance = self._function, reference  # it must not keep its object alive
+        bound._function, bound._instance = self._function, refers  # it must not keep its object alive
         del vars(bound)["__wrapped__"]
-        self._bound[id(instance)] = reference, bound
+        self._bound[number] = refers, bound
         return bound
 
     @property
@@ -536,23 +544,6 @@ class Function:
 def _same(variables: Sequence[Variable]) -> tuple[Reference, ...]:
     """Return the identities of variables, which keep them alive."""
     return tuple(map(Reference, variables))
-
-
-def _itself(instance: Any) -> Any:
-    return instance
-
-
-class Gone:
-    """Stands for the object of a method that was kept longer than the object."""
-
-    def __init__(self, method: str) -> None:
-        self._method = method
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(
-            f"'NoneType' object has no attribute {name!r}: the object whose method {self._method} was is gone. Keep the object, "
-            "not the method alone."
-        )
 
 
 @public

@@ -10,7 +10,7 @@ from gradtape._src.control.composite_rows import Parts
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.scope import Body, Scope, trace
 from gradtape._src.core import engine
-from gradtape._src.core.aval import aval
+from gradtape._src.core.aval import LARGE, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -19,7 +19,7 @@ from gradtape._src.core.tensor import Tensor, handle
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.joining import concat, stack
-from gradtape._src.ops.array.shape import broadcast_to, reshape
+from gradtape._src.ops.array.shape import broadcast_to, reshape, shape
 from gradtape._src.ops.math.reduction import reduce_max
 from gradtape._src.ops.random.seeds import of_trip
 from gradtape._src.ops.sparse.tensor import SparseTensor
@@ -101,6 +101,13 @@ def _stacked_sparse(indices: Tensor, values: Tensor, shapes: Tensor, count: int)
     return SparseTensor(places, reshape(values, (count * entries,)), extents)
 
 
+def _of_one_count(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Return tensors with as many rows as the longest, where it is not known which of them have one row only."""
+    shapes = [shape(x) for x in tensors]
+    count = reduce_max(stack([s[0] for s in shapes]), keepdims=True)
+    return [broadcast_to(x, concat([count, s[1:]], 0)) for x, s in zip(tensors, shapes, strict=True)]
+
+
 class Call:
     """One call: the function, the rows, and which of the tensors have one row only, which is for all."""
 
@@ -111,6 +118,8 @@ class Call:
         for x in self._tensors:
             if not x.shape.rank:
                 raise ValueError(f"elems must be 1+ dimensional Tensors, not scalars; received {x!r}.")
+        if len(self._tensors) > 1 and any(x.node.aval.shape[0] >= LARGE for x in self._tensors):
+            self._tensors = _of_one_count(self._tensors)
         self._count = count = max(x.shape[0] for x in self._tensors)
         if any(x.shape[0] not in (1, count) for x in self._tensors):
             raise ValueError(f"elems have different numbers of rows: {sorted({x.shape[0] for x in self._tensors})}.")

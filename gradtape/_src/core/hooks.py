@@ -97,6 +97,9 @@ class Graphs:
     waits: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any], Exception], Any] = _nothing
     """Return the results of a call that waits for values, or raise the error that it ended in."""
 
+    stated: Callable[..., Any] = _nothing
+    """Return the results of a call that waits for values, and whose shapes are stated. Called by `files/ops`."""
+
     inferred: Callable[[Any, Op, tuple[Node, ...], Attributes], Any] = _nothing
     """Return what is known of an op's result where shapes are not. Called by `v1` itself."""
 

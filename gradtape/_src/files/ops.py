@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes, engine, journal
+from gradtape._src.core import dtypes, engine, hooks, journal
 from gradtape._src.core.aval import Aval, aval, unshaped
 from gradtape._src.core.constants import to_array
 from gradtape._src.core.convert import is_tensor, tensor
@@ -77,7 +77,10 @@ def host_op(type: str, *, gives: Rule, effect: bool = False) -> Callable[[Callab
             else:
                 known = gives(*[node.aval for node in nodes], **attributes)
                 open_ = any(shape is None or None in shape for shape, _ in known)
-                if assumed.asks() or (open_ and not getattr(scope, "shaped_by_runs", False)):
+                if open_ and not effect and engine.graph_around() is not None:
+                    again = functools.partial(call, **attributes)
+                    results = hooks.graphs.stated(again, inputs, known, made, (structure,))
+                elif assumed.asks() or (open_ and not getattr(scope, "shaped_by_runs", False)):
                     results = without_values(type, *known) if known else []
                 elif not known:
                     node, graph = engine.record(made, nodes, (structure,)), engine.current_graph()

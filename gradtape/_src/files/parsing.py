@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.core import dtypes, engine
+from gradtape._src.core import dtypes, engine, hooks, nest
 from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_for, mark, public
 from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.files import features as specs
 from gradtape._src.files.messages import message
-from gradtape._src.files.ops import entered, host_op, of_bytes, same_shape, strings, without_values
+from gradtape._src.files.ops import Known, entered, host_op, of_bytes, same_shape, strings, without_values
 from gradtape._src.files.packages import package
 from gradtape._src.ops.array.ragged import with_splits
 from gradtape._src.ops.array.ragged_rows import splits_of
@@ -222,18 +222,39 @@ def given_out(value: Any) -> Any:
     return entered(value)
 
 
-def _without_values(x: Tensor, features: dict[str, Any]) -> dict[str, Any]:
-    """Return tensors without values for the features of messages; NeedsValues if any is sparse, or values are needed."""
-    keys, known = ordered(features), []
-    for key in keys:
-        feature = features[key]
-        if not isinstance(feature, specs.FixedLenFeature | specs.FixedLenSequenceFeature):
-            known = []
-            break
+def _known(feature: Any, key: str, batch: tuple[int, ...]) -> list[Known] | None:
+    """Return the shape and dtype of each tensor that a feature of messages is made of; None if it is ragged."""
+    if isinstance(feature, specs.RaggedFeature):
+        return None
+    dtype = specs.checked_dtype(feature, key)
+    if isinstance(feature, specs.FixedLenFeature | specs.FixedLenSequenceFeature):
         steps = (None,) if isinstance(feature, specs.FixedLenSequenceFeature) else ()
-        shape = (*x.node.aval.shape, *steps, *specs.checked_shape(feature, key))
-        known.append((shape, specs.checked_dtype(feature, key)))
-    return dict(zip(keys, without_values("ParseExampleV2", *known), strict=True))
+        return [((*batch, *steps, *specs.checked_shape(feature, key)), dtype)]
+    places = (
+        feature.index_key if isinstance(feature, specs.SparseFeature) and isinstance(feature.index_key, list | tuple) else [0]
+    )
+    rank = len(batch) + len(places)
+    return [((None, rank), dtypes.int64), ((None,), dtype), ((rank,), dtypes.int64)]
+
+
+def _without_values(x: Tensor, features: dict[str, Any], parse: Callable[[Any, Any], dict[str, Any]]) -> dict[str, Any]:
+    """Return the features of messages whose values are not known: `parse` is called in a session, or where a function runs.
+
+    A dataset's function gets tensors without values. NeedsValues if any is sparse, or values are needed.
+    """
+    keys = ordered(features)
+    known = {key: _known(features[key], key, x.node.aval.shape) for key in keys}
+    if engine.graph_around() is None or None in known.values():
+        dense = [tensors[0] for tensors in known.values() if tensors is not None and len(tensors) == 1]
+        return dict(zip(keys, without_values("ParseExampleV2", *dense if len(dense) == len(keys) else ()), strict=True))
+
+    def parts(serialized: Tensor) -> list[Tensor]:
+        found = parse(serialized, features)
+        return [part for key in keys for part in nest.flatten(found[key], expand_composites=True)]
+
+    made = iter(hooks.graphs.stated(parts, [x], [spec for tensors in known.values() for spec in tensors or ()]))
+    sparse = {key for key, tensors in known.items() if len(tensors or ()) > 1}
+    return {key: SparseTensor(next(made), next(made), next(made)) if key in sparse else next(made) for key in keys}
 
 
 def serialized_of(serialized: Any, type: str) -> np.ndarray:
@@ -261,7 +282,7 @@ def parse_example(serialized: Any, features: Any, example_names: Any = None, nam
         raise ValueError(f"Argument `features` cannot be None or falsy. Got {features}")
     given = strings(serialized)
     if engine.local.trace.scope is not None:
-        return _without_values(given, features)
+        return _without_values(given, features, parse_example)
     data = to_numpy(given.node)
     if data.ndim > 1:
         raise invalid_for("ParseExampleV2", f"Expected serialized to be a scalar or vector, got shape: {_shape(data.shape)}")
@@ -313,7 +334,7 @@ def parse_single_example(serialized: Any, features: Any, example_names: Any = No
     if given.ndim:
         raise ValueError("Input serialized must be a scalar")
     if engine.local.trace.scope is not None:
-        return _without_values(given, features)
+        return _without_values(given, features, parse_single_example)
     data = to_numpy(given.node)
     return _single(data, features)
 

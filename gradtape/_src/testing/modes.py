@@ -15,6 +15,7 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control import function
 from gradtape._src.core.device_config import list_physical_devices
 from gradtape._src.ops.array.shape import transpose
+from gradtape._src.ops.linalg.matmul import matmul
 from gradtape._src.testing.skipping import with_eager_op_as_function as with_eager_op_as_function
 from gradtape._src.testing.test_case import TestCase, main as main
 from gradtape._src.v1.graphs.gradients import gradients
@@ -129,10 +130,13 @@ disable_xla = no_xla_auto_jit = xla_allow_fallback = disable_tfrt = disable_mlir
     _for_a_reason
 )
 disable_eager_op_as_function = enable_control_flow_v2 = with_control_flow_v2 = enable_output_all_intermediates = _for_a_reason
-run_without_tensor_float_32 = run_all_without_tensor_float_32 = matmul_without_tf32 = run_in_async_and_sync_mode = _for_a_reason
+run_without_tensor_float_32 = run_all_without_tensor_float_32 = run_in_async_and_sync_mode = _for_a_reason
 with_forward_compatibility_horizons = _for_a_reason
 # What counts the objects of a test: they are not counted.
 assert_no_new_tensors = assert_no_garbage_created = assert_no_new_pyobjects_executing_eagerly = _for_a_reason
+
+
+matmul_without_tf32 = matmul  # TensorFloat-32 is off, unless a program asks for it
 
 
 def disable_control_flow_v2(unused_msg: str) -> Decorator:

@@ -6,6 +6,7 @@ from gradtape._src.v1.graphs import deferred, extents, gradient_check, gradients
 hooks.graphs.type = graph.Graph
 hooks.graphs.refused, hooks.graphs.other = graph.refused, graph.other
 hooks.graphs.passes, hooks.graphs.put_off, hooks.graphs.waits = deferred.passes, deferred.put_off, deferred.waits
+hooks.graphs.stated = deferred.stated
 hooks.graphs.inferred, hooks.graphs.spoken, hooks.graphs.shown = deferred.inferred, extents.spoken, names.shown
 hooks.graphs.keeps, hooks.graphs.gradients = deferred.keeps_gradient, gradients.in_graph
 hooks.graphs.function_called = deferred.function_called

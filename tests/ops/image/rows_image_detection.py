@@ -15,6 +15,12 @@ BOXES = np.array(
 SCORES = np.array([0.9, 0.75, 0.6, 0.95, 0.5, 0.3, 0.9, 0.2])
 OVERLAPS = np.array([[1, 0.5, 0.2], [0.5, 1, 0.6], [0.2, 0.6, 1]])
 PLACES = np.array([[[0.1, 0.2, 0.6, 0.9], [0.3, -0.5, 1.5, 0.5], [1.2, 0, 1.4, 1], [0.5, 0.2, 0.3, 0.4]]])
+FOUND = np.float32(
+    [
+        [[0, 1, 1, 1], [0, 1, 1, 1], [0, 0, 1, 1], [0.5] * 4, [0, 0.1, 1, 1], [0, 1, 1, 1], [0] * 4, [0] * 4],
+        [[0, 1, 0.5, 1], [0, 1, 0.5, 1], [0, 0, 0.5, 0.5], [0.25] * 4, [0, 0.05, 0.5, 0.55], [0, 1, 0.5, 1], [0] * 4, [0] * 4],
+    ]
+)  # by combined()
 PAINT = np.float32([[1, 0, 0], [0, 1, 0]])
 
 
@@ -26,6 +32,29 @@ def single(function, **options):
 def wrong(match, boxes=BOXES, scores=SCORES, most=3, **options):
     """An entry of `errors`: a call with one mistake in it."""
     return lambda: tf.image.non_max_suppression(boxes, scores, most, **options), Invalid, match
+
+
+def combined(**options):
+    """A call with the boxes of two images, those of the second half as large, for two classes with the scores in either order."""
+
+    def call(boxes, scores):
+        boxes, scores = tf.cast(boxes, "float32"), tf.cast(scores, "float32")
+        of_both = tf.stack([scores, scores[::-1]], -1)
+        of_images = tf.stack([boxes, boxes * 0.5])[:, :, None]
+        return tf.image.combined_non_max_suppression(of_images, tf.stack([of_both] * 2), 3, 8, **options)
+
+    return call
+
+
+def wrong_combined(match, boxes=(1, 3, 1, 4), scores=(1, 3, 2), most=2, total=4, **options):
+    def call():
+        tf.image.combined_non_max_suppression(tf.zeros(boxes), tf.zeros(scores), most, total, **options)
+
+    return call, Invalid, match
+
+
+def wrong_part(match, size=(10, 20, 3), boxes=(((0, 0, 1, 1),),), **options):
+    return lambda: tf.image.sample_distorted_bounding_box(size, boxes, **options), Invalid, match
 
 
 def wrong_overlaps(match, overlaps, scores=SCORES[:3]):
@@ -116,6 +145,64 @@ ROWS = (
         ops=("NonMaxSuppressionV5",),
         order=-1,
         result=lambda dtype: ("int32", "float32"),
+    ),
+    Row(
+        "combined_non_max_suppression",
+        combined(),
+        (BOXES, SCORES - np.arange(8) * 1e-3),
+        lambda boxes, scores: (
+            FOUND,
+            np.float32([[0.947, 0.947, 0.9, 0.9, 0.894, 0.295, 0, 0]] * 2),
+            np.float32([[0, 1, 0, 1, 1, 0, 0, 0]] * 2),
+            np.int32([6, 6]),
+        ),
+        ops=("CombinedNonMaxSuppression",),
+        order=-1,
+        result=lambda dtype: ("float32", "float32", "float32", "int32"),
+        errors=(
+            wrong_combined(r"boxes must be 4-D, received shape \[3,1,4\]", boxes=(3, 1, 4)),
+            wrong_combined(r"scores must be 3-D, received shape \[3,2\]", scores=(3, 2)),
+            wrong_combined("must have the same batches and boxes", scores=(1, 4, 2)),
+            wrong_combined("third dimension of boxes must be either 1 or num classes: 3, 2 classes", boxes=(1, 3, 3, 4)),
+            wrong_combined("boxes must have 4 columns", boxes=(1, 3, 1, 5)),
+            wrong_combined("max sizes must be > 0: received 2 per class, 0 in total", total=0),
+            wrong_combined(r"iou_threshold must be in \[0, 1\]: received 1.5", iou_threshold=1.5),
+        ),
+    ),
+    Row(
+        "combined_non_max_suppression, above a score, not clipped, as many as the classes have",
+        combined(score_threshold=0.6, iou_threshold=0.2, pad_per_class=True, clip_boxes=False),
+        (BOXES, SCORES - np.arange(8) * 1e-3),
+        lambda boxes, scores: (
+            np.float32([[[0, 10, 1, 11], [0, 10.1, 1, 11.1], [0, 0, 1, 1], [0.5] * 4, [0, 0.1, 1, 1.1], [0] * 4]])
+            * np.float32([[[1]], [[0.5]]]),
+            np.float32([[0.947, 0.947, 0.9, 0.9, 0.894, 0]] * 2),
+            np.float32([[0, 1, 0, 1, 1, 0]] * 2),
+            np.int32([5, 5]),
+        ),
+        ops=("CombinedNonMaxSuppression",),
+        order=-1,
+        result=lambda dtype: ("float32", "float32", "float32", "int32"),
+    ),
+    Row(
+        "sample_distorted_bounding_box, of which no attempt fits",
+        lambda boxes: tf.image.sample_distorted_bounding_box(
+            [11, 300, 3], tf.cast(boxes, "float32"), min_object_covered=0.3, seed=3
+        ),
+        (np.array([[[0.1, 0.2, 0.6, 0.7], [0.5, 0.5, 0.9, 0.95]]]),),
+        lambda boxes: (np.int32([0, 0, 0]), np.int32([11, 300, -1]), np.float32([[[0, 0, 1, 1]]])),
+        ops=("SampleDistortedBoundingBoxV2",),
+        order=-1,
+        result=lambda dtype: ("int32", "int32", "float32"),
+        errors=(
+            wrong_part(r"image_size must contain 3 elements, .*: received shape \[2\]", size=[10, 20]),
+            wrong_part(r"input boxes must be 3-dimensional .* received shape \[1,4\]", boxes=[[0, 0, 1, 1]]),
+            wrong_part("No bounding boxes provided as input. One must enable use_image", boxes=np.zeros([1, 0, 4])),
+            wrong_part("Aspect ratio range must be two positive numbers", aspect_ratio_range=[-1, 1]),
+            wrong_part("Area range must be two numbers in", area_range=[0, 1]),
+            wrong_part("Max attempts must be positive: received 0", max_attempts=0),
+            wrong_part("Minimum object covered must be in", min_object_covered=1.5),
+        ),
     ),
     Row(
         "non_max_suppression_overlaps",

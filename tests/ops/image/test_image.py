@@ -311,3 +311,44 @@ def test_gradients_go_back_to_where_pixels_came_from():
     np.testing.assert_array_equal(dx[dx != 0], [1, 2, 3, 4, 5, 6])
     np.testing.assert_array_equal(PIXELS[dx != 0], crop.numpy().ravel())
     agree(tape.gradient(flipped, x, output_gradients=flipped), PIXELS)
+
+
+@tf.function
+def parts(count, size, boxes, covered, areas):
+    """Begin, size and corners of so many parts of an image."""
+    found = tf.TensorArray(tf.float32, count)
+    for i in tf.range(count):
+        part = image.stateless_sample_distorted_bounding_box(size, boxes, [i, 7], min_object_covered=covered, area_range=areas)
+        numbers = [part.begin[:2], part.size[:2]]
+        found = found.write(i, tf.concat([*[tf.cast(x, tf.float32) for x in numbers], part.bboxes[0, 0]], 0))
+    return found.stack()
+
+
+@pytest.mark.parametrize(
+    "covered, areas, mean, share",  # of 3,000 parts that TensorFlow drew: of all numbers, and mean and deviation of the area
+    [
+        (0.1, (0.05, 1.0), [10.42, 20.11, 38.38, 39.81], (0.353, 0.225)),
+        (0.7, (0.2, 0.6), [6.75, 17.82, 44.82, 46.15], (0.435, 0.107)),
+    ],
+)
+def test_parts_are_distributed_as_tensorflows(covered, areas, mean, share):
+    boxes = tf.constant([[[0.1, 0.2, 0.6, 0.7], [0.5, 0.5, 0.9, 0.95]]])
+    found = parts(tf.constant(2000), tf.constant([60, 80, 3]), boxes, covered, areas).numpy()
+    area = found[:, 2] * found[:, 3] / 4800
+    np.testing.assert_allclose(found[:, :4].mean(0), mean, atol=1.0)
+    np.testing.assert_allclose([area.mean(), area.std()], share, atol=0.02)
+    assert areas[0] <= area.min() and area.max() <= areas[1]
+    assert (abs(found[:, 3] / found[:, 2] - 1.04) < 0.35).all() and (found[:, :2] >= 0).all()
+    np.testing.assert_allclose(found[:, 4:6] * [60, 80], found[:, :2], atol=1e-3)
+    np.testing.assert_allclose(found[:, 6:] * [60, 80], found[:, :2] + found[:, 2:4], atol=1e-3)
+
+
+def test_an_image_without_boxes_is_cut_in_a_dataset():
+    def cut(pixels):
+        begin, size, _ = image.sample_distorted_bounding_box(
+            tf.shape(pixels), tf.zeros([1, 0, 4]), area_range=(0.3, 0.9), use_image_if_no_bounding_boxes=True
+        )
+        return image.resize(tf.slice(pixels, begin, size), [4, 4])
+
+    dataset = tf.data.Dataset.from_tensors(tf.ones([20, 30, 3])).repeat(2).map(cut)
+    assert [x.shape.as_list() for x in dataset] == [[4, 4, 3]] * 2

@@ -171,3 +171,15 @@ def test_the_arguments_of_a_function_are_shown_as_specs(tmp_path):
     concrete = tf.function(lambda x: x * 2.0).get_concrete_function(spec)
     assert concrete.structured_input_signature == ((spec,), {})
     assert concrete(tf.ragged.constant([[1.0], [2.0, 3.0]])).to_list() == [[2.0], [4.0, 6.0]]
+
+
+def test_the_logarithm_of_a_sum_of_exponentials_of_rows():
+    rows = tf.ragged.constant([[1.0, 2.0], [6.0], [3.0, 4.0, 500.0]])
+    with tf.GradientTape() as tape:
+        tape.watch(rows.flat_values)
+        found = tf.reduce_logsumexp(rows, axis=1)
+    np.testing.assert_allclose(found, [2.3132617, 6.0, 500.0], rtol=1e-6)
+    np.testing.assert_allclose(tape.gradient(found, rows).flat_values, [0.26894143, 0.7310586, 1, 0, 0, 1], atol=1e-6)
+    assert float(tf.reduce_logsumexp(rows)) == 500.0
+    gaps = tf.ragged.constant([[1.0, 2.0], [], [3.0, -np.inf]])
+    np.testing.assert_allclose(tf.reduce_logsumexp(gaps, axis=-1, keepdims=True), [[2.3132617], [-np.inf], [3.0]], rtol=1e-6)

@@ -197,7 +197,11 @@ SEGMENT_ERRORS = tuple(
 )
 VALUES = tf.SparseTensor([[0, 0]], [1.0], [2, 3])
 LOOKUP_ERRORS = (
-    (lambda: tf.nn.embedding_lookup_sparse([ONES], [1], None), TypeError, "sp_ids must be SparseTensor, got <class 'list'>"),
+    (
+        lambda: tf.nn.embedding_lookup_sparse([ONES], [1], None),
+        TypeError,
+        "sp_ids must be SparseTensor or RaggedTensor, got <class 'list'>",
+    ),
     (lambda: tf.nn.embedding_lookup_sparse([ONES], VALUES, [1.0]), TypeError, "sp_weights must be either None or SparseTensor"),
     (lambda: tf.nn.embedding_lookup_sparse([], VALUES, None), ValueError, "Length of params is currently 0"),
     (lambda: tf.nn.embedding_lookup_sparse([ONES], VALUES, None, "max"), ValueError, "must be one of .* got max"),

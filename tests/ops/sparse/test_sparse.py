@@ -149,3 +149,26 @@ def test_shape_size_and_rank():
     assert [x.tolist() for x in found] == [[3, 4], 12, 2]
     with pytest.raises(ValueError, match="dense_shape"):
         tf.shape(tf.IndexedSlices(tf.ones([1, 3]), tf.constant([0])))
+
+
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        ({}, [0, 1, 1, 0, 2]),
+        ({"axis": -1}, [[0, 1, 0, 0, 0], [0, 0, 0, 0, 2], [0, 0, 1, 0, 0], [0, 0, 0, 0, 0]]),
+        ({"axis": -1, "binary_output": True}, [[0, 1, 0, 0, 0], [0, 0, 0, 0, 1], [0, 0, 1, 0, 0], [0, 0, 0, 0, 0]]),
+        ({"axis": -1, "maxlength": 2}, [[0, 1], [0, 0], [0, 0], [0, 0]]),
+        ({"minlength": 6}, [0, 1, 1, 0, 2, 0]),
+        ({"weights": [1.0, 0.5, 0.25, 2.0]}, [0.0, 1.0, 2.0, 0.0, 0.75]),
+    ],
+)
+def test_what_is_stored_is_counted(options, expected):
+    places, shape = [[0, 3], [1, 1], [1, 7], [2, 0]], [4, 10]
+    if "weights" in options:
+        options = options | {"weights": tf.SparseTensor(places, options["weights"], shape)}
+    assert tf.math.bincount(tf.SparseTensor(places, [1, 4, 4, 2], shape), **options).numpy().tolist() == expected
+
+
+def test_weights_of_what_is_stored_are_stored_alike():
+    with pytest.raises(ValueError, match="Argument `weights` must be a SparseTensor if `values` is a SparseTensor"):
+        tf.math.bincount(tf.SparseTensor([[0, 3]], [1], [4, 10]), weights=tf.ones([1]))

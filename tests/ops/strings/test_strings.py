@@ -362,3 +362,11 @@ class TestPatterns:
 
     def test_bytes_that_are_no_text_go_through(self):
         assert tf.strings.regex_replace(b"\xffa", "a", "b").numpy() == b"\xffb"
+
+
+def test_strings_at_one_point_are_joined():
+    words = tf.constant(["a", "b", "c", "d"])
+    assert tf.scatter_nd([[4], [3], [3], [5]], words, [6]).numpy().tolist() == [b"", b"", b"", b"bc", b"a", b"d"]
+    rows = tf.scatter_nd([[0], [0]], tf.reshape(words, [2, 2]), [2, 2])
+    assert rows.numpy().tolist() == [[b"ac", b"bd"], [b"", b""]]
+    assert tf.tensor_scatter_nd_update(words, [[1], [1]], ["x", "y"]).numpy().tolist() == [b"a", b"y", b"c", b"d"]

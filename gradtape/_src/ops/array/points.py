@@ -5,6 +5,8 @@ shape share): each *point* names an element, or a slice where there are fewer co
 of the shape is an InvalidArgumentError, or is left out with `bad_indices_policy="IGNORE"`.
 """
 
+import operator
+
 import numpy as np
 
 from gradtape._src.core.arrays import jnp, lax
@@ -202,17 +204,18 @@ def combined(how, operand, indices, updates, batch_dims=0):
     return scatter(operand, widened(indices), updates, numbers, mode=mode)
 
 
-def strings_put(tensor, indices, updates, *, shape, ignore):
-    """Return an array of strings with others at the points `indices`, on the host."""
+def strings_put(tensor, indices, updates, *, shape, ignore, combine=lambda there, given: given):
+    """Return an array of strings with others at the points `indices`, on the host; `combine` says what two at a point become."""
     result, limits = tensor.copy(), np.array(shape[: indices.shape[-1]])
     for place in np.ndindex(indices.shape[:-1]):
         if not ignore or ((indices[place] >= 0) & (indices[place] < limits)).all():
-            result[tuple(indices[place])] = updates[place]
+            point = tuple(indices[place])
+            result[point] = combine(result[point], updates[place])
     return result
 
 
 def _strings_scattered(indices, updates, *, shape, batch_dims, ignore):
-    return strings_put(np.full(shape, b"", object), indices, updates, shape=shape, ignore=ignore)
+    return strings_put(np.full(shape, b"", object), indices, updates, shape=shape, ignore=ignore, combine=operator.add)
 
 
 @op(

@@ -3,16 +3,20 @@
 A box is y1, x1, y2, x2. Which boxes remain depends on values, so non-maximum suppression runs at once, on the host.
 """
 
+import functools
 import heapq
 import math
+from typing import NamedTuple
 
+import jax
 import numpy as np
 
 from gradtape._src.core.arrays import jnp, lax
+from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, operands, static, tensor
 from gradtape._src.core.define import AT_ONCE, not_differentiable, op, ran
 from gradtape._src.core.errors import invalid, invalid_for, public
-from gradtape._src.core.tensor import handle
+from gradtape._src.core.tensor import Tensor, emit, handle
 from gradtape._src.ops.array.shape import plain
 from gradtape._src.ops.shapes import require
 
@@ -90,7 +94,77 @@ def _overlap_suppression(overlaps, scores, *, max_output_size, overlap_threshold
     return _suppressed(lambda box, others: overlaps[box, others], scores, max_output_size, overlap_threshold, score_threshold)[0]
 
 
-not_differentiable(_suppression, _overlap_suppression, because=NUMBERS, unregistered=True)
+def _combined_avals(boxes, scores, max_output_size_per_class, max_total_size, pad_per_class, **_):
+    require(boxes, ("float32",))
+    for what, x, rank in (("boxes", boxes, 4), ("scores", scores, 3)):
+        if x.ndim != rank:
+            raise invalid(f"{what} must be {rank}-D, received shape {plain(x.shape)}.")
+    if scores.shape[:2] != boxes.shape[:2]:
+        raise invalid(f"boxes and scores must have the same batches and boxes: {plain(boxes.shape)}, {plain(scores.shape)}.")
+    if boxes.shape[2] not in (1, scores.shape[2]):
+        raise invalid(f"third dimension of boxes must be either 1 or num classes: {boxes.shape[2]}, {scores.shape[2]} classes.")
+    if boxes.shape[3] != 4:
+        raise invalid(f"boxes must have 4 columns, y1, x1, y2, x2: received shape {plain(boxes.shape)}.")
+    if max_output_size_per_class <= 0 or max_total_size <= 0:
+        raise invalid(f"max sizes must be > 0: received {max_output_size_per_class} per class, {max_total_size} in total.")
+    count, batch = max_total_size, boxes.shape[0]
+    if pad_per_class:
+        count = min(count, max_output_size_per_class * scores.shape[2])
+    single, whole = np.dtype(SINGLE), np.dtype(np.int32)
+    return aval((batch, count, 4), single), aval((batch, count), single), aval((batch, count), single), aval((batch,), whole)
+
+
+def _best_of_class(boxes, scores, count, iou_threshold):
+    """Return the numbers and scores of `count` boxes of a class, best first; from where none remains the scores are -inf."""
+    low, high = jnp.minimum(boxes[:, :2], boxes[:, 2:]), jnp.maximum(boxes[:, :2], boxes[:, 2:])
+    areas = jnp.prod(high - low, axis=1)
+
+    def step(left, _):
+        box = jnp.argmax(left)
+        sides = jnp.clip(jnp.minimum(high, high[box]) - jnp.maximum(low, low[box]), 0, None)
+        shared = jnp.prod(sides, axis=1)
+        real = (areas > 0) & (areas[box] > 0)
+        overlaps = jnp.where(real, shared / jnp.where(real, areas + areas[box] - shared, SINGLE(1)), SINGLE(0))
+        suppressed = (overlaps > iou_threshold) | (jnp.arange(left.shape[0], dtype=box.dtype) == box)
+        return jnp.where(suppressed, -jnp.inf, left), (box, left[box])
+
+    return lax.scan(step, scores, None, count)[1]
+
+
+@op("CombinedNonMaxSuppression", infer=_combined_avals, unhosted="it loops")
+def _combined(
+    boxes, scores, *, max_output_size_per_class, max_total_size, pad_per_class, iou_threshold, score_threshold, clip_boxes
+):
+    images, rows, classes = scores.shape
+    most = max_output_size_per_class
+    count = min(max_total_size, most * classes) if pad_per_class else max_total_size
+    if not scores.size:
+        found = jnp.zeros((images, count), SINGLE)
+        return jnp.zeros((images, count, 4), SINGLE), found, found, jnp.zeros((images,), jnp.int32)
+    boxes = jnp.broadcast_to(boxes, (images, rows, classes, 4)).transpose(0, 2, 1, 3)
+    scores = jnp.where(scores > score_threshold, scores, -jnp.inf).transpose(0, 2, 1)
+    best = jax.vmap(jax.vmap(functools.partial(_best_of_class, count=most, iou_threshold=iou_threshold)))
+    numbers, found = best(boxes, scores)
+    kept = jnp.take_along_axis(boxes, numbers[..., None], axis=2).reshape(images, -1, 4)
+    found, of_class = (
+        found.reshape(images, -1),
+        jnp.broadcast_to(jnp.arange(classes, dtype=SINGLE)[:, None], (classes, most)).reshape(-1),
+    )
+    order = jnp.argsort(-found, axis=1, stable=True)[:, :count]
+    found = jnp.take_along_axis(found, order, axis=1)
+    real = found > -jnp.inf
+    kept = jnp.take_along_axis(kept, order[..., None], axis=1)
+    kept = jnp.where(real[..., None], jnp.clip(kept, 0, 1) if clip_boxes else kept, 0)
+    missing = (0, count - order.shape[1])
+    return (
+        jnp.pad(kept, ((0, 0), missing, (0, 0))),
+        jnp.pad(jnp.where(real, found, 0), ((0, 0), missing)),
+        jnp.pad(jnp.where(real, of_class[order], 0), ((0, 0), missing)),
+        real.sum(1, dtype=jnp.int32),
+    )
+
+
+not_differentiable(_suppression, _overlap_suppression, _combined, because=NUMBERS, unregistered=True)
 
 
 def _inputs(function, first, name, scores):
@@ -180,6 +254,45 @@ def non_max_suppression_overlaps(
     if overlaps.shape[0] != scores.shape[0]:
         raise invalid(f"scores has incompatible shape: {plain(scores.shape)} for {overlaps.shape[0]} boxes.")
     return ran(_overlap_suppression, overlaps, scores, attrs=limits)
+
+
+class CombinedNonMaxSuppression(NamedTuple):
+    """The boxes that `combined_non_max_suppression` keeps of each image, their scores and classes, and their number."""
+
+    nmsed_boxes: Tensor
+    nmsed_scores: Tensor
+    nmsed_classes: Tensor
+    valid_detections: Tensor
+
+
+@public
+def combined_non_max_suppression(
+    boxes,
+    scores,
+    max_output_size_per_class,
+    max_total_size,
+    iou_threshold=0.5,
+    score_threshold=float("-inf"),
+    pad_per_class=False,
+    clip_boxes=True,
+    name=None,
+):
+    """Return the best boxes of each image, over all classes: each class is suppressed by itself, as `non_max_suppression` does.
+
+    `boxes` are [images, boxes, classes or 1, 4], `scores` [images, boxes, classes], both float32. Results are filled up with 0
+    to `max_total_size` boxes; with `pad_per_class` to `max_output_size_per_class` for each class, if that is less. Boxes are
+    clipped to the image, from 0 to 1, with `clip_boxes`.
+
+    >>> boxes = [[[[0.0, 0.0, 1.0, 1.0]], [[0.0, 0.0, 1.0, 0.9]], [[0.0, 0.0, 0.2, 0.2]]]]
+    >>> found = tf.image.combined_non_max_suppression(boxes, [[[0.9, 0.1], [0.8, 0.7], [0.3, 0.6]]], 2, 4, score_threshold=0.2)
+    >>> found.nmsed_classes.numpy(), found.nmsed_scores.numpy(), found.valid_detections.numpy()
+    (array([[0., 1., 1., 0.]], dtype=float32), array([[0.9, 0.7, 0.6, 0.3]], dtype=float32), array([4], dtype=int32))
+    """
+    most, iou, least = _limits(max_output_size_per_class, iou_threshold=iou_threshold, score_threshold=score_threshold)
+    total = static(max_total_size, "max_total_size")
+    values = [value if is_tensor(value) else tensor(value, SINGLE) for value in (boxes, scores)]
+    attrs = (most, total, bool(pad_per_class), iou, least, bool(clip_boxes))
+    return CombinedNonMaxSuppression(*emit(_combined.op, operands(_combined.op, values), attrs))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

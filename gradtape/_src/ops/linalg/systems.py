@@ -269,7 +269,8 @@ def det(input):
     """
     if not input.shape[-1]:
         return jnp.ones(input.shape[:-2], dtype=input.dtype)
-    return jnp.linalg.det(wide(input)).astype(input.dtype)
+    found = jnp.linalg.det(wide(input)).astype(input.dtype)
+    return jnp.where(jnp.isnan(input).any(axis=(-2, -1)), found * np.nan, found)  # the search for a pivot passes over NaN
 
 
 @gradient(det)
@@ -330,6 +331,8 @@ def _slogdet(input):
         ones = jnp.ones(input.shape[:-2], dtype=input.dtype)
         return ones, jnp.zeros_like(ones)
     sign, logarithm = jnp.linalg.slogdet(wide(input))
+    logarithm = jnp.where(jnp.isnan(input).any(axis=(-2, -1)), logarithm * np.nan, logarithm)
+    sign = jnp.where(jnp.isnan(logarithm), sign * np.nan, sign)
     return sign.astype(input.dtype), logarithm.astype(input.dtype)
 
 

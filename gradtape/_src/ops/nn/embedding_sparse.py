@@ -8,6 +8,7 @@ from gradtape._src.core.tensor import to_numpy
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat
+from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import host_constant, ones, reshape
 from gradtape._src.ops.math.arithmetic import divide_no_nan, sqrt, square
@@ -50,13 +51,22 @@ def _combined(params, ids, weights, rows, count, combiner, max_norm):
     return cast(total, dtype)
 
 
-def _check(ids, weights):
+def _sparse(ids, weights):
+    """Return ids and weights, which may be None, as SparseTensors: both were, or both are ragged."""
+    for kind in (SparseTensor, RaggedTensor):
+        if isinstance(ids, kind) and not isinstance(weights, kind | None):
+            raise TypeError(f"sp_weights must be either None or {kind.__name__}, got {type(weights)}")
+    if isinstance(ids, RaggedTensor):
+        ids, weights = ids.to_sparse(), None if weights is None else weights.to_sparse()
     if not isinstance(ids, SparseTensor):
-        raise TypeError(f"sp_ids must be SparseTensor, got {type(ids)}")
+        raise TypeError(f"sp_ids must be SparseTensor or RaggedTensor, got {type(ids)}")
+    _check(ids, weights)
+    return ids, weights
+
+
+def _check(ids, weights):
     if weights is None:
         return
-    if not isinstance(weights, SparseTensor):
-        raise TypeError(f"sp_weights must be either None or SparseTensor, got {type(weights)}")
     if weights.values.shape != ids.values.shape:
         raise ValueError(
             f"Shapes {ids.values.shape} and {weights.values.shape} are incompatible: sp_weights has a weight for each of sp_ids."
@@ -67,9 +77,9 @@ def _check(ids, weights):
 def embedding_lookup_sparse(params, sp_ids, sp_weights, combiner=None, max_norm=None, name=None, allow_fast_lookup=False):
     """Combine for each row of `sp_ids` the rows of the table `params` that it names: [rows, …].
 
-    `combiner` is "mean" (the default), "sum" or "sqrtn": the sum over the root of the sum of squared weights. The weights
-    are 1 where `sp_weights` is None. `params` and `max_norm` as of `embedding_lookup`; the gradient to a table is
-    `IndexedSlices`, of each row once.
+    Ids and weights are SparseTensors, or RaggedTensors. `combiner` is "mean" (the default), "sum" or "sqrtn": the sum over the
+    root of the sum of squared weights. The weights are 1 where `sp_weights` is None. `params` and `max_norm` as of
+    `embedding_lookup`; the gradient to a table is `IndexedSlices`, of each row once.
 
     >>> ids = tf.sparse.SparseTensor([[0, 0], [0, 1], [1, 0]], tf.constant([0, 2, 1], tf.int64), [2, 2])
     >>> table = tf.constant([[1.0], [10.0], [3.0]])
@@ -80,7 +90,7 @@ def embedding_lookup_sparse(params, sp_ids, sp_weights, combiner=None, max_norm=
     if not is_tensor(params) and isinstance(params, (list, tuple)) and not params:
         raise ValueError("Length of params is currently 0. Need at least one param.")
     combiner = _combiner(combiner)
-    _check(sp_ids, sp_weights)
+    sp_ids, sp_weights = _sparse(sp_ids, sp_weights)
     rows = to_numpy(sp_ids.indices.node)[:, 0]
     if (rows[1:] < rows[:-1]).any():
         raise invalid_for("SegmentSum", "segment ids are not increasing: sort the places of sp_ids by row.")
@@ -114,7 +124,7 @@ def safe_embedding_lookup_sparse(
     if embedding_weights is None or (isinstance(embedding_weights, (list, tuple)) and not embedding_weights):
         raise ValueError(f"Missing embedding_weights {embedding_weights}.")
     combiner = _combiner(combiner)
-    _check(sparse_ids, sparse_weights)
+    sparse_ids, sparse_weights = _sparse(sparse_ids, sparse_weights)
     *outer, _ = sparse_ids._extents
     ids, places = to_numpy(sparse_ids.values.node), to_numpy(sparse_ids.indices.node)
     rows = np.ravel_multi_index(tuple(places[:, :-1].T), outer)

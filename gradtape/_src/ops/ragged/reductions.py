@@ -6,11 +6,16 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.tensor import to_numpy
 from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import zeros_like
+from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.ragged import RaggedTensor, with_splits
 from gradtape._src.ops.array.ragged_rows import columns, rowids, splits_of
-from gradtape._src.ops.array.shape import expand_dims, ones, reshape
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import expand_dims, ones, reshape, stop_gradient
 from gradtape._src.ops.math import reduction, segment
 from gradtape._src.ops.math.arithmetic import sqrt, square, subtract, truediv
+from gradtape._src.ops.math.compare import is_finite
+from gradtape._src.ops.math.elementary import exp, log
 from gradtape._src.ops.ragged.dispatch import version
 
 
@@ -79,6 +84,16 @@ def _plain(dense, combine):
 
 for _dense, _combine in _COMBINED.items():
     version(_dense)(_plain(_dense, _combine))
+
+
+def _log_sum_exp(data, ids, count):
+    """Return log(Σ exp(x)) of each segment, without overflow: -inf of an empty one."""
+    largest = stop_gradient(segment.unsorted_segment_max(data, ids, count))
+    largest = where(is_finite(largest), largest, zeros_like(largest))
+    return log(segment.unsorted_segment_sum(exp(data - gather(largest, ids)), ids, count)) + largest
+
+
+version(reduction.reduce_logsumexp)(_plain(reduction.reduce_logsumexp, _log_sum_exp))
 
 
 def _of_bools(dense, combine):

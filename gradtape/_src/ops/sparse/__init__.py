@@ -1,1 +1,1 @@
-from gradtape._src.ops.sparse import elementwise as elementwise
+from gradtape._src.ops.sparse import counting as counting, elementwise as elementwise

@@ -14,6 +14,7 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import engine, naming, nest
 from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval, aval
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.indexed_slices import dense
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import ELEMENT, RAN, Node
@@ -278,6 +279,32 @@ def waits(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     if result is NotImplemented:
         raise error
     return result
+
+
+def stated(
+    function: Callable[..., Any],
+    inputs: Sequence[Tensor],
+    results: Sequence[tuple[Any, Any]],
+    op: Op | None = None,
+    attrs: Attributes = (),
+) -> list[Tensor]:
+    """Defer a call of tensors whose results have these shapes and dtypes: None for an extent, or a shape, that depends on values.
+
+    It is shown as the `op` that it is of one.
+    """
+    call, nodes = _call(function, tuple(inputs), {})
+    avals = [
+        dtype if shape is None else aval(tuple([PROVISIONAL if n is None else n for n in shape]), dtype)
+        for shape, dtype in [(shape, as_dtype(dtype).numpy) for shape, dtype in results]
+    ]
+    if op is not None:
+        call.sample, call.sampled = (
+            Node((op, attrs), tuple(nodes), op.result(tuple([n.aval for n in nodes]), attrs), None, 0, None, 0),
+            nodes,
+        )
+    call.layout = nest.flatten_with_spec([0] * len(avals))[1], [True] * len(avals)
+    made: list[Tensor] = _recorded(engine.graph_around(), call, nodes, avals, True)
+    return made
 
 
 def _kept(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> Any:

@@ -59,8 +59,10 @@ def _parts(
     return (nest.flatten_with_spec([0] * num)[1], [True] * num), [aval(tuple(shape), x.node.aval.dtype)] * num
 
 
-def _turned(graph: Graph, a: Any, **others: Any) -> tuple[Any, list[Aval | np.dtype]] | None:
-    """Return the result of a transpose whose order depends on values."""
+def _turned(graph: Graph, a: Any = None, **others: Any) -> tuple[Any, list[Aval | np.dtype]] | None:
+    """Return the result of a transpose whose order depends on values; None for `tf.image.transpose`, which has one order."""
+    if a is None:
+        return None
     x = convert.tensor(a).node
     return None if graph.open_rank(x) else (ONE, [aval((PROVISIONAL,) * x.aval.ndim, x.aval.dtype)])
 

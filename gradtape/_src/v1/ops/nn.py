@@ -8,6 +8,7 @@ from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array import sort
+from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.array.shape import squeeze
 from gradtape._src.ops.linalg import matmul
 from gradtape._src.ops.nn import (
@@ -145,6 +146,8 @@ def embedding_lookup(
     max_norm: Any = None,
 ) -> Any:
     """Return the rows `ids` of the table `params`, or of one in parts by `partition_strategy`."""
+    if isinstance(ids, RaggedTensor):
+        return ids.with_flat_values(embedding_lookup(params, ids.flat_values, partition_strategy, max_norm=max_norm))
     return embedding.embedding_lookup(_whole(params, partition_strategy), ids, max_norm)
 
 

@@ -1,0 +1,33 @@
+"""References to the objects whose methods are functions: a function must not keep its object alive."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+
+def reference(instance: Any, forget: Callable[[Any], object] | None = None) -> Callable[[], Any]:
+    """Return a weak reference to an object, whose callback is `forget`; one that keeps the object if there is no weak one."""
+    try:
+        return weakref.ref(instance, forget)
+    except TypeError:
+        return functools.partial(_itself, instance)
+
+
+def _itself(instance: Any) -> Any:
+    return instance
+
+
+class Gone:
+    """Stands for the object of a method that was kept longer than the object."""
+
+    def __init__(self, method: str) -> None:
+        self._method = method
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"'NoneType' object has no attribute {name!r}: the object whose method {self._method} was is gone. Keep the object, "
+            "not the method alone."
+        )
