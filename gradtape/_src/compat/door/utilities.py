@@ -118,6 +118,6 @@ PLACES: dict[str, dict[str, Any]] = {
     "python.util.all_util": {"remove_undocumented": remove_undocumented},
     "python.util.tf_contextlib": {"contextmanager": contextmanager},
     "python.util.tf_decorator": {"make_decorator": make_decorator, "unwrap": unwrap},
-    "python.util.tf_export": {name: api_export for name in ("api_export", "tf_export", "keras_export")},
+    "python.util.tf_export": dict.fromkeys(("api_export", "tf_export", "keras_export"), api_export),
     "python.util.tf_inspect": {"getargspec": getargspec},
 }
