@@ -52,6 +52,10 @@ TABLES = {
     "keras.src.utils.tf_utils",
 }
 
+# What asks Keras's public `backend()`, which may say "tensorflow", for the backend that runs.
+ASKING = {"keras.src.layers.preprocessing.data_layer"}
+PUBLIC, PRIVATE = b"keras.backend.backend()", b"keras.src.backend.backend()"
+
 RAGGED_ELSEWHERE = "ragged and backend.backend() != 'tensorflow'"
 
 # What is done to a module once it is loaded.
@@ -103,7 +107,7 @@ class Finder:
 
     @staticmethod
     def find_spec(fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if fullname != CONFIG and not any(fullname in changed for changed in (ARMS, IMPORTING, TABLES, COMPLETIONS)):
+        if fullname != CONFIG and not any(fullname in changed for changed in (ARMS, ASKING, IMPORTING, TABLES, COMPLETIONS)):
             return None
         spec = PathFinder.find_spec(fullname, path, target)  # type: ignore[arg-type]
         if spec is not None and type(spec.loader) is SourceFileLoader and spec.origin is not None:
@@ -123,9 +127,12 @@ class Loader(SourceFileLoader):
 
     def changed_tree(self, fullname, path):
         """The module's syntax tree with its change, or None where nothing is to be changed."""
-        if fullname != CONFIG and not any(fullname in changed for changed in (ARMS, IMPORTING, TABLES)):
+        if fullname != CONFIG and not any(fullname in changed for changed in (ARMS, ASKING, IMPORTING, TABLES)):
             return None
-        tree = ast.parse(self.get_data(path), path)
+        source = self.get_data(path)
+        if fullname in ASKING:
+            return ast.parse(source.replace(PUBLIC, PRIVATE), path)
+        tree = ast.parse(source, path)
         if fullname == CONFIG:
             return add_name(tree)
         if fullname in TABLES:

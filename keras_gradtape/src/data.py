@@ -8,12 +8,14 @@ from keras.src import tree
 from keras.src.trainers.data_adapters import data_adapter_utils
 from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter, can_convert_arrays
 from keras.src.trainers.data_adapters.data_adapter import DataAdapter
+from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
 from keras.src.trainers.epoch_iterator import EpochIterator
 
 import gradtape as tf
 from gradtape._src.core.tensor import to_numpy
 from gradtape._src.ops.random import philox, seeds
 
+PEEKED = data_adapter_utils.NUM_BATCHES_FOR_TENSOR_SPEC
 SOME_SIZE = 32  # of a batch whose size is open, where only the shapes of weights follow from it
 
 
@@ -35,6 +37,7 @@ class Batches(EpochIterator):
             x = kind(x, y, batch_size=options.get("batch_size"), steps=steps, **named)
             y = sample_weight = class_weight = None
         super().__init__(x=x, y=y, sample_weight=sample_weight, class_weight=class_weight, **options)
+        self._first = _first_of(self.data_adapter)
 
     def __next__(self):
         begin, end, iterator = next(self._epoch_iterator)
@@ -49,9 +52,21 @@ class Batches(EpochIterator):
             raise StopIteration
         return begin, end, batches
 
-    def specs(self):
-        """The specs of a batch of a Dataset; None for other data."""
-        return self.data_adapter.specs() if isinstance(self.data_adapter, DatasetAdapter) else None
+    def example(self):
+        """The specs of a batch of a Dataset, the first batch of a PyDataset; None for data that are made without side effects."""
+        return self.data_adapter.specs() if isinstance(self.data_adapter, DatasetAdapter) else self._first
+
+
+def _first_of(adapter):
+    """Return the first batch of a PyDataset. As on TensorFlow two are made before the first epoch, which random data show."""
+    if not isinstance(adapter, PyDatasetAdapter):
+        return None
+    count = adapter.py_dataset.num_batches
+    made = min(PEEKED, PEEKED if count is None else count)
+    batches = [adapter._standardize_batch(adapter.py_dataset[i]) for i in range(made)]
+    if not batches:
+        raise ValueError("The PyDataset has length 0")
+    return batches[0]
 
 
 class ShuffledArrays(ArrayDataAdapter):

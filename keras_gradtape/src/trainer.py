@@ -159,13 +159,11 @@ class Trainer(BaseTrainer):
         if self.run_eagerly:
             return
         if batches is not None:
-            data_batch = batches.specs()  # of a Dataset no batch is taken: it may give others in the next pass
-            if data_batch is not None and not self.built and not _has_known_rows(data_batch):
-                batches.reset()
-                return  # as on TensorFlow: the step builds for the batch that comes
+            data_batch = batches.example()  # no batch of the epoch is taken: data may give others in the next pass
         try:
-            with self.distribute_strategy.scope():
-                self._symbolic_build(iterator=batches, data_batch=data_batch)
+            if batches is None or data_batch is None or self.built or _has_known_rows(data_batch):
+                with self.distribute_strategy.scope():
+                    self._symbolic_build(iterator=batches, data_batch=data_batch)
         except Exception:  # the step builds what is left, or raises what is really wrong, at the user's line
             pass
         if batches is not None:
@@ -400,7 +398,10 @@ def _tensor(x):
 
 
 def _has_known_rows(batch):
-    """Whether all extents of the inputs but the first are known: layers make their weights by them."""
+    """Whether all extents of the inputs but the first are known: layers make their weights by them.
+
+    Where one is not, the step builds the model for the batch that comes, as on TensorFlow.
+    """
     inputs, _, _ = data_adapter_utils.unpack_x_y_sample_weight(batch)
     shapes = [tf.TensorShape(spec.shape) for spec in tree.flatten(inputs) if spec is not None]
     return all(shape.rank is not None and None not in shape.as_list()[1:] for shape in shapes)

@@ -559,3 +559,22 @@ def test_the_gradient_of_a_loop_does_not_repeat_what_the_loop_does(capfd):
         assert capfd.readouterr().err.splitlines() == said
         np.testing.assert_allclose(tape.gradient(y, x), -1.9603021, rtol=1e-5)
         assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("kind", ["while", "scan"])
+def test_a_program_that_gives_a_whole_loop_makes_its_checkpoints(kind):
+    """A trace that is cut between a loop and its gradient: what only the gradient reads was left out, and read after all."""
+
+    @tf.function
+    def f(x):
+        if kind == "scan":
+            return tf.scan(lambda a, b: tf.tanh(a * b), x)
+        while tf.reduce_sum(x) < 9.0:
+            x = x * x + tf.tanh(x)
+        return x
+
+    program = f.get_concrete_function(x := tf.ones([4, 3])).program
+    (index,) = [i for i, key in enumerate(program.keys) if key[0] in (checkpointed_while.WHILE, bounded_scan.SCAN)]
+    whole = Program(program.keys, program.avals, program.parameters, (index,), program.constants, program.lines)
+    (results,) = whole.evaluate(x.numpy())
+    assert [result.shape for result in results] == [tuple(aval.shape) for aval in program.avals[index]]

@@ -86,3 +86,34 @@ def test_sampling_ends_with_the_first_or_the_last(stop, counts):
     else:
         assert len([e for e in order if e < 9]) == 3 or len([e for e in order if e > 9]) == 5
         assert len(order) < 8
+
+
+def test_to_ask_for_the_element_spec_changes_no_order():
+    """A function that needs values is called with the first element for that. The orders are TensorFlow's."""
+
+    def sign(x):
+        if x > 3:
+            return x
+        return -x
+
+    tf.random.set_seed(3)
+    for made, first, second in [
+        (lambda d: d.shuffle(8).map(sign), [-3, 4, 0, -2, 6, -1, 7, 5], [0, 6, -1, 4, 5, -3, -2, 7]),
+        (lambda d: d.shuffle(8, seed=1).map(sign), [7, -2, 0, 6, 5, 4, -1, -3], [4, 0, -2, -1, 7, -3, 6, 5]),
+    ]:
+        dataset = made(tf.data.Dataset.range(8))
+        assert dataset.element_spec.dtype is tf.int64
+        assert [[int(x) for x in dataset] for _ in range(2)] == [first, second]
+
+
+def test_to_ask_for_the_element_spec_draws_no_random_number():
+    def noisy(x):
+        return tf.random.uniform([]) if x > 3 else tf.random.uniform([]) + 1.0
+
+    values = []
+    for asked in (True, False):
+        tf.random.set_seed(3)
+        dataset = tf.data.Dataset.range(3).shuffle(3).prefetch(2).map(noisy)
+        assert not asked or dataset.element_spec.dtype is tf.float32
+        values.append([float(x) for x in dataset] + [float(tf.random.uniform([]))])
+    assert values[0] == values[1]

@@ -141,6 +141,7 @@ import tensorflow.experimental.numpy as tnp
 import tensorflow.compat.v1.feature_column as feature_column
 from tensorflow.io import gfile
 from tensorflow import lookup, ragged, sparse
+from tensorflow.python.util.tf_export import keras_export
 """.strip().splitlines()
 
 # Run on TensorFlow 2.21, and are errors here: what the message says.
@@ -148,7 +149,6 @@ LEFT_OUT = {
     "from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2": "Count the FLOPs",
     "from tensorflow.python.ops.parallel_for.gradients import batch_jacobian, jacobian": "Use tape.jacobian",
     "from tensorflow.python.trackable.data_structures import ListWrapper": "Use list and dict",
-    "from tensorflow.python.util.tf_export import keras_export": "Use tf.keras.saving",
     "from tensorflow.python.keras.backend import set_session": "Remove the call",
     "from tensorflow.lite.python import interpreter": "'tensorflow.lite' is not a package",
     "from tensorflow.compiler.tf2xla.python import xla": "gradtape has no tf.compiler. ",

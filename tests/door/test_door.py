@@ -397,6 +397,20 @@ def test_a_program_that_asks_keras_for_tensorflow_gets_gradtape(tmp_path, order)
     assert (done.returncode, done.stdout) == (0, "tensorflow tensorflow tensorflow\nTrue 2.21.0\n"), done.stderr
 
 
+def test_a_layer_that_augments_pictures_draws_from_its_own_generator(tmp_path):
+    """Keras asks its public `backend()` whether the layer's generator is of the backend that runs."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import keras, numpy as np\nkeras.utils.set_random_seed(1)\n"
+        "x = np.arange(96, dtype='float32').reshape(2, 4, 4, 3)\n"
+        "for layer in (keras.layers.RandomRotation(0.1), keras.layers.RandomContrast(0.2)):\n"
+        "    print(round(float(layer(x, training=True)[1, 1, 1, 1]), 3), int(layer.generator.state[1]))"
+    )
+    command = [sys.executable, "-m", "gradtape", "run", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT)
+    assert (done.returncode, done.stdout) == (0, "62.785 1\n63.397 1\n"), done.stderr  # TensorFlow 2.21's
+
+
 def test_a_suite_runs_with_the_plugin(tmp_path):
     (tmp_path / "conftest.py").write_text("import tensorflow as tf\nVERSION = tf.__version__")
     (tmp_path / "test_suite.py").write_text(

@@ -107,6 +107,14 @@ def test_a_condition_that_is_known_takes_one_branch():
         smart_cond(True, branches[0])
 
 
+@pytest.mark.parametrize("name", ["keras_export", "tf_export"])
+def test_what_is_exported_stays_as_it_is(name):
+    export = private("util.tf_export", name)
+    layer = type("Layer", (), {})
+    assert export("keras.layers.Mine", "keras.layers.mine", v1=["keras.layers.Mine"])(layer) is layer
+    assert export("pi", v1=[]).export_constant("module", "pi") is None
+
+
 def test_decorators_keep_the_function_that_they_wrap():
     def inner(x, y=1):
         """Add."""

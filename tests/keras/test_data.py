@@ -147,3 +147,48 @@ def test_arrays_without_rows():
     x, y = np.ones((4, 2), np.float32), np.ones((4, 1), np.float32)
     assert list(model.fit(x, y, validation_data=(x[:0], y[:0]), verbose=0).history) == ["loss"]
     assert model.fit(x[:0], y[:0], verbose=0).history == {}
+
+
+class Numbered(keras.utils.PyDataset):
+    """Batches that say which of them were made, and where an epoch ends."""
+
+    def __init__(self, count=4):
+        super().__init__()
+        self.count, self.seen = count, []
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, index):
+        self.seen.append(index)
+        return np.full((2, 3), index, "float32"), np.full((2, 1), index, "float32")
+
+    def on_epoch_end(self):
+        self.seen.append("end")
+
+
+@pytest.mark.parametrize("built", [True, False])
+def test_a_py_dataset_gives_its_batches_in_the_order_of_tensorflow(built):
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    if built:
+        model.build((None, 3))
+    calls = [
+        (lambda data: model.fit(data, epochs=2, verbose=0), [0, 1, "end", 2, 0, 1, 3, "end", 0, 1, 3, 2, "end"]),
+        (lambda data: model.fit(data, shuffle=False, verbose=0), [0, 1, "end", 0, 1, 2, 3, "end"]),
+        (lambda data: model.fit(data, epochs=2, steps_per_epoch=2, verbose=0), [0, 1, "end", 0, 2, "end", 1, 3, "end"]),
+        (lambda data: model.evaluate(data, verbose=0), [0, 1, "end", 0, 1, 2, 3, "end"]),
+        (lambda data: model.predict(data, verbose=0), [0, 1, 0, 1, 2, 3, "end"]),
+    ]
+    for call, seen in calls:
+        data = Numbered()
+        call(data)
+        assert data.seen == seen
+
+
+def test_a_py_dataset_without_batches_is_an_error():
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with pytest.raises(ValueError, match="The PyDataset has length 0"):
+        model.fit(Numbered(0), verbose=0)

@@ -1,5 +1,6 @@
 """The shapes that Keras asks of a layer whose inputs have open extents."""
 
+import numpy as np
 import pytest
 
 import gradtape as tf
@@ -34,3 +35,49 @@ def test_a_call_that_fails_for_every_extent_says_why():
 
     with pytest.raises(ValueError, match="not 83"):
         Fails()(keras.Input([None, 3]))
+
+
+class Positive(keras.layers.Layer):
+    """Rows chosen by a mask: how many there are depends on values."""
+
+    def __init__(self):
+        super().__init__()
+        self.dense, self.drop = keras.layers.Dense(2), keras.layers.Dropout(0.5)
+
+    def build(self, shape):
+        self.w = self.add_weight(shape=(shape[-1], 3))
+        super().build(shape)
+
+    def call(self, x, training=False):
+        h = self.drop(self.dense(tf.matmul(x, self.w)), training=training)
+        return tf.boolean_mask(h, h[:, 0] > 0)
+
+
+@pytest.mark.parametrize("rows", [None, 4])
+def test_an_extent_that_depends_on_values_is_open(rows):
+    x = keras.Input(batch_shape=[rows, 2])
+    layer = Positive()
+    assert layer(x).shape == (None, 2)
+    assert [tuple(weight.shape) for weight in layer.weights] == [(2, 3), (3, 2), (2,)]
+    values = np.float32([[1, 2], [-1, -2], [3, 1], [-3, -1]])
+    assert keras.Model(x, layer(x))(values).shape == (2, 2)  # one of each two opposite rows
+
+
+class Ctc(keras.layers.Layer):
+    def call(self, y, p):
+        rows, frames, labels = (tf.cast(n, "int64") for n in (tf.shape(y)[0], tf.shape(p)[1], tf.shape(y)[1]))
+        lengths = frames * tf.ones((rows, 1), "int64"), labels * tf.ones((rows, 1), "int64")
+        self.add_loss(keras.backend.ctc_batch_cost(y, p, *lengths))
+        return p
+
+
+def test_the_ctc_loss_of_keras_2_is_taken_in_a_layer():
+    """As the example of Keras that reads captchas does. The losses are TensorFlow's."""
+    keras.utils.set_random_seed(0)
+    y, frames = keras.Input([None], dtype="float32"), keras.Input([6, 3])
+    model = keras.Model([y, frames], Ctc()(y, keras.layers.Dense(4, activation="softmax")(frames)))
+    model.compile("adam")
+    rng = np.random.default_rng(0)
+    data = [rng.integers(0, 3, (8, 2)).astype("float32"), rng.standard_normal((8, 6, 3)).astype("float32")]
+    losses = model.fit(data, batch_size=4, epochs=2, verbose=0).history["loss"]
+    np.testing.assert_allclose(losses, [20.382061, 20.336258], 1e-4)

@@ -411,8 +411,9 @@ class Program(Executable):
         return tuple([values[r] if r >= 0 else leaves[-1 - r] for r in self.outputs])
 
     def _elements_read(self) -> dict[int, set[int]]:
-        """Return which results of each branch and loop are read, by its index."""
-        live: dict[int, set[int]] = {i: set() for i, key in enumerate(self.keys) if key[0].structured}
+        """Return which results of each branch and loop are read, by its index; not of those that are outputs as a whole."""
+        outputs = set(self.outputs)
+        live: dict[int, set[int]] = {i: set() for i, key in enumerate(self.keys) if key[0].structured and i not in outputs}
         for op, attrs, *references in self.keys:
             if op is ELEMENT and references[0] in live:
                 live[references[0]].add(attrs[0])

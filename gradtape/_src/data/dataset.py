@@ -367,10 +367,10 @@ class Dataset(Filing):
         specs = calls.inferred(call, self.structure, Dataset.unknown)
         if specs is not None:
             return from_specs(specs)
-        return calls.from_one(call(0, self._first(call.what)))
+        return calls.from_one(call.begun()(0, self._first(call.what)))
 
     def _first(self, what: str) -> Any:
-        for first in self.elements():
+        if (first := stages.glanced(self.elements)) is not None:
             return first
         raise ValueError(
             f"The element_spec is not known: the function passed to {what} needs values, and there are no elements. Give it "
@@ -454,7 +454,7 @@ class Dataset(Filing):
         specs = calls.inferred(call, self.structure, Dataset.unknown)
         if isinstance(specs, DatasetSpec):
             return from_specs(specs.element_spec)
-        return call.dataset(0, self._first(call.what)).structure
+        return call.begun().dataset(0, self._first(call.what)).structure
 
     @public
     def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
@@ -488,7 +488,7 @@ class Dataset(Filing):
         specs = calls.inferred(call, self._with_state(first), Dataset.unknown)
         if specs is not None and type(specs) is tuple and len(specs) == 2:
             return from_specs(specs[1])
-        return calls.from_one(next(folding.scanned(call, first, iter([self._first(call.what)]))))
+        return calls.from_one(next(folding.scanned(call.begun(), first, iter([self._first(call.what)]))))
 
     @public
     def apply(self, transformation_func: Callable[[Dataset], Dataset], name: str | None = None) -> Dataset:

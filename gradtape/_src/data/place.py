@@ -28,6 +28,10 @@ class Seeds:
         self._passes += self._again
         return self._own, number
 
+    def coming(self) -> tuple[str, int]:
+        """Return the seed of the next pass, which stays the next one."""
+        return self._own, self._passes
+
     def after(self, own: str, number: int) -> tuple[str, int]:
         """Return the seed of the pass after one with that seed, in an iterator that was restored."""
         number += self._again
@@ -75,6 +79,14 @@ class Place:
             return int(saved["given"]), place
         except (ValueError, KeyError, TypeError) as error:
             raise DataLossError(None, None, f"What a checkpoint has for an iterator is not the place of one: {error}.") from error
+
+
+class Glance(Place):
+    """The place of who only looks at the first element, to know its structure: the next pass draws what it would have drawn."""
+
+    def drawn_by(self, seeds: Seeds) -> tuple[str, int]:
+        """Return the seed of the pass that comes."""
+        return seeds.coming()
 
 
 class _Pulled(threading.local):

@@ -17,11 +17,18 @@ from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import invalid
 from gradtape._src.data.arguments import check_unique
 from gradtape._src.data.composite import Composite, rows_of
+from gradtape._src.data.place import Glance
 from gradtape._src.data.structure import LEAF, PAIR, Element, Elements, Nest, joined, merged, printed, structure_of
 from gradtape._src.ops.random import philox
 
 Stream = Iterator[Any]
 Start = Callable[[], Stream]  # begins a stream anew
+
+
+def glanced(start: Start) -> Any:
+    """Return the first element of a stream, or None; the pass that comes next draws the same random numbers as without it."""
+    with Glance():
+        return next(start(), None)
 
 
 class Resumed(Iterator[Any]):

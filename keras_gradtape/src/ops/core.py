@@ -16,6 +16,7 @@ import gradtape as tf
 from gradtape._src.control.mapping import carry_rows
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import aval, tracing
+from gradtape._src.core.errors import NeedsValues
 from gradtape._src.core.program import leaf
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.ops.random import seeds
@@ -143,17 +144,37 @@ def cast(x, dtype):
 def compute_output_spec(fn, *args, **kwargs):
     """Return the results of `fn` for KerasTensors, as KerasTensors: `fn` is traced, nothing runs."""
     flat = tree.flatten((args, kwargs))
-    if not any(isinstance(x, KerasTensor) and None in x.shape for x in flat):
-        return tree.map_structure(_spec, _traced(fn, args, kwargs, None))
+    is_open = any(isinstance(x, KerasTensor) and None in x.shape for x in flat)
     errors = []
-    for extents in OPEN_EXTENTS:
+    for extents in OPEN_EXTENTS if is_open else ((None,),):
         try:
             results = [_traced(fn, args, kwargs, extent) for extent in extents]
+        except NeedsValues:
+            return tree.map_structure(_spec, _in_graph(fn, args, kwargs))
         except Exception as error:
             errors.append(error)
         else:
             return tree.map_structure(_spec, *results)
     raise errors[0]
+
+
+class GraphScope(StatelessScope):
+    """The scope of a graph of which Keras asks for shapes. Variables belong to no graph: zeros stand for them."""
+
+    def get_current_value(self, variable):
+        value = super().get_current_value(variable)
+        return tf.zeros(variable.shape, variable.dtype) if value is None else value
+
+
+def _in_graph(fn, args, kwargs):
+    """Return the results of `fn` on placeholders: in a graph an extent that depends on values, as of a mask, may stay open."""
+
+    def placeholder(x):
+        return tf.compat.v1.placeholder(standardize_dtype(x.dtype), x.shape) if isinstance(x, KerasTensor) else x
+
+    with tf.Graph().as_default(), GraphScope(), SymbolicScope():
+        args, kwargs = tree.map_structure(placeholder, (args, kwargs))
+        return fn(*args, **kwargs)
 
 
 class Scratch(Scope):

@@ -73,7 +73,6 @@ INSTEAD = {
     "python.ops.parallel_for.gradients": "Use tape.jacobian and tape.batch_jacobian of a tf.GradientTape.",
     "python.ops.rnn_cell": "Use the cells of tf.keras.layers.",
     "python.trackable.data_structures": "Use list and dict: they are tracked as they are.",
-    "python.util.tf_export": "Use tf.keras.saving.register_keras_serializable, or no decorator.",
     "python.util.tf_inspect": "Use Python's inspect.",
 }
 

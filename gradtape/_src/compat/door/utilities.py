@@ -80,6 +80,19 @@ def remove_undocumented(module_name: str, allowed_exception_list: Any = None, do
     """Do nothing: which names of a module are public is up to the module."""
 
 
+class api_export:
+    """Decorate a function or class of a public name; the name itself is for TensorFlow's own build, and is left alone."""
+
+    def __init__(self, *names: str, v1: Any = None, allow_multiple_exports: bool = True, api_name: str = "tensorflow"):
+        self._names = names
+
+    def __call__(self, func: Any) -> Any:
+        return func
+
+    def export_constant(self, module_name: str, name: str) -> None:
+        """Do nothing: a constant stays a name of its module."""
+
+
 def read_file_to_string(filename: str, binary_mode: bool = False) -> Any:
     """Return what is in a file: a string, or bytes in `binary_mode`."""
     with GFile(filename, "rb" if binary_mode else "r") as file:
@@ -105,5 +118,6 @@ PLACES: dict[str, dict[str, Any]] = {
     "python.util.all_util": {"remove_undocumented": remove_undocumented},
     "python.util.tf_contextlib": {"contextmanager": contextmanager},
     "python.util.tf_decorator": {"make_decorator": make_decorator, "unwrap": unwrap},
+    "python.util.tf_export": dict.fromkeys(("api_export", "tf_export", "keras_export"), api_export),
     "python.util.tf_inspect": {"getargspec": getargspec},
 }
