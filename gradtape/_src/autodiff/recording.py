@@ -154,8 +154,8 @@ class Recording:
         trace.tapes.append(ref(self))
 
     def moved(self, before: Trace, after: Trace) -> None:
-        """Continue in the new trace of the thread, which replaced `before` while this tape records."""
-        if not self._paused and self._segments and self._segments[-1].stop is None:
+        """Continue in the trace that replaced `before`, if this tape records that one."""
+        if not self._paused and self._segments and self._segments[-1].stop is None and self._segments[-1].trace is before:
             self._segments[-1].end()
             self._begin(after)
 

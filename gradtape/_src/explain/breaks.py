@@ -237,7 +237,8 @@ class View:
         for call in self.calls:
             if call.start <= at < call.stop:
                 which = "same tape" if call.tape is self.tape else "other tape"
-                return Break("other_tape", call.line, None, step, gradient=which, asked=call.tape)
+                nested = all(self.sees((serial, start)) for serial, start, stop in call.tape.segments if start < stop)
+                return Break("other_tape", call.line, None, step, gradient=which, asked=call.tape, nested=nested)
         forgotten = self._forgotten(lambda tape: self.sees(at, tape))
         if forgotten is not None:
             return forgotten

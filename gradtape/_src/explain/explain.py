@@ -25,10 +25,10 @@ from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.apart import apart, exit_of
 from gradtape._src.explain.breaks import Break, Source, View
-from gradtape._src.explain.callers import at_the_call, set_before, statements_under_tape
+from gradtape._src.explain.callers import at_the_call, loop_before, set_before, statements_under_tape
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.history import History, Name, Step
-from gradtape._src.explain.holders import holders
+from gradtape._src.explain.holders import holders, metric_of
 from gradtape._src.explain.inside import Inside, asked_in_functions, of_results, of_source
 from gradtape._src.explain.instead import called_instead
 from gradtape._src.explain.kept import kept
@@ -251,6 +251,8 @@ class Question:
             if (read := broken.detail.get("variable")) is not None:
                 broken.detail["called"] = self.name_of(read)
             broken.detail["read"] = [self.name_of(variable) for variable in broken.detail.get("read", ())]
+            if broken.code == "state" and broken.step is not None:
+                broken.detail["metric"] = metric_of(self.history.held_by(broken.step.name), self._frame)
         through(breaks)
         if case.call is not None:
             for broken in breaks:
@@ -259,6 +261,9 @@ class Question:
             breaks = merged(
                 [kept(b, case.call.line) or at_the_call(b, case.call.line, breaks[k + 1 :]) for k, b in enumerate(breaks)]
             )
+            for broken in breaks:
+                if broken.code == "outside_tape" and broken.detail.get("early"):
+                    broken.detail["loop"] = loop_before(broken.line, case.call.line)
         if not breaks:
             if case.call is not None and view.tape is not None and view.tape.consumed is not None and not view.tape.persistent:
                 breaks = [Break("tape_used", view.tape.consumed)]
@@ -273,7 +278,8 @@ class Question:
 
     def name_of(self, source: Any) -> str:
         """Return the source's name in the user's code."""
-        return text.name_of(source, self._frame, self._paths) or (source.name if isinstance(source, Variable) else "the source")
+        own = getattr(source, "_path", None) or (source.name if isinstance(source, Variable) else "the source")
+        return text.name_of(source, self._frame, self._paths) or own
 
     def _held_by(self, name: Name) -> str | None:
         """Return the name of the variable that holds or held a value, in the user's code."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from gradtape._src.core.journal import Line
@@ -20,8 +21,7 @@ def merged(breaks: Sequence[Break]) -> list[Break]:
         ):
             continue  # the variable was read for an op, and that is what ran too early
         if b.code != "state" and any(
-            o.code == "state" and text.same_line(o.line, b.line) and ".update_state(" in (text.text(b.line) or "")
-            for o in breaks[k:]
+            o.code == "state" and text.same_line(o.line, b.line) and of_a_metric(o) for o in breaks[k:]
         ):
             continue  # what a metric does with the value before it keeps it
         if b.code == "outside_tape" and any(o.code == "state" and text.same_line(o.line, b.line) for o in breaks[k:]):
@@ -29,6 +29,11 @@ def merged(breaks: Sequence[Break]) -> list[Break]:
         if not any(b.code == m.code and (b.line == m.line or text.same_line(b.line, m.line)) for m in told):
             told.append(b)
     return told
+
+
+def of_a_metric(b: Break) -> bool:
+    """Return whether an assignment is that of a metric's state."""
+    return b.detail.get("metric") is not None or re.search(r"\.update_state\(|\.result\(", text.text(b.line) or "") is not None
 
 
 def without_inner(view: View, breaks: list[Break]) -> list[Break]:

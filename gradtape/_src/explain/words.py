@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from gradtape._src.explain.breaks import Break
 from gradtape._src.explain.callers import MADE
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.exits import left_library
+from gradtape._src.explain.merged import of_a_metric
 from gradtape._src.explain.rewritten import without_call
 from gradtape._src.explain.smooth import has_own_advice, instead_of
 
@@ -152,9 +154,9 @@ def _from_the_source(w: Words, b: Break) -> str:
     """Return the fix of a target whose inputs have the source's value from elsewhere; of two Keras models one is made."""
     if not b.detail["models"]:
         return f"compute {w.target} from {w.source} itself"
-    (inner, features, _), (outer, model, given) = b.detail["models"]
-    both = f"keras.Model({model}.inputs, [{features}.output, {model}.output])"
-    return f"make one model of the two, `both = {both}`, and in the tape write `{inner}, {outer} = both({given})`"
+    inner, outer = b.detail["models"]
+    both = f"{outer.keras}.Model({outer.model}.inputs, [{inner.output}, {outer.output}])"
+    return f"make one model of the two, `both = {both}`, and in the tape write `{inner.result}, {outer.result} = both({outer.given})`"
 
 
 def _kept(b: Break) -> tuple[str, str]:
@@ -181,6 +183,8 @@ def _outside_tape(w: Words, b: Break) -> tuple[str, str]:
             f"compute it in the function that `{given}` is given",
         )
     moved = f"{_moved(b, 'into', 'in')} the tape's `with` block"
+    if (loop := b.detail.get("loop")) is not None:
+        moved = f"open the tape before the loop in line {loop}, and let the loop run in its `with` block"
     return f"{b.written} ran {when}, so the tape has not seen it", _when_it_runs(b) or moved
 
 
@@ -284,15 +288,26 @@ def _state(w: Words, b: Break) -> tuple[str, str]:
             f"{b.written} made a Variable of the value, and state stops gradients",
             "use the tensor itself, without tf.Variable",
         )
-    if re.search(r"\.update_state\(|\.result\(", text.text(b.line) or ""):
+    if of_a_metric(b):
         return (
             f"{b.written} is a metric's: the value went into its state, and state stops gradients",
-            "compute the loss from the tensor that the metric is given, or by a loss of Keras's, and keep the metric beside it",
+            _loss_of(b) or "compute the loss from the tensor that the metric is given, or by a loss of Keras's, and keep the "
+            "metric beside it",
         )
     return (
         f"the value went into a variable's state in {b.written}, and state stops gradients",
         "keep the new value in a tensor and compute with that; assign it afterwards",
     )
+
+
+def _loss_of(b: Break) -> str | None:
+    """Return the fix of a metric that is called for a loss: the loss of Keras's that measures the same; None if there is none."""
+    name, metric = b.detail.get("metric") or ("", None)
+    loss = type(metric).__name__.replace("Accuracy", "Crossentropy")
+    written = text.text(b.line) or ""
+    if f"{name}(" not in written or not hasattr(getattr(sys.modules.get("keras"), "losses", None), loss):
+        return None
+    return f"use a loss of Keras's, and keep the metric beside it: `{written.replace(f'{name}(', f'tf.keras.losses.{loss}()(')}`"
 
 
 def _not_trainable(w: Words, b: Break) -> tuple[str, str]:
@@ -333,7 +348,7 @@ def _other_tape(w: Words, b: Break) -> tuple[str, str]:
         block = f"into the `with` block of {w.tape}"
         mend = (
             f"move {b.written} {block}"
-            if gradient == "same tape"
+            if gradient == "same tape" or b.detail["nested"]
             else f"nest the tapes: put {b.written}, and the `with` block of the tape it asks, {block}"
         )
         if called := b.detail.get("function"):
