@@ -201,7 +201,7 @@ class View:
             return Break(
                 "not_differentiable", step.line, op.type, step, reason="its gradient function returns None for this argument"
             )
-        if not _inexact(self.history.aval(step.name)) and op not in (CALL, FUNCTION):
+        if not _inexact(self.history.aval(step.name)) and op not in (CALL, FUNCTION) and _inexact(self.history.aval(before)):
             made = self.history.steps.get(step.inputs[0]) if op is ELEMENT else step
             return Break("not_floating", step.line, op.type if made is step else (made or step).how, step)
         return None

@@ -169,6 +169,30 @@ def set_before(name: str, line: Line, asked: Line) -> Line:
     return line
 
 
+def in_a_thread(line: Line) -> tuple[str, str] | None:
+    """Return the call, as written in a line's file, that has a thread run the function of the line, and one that calls it itself."""
+    called = called_by(line)
+    for call in ast.walk(text.tree(text.file(line)) or ast.Module([], [])):
+        match call:
+            case ast.Call(func=ast.Attribute(attr="map" | "imap" | "starmap" as way), args=[function, given, *more]):
+                each = "*each" if more or way == "starmap" else "each"
+                rows = f"zip({', '.join(map(ast.unparse, [given, *more]))})" if more else ast.unparse(given)
+                instead = f"[{ast.unparse(function)}({each}) for each in {rows}]"
+            case ast.Call(func=ast.Attribute(attr="submit"), args=[function, *args]):
+                instead = f"{ast.unparse(function)}({', '.join(map(ast.unparse, [*args, *call.keywords]))})"
+            case ast.Call(func=ast.Name("Thread") | ast.Attribute(attr="Thread")):
+                given = {keyword.arg: keyword.value for keyword in call.keywords}
+                if (function := given.get("target")) is None:
+                    continue
+                args = given["args"].elts if isinstance(given.get("args"), (ast.Tuple, ast.List)) else []
+                instead = f"{ast.unparse(function)}({', '.join(map(ast.unparse, args))})"
+            case _:
+                continue
+        if ast.unparse(function).rpartition(".")[2] == called:
+            return ast.unparse(call), instead
+    return None
+
+
 def loop_before(line: Line, asked: Line) -> int | None:
     """Return the line of the outermost loop around a line that ends before the tape opens; None if there is no such loop."""
     around, at = scope_of(asked), text.number(line)

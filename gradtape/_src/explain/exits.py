@@ -9,7 +9,7 @@ from typing import Any
 
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.breaks import Break
-from gradtape._src.explain.callers import functions_of
+from gradtape._src.explain.callers import functions_of, scope_of
 
 # What other libraries' functions are in TensorFlow, or how they are written with it.
 FOREIGN = {
@@ -27,6 +27,8 @@ FOREIGN = {
     "roc_auc_score": "a loss of Keras's, as a ranking has no derivative", "accuracy_score": "a cross entropy of Keras's",
     "f1_score": "a soft count, with the probabilities in the place of labels", "rolling": "tf.nn.avg_pool1d",
 }  # fmt: skip
+
+FEW = 3  # so many later uses of an array are told
 
 
 def left_library(w: Any, b: Break) -> tuple[str, str]:
@@ -63,7 +65,9 @@ def _sentences(b: Break) -> tuple[str, str]:
     tensors = rewritten.with_tensors(b.line) if how in ("numpy", "__array__", "float") else None
     if tensors is not None:
         same = re.fullmatch(r"([\w.]+) = \1", tensors)
-        return cause, f"leave out `{written}`" if same else f"write `{tensors}`"
+        uses = rewritten.array_uses(b.line, scope_of(b.line) or ast.Module([], []))[:FEW]
+        below = "".join([f"{', and below' if k == 0 else ','} `{now}` for `{before}`" for k, (before, now) in enumerate(uses)])
+        return cause, (f"leave out `{written}`" if same else f"write `{tensors}`") + below
     foreign = _foreign(b) if how in ("numpy", "__array__", "float") else None
     if foreign is not None:
         return cause, foreign

@@ -28,7 +28,7 @@ from gradtape._src.explain.breaks import Break, Source, View
 from gradtape._src.explain.callers import at_the_call, loop_before, set_before, statements_under_tape
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.history import History, Name, Step
-from gradtape._src.explain.holders import holders, metric_of
+from gradtape._src.explain.holders import holder_with, holders
 from gradtape._src.explain.inside import Inside, asked_in_functions, of_results, of_source
 from gradtape._src.explain.instead import called_instead
 from gradtape._src.explain.kept import kept
@@ -78,10 +78,10 @@ def explain(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
 
 @public
 def explain_nan(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
-    """Find the op at which the NaN or infinity in the gradient of `target` with respect to each of `sources` begins.
+    """Find the op at which the NaN or infinity in `target`, or its gradient with respect to each of `sources`, begins.
 
     A nest of `Diagnosis` like `sources`: "nan_origin" or "inf_origin" at the op whose value really reaches the gradient, in the
-    forward or the backward pass; "connected" where the gradient is finite. Elements that are masked away are not blamed. The
+    forward or the backward pass, or the target; "connected" where both are finite. Elements that are masked away are not blamed. The
     recorded program is run again, so the tape has to be persistent, or `gradtape.config.keep_last_step(True)` in force:
     RuntimeError if neither is so.
 
@@ -252,7 +252,10 @@ class Question:
                 broken.detail["called"] = self.name_of(read)
             broken.detail["read"] = [self.name_of(variable) for variable in broken.detail.get("read", ())]
             if broken.code == "state" and broken.step is not None:
-                broken.detail["metric"] = metric_of(self.history.held_by(broken.step.name), self._frame)
+                changed = self.history.held_by(broken.step.name)
+                broken.detail["metric"] = holder_with("update_state", changed, self._frame)
+                if changed is not None and changed.trainable:
+                    broken.detail["model"] = holder_with("stateless_call", changed, self._frame)
         through(breaks)
         if case.call is not None:
             for broken in breaks:
@@ -287,7 +290,11 @@ class Question:
         return None if variable is None else self.name_of(variable)
 
     def _words(self, source: Any) -> Words:
-        return Words(self.name_of(source), self._called, self._name_of_tape(self._case(source).tape))
+        case = self._case(source)
+        named, called = text.name_of(source, self._frame, self._paths), self.name_of(source)
+        asked = None if named or case.call is None or case.key not in case.call.sources else case.call
+        given = None if asked is None else text.argument(asked.line, asked.sources.index(case.key))
+        return Words(called, self._called, self._name_of_tape(case.tape), given)
 
     # -- with values
 
@@ -330,16 +337,13 @@ class Question:
     def _about_nan(self, probe: Probe, i: int, source: Any) -> Diagnosis:
         gradient = probe.gradient(i)
         finite = gradient is None or bool(np.isfinite(gradient).all())
-        return CONNECTED if finite else self._words(source).diagnoses([origin(probe, i, self._held_by)])
+        found = origin_of_target(probe, self._held_by) if finite else origin(probe, i, self._held_by)
+        return CONNECTED if found is None else self._words(source).diagnosis(found)
 
     def about_target(self, source: Any) -> Diagnosis | None:
         """Return the origin of a NaN or infinity in the target, of which no gradient has one; None if it is not known."""
 
-        def said(probe: Probe, i: int, source: Any) -> Diagnosis:
-            found = origin_of_target(probe, self._held_by)
-            return CONNECTED if found is None else self._words(source).diagnosis(found)
-
-        found = self._with_values([source], said, None)
+        found = self._with_values([source], self._about_nan, None)
         return None if found is None or found[0].connected else found[0]
 
     def flaws(self, call: Asked, flaw: Callable[[np.ndarray], str | None]) -> Iterator[tuple[int, str, str, Diagnosis]]:

@@ -29,13 +29,13 @@ def in_an_object(variable: Any, frame: FrameType | None) -> bool:
     return any(name.startswith(".") or _is_object(name, frame) for name in holders(variable, frame, set()))
 
 
-def metric_of(variable: Any, frame: FrameType | None) -> tuple[str, Any] | None:
-    """Return the name and object of the metric of Keras's, a local or an attribute of one, that holds a variable as its state."""
+def holder_with(method: str, variable: Any, frame: FrameType | None) -> tuple[str, Any] | None:
+    """Return the name and object, a local or an attribute of one, that has a method and holds a variable: a metric or model."""
     while frame is not None and isinstance(variable, Variable):
         for name, value in list(frame.f_locals.items()):
             inside = [(f"{name}.{attribute}", part) for attribute, part in parts_of(value)] if holds(value) else []
             for called, part in [(name, value), *inside]:
-                if hasattr(type(part), "update_state") and variable._uid in numbers_in(part):
+                if hasattr(type(part), method) and variable._uid in numbers_in(part):
                     return called, part
         frame = None if frame.f_code.co_name == "<module>" else frame.f_back
     return None

@@ -42,6 +42,23 @@ def with_tensors(line: Line) -> str | None:
     return changed if change.changed and not change.unknown else None
 
 
+def array_uses(line: Line, scope: ast.AST) -> list[tuple[str, str]]:
+    """Return what a function does, behind a line, with the array that the line gives a name, each with what a tensor wants."""
+    name, at = text.target(line), text.number(line) or 0
+    found: dict[str, str] = {}
+    calls = [n for n in ast.walk(scope) if isinstance(n, ast.Call) and n.lineno > at and isinstance(n.func, ast.Attribute)]
+    for call in sorted(calls, key=lambda n: (n.lineno, n.col_offset)):
+        of_it = [part for part in [call.func.value, *call.args] if isinstance(part, ast.Name) and part.id == name]
+        before = ast.unparse(call)
+        changed = _ToTensors().visit(ast.parse(before, mode="eval").body) if of_it else call
+        if of_it and of_it[0] is call.func.value:
+            changed = _ToTensors()._method(call, call.func) or call
+        written = ast.unparse(changed)
+        if written not in (before, name):
+            found.setdefault(before, written)
+    return list(found.items())
+
+
 def without_call(line: Line) -> str | None:
     """Rewrite the statement with the argument in the place of the call that a line stands for; None where that is not known."""
     found, (at, _, column, _) = text.statement(line), text.position(line)
@@ -54,6 +71,22 @@ def without_call(line: Line) -> str | None:
         return None
     whole = ast.unparse(_Without(called[0]).visit(copy.deepcopy(found)))
     return whole if len(whole) <= text.LONGEST and "\n" not in whole else None
+
+
+def stopped_through(line: Line) -> str | None:
+    """Rewrite `stop_gradient(x + (q - x))`, which stops all of it, as `x + stop_gradient(q - x)`; None for anything else."""
+    found = text.statement(line)
+    for call in ast.walk(found) if found is not None else ():
+        match call:
+            case ast.Call(func=function, args=[ast.BinOp(x, ast.Add(), ast.BinOp(q, ast.Sub(), again))]):
+                pass
+            case ast.Call(func=function, args=[ast.BinOp(ast.BinOp(x, ast.Add(), q), ast.Sub(), again)]):
+                pass
+            case _:
+                continue
+        if ast.unparse(function).endswith("stop_gradient") and ast.unparse(x) == ast.unparse(again):
+            return f"{ast.unparse(x)} + {ast.unparse(function)}({ast.unparse(q)} - {ast.unparse(x)})"
+    return None
 
 
 class _Without(ast.NodeTransformer):
@@ -91,6 +124,12 @@ class _ToTensors(ast.NodeTransformer):
         if inside and root != "tf":
             self.unknown = True  # a method of what was an array, or a function that may want one
         return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if node.attr != "T":
+            return node
+        return ast.Call(ast.parse("tf.transpose", mode="eval").body, [node.value], [])
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         before = ast.unparse(node.value)

@@ -348,19 +348,32 @@ def expression(line: Line) -> str | None:
     return " ".join(part.decode(errors="replace").strip() for part in encoded)
 
 
-def operands(line: Line) -> list[str]:
-    """Return what the instruction computes with, as it is written: `w` of `tf.round(w)`, `p` and `0.5` of `p > 0.5`."""
+def operands(line: Line, op: str | None = None) -> list[str]:
+    """Return what the instruction computes with, as it is written: `w` of `tf.round(w)`, `p` and `0.5` of `p > 0.5`.
+
+    With an `op` only those of a call that has its name, as other functions may compute it of something else.
+    """
     parts: list[ast.expr] = []
     with contextlib.suppress(SyntaxError):
         found = ast.parse(expression(line) or "", mode="eval").body
         if isinstance(found, ast.Call) and not any(isinstance(a, ast.Starred) for a in found.args):
-            parts = found.args
+            called = ast.unparse(found.func).rpartition(".")[2].replace("_", "").lower()
+            parts = found.args if op is None or called in (op_name := op.lower()) or called == f"arg{op_name}" else []
         elif isinstance(found, ast.Compare):
             parts = [found.left, *found.comparators]
         elif isinstance(found, ast.BinOp):
             parts = [found.left, found.right]
     closed = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant)
     return [ast.unparse(part) if isinstance(part, closed) else f"({ast.unparse(part)})" for part in parts]
+
+
+def keywords(line: Line) -> dict[str, str]:
+    """Return the arguments that a call gives by name, as they are written: `axis` and `-1` of `tf.norm(x, axis=-1)`."""
+    with contextlib.suppress(SyntaxError):
+        found = ast.parse(expression(line) or "", mode="eval").body
+        if isinstance(found, ast.Call):
+            return {keyword.arg: ast.unparse(keyword.value) for keyword in found.keywords if keyword.arg is not None}
+    return {}
 
 
 def factors(line: Line) -> list[str]:
@@ -400,6 +413,20 @@ def _on_one_line(line: Line) -> str | None:
 def stands_for(held: Any, value: Any) -> bool:
     """Return whether the object `held` is `value`, or a holder of it (Keras's variables hold gradtape's)."""
     return held is value or (isinstance(held, Stored) and held.variable is value)
+
+
+def argument(line: Line, place: int) -> str | None:
+    """Return how a gradient call gives one of its sources, by its place: `model.variables[3]`; None where that is not written."""
+    calls = [n for n in ast.walk(statement(line) or ast.Module([], [])) if isinstance(n, ast.Call)]
+    asked = [n for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr in ("gradient", "jacobian", "batch_jacobian")]
+    given = [part for n in asked for part in [*n.args[1:2], *[k.value for k in n.keywords if k.arg == "sources"]]]
+    match given:
+        case [ast.List(elts) | ast.Tuple(elts)] if place < len(elts) and not any(isinstance(e, ast.Starred) for e in elts):
+            return ast.unparse(elts[place])
+        case [ast.Attribute(attr=name)] if name.endswith(("variables", "weights")):
+            return f"{ast.unparse(given[0])}[{place}]"
+        case _:
+            return None
 
 
 def names_of(value: Any, frame: FrameType | None) -> set[str]:

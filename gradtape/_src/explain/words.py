@@ -12,12 +12,12 @@ from gradtape._src.core import hooks
 from gradtape._src.core.places import place
 from gradtape._src.explain import source as text, words_of_values as values
 from gradtape._src.explain.breaks import Break
-from gradtape._src.explain.callers import MADE
+from gradtape._src.explain.callers import MADE, in_a_thread
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.exits import left_library
 from gradtape._src.explain.merged import of_a_metric
-from gradtape._src.explain.rewritten import without_call
-from gradtape._src.explain.smooth import has_own_advice, instead_of
+from gradtape._src.explain.rewritten import stopped_through, without_call
+from gradtape._src.explain.smooth import has_own_advice, in_its_words, instead_of
 
 # What a value that goes no further decides, and what to compute with instead.
 DECIDED = {
@@ -35,10 +35,10 @@ ORDERS = {
 
 
 class Words:
-    """The names in which one source, its target and the tape are spoken of."""
+    """The names in which one source, its target and the tape are spoken of; `code` is what stands for the source in a fix."""
 
-    def __init__(self, source: str, target: str, tape: str) -> None:
-        self.source, self.target, self.tape = source, target, tape
+    def __init__(self, source: str, target: str, tape: str, code: str | None = None) -> None:
+        self.source, self.target, self.tape, self.code = source, target, tape, code or source
 
     def diagnosis(self, broken: Break, also: tuple[Diagnosis, ...] = ()) -> Diagnosis:
         """Return the Diagnosis of a break."""
@@ -70,13 +70,13 @@ def _not_watched(w: Words, b: Break) -> tuple[str, str]:
         cause = f"the tape was opened with watch_accessed_variables=False, and nobody watched {w.source}"
     else:
         cause = f"{w.source} is a tensor, not a Variable, and no tape watched it"
-    return cause, f"inside the tape, before {w.source} is used, write `{w.tape}.watch({w.source})`"
+    return cause, f"inside the tape, before {w.source} is used, write `{w.tape}.watch({w.code})`"
 
 
 def _watched_late(w: Words, b: Break) -> tuple[str, str]:
     return (
-        f"{b.written} ran before `{w.tape}.watch({w.source})`, which counts from where it stands",
-        f"move `{w.tape}.watch({w.source})` to the beginning of the tape",
+        f"{b.written} ran before `{w.tape}.watch({w.code})`, which counts from where it stands",
+        f"move `{w.tape}.watch({w.code})` to the beginning of the tape",
     )
 
 
@@ -234,14 +234,12 @@ def _not_floating(w: Words, b: Break) -> tuple[str, str]:
     if b.detail.get("how") == "cast":
         cause = f"{b.written} casts to a dtype that is not floating, and integers have no derivative"
         if re.search(r"cast|int|astype", text.text(b.line) or "cast"):
-            return cause, (
-                "leave out the cast; where it is meant to round, pass the gradient straight through: "
-                "`x + tf.stop_gradient(tf.round(x) - x)`"
-            )
+            straight = "`x + tf.stop_gradient(tf.round(x) - x)`"
+            return cause, in_its_words(f"leave out the cast; where it is meant to round, pass the gradient straight through: {straight}", b)
         return cause, "look at the order of the arguments: what stands for labels is cast, in a loss of Keras's the first one"
     if b.step is not None:
         if b.op in ORDERS:
-            return f"{b.op} in {b.written} gives numbers of places, and an order has no derivative", ORDERS[b.op]
+            return f"{b.op} in {b.written} gives numbers of places, and an order has no derivative", in_its_words(ORDERS[b.op], b)
         return (
             f"{b.op} in {b.written} gives a dtype that is not floating, through which no gradient flows",
             "go on with floating values, not with integers or bools that are made of them",
@@ -269,9 +267,9 @@ def _no_gradient_registered(w: Words, b: Break) -> tuple[str, str]:
 
 def _stopped(w: Words, b: Break) -> tuple[str, str]:
     cause = f"stop_gradient in {b.written} makes its argument a constant"
-    through = re.search(r"(\w+\.)*stop_gradient\(([\w.]+) \+ \(?([\w.]+) - \2\)?\)", text.text(b.line) or "")
+    through = stopped_through(b.line)
     if through is not None:  # a gradient that is to pass straight through, with all of it stopped
-        return cause, f"stop the difference only: `{through[2]} + tf.stop_gradient({through[3]} - {through[2]})`"
+        return cause, f"stop the difference only: `{through}`"
     detour = re.search(r"\b([\w.]+) \+ (?:\w+\.)*stop_gradient\(([\w.]+) - \1\)", text.text(b.line) or "")
     if detour is not None:  # which passes all of the gradient by the value that is taken
         return cause, (
@@ -294,10 +292,11 @@ def _state(w: Words, b: Break) -> tuple[str, str]:
             _loss_of(b) or "compute the loss from the tensor that the metric is given, or by a loss of Keras's, and keep the "
             "metric beside it",
         )
-    return (
-        f"the value went into a variable's state in {b.written}, and state stops gradients",
-        "keep the new value in a tensor and compute with that; assign it afterwards",
-    )
+    fix = "keep the new value in a tensor and compute with that; assign it afterwards"
+    if (model := b.detail.get("model")) is not None:
+        called = f"{model[0]}.stateless_call(values, {model[0]}.non_trainable_variables, x)"
+        fix = f"keep the new values in a list, like `{model[0]}.trainable_variables`, and call the model with it: `y, _ = {called}`"
+    return f"the value went into a variable's state in {b.written}, and state stops gradients", fix
 
 
 def _loss_of(b: Break) -> str | None:
@@ -319,7 +318,7 @@ def _not_trainable(w: Words, b: Break) -> tuple[str, str]:
         )
     return (
         f"{w.source} was made with trainable=False, so the tape does not watch it by itself",
-        f"inside the tape write `{w.tape}.watch({w.source})`, or make it with trainable=True",
+        f"inside the tape write `{w.tape}.watch({w.code})`, or make it with trainable=True",
     )
 
 
@@ -373,7 +372,11 @@ def _tape_used(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _other_thread(w: Words, b: Break) -> tuple[str, str]:
-    return f"{b.written} ran in another thread, and a tape records its own thread", "compute it in the thread of the tape"
+    cause = f"{b.written} ran in another thread, and a tape records its own thread"
+    found = None if b.line[0] is None else in_a_thread(b.line)
+    if found is None:
+        return cause, "compute it in the thread of the tape"
+    return cause, f"compute it in the thread of the tape: `{found[1]}`, in the place of `{found[0]}`"
 
 
 def _lines(numbers: Sequence[int | None]) -> str:
