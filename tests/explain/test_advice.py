@@ -24,7 +24,7 @@ def test_a_root_that_another_function_takes():
         norm = tf.norm(x)
         spread = tf.math.reduce_std(x)
     assert np.isnan(tape.gradient(norm, x)).all() and np.isnan(tape.gradient(spread, x)).all()
-    assert "`tf.sqrt(tf.reduce_sum(x * x) + 1e-12)`" in tf.autodiff.explain_nan(norm, x).mend
+    assert "`tf.sqrt(tf.reduce_sum(tf.square(x)) + 1e-12)`" in tf.autodiff.explain_nan(norm, x).mend
     assert "`tf.sqrt(tf.math.reduce_variance(x) + 1e-12)`" in tf.autodiff.explain_nan(spread, x).mend
 
 

@@ -167,7 +167,8 @@ class Recording:
                 item = item.variable
             if not isinstance(item, (Tensor, Variable)):
                 raise ValueError(
-                    f"Passed in object {item!r} of type {type(item)}, not tf.Tensor or tf.Variable or ExtensionType."
+                    f"Passed in object {item!r} of type {type(item)}, not tf.Tensor or tf.Variable or ExtensionType. "
+                    "Make a tensor of it first, `x = tf.convert_to_tensor(x)`, and compute with that."
                 )
             if not self._entered:
                 raise AttributeError("watch() needs an open tape: call it inside of `with tf.GradientTape() as tape:`.")

@@ -249,7 +249,8 @@ class View:
             return Break("rebound", step.line, step.how, step, name=called)
         if not alone and any(self.sees(at, tape) for tape in self.history.tapes if tape is not self.tape):
             return Break("other_tape", outer.line, step.how, step)
-        early = not self.segments or at < (self.segments[0][0], self.segments[0][1])
+        opened = None if not self.segments else (self.segments[0][0], self.segments[0][1])
+        early = opened is None or at < opened or (alone and at == opened)
         return Break("outside_tape", outer.line, step.how, step, early=early)
 
     def of_several_tapes(self, step: Step) -> bool:

@@ -47,9 +47,12 @@ def _sentences(b: Break) -> tuple[str, str]:
     cause = f"in {b.written} the value left the library through {ways[how]}, and what came back is a constant"
     if ".to_list()" in written:
         cause = cause.replace(".numpy()", ".to_list()")
-        return cause, "try a function of TensorFlow's that takes ragged rows, such as tf.reduce_mean(x, 1)"
+        rows = re.search(r"([\w.]+)\.to_list\(\)", written)
+        return cause, f"try a function of TensorFlow's that takes ragged rows, such as tf.reduce_mean({rows[1] if rows else 'x'}, 1)"
     if re.search(r"\b(?:FloatList|dumps?|save\w*|tobytes|tofile|write\w*)\(", written):
         return cause, "go on with the tensor itself, and keep what is written beside it"
+    if how == "dataset" and (mapped := _mapped(b)) is not None:
+        return cause, f"leave out `{mapped}`, and compute that under the tape, from what the Dataset gives"
     weights = re.search(r"([\w.]+)\.get_weights\(\)", written)
     if weights is not None:
         return cause, f"use the variables themselves: `{weights[1]}.trainable_variables`"
@@ -95,6 +98,13 @@ def _sentences(b: Break) -> tuple[str, str]:
         "numpy_function": "try to write the function with the tf.* counterparts of its NumPy calls, and call it directly",
     }
     return cause, instead.get(how, "try to compute this with tf.* functions, from the tensor itself")
+
+
+def _mapped(b: Break) -> str | None:
+    """Return `.map(f)` of a line that has a Dataset compute something; None for any other line."""
+    calls = [n for n in ast.walk(text.statement(b.line) or ast.Module([], [])) if isinstance(n, ast.Call)]
+    found = [n for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr == "map" and n.args]
+    return f".map({ast.unparse(found[0].args[0])})" if found else None
 
 
 def _foreign(b: Break) -> str | None:

@@ -265,7 +265,7 @@ class Question:
                 [kept(b, case.call.line) or at_the_call(b, case.call.line, breaks[k + 1 :]) for k, b in enumerate(breaks)]
             )
             for broken in breaks:
-                if broken.code == "outside_tape" and broken.detail.get("early"):
+                if broken.detail.get("early") or (broken.code == "other_tape" and "gradient" not in broken.detail):
                     broken.detail["loop"] = loop_before(broken.line, case.call.line)
         if not breaks:
             if case.call is not None and view.tape is not None and view.tape.consumed is not None and not view.tape.persistent:

@@ -24,6 +24,8 @@ def merged(breaks: Sequence[Break]) -> list[Break]:
             o.code == "state" and text.same_line(o.line, b.line) and of_a_metric(o) for o in breaks[k:]
         ):
             continue  # what a metric does with the value before it keeps it
+        if b.code == "state" and any(m.code == "rebound" and text.same_line(m.line, b.line) for m in told):
+            continue  # a new Variable is what the name was given to
         if b.code == "outside_tape" and any(o.code == "state" and text.same_line(o.line, b.line) for o in breaks[k:]):
             continue
         if not any(b.code == m.code and (b.line == m.line or text.same_line(b.line, m.line)) for m in told):

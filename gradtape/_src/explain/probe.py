@@ -95,6 +95,7 @@ class Probe:
         self._opened = tape._record.number
         self.entries: list[Entry] = []
         self.maker: dict[Node, Entry] = {}
+        self.traced: set[Node] = set()  # constants of functions
         self._now: dict[Node, Any] = {}  # a recorded node → what stands for it here; a list for one with several outputs
         recorded, offsets = tape._entries()
         places = []
@@ -176,7 +177,9 @@ class Probe:
 
     def inside(self, program: Program, inputs: Sequence[Node], line: Line) -> list[Node]:
         """Record what a Program does, called at a line; return the nodes of its outputs."""
-        leaves = [*inputs, *[engine.constant(c) for c in program.constants]]
+        constants = [engine.constant(c) for c in program.constants]
+        self.traced.update(constants)
+        leaves = [*inputs, *constants]
         values: list[Any] = []
         lines = program.lines or (NO_LINE,) * len(program.keys)
         for key, where in zip(program.keys, lines, strict=True):

@@ -72,4 +72,4 @@ def in_its_words(advice: str, b: Break) -> str:
         if len(written) > LONGEST or again:
             return advice
     written = re.sub(r"\b[xy]\b", lambda found: given.get(found[0], found[0]), advice)
-    return re.sub(r"\(\(([^(),]*)\)\)", r"(\1)", written)
+    return re.sub(r" - 0(?:\.0*)?\)", ")", re.sub(r"\(\(([^(),]*)\)\)", r"(\1)", written))

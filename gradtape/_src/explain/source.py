@@ -221,7 +221,22 @@ def assignments(line: Line) -> str | None:
     pairs = _pairs(found)
     if len(pairs) > 1 and len({id(value) for _, value in pairs}) == 1:
         return None
-    return "; ".join(f"{name}.assign({ast.unparse(value)})" for name, value in pairs) or None
+    return "; ".join(f"{name}.assign({ast.unparse(_in_a_variable(value))})" for name, value in pairs) or None
+
+
+def _in_a_variable(value: ast.expr) -> ast.expr:
+    """Return what a new Variable is made of; any other expression as it is."""
+    match value:
+        case ast.Call(func=ast.Name("Variable") | ast.Attribute(attr="Variable"), args=[given, *_]):
+            return given
+        case _:
+            return value
+
+
+def makes_a_variable(line: Line) -> bool:
+    """Return whether the statement sets its names to new Variables."""
+    found = statement(line)
+    return found is not None and any(_in_a_variable(value) is not value for _, value in _pairs(found))
 
 
 def target(line: Line) -> str | None:

@@ -89,7 +89,8 @@ def _rebound(w: Words, b: Break) -> tuple[str, str]:
         )
     if "path" in b.detail or w.source.startswith((f"{name}[", f"{name}.")):
         return _replaced(w, b, name)
-    cause = f"the name {name} was a Variable's, and {b.written} gave it to a tensor that no tape watches"
+    new = "another Variable" if text.makes_a_variable(b.line) else "a tensor that no tape watches"
+    cause = f"the name {name} was a Variable's, and {b.written} gave it to {new}"
     assigned = text.assignments(b.line)
     if assigned is None:
         return cause, f"change the Variable instead: try `{name}.assign(…)` with the new value, and keep its name"
@@ -359,7 +360,10 @@ def _other_tape(w: Words, b: Break) -> tuple[str, str]:
             f"{b.written} takes what `{text.text(into)}` ({where}) computed in an earlier step, under the tape of that step",
             "take what this step computes; what is kept of an earlier one is a constant",
         )
-    return f"{b.written} was recorded by another tape", f"compute it under {w.tape}, or ask the tape that recorded it"
+    cause = f"{b.written} was recorded by another tape"
+    if (loop := b.detail.get("loop")) is not None:
+        return cause, f"open {w.tape} before the loop in line {loop}, and leave out the tape in it; or ask that one for its gradient"
+    return cause, f"compute it under {w.tape}, or ask the tape that recorded it"
 
 
 def _tape_used(w: Words, b: Break) -> tuple[str, str]:
@@ -389,7 +393,7 @@ def _wrong_object(w: Words, b: Break) -> tuple[str, str]:
     if how == "stale":
         return (
             f"{b.written} took {w.source}'s value before the tape opened; {w.target} was computed from that",
-            f"inside the tape use {w.source} itself",
+            f"inside the tape use {w.source} itself, or move {b.written} into its `with` block",
         )
     if how == "copied":
         return f"{w.source} is a copy, made in {b.written}; {w.target} was computed from the original", "pass the original"

@@ -87,6 +87,11 @@ def zero_factor(w: Any, b: Break) -> tuple[str, str]:
         cause += f" since `{line}` ({place(text.file(made), text.number(made))})"
     if variable is not None:
         return cause, f"start {variable} at other values than 0, or look at the step that made it 0"
+    if b.detail.get("traced"):
+        return cause, (
+            "check that factor: a Python value stays what it was when the function was traced; what changes is to be an argument "
+            "of the function, or a tf.Variable that is assigned to"
+        )
     return cause, "check that factor: a weight, a rate or an input of zeros"
 
 
