@@ -5,16 +5,16 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.explain.diagnosis import by_cause
-from tests.explain.programs import advice
+from tests.explain.programs import advice, fixes
 from tests.explain.table import answers, check, programs_of
 
 
-@pytest.mark.parametrize("program", programs_of(advice))
+@pytest.mark.parametrize("program", [*programs_of(advice), *programs_of(fixes)])
 def test_the_advice(program, count):
     ((gradient, diagnosis),) = answers(program)
     assert gradient is None or not np.any(gradient)
     check(program, diagnosis)
-    assert advice.ADVICE[program.__name__] in f"{diagnosis.cause} {diagnosis.mend}", str(diagnosis)
+    assert (advice.ADVICE | fixes.ADVICE)[program.__name__] in f"{diagnosis.cause} {diagnosis.mend}", str(diagnosis)
     count("broken programs explained")
 
 

@@ -51,8 +51,8 @@ UNBOUNDED = sys.maxsize
 
 
 class State(threading.local):
-    """The state of a thread: its pending trace, those in which it goes on later, each in a list of its own, its open tapes
-    (weakly), its loop's anchor, whether it runs a record again.
+    """The state of a thread: its pending trace, its open tapes (weakly), its loop's anchor, whether it runs a record again.
+    `suspended` are the traces in which it goes on later, each in a list of its own.
     """
 
     trace: Trace

@@ -428,9 +428,8 @@ class Variable(Stored, metaclass=creators.Created):
             if wanted.is_compatible_with(node.aval.tensor_shape):
                 return node
             raise ValueError(
-                f"Cannot assign value to variable ' {self._name}': Shape mismatch.The variable shape {self.shape}, and "
-                f"the assigned value shape {node.aval.tensor_shape} are incompatible. Reshape the value, or make the variable with "
-                "a shape that may change, `shape=tf.TensorShape(None)`."
+                f"Cannot assign value to variable ' {self._name}': Shape mismatch.The variable shape {self.shape}, and the "
+                f"assigned value shape {node.aval.tensor_shape} are incompatible. Reshape it; `tf.TensorShape(None)` takes any."
             )
         raise invalid_shapes(self._name, how, mine, node.aval)
 

@@ -74,7 +74,7 @@ def _unused(
     again = {} if linear is not None else computed_again(view, source, used, frame)
     derived = None if linear is not None or again else computed_from(view, source, used)
     end = None if linear is not None else end
-    detail = dict(again, linear=linear, derived=derived, end=end)
+    detail = dict(again, linear=linear, derived=derived, end=end, unread=text.unread(_made(view.history, targets)))
     if not any(detail.values()):
         detail = {
             "computed_by": computed_by(view, source, targets, frame) if in_an_object(source.variable, frame) else None,

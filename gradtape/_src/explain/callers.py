@@ -170,7 +170,7 @@ def set_before(name: str, line: Line, asked: Line) -> Line:
 
 
 def in_a_thread(line: Line) -> tuple[str, str] | None:
-    """Return the call, as written in a line's file, that has a thread run the function of the line, and one that calls it itself."""
+    """Return the call in a line's file that has a thread run the function of the line, and what calls the function itself."""
     called = called_by(line)
     for call in ast.walk(text.tree(text.file(line)) or ast.Module([], [])):
         match call:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gradtape._src.explain import source as text
+from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.breaks import Break
 from gradtape._src.explain.smooth import in_its_words
 
@@ -29,7 +29,7 @@ AT_THE_EDGE = {
     "MatrixDeterminant": "start from a matrix that can be inverted, such as tf.eye(n)",
     "Svd": "keep the singular values apart: add a small random matrix",
     "SelfAdjointEigV2": "keep the eigenvalues apart: add a small random matrix",
-    "Exp": "bound the exponent, or use tf.reduce_logsumexp or tf.nn.log_softmax",
+    "Exp": "bound the exponent, `tf.exp(tf.minimum(x, 80.0))`, or use tf.reduce_logsumexp or tf.nn.log_softmax",
 }  # fmt: skip
 
 
@@ -38,7 +38,8 @@ def at_the_edge(b: Break, otherwise: str) -> str:
     written = text.text(b.line) or "sqrt"
     if b.op == "Sqrt" and "sqrt" not in written:
         if "std" in written:
-            return "add a small number before the root: `tf.sqrt(tf.math.reduce_variance(x) + 1e-12)`"
+            of = rewritten.argument_of("std", b.line) or "x"
+            return f"add a small number before the root: `tf.sqrt(tf.math.reduce_variance({of}) + 1e-12)`"
         return at_the_edge(Break(b.code, b.line, "EuclideanNorm"), otherwise)
     if b.op == "EuclideanNorm" and (given := text.keywords(b.line)):
         if len(text.operands(b.line)) > 1 or not given.keys() <= {"axis", "keepdims"}:
@@ -47,6 +48,8 @@ def at_the_edge(b: Break, otherwise: str) -> str:
         return in_its_words(AT_THE_EDGE[b.op].replace("square(x)", f"square(x), {over}"), b)
     if b.op == "RealDiv" and re.search(r"std\(|norm\(", written):  # whose own derivative is not finite at 0
         return at_the_edge(Break(b.code, b.line, "Sqrt"), otherwise)
+    if (stable := rewritten.stable(b.line)) is not None:
+        return f"use the function that computes it without values too large or too small: `{stable}`"
     if b.op == "Log" and "det(" in written:
         return AT_THE_EDGE["MatrixDeterminant"]
     if b.op == "Log" and "exp(" in written:

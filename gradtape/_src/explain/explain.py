@@ -81,7 +81,7 @@ def explain_nan(target: Any, sources: Any, tape: GradientTape | None = None) -> 
     """Find the op at which the NaN or infinity in `target`, or its gradient with respect to each of `sources`, begins.
 
     A nest of `Diagnosis` like `sources`: "nan_origin" or "inf_origin" at the op whose value really reaches the gradient, in the
-    forward or the backward pass, or the target; "connected" where both are finite. Elements that are masked away are not blamed. The
+    forward or the backward pass, or the target; "connected" where both are finite. Masked elements are not blamed. The
     recorded program is run again, so the tape has to be persistent, or `gradtape.config.keep_last_step(True)` in force:
     RuntimeError if neither is so.
 
@@ -281,8 +281,7 @@ class Question:
 
     def name_of(self, source: Any) -> str:
         """Return the source's name in the user's code."""
-        own = getattr(source, "_path", None) or (source.name if isinstance(source, Variable) else "the source")
-        return text.name_of(source, self._frame, self._paths) or own
+        return text.name_of(source, self._frame, self._paths) or _own_name(source)
 
     def _held_by(self, name: Name) -> str | None:
         """Return the name of the variable that holds or held a value, in the user's code."""
@@ -291,10 +290,10 @@ class Question:
 
     def _words(self, source: Any) -> Words:
         case = self._case(source)
-        named, called = text.name_of(source, self._frame, self._paths), self.name_of(source)
+        named = text.name_of(source, self._frame, self._paths)
         asked = None if named or case.call is None or case.key not in case.call.sources else case.call
         given = None if asked is None else text.argument(asked.line, asked.sources.index(case.key))
-        return Words(called, self._called, self._name_of_tape(case.tape), given)
+        return Words(named or _own_name(source), self._called, self._name_of_tape(case.tape), given)
 
     # -- with values
 
@@ -569,6 +568,11 @@ def _untaken(history: History, way: Sequence[tuple[Name, Step]]) -> Break:
 def _key(source: Any) -> int | journal.Origin:
     """Return the key of a source in an `Asked`."""
     return source._uid if isinstance(source, Variable) else journal.origin_of(source.node)
+
+
+def _own_name(source: Any) -> str:
+    """Return the name of a source that the user's code gives none: of a variable of Keras's the path to it."""
+    return str(getattr(source, "_path", None) or (source.name if isinstance(source, Variable) else "the source"))
 
 
 def _node(value: Any) -> Node:

@@ -20,10 +20,10 @@ def merged(breaks: Sequence[Break]) -> list[Break]:
             o.code in ("outside_tape", "other_tape") and text.same_line(o.line, b.line) for o in breaks[k:]
         ):
             continue  # the variable was read for an op, and that is what ran too early
-        if b.code != "state" and any(
-            o.code == "state" and text.same_line(o.line, b.line) and of_a_metric(o) for o in breaks[k:]
-        ):
+        if b.code != "state" and any(o.code == "state" and text.same_line(o.line, b.line) and of_a_metric(o) for o in breaks[k:]):
             continue  # what a metric does with the value before it keeps it
+        if b.detail.get("index") and any(m.detail.get("index") and text.same_line(m.line, b.line) for m in told):
+            continue  # what is done with an index before it is used
         if b.code == "state" and any(m.code == "rebound" and text.same_line(m.line, b.line) for m in told):
             continue  # a new Variable is what the name was given to
         if b.code == "outside_tape" and any(o.code == "state" and text.same_line(o.line, b.line) for o in breaks[k:]):

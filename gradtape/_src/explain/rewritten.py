@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
@@ -28,6 +29,7 @@ METHODS = {  # of an array
     "std": "math.reduce_std", "var": "math.reduce_variance", "squeeze": "squeeze", "transpose": "transpose",
     "clip": "clip_by_value",
 }  # fmt: skip
+LOGARITHMS = {"softmax": "tf.nn.log_softmax", "sigmoid": "tf.math.log_sigmoid"}  # of what has one of its own
 FLOATING = {"float", "float16", "float32", "float64"}
 AS_IT_IS = {"float16", "float32", "float64", "asarray", "array", "atleast_1d"}  # of a tensor: the tensor
 
@@ -87,6 +89,42 @@ def stopped_through(line: Line) -> str | None:
         if ast.unparse(function).endswith("stop_gradient") and ast.unparse(x) == ast.unparse(again):
             return f"{ast.unparse(x)} + {ast.unparse(function)}({ast.unparse(q)} - {ast.unparse(x)})"
     return None
+
+
+def argument_of(name: str, line: Line) -> str | None:
+    """Return the arguments of the only call, in the statement of a line, of a function with such a name; else None."""
+    calls = [n for n in ast.walk(text.statement(line) or ast.Module([], [])) if isinstance(n, ast.Call)]
+    found = [n for n in calls if ast.unparse(n.func).rpartition(".")[2].endswith(name) and n.args]
+    return ", ".join(map(ast.unparse, [*found[0].args, *found[0].keywords])) if len(found) == 1 else None
+
+
+def stable(line: Line) -> str | None:
+    """Return the function, with its argument, that computes a formula of the statement without overflow; None without one."""
+    for node in ast.walk(text.statement(line) or ast.Module([], [])):
+        match node:
+            case ast.Call(args=[ast.BinOp(ast.Constant(1 | 1.0), ast.Add(), ast.Call(args=[x]) as inner)]) if _is(node, "log"):
+                if _is(inner, "exp"):
+                    return f"tf.math.softplus({ast.unparse(x)})"
+            case ast.Call(args=[ast.Call(args=[x]) as inner]) if _is(node, "log1p") and _is(inner, "exp"):
+                return f"tf.math.softplus({ast.unparse(x)})"
+            case ast.Call(args=[ast.Call(args=[x, *_]) as inner]) if _is(node, "log"):
+                for name, instead in LOGARITHMS.items():
+                    if _is(inner, name):
+                        return f"{instead}({', '.join(map(ast.unparse, [*inner.args, *inner.keywords]))})"
+            case ast.BinOp(
+                ast.Constant(1 | 1.0), ast.Div(), ast.BinOp(ast.Constant(1 | 1.0), ast.Add(), ast.Call(args=[x]) as inner)
+            ):
+                if _is(inner, "exp") and isinstance(x, ast.UnaryOp) and isinstance(x.op, ast.USub):
+                    return f"tf.sigmoid({ast.unparse(x.operand)})"
+            case ast.BinOp(ast.Call(args=[x]) as above, ast.Div(), ast.Call(args=[below, *_]) as total):
+                if _is(above, "exp") and _is(total, "sum") and ast.unparse(below) == ast.unparse(above):
+                    return f"tf.nn.softmax({ast.unparse(x)})"
+    return None
+
+
+def _is(call: ast.Call, name: str) -> bool:
+    """Return whether a call is of a function of that name, as `tf.math.log`, `np.log` and `reduce_log` are of `log`."""
+    return re.fullmatch(rf"(?:\w+_)?{name}", ast.unparse(call.func).rpartition(".")[2]) is not None
 
 
 class _Without(ast.NodeTransformer):

@@ -38,6 +38,7 @@ SMOOTH = {
     "NonMaxSuppressionV3": TAKEN, "NonMaxSuppressionV4": TAKEN, "NonMaxSuppressionV5": TAKEN, "CombinedNonMaxSuppression": TAKEN,
     "CTCGreedyDecoder": DECODED, "CTCBeamSearchDecoder": DECODED, "EditDistance": DECODED,
     "Multinomial": SAMPLED, "StatelessMultinomial": SAMPLED, "RandomBinomial": SAMPLED, "RandomPoissonV2": SAMPLED,
+    "AdjustJpegQuality": "pass the gradient straight through: `x + tf.stop_gradient(tf.image.adjust_jpeg_quality(x, y) - x)`",
     "SerializeTensor": BYTES, "EncodeJpeg": BYTES, "EncodePng": BYTES, "EncodeBmp": BYTES, "EncodeWav": BYTES,
     "AsString": "go on with the number, and write the string beside it",
     "ResourceScatterUpdate": "build the tensor with tf.tensor_scatter_nd_update",
@@ -62,7 +63,7 @@ def instead_of(
 def in_its_words(advice: str, b: Break) -> str:
     """Return the advice with what the line computes with in the place of `x` and `y`, if the line calls the op itself.
 
-    What stands in it several times is to be short, and no call where it would be made several times.
+    An operand that stands in it several times has to be short, and no call.
     """
     operands = text.operands(b.line, b.op)
     given = dict(zip("xy", operands, strict=False))
@@ -72,4 +73,4 @@ def in_its_words(advice: str, b: Break) -> str:
         if len(written) > LONGEST or again:
             return advice
     written = re.sub(r"\b[xy]\b", lambda found: given.get(found[0], found[0]), advice)
-    return re.sub(r" - 0(?:\.0*)?\)", ")", re.sub(r"\(\(([^(),]*)\)\)", r"(\1)", written))
+    return re.sub(r" - 0(?:\.0*)?\)", ")", re.sub(r"\(\(([^(),]*)\)([,)])", r"(\1\2", written))

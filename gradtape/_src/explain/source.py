@@ -98,6 +98,24 @@ def loaded_names(line: Line) -> set[str]:
     }
 
 
+def unread(line: Line) -> tuple[str, str] | None:
+    """Return the names of the function of a line and of a parameter, not the object's own, that it never reads; else None."""
+    code = line[0]
+    if code is None or not code.co_argcount or code.co_name.startswith("<"):
+        return None
+    read = {str(i.argval) for i in _instructions(code) if i.opname.startswith("LOAD_")}
+    inner = {name for made in code.co_consts if isinstance(made, CodeType) for name in made.co_freevars}
+    ignored = read | inner | {"self", "cls", "training", "mask"}
+    names = [name for name in code.co_varnames[: code.co_argcount - _defaults(code)] if name not in ignored]
+    return (code.co_name, names[-1]) if names else None
+
+
+def _defaults(code: CodeType) -> int:
+    """Return how many parameters of a function have defaults."""
+    functions = [n for n in ast.walk(tree(code.co_filename) or ast.Module([], [])) if isinstance(n, ast.FunctionDef)]
+    return next((len(n.args.defaults) for n in functions if n.name == code.co_name and _starts(n) == code.co_firstlineno), 0)
+
+
 def rebound_name(line: Line) -> str | None:
     """Return the name that a statement both reads and sets: `x` of `x = x + 1`, `self.w` of `self.w -= dw`."""
     found = statement(line)
@@ -337,6 +355,13 @@ def _files(line: Line) -> set[str]:
     ]
     items = [item for block in blocks for item in block.items if ast.unparse(item.context_expr).startswith("open(")]
     return {ast.unparse(item.optional_vars) for item in items if item.optional_vars is not None}
+
+
+def in_a_loop(line: Line) -> bool:
+    """Return whether a line stands in the body of a `for` or `while`."""
+    whole, at = tree(file(line)), number(line) or 0
+    loops = [n for n in ast.walk(whole or ast.Module([], [])) if isinstance(n, (ast.For, ast.While))]
+    return any(n.body[0].lineno <= at <= (n.end_lineno or at) for n in loops)
 
 
 def in_a_header(line: Line) -> bool:

@@ -123,7 +123,9 @@ def computed_again(view: View, source: Source, used: dict[Name, None], frame: Fr
             step = min(again, key=lambda step: step.at)
             inner, outer = [_functional(line, frame) for line in (made[0].line, step.line)]
             models = () if inner is None or outer is None else (inner, outer)
-            if not alike or (models and models[0].given == models[1].given):  # an array becomes a constant in each call that takes it
+            if not alike or (
+                models and models[0].given == models[1].given
+            ):  # an array becomes a constant in each call that takes it
                 return {"again": step.line, "models": models}
     return {}
 

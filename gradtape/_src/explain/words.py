@@ -133,7 +133,12 @@ def _unused(w: Words, b: Break) -> tuple[str, str]:
         where = place(text.file(end), text.number(end))
         said += f": it is used in `{text.text(end)}` ({where}), and what comes of that goes no further"
         mend = f"compute {w.target} from what that gives, or leave {w.source} out of the sources"
-        if text.same_line(end, b.line) and (name := text.target(b.line)) and (value := text.value_of(b.line, name)):
+        if (
+            text.same_line(end, b.line)
+            and text.in_a_loop(end)
+            and (name := text.target(b.line))
+            and (value := text.value_of(b.line, name))
+        ):
             mend = f"add up what the loop computes, and do not begin again each time: `{name} += {value}`"
     if (holder := b.detail.get("computed_by")) is not None:
         said += f": it was computed from the variables of `{holder}`"
@@ -141,6 +146,10 @@ def _unused(w: Words, b: Break) -> tuple[str, str]:
     if (read := b.detail.get("read")) and not b.detail.get("uncalled"):
         said += f": it was computed from {' and '.join(read)}"
         mend = f"compute {w.target} from {w.source}, or take as the source what it was computed from"
+    if (given := b.detail.get("unread")) is not None:
+        function, parameter = given
+        said = f"{w.target} does not depend on {w.source}: `{function}` never uses its argument {parameter}"
+        mend = f"compute what `{function}` returns from {parameter}"
     if (alone := b.detail.get("uncalled")) is not None:
         said += f", and nothing of `{alone}` ran under the tape"
         mend = f"call `{alone}` under the tape and compute {w.target} from what it gives, or leave it out of the sources"
@@ -157,7 +166,8 @@ def _from_the_source(w: Words, b: Break) -> str:
         return f"compute {w.target} from {w.source} itself"
     inner, outer = b.detail["models"]
     both = f"{outer.keras}.Model({outer.model}.inputs, [{inner.output}, {outer.output}])"
-    return f"make one model of the two, `both = {both}`, and in the tape write `{inner.result}, {outer.result} = both({outer.given})`"
+    results = f"{inner.result}, {outer.result}"
+    return f"make one model of the two, `both = {both}`, and in the tape write `{results} = both({outer.given})`"
 
 
 def _kept(b: Break) -> tuple[str, str]:
@@ -222,6 +232,12 @@ def _moved(b: Break, move: str, call: str) -> str:
 
 
 def _not_floating(w: Words, b: Break) -> tuple[str, str]:
+    if b.detail.get("index") and not re.search(r"cast|int|astype", text.text(b.line) or "cast"):  # a layer's own
+        return (
+            f"{b.written} looks up rows by {w.source}, which only says which rows are taken, and has no derivative",
+            "ask for the gradient of what is taken: call the embedding by itself under the tape, watch what it gives, and "
+            f"compute {w.target} from that",
+        )
     if b.detail.get("index"):
         return (
             f"{b.written} makes an index, which only says which elements are taken, and has no derivative",
@@ -235,8 +251,8 @@ def _not_floating(w: Words, b: Break) -> tuple[str, str]:
     if b.detail.get("how") == "cast":
         cause = f"{b.written} casts to a dtype that is not floating, and integers have no derivative"
         if re.search(r"cast|int|astype", text.text(b.line) or "cast"):
-            straight = "`x + tf.stop_gradient(tf.round(x) - x)`"
-            return cause, in_its_words(f"leave out the cast; where it is meant to round, pass the gradient straight through: {straight}", b)
+            straight = "pass the gradient straight through: `x + tf.stop_gradient(tf.round(x) - x)`"
+            return cause, in_its_words(f"leave out the cast; where it is meant to round, {straight}", b)
         return cause, "look at the order of the arguments: what stands for labels is cast, in a loss of Keras's the first one"
     if b.step is not None:
         if b.op in ORDERS:
@@ -290,13 +306,16 @@ def _state(w: Words, b: Break) -> tuple[str, str]:
     if of_a_metric(b):
         return (
             f"{b.written} is a metric's: the value went into its state, and state stops gradients",
-            _loss_of(b) or "compute the loss from the tensor that the metric is given, or by a loss of Keras's, and keep the "
+            _loss_of(b)
+            or "compute the loss from the tensor that the metric is given, or by a loss of Keras's, and keep the "
             "metric beside it",
         )
     fix = "keep the new value in a tensor and compute with that; assign it afterwards"
     if (model := b.detail.get("model")) is not None:
         called = f"{model[0]}.stateless_call(values, {model[0]}.non_trainable_variables, x)"
-        fix = f"keep the new values in a list, like `{model[0]}.trainable_variables`, and call the model with it: `y, _ = {called}`"
+        fix = (
+            f"keep the new values in a list, like `{model[0]}.trainable_variables`, and call the model with it: `y, _ = {called}`"
+        )
     return f"the value went into a variable's state in {b.written}, and state stops gradients", fix
 
 
@@ -362,7 +381,10 @@ def _other_tape(w: Words, b: Break) -> tuple[str, str]:
         )
     cause = f"{b.written} was recorded by another tape"
     if (loop := b.detail.get("loop")) is not None:
-        return cause, f"open {w.tape} before the loop in line {loop}, and leave out the tape in it; or ask that one for its gradient"
+        return (
+            cause,
+            f"open {w.tape} before the loop in line {loop}, and leave out the tape in it; or ask that one for its gradient",
+        )
     return cause, f"compute it under {w.tape}, or ask the tape that recorded it"
 
 

@@ -203,8 +203,9 @@ def nonfinite(w: Any, b: Break) -> tuple[str, str]:
             "look for NaN and infinity in the data and the variables: `tf.debugging.check_numerics(x, 'x')`",
         )
     if dtype is not None:
+        gives = f"takes a value too small for {dtype}" if b.op == "Log" else f"gives a value too large for {dtype}"
         return (
-            f"{b.op} in {b.written} gives a value too large for {dtype}, and it reaches {reached}",
+            f"{b.op} in {b.written} {gives}, and it reaches {reached}",
             _wider(dtype, "scale the values down")
             if dtype in ("float16", "bfloat16")
             else SMALLER
