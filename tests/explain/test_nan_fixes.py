@@ -45,7 +45,21 @@ def a_softmax_by_hand(x):
     return tf.reduce_sum(tf.exp(x * 500.0) / tf.reduce_sum(tf.exp(x * 500.0)) * x)
 
 
+def a_quotient_on_the_other_side(x):
+    return tf.reduce_sum(tf.where(x > 0.0, 1.0 / x, 0.0))
+
+
+def a_power_on_the_other_side(x):
+    return tf.reduce_sum(tf.where(x < 2.0, x, tf.math.pow(10.0, tf.exp(x + 5.0))))
+
+
 FIXES = [
+    (a_quotient_on_the_other_side, "1.0 / x", "1.0 / tf.where(x > 0.0, x, 1.0)"),
+    (
+        a_power_on_the_other_side,
+        "tf.math.pow(10.0, tf.exp(x + 5.0))",
+        "tf.math.pow(10.0, tf.where(x < 2.0, 1.0, tf.exp(x + 5.0)))",
+    ),
     (a_root, "tf.sqrt(x[:1] * 2.0)", "tf.sqrt(tf.maximum(x[:1] * 2.0, 1e-12))"),
     (a_logarithm, "tf.math.log(x[:1])", "tf.math.log(tf.maximum(x[:1], 1e-12))"),
     (a_power, "x**0.5", "tf.maximum(x, 1e-12) ** 0.5"),

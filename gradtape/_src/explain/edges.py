@@ -35,6 +35,8 @@ AT_THE_EDGE = {
 
 def at_the_edge(b: Break, otherwise: str) -> str:
     """Return the advice for the op of a break; of a square root that another function takes, for that."""
+    if b.detail.get("masked") and (safe := rewritten.where_it_counts(b.line, b.op)) is not None:
+        return f"both sides of a where are computed: give the op a harmless value where the other side is taken, `{safe}`"
     written = text.text(b.line) or "sqrt"
     if b.op == "Sqrt" and "sqrt" not in written:
         if "std" in written:

@@ -23,7 +23,7 @@ from gradtape._src.core.structured import BRANCH, LOOP, StructuredOp
 from gradtape._src.core.tensor import Stored, Tensor, graph_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
-from gradtape._src.explain.apart import apart, exit_of
+from gradtape._src.explain.apart import apart, exit_of, left_under_tape
 from gradtape._src.explain.breaks import Break, Source, View
 from gradtape._src.explain.callers import at_the_call, loop_before, set_before, statements_under_tape
 from gradtape._src.explain.diagnosis import Diagnosis
@@ -496,7 +496,9 @@ class Question:
             users = [step for _, step in way if step.op is not None and (step.op is CUSTOM or step.op.impure)]
             breaks = [Break("not_differentiable", step.line, step.how, step) for step in users]
             breaks = breaks or [Break("unknown", text.NO_LINE)]
-        return merged(without_inner(view, breaks))
+        told = merged(without_inner(view, breaks))
+        early = bool(told) and all(b.detail.get("early") for b in told)
+        return (left_under_tape(view, source, targets) if early else []) or told
 
     def _of_earlier_steps(self, view: View, way: Sequence[tuple[Name, Step]], breaks: Sequence[Break], asked: Any) -> None:
         """Move a break at an op of the tape's own block, which ran in an earlier step, to where this step takes its value."""

@@ -49,7 +49,9 @@ def origin(probe: Probe, source: int, held_by: Callable[[Origin], str | None]) -
     forward = _behind(probe, entry if forward is None else forward) or forward
     guilty = entry if forward is None else forward
     where = "backward" if forward is None else "forward"
-    return _told(probe, guilty, where, code, held_by, _overflows(probe, node, guilty))
+    told = _told(probe, guilty, where, code, held_by, _overflows(probe, node, guilty))
+    told.detail["masked"] = not any(map(_bad_value, probe.targets))
+    return told
 
 
 def origin_of_target(probe: Probe, held_by: Callable[[Origin], str | None]) -> Break | None:

@@ -30,6 +30,8 @@ METHODS = {  # of an array
     "clip": "clip_by_value",
 }  # fmt: skip
 LOGARITHMS = {"softmax": "tf.nn.log_softmax", "sigmoid": "tf.math.log_sigmoid"}  # of what has one of its own
+ITERATING = ("list", "map", "zip", "enumerate", "tuple", "reversed")  # which take tensors as they take arrays
+HARMLESS = {"Acos": 0.0, "Asin": 0.0, "Atanh": 0.0, "Acosh": 2.0}  # where 1 is at the edge
 FLOATING = {"float", "float16", "float32", "float64"}
 AS_IT_IS = {"float16", "float32", "float64", "asarray", "array", "atleast_1d"}  # of a tensor: the tensor
 
@@ -122,6 +124,36 @@ def stable(line: Line) -> str | None:
     return None
 
 
+def where_it_counts(line: Line, op: str | None) -> str | None:
+    """Rewrite what the op computes in one side of a `where`, with a harmless value where the other side is taken; else None."""
+    at = text.position(line)
+    whole = list(ast.walk(text.statement(line) or ast.Module([], [])))
+    found = [
+        n for n in whole if isinstance(n, ast.expr) and (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset) == tuple(at)
+    ]
+    chosen = [n for n in whole if isinstance(n, ast.Call) and _is(n, "where") and len(n.args) == 3]
+    for call in chosen if found else []:
+        side = next((k for k in (1, 2) if any(n is found[0] for n in ast.walk(call.args[k]))), None)
+        operand = _operand(found[0])
+        if side is not None and operand is not None:
+            condition, value, safe = ast.unparse(call.args[0]), ast.unparse(operand), HARMLESS.get(op or "", 1.0)
+            given = f"{value}, {safe}" if side == 1 else f"{safe}, {value}"
+            written, before = ast.unparse(found[0]), ast.unparse(operand)
+            return written.replace(before, f"tf.where({condition}, {given})", 1) if written.count(before) == 1 else None
+    return None
+
+
+def _operand(node: ast.expr) -> ast.expr | None:
+    """Return what has to be kept harmless: the argument of a function, a denominator, a base or exponent."""
+    match node:
+        case ast.Call(args=[operand, *others]):
+            return others[0] if others and isinstance(operand, ast.Constant) else operand
+        case ast.BinOp(left, ast.Div() | ast.Pow() as op, right):
+            return right if isinstance(op, ast.Div) or isinstance(left, ast.Constant) else left
+        case _:
+            return None
+
+
 def _is(call: ast.Call, name: str) -> bool:
     """Return whether a call is of a function of that name, as `tf.math.log`, `np.log` and `reduce_log` are of `log`."""
     return re.fullmatch(rf"(?:\w+_)?{name}", ast.unparse(call.func).rpartition(".")[2]) is not None
@@ -159,7 +191,7 @@ class _ToTensors(ast.NodeTransformer):
             return node.func.value
         if inside and isinstance(node.func, ast.Attribute) and (method := self._method(node, node.func)) is not None:
             return method
-        if inside and root != "tf":
+        if inside and root not in ("tf", *ITERATING):
             self.unknown = True  # a method of what was an array, or a function that may want one
         return node
 
@@ -201,7 +233,8 @@ class _ToTensors(ast.NodeTransformer):
     def _of_numpy(self, node: ast.Call, name: str) -> ast.AST:
         self.changed = True
         if name in AS_IT_IS and len(node.args) == 1:
-            return node.args[0]
+            joined = isinstance(node.args[0], (ast.List, ast.ListComp)) or ast.unparse(node.args[0]).startswith("list(")
+            return ast.Call(ast.parse("tf.stack", mode="eval").body, node.args, []) if joined else node.args[0]
         if name in ("random.normal", "random.uniform") and len(node.args) >= 2:
             return _sampled(name, *map(ast.unparse, node.args[:2]))
         if name not in NUMPY:

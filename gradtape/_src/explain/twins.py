@@ -119,7 +119,8 @@ def computed_again(view: View, source: Source, used: dict[Name, None], frame: Fr
         numbers = _numbered(view.history, [*source.names, *used], alike)
         own = {numbers[step.name] for step in made}
         again = [steps[name] for name in used if numbers[name] in own and steps[name].op not in COPIES | {None}]
-        if again:
+        again = [step for step in again if any(name not in steps for name in view.history.before([step.name]))]
+        if again:  # and not of constants alone, which are alike
             step = min(again, key=lambda step: step.at)
             inner, outer = [_functional(line, frame) for line in (made[0].line, step.line)]
             models = () if inner is None or outer is None else (inner, outer)

@@ -207,9 +207,9 @@ def nonfinite(w: Any, b: Break) -> tuple[str, str]:
         return (
             f"{b.op} in {b.written} {gives}, and it reaches {reached}",
             _wider(dtype, "scale the values down")
-            if dtype in ("float16", "bfloat16")
+            if dtype in ("float16", "bfloat16") and not b.detail.get("masked")
             else SMALLER
-            if b.op == "Pow"
+            if b.op == "Pow" and not b.detail.get("masked")
             else at_the_edge(b, SMALLER),
         )
     if b.detail.get("where") == "forward":

@@ -229,3 +229,34 @@ def a_python_number_in_a_function():
     with tf.GradientTape(persistent=True) as tape:
         loss = scaled(tf.constant(3.0)) + 1.0
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+@advises("the value left the library through .numpy()")
+def a_copy_under_the_tape_beside_a_target_from_before():
+    image, scale = tf.Variable([1.0, 2.0]), tf.constant(3.0)
+    target = image * scale
+    with tf.GradientTape() as tape:
+        copied = tf.constant(image.numpy())  # <- left_library
+        loss = tf.reduce_sum((copied * scale - target) ** 2)
+    return tape.gradient(loss, image), tf.autodiff.explain(loss, image)
+
+
+@advises("what comes of that goes no further")
+def a_state_that_is_begun_again():
+    first = tf.zeros([2])
+    with tf.GradientTape() as tape:
+        tape.watch(first)
+        state = tf.tanh(first + 1.0)
+        state = tf.zeros_like(state)
+        loss = tf.reduce_sum(state + 1.0)  # <- unused
+    return tape.gradient(loss, first), tf.autodiff.explain(loss, first)
+
+
+@advises("write `chosen = tf.stack([scores[i, a] for i, a in enumerate([1, 0])])`")
+def an_array_of_tensors():
+    w = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+    with tf.GradientTape() as tape:
+        scores = w * 2.0
+        chosen = np.array([scores[i, a] for i, a in enumerate([1, 0])])  # <- left_library
+        loss = tf.reduce_sum(chosen)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
