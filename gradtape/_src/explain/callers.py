@@ -181,10 +181,11 @@ def in_a_thread(line: Line) -> tuple[str, str] | None:
             case ast.Call(func=ast.Attribute(attr="submit"), args=[function, *args]):
                 instead = f"{ast.unparse(function)}({', '.join(map(ast.unparse, [*args, *call.keywords]))})"
             case ast.Call(func=ast.Name("Thread") | ast.Attribute(attr="Thread")):
-                given = {keyword.arg: keyword.value for keyword in call.keywords}
-                if (function := given.get("target")) is None:
+                named = {keyword.arg: keyword.value for keyword in call.keywords}
+                if "target" not in named:
                     continue
-                args = given["args"].elts if isinstance(given.get("args"), (ast.Tuple, ast.List)) else []
+                function, passed = named["target"], named.get("args")
+                args = passed.elts if isinstance(passed, (ast.Tuple, ast.List)) else []
                 instead = f"{ast.unparse(function)}({', '.join(map(ast.unparse, args))})"
             case _:
                 continue

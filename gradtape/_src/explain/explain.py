@@ -574,7 +574,7 @@ def _key(source: Any) -> int | journal.Origin:
 
 def _own_name(source: Any) -> str:
     """Return the name of a source that the user's code gives none: of a variable of Keras's the path to it."""
-    return str(getattr(source, "_path", None) or (source.name if isinstance(source, Variable) else "the source"))
+    return (source._path or source.name) if isinstance(source, Variable) else "the source"
 
 
 def _node(value: Any) -> Node:

@@ -50,13 +50,16 @@ def array_uses(line: Line, scope: ast.AST) -> list[tuple[str, str]]:
     """Return what a function does, behind a line, with the array that the line gives a name, each with what a tensor wants."""
     name, at = text.target(line), text.number(line) or 0
     found: dict[str, str] = {}
-    calls = [n for n in ast.walk(scope) if isinstance(n, ast.Call) and n.lineno > at and isinstance(n.func, ast.Attribute)]
+    calls = [n for n in ast.walk(scope) if isinstance(n, ast.Call) and n.lineno > at]
     for call in sorted(calls, key=lambda n: (n.lineno, n.col_offset)):
-        of_it = [part for part in [call.func.value, *call.args] if isinstance(part, ast.Name) and part.id == name]
+        method = call.func
+        if not isinstance(method, ast.Attribute):
+            continue
+        of_it = [part for part in [method.value, *call.args] if isinstance(part, ast.Name) and part.id == name]
         before = ast.unparse(call)
         changed = _ToTensors().visit(ast.parse(before, mode="eval").body) if of_it else call
-        if of_it and of_it[0] is call.func.value:
-            changed = _ToTensors()._method(call, call.func) or call
+        if of_it and of_it[0] is method.value:
+            changed = _ToTensors()._method(call, method) or call
         written = ast.unparse(changed)
         if written not in (before, name):
             found.setdefault(before, written)

@@ -184,7 +184,7 @@ def _functional(line: Line, frame: FrameType | None) -> Called | None:
     if called is None or frame is None or not isinstance(call, ast.Call) or not call.args:
         return None
     name = ast.unparse(call.func)
-    model = frame.f_locals.get(name, frame.f_globals.get(name))
+    model: Any = frame.f_locals.get(name, frame.f_globals.get(name))
     if not all(hasattr(model, attribute) for attribute in ("inputs", "outputs", "layers")) or len(model.outputs or ()) != 1:
         return None
     output = f"{name}.output" if hasattr(model, "output") else f"{name}.outputs[0]"  # which a Sequential has alone
