@@ -28,7 +28,7 @@ from gradtape._src.explain.breaks import Break, Source, View
 from gradtape._src.explain.callers import at_the_call, loop_before, set_before, statements_under_tape
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.history import History, Name, Step
-from gradtape._src.explain.holders import holder_with, holders
+from gradtape._src.explain.holders import holders, holders_with
 from gradtape._src.explain.inside import Inside, asked_in_functions, of_results, of_source
 from gradtape._src.explain.instead import called_instead
 from gradtape._src.explain.kept import kept
@@ -176,6 +176,7 @@ class Question:
     ) -> None:
         self._tape, self._frame = tape, frame
         self._paths: text.Paths = {}
+        self._holding: dict[str, dict[int, tuple[str, Any]]] = {}
         parts = [t.values if isinstance(t, IndexedSlices) else t for t in nest.flatten(target)]
         self._targets = [t for t in parts if isinstance(t, (Tensor, Variable))]
         self._foreign = [t for t in parts if not isinstance(t, (Tensor, Variable))]
@@ -253,9 +254,9 @@ class Question:
             broken.detail["read"] = [self.name_of(variable) for variable in broken.detail.get("read", ())]
             if broken.code == "state" and broken.step is not None:
                 changed = self.history.held_by(broken.step.name)
-                broken.detail["metric"] = holder_with("update_state", changed, self._frame)
-                if changed is not None and changed.trainable:
-                    broken.detail["model"] = holder_with("stateless_call", changed, self._frame)
+                if changed is not None:
+                    kind = ("model", "stateless_call") if changed.trainable else ("metric", "update_state")
+                    broken.detail[kind[0]] = self._holders(kind[1]).get(changed._uid)
         through(breaks)
         if case.call is not None:
             for broken in breaks:
@@ -273,6 +274,12 @@ class Question:
             else:
                 return CONNECTED
         return words.diagnoses(breaks)
+
+    def _holders(self, method: str) -> dict[int, tuple[str, Any]]:
+        """Return the objects with a method that hold variables, by their numbers."""
+        if method not in self._holding:
+            self._holding[method] = holders_with(method, self._frame)
+        return self._holding[method]
 
     @property
     def target(self) -> str:
