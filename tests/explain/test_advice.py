@@ -38,3 +38,10 @@ def test_one_cause_is_told_once_whichever_op_it_is_at():
     found = tf.autodiff.explain(loss, layer.trainable_variables)
     assert [d.code for d in found] == ["outside_tape"] * 2 and found[0].op != found[1].op
     assert len(by_cause([(i, d) for i, d in enumerate(found)])) == 1
+
+
+def test_a_variable_that_only_a_model_holds_has_its_path():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, name="first")])
+    model.compile("sgd", lambda labels, scores: tf.reduce_mean(labels))
+    with pytest.raises(ValueError, match=r"/first/kernel, \w+/first/bias: .* does not depend on \w+/first/kernel"):
+        model.fit(np.ones([2, 3]), np.ones([2, 1]), verbose=0)

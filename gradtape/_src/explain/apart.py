@@ -158,7 +158,7 @@ def exit_of(view: View, source: Source) -> list[Break]:
 
 
 def left_under_tape(view: View, source: Source, targets: Iterable[Name]) -> list[Break]:
-    """Return the exit of a value under the tape that asks, on the way to the target, where the tape saw all that is before it."""
+    """Return the exit of a value under the tape that asks, on the way to the target. The tape saw all that is before it."""
     left = _left(view, source, view.history.before(targets))
     if left is None or view.tape is None or left.number < view.tape.number:
         return []
