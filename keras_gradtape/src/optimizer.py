@@ -79,6 +79,13 @@ class BackendOptimizer(BaseOptimizer, KerasTracked):
     @_for_all_replicas
     def apply(self, grads, trainable_variables=None):
         """Update `trainable_variables` by `grads`, one for each."""
+        other = [v for v in trainable_variables or () if isinstance(v, tf.Tensor)]
+        if other:
+            raise AttributeError(
+                f"An optimizer updates variables, and was given {other[0]!r} of type {type(other[0]).__name__} in the place of "
+                "one. Give a list of pairs, `opt.apply_gradients(zip(gradients, variables))`; for one variable "
+                "`opt.apply_gradients([(gradient, variable)])`."
+            )
         if trainable_variables and all(grad is None for grad in grads):
             trainable_variables = list(trainable_variables)
             raise ValueError(f"No gradients provided for any variable.{hooks.gradients.reasons(trainable_variables)}")

@@ -33,6 +33,7 @@ class Variable(KerasVariable, Stored):
             synchronization=tf.VariableSynchronization[self.synchronization.upper()],
             aggregation=tf.VariableAggregation[self.aggregation.upper()],
         )
+        self._value._path = self._path  # by which the explainer calls it
         if layout is not None:
             distribute_variable(self._value, layout)
 

@@ -1,5 +1,6 @@
 """Gradients of functions: what was not taken, not used or stopped. Eager code says `None` where a function says zeros."""
 
+import numpy as np
 import pytest
 
 import gradtape as tf
@@ -167,3 +168,44 @@ def test_a_path_without_a_return_where_the_others_return_nothing():
 )
 def test_a_range_whose_length_depends_on_values(function, value):
     agree(tf.function(function)(tf.constant(3)), value)
+
+
+def test_a_function_makes_variables_at_its_first_call_under_a_tape():
+    class Scaled:
+        first = second = None
+
+        def __call__(self, x):
+            if self.first is None:
+                with tf.init_scope():
+                    self.first, self.second = tf.Variable(tf.ones(3) * 2.0), tf.Variable(tf.ones(3) * 3.0)
+            return x * self.first * self.second
+
+    scaled, w = Scaled(), tf.Variable(2.0)
+    call = tf.function(lambda x: scaled(x))
+    with tf.GradientTape() as tape:
+        y = call(w * 3.0) * w
+    dw, first, second = tape.gradient(y, [w, scaled.first, scaled.second])
+    assert dw.numpy() == 216.0
+    np.testing.assert_array_equal(first, [36.0, 36.0, 36.0])
+    np.testing.assert_array_equal(second, [24.0, 24.0, 24.0])
+
+
+def test_a_function_looks_at_a_value_from_outside_that_pends_while_its_tape_records():
+    scale = tf.constant(2.0) * 3.0
+
+    @tf.function
+    def gradient(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x * x * scale.numpy()
+        return tape.gradient(y, x)
+
+    assert gradient(tf.constant(5.0)).numpy() == 60.0
+
+
+def test_a_tape_goes_on_behind_a_function_that_looked_at_a_pending_value():
+    w = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        scale = w * 3.0
+        y = tf.function(lambda x: x * scale.numpy())(w) * w
+    assert tape.gradient(y, w).numpy() == 24.0

@@ -77,7 +77,7 @@ print(tape.gradient(loss, variables))
 
 def test_no_source_is_given(folder):
     done = why(folder, EMPTY)
-    said = "a list of a model's variables is empty until it is built"
+    said = "a model's list is empty until it is built, and where nothing is trainable"
     assert done.stdout.splitlines()[-1].endswith(f"nothing is missing; no source is given at {folder / 'script.py'}:6: {said}")
 
 

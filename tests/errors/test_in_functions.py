@@ -52,6 +52,16 @@ def test_a_wrong_dtype(call, message):
         call()
 
 
+@pytest.mark.parametrize("call", [lambda x: x + 1.5, lambda x: x + [1.5, 2.5]])
+def test_a_number_beside_a_tensor_of_integers(call):
+    message = "expected to be a int32 tensor but is a float"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        call(tf.constant(3))
+    with pytest.raises(TypeError, match=message) as caught:
+        tf.function(call)(tf.constant(3))
+    assert type(caught.value).__name__ == "TypeError"
+
+
 def test_caught_in_the_function_itself():
     @tf.function
     def flat_or_itself(x):

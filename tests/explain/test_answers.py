@@ -279,7 +279,7 @@ def test_two_models_of_the_same_layers_are_to_be_one():
     assert "`scores = model(x)` (" in diagnosis.cause and "computes the same value again" in diagnosis.cause
     words = r"make one model of the two, `(both = .*)`, and in the tape write `(hidden, scores = .*)`"
     mend = re.fullmatch(words, diagnosis.mend)
-    namespace = {"keras": tf.keras, "model": model, "inner": inner, "x": x}
+    namespace = {"tf": tf, "model": model, "inner": inner, "x": x}
     exec(mend[1], namespace)
     with tf.GradientTape() as tape:
         exec(mend[2], namespace)

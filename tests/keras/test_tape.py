@@ -163,6 +163,20 @@ class TestApplyGradients:
         with pytest.raises(ValueError, match="No gradients provided for any variable"):
             keras.optimizers.SGD(0.1).apply_gradients([(None, v) for v in model.trainable_variables])
 
+    def test_gradients_in_the_place_of_variables(self):
+        w = tf.Variable([1.0, 2.0])
+        for pairs in ([tf.ones(2), w], zip(tf.ones(2), w, strict=True)):
+            with pytest.raises(AttributeError, match=r"updates variables, and was given .* pairs, `opt\.apply_gradients\(zip"):
+                keras.optimizers.SGD(0.1).apply_gradients(pairs)
+
+    def test_labels_of_another_shape_are_named(self):
+        model = keras.Sequential([keras.layers.Dense(2)])
+        model.compile("sgd", "mse")
+        with pytest.raises(ValueError, match="Incompatible shapes") as caught:
+            model.fit(np.ones([4, 3]), np.ones([4, 3]), verbose=0)
+        (note,) = caught.value.__notes__
+        assert note.endswith("the labels have the shape (4, 3), what the model gives has (4, 2).")
+
     def test_repeated_rows_of_an_embedding_are_squared_one_by_one(self):  # as on TensorFlow, not on JAX
         layer = keras.layers.Embedding(3, 1)
         layer.build()

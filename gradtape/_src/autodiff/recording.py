@@ -154,8 +154,8 @@ class Recording:
         trace.tapes.append(ref(self))
 
     def moved(self, before: Trace, after: Trace) -> None:
-        """Continue in the new trace of the thread, which replaced `before` while this tape records."""
-        if not self._paused and self._segments and self._segments[-1].stop is None:
+        """Continue in the trace that replaced `before`, if this tape records that one."""
+        if not self._paused and self._segments and self._segments[-1].stop is None and self._segments[-1].trace is before:
             self._segments[-1].end()
             self._begin(after)
 
@@ -167,7 +167,8 @@ class Recording:
                 item = item.variable
             if not isinstance(item, (Tensor, Variable)):
                 raise ValueError(
-                    f"Passed in object {item!r} of type {type(item)}, not tf.Tensor or tf.Variable or ExtensionType."
+                    f"Passed in object {item!r} of type {type(item)}, not tf.Tensor or tf.Variable or ExtensionType. "
+                    "Make a tensor of it first, `x = tf.convert_to_tensor(x)`, and compute with that."
                 )
             if not self._entered:
                 raise AttributeError("watch() needs an open tape: call it inside of `with tf.GradientTape() as tape:`.")

@@ -211,7 +211,7 @@ def _operand(op: Op, value: Any, dtype: np.dtype, index: int, one_by_one: bool) 
     try:
         return node_of(value, dtype)
     except TypeError:
-        raise mismatch(op, index, dtype, node_of(value).aval.dtype, DtypeError) from None
+        raise mismatch(op, index, dtype, node_of(value).aval.dtype, None if engine.tracing() else DtypeError) from None
 
 
 def _preferring(value: Any, dtype: np.dtype) -> Node:

@@ -51,18 +51,19 @@ UNBOUNDED = sys.maxsize
 
 
 class State(threading.local):
-    """The state of a thread: its pending trace, its open tapes (weakly), its loop's anchor, whether it runs a record again."""
+    """The state of a thread: its pending trace, its open tapes (weakly), its loop's anchor, whether it runs a record again.
+    `suspended` are the traces in which it goes on later, each in a list of its own.
+    """
 
     trace: Trace
+    suspended: list[list[Trace]]
     tapes: list[ref[Any]]
     anchor: tuple[CodeType | None, int] | None
     again: bool
 
     def __init__(self) -> None:
-        self.trace = Trace(LIMIT)
-        self.tapes = []
-        self.anchor = None
-        self.again = False
+        self.trace, self.suspended, self.tapes = Trace(LIMIT), [], []
+        self.anchor, self.again = None, False
 
 
 local = State()
@@ -79,20 +80,21 @@ hooks.core.tracing = tracing
 
 
 @contextlib.contextmanager
-def recording_in(trace: Trace, tapes: Sequence[ref[Any]] = (), again: bool = False) -> Iterator[Trace]:
-    """Record into `trace` in this thread, where only these tapes see it; afterwards where the thread recorded before.
+def recording_in(trace: Trace, again: bool = False) -> Iterator[Trace]:
+    """Record into `trace` in this thread, where no tape sees it; afterwards where the thread recorded before.
 
     `again`: it is a record that runs again, of which no loop's anchor is kept.
     """
     state = local
-    before, open_tapes, anchor, ran_again = state.trace, state.tapes, state.anchor, state.again
-    state.trace, state.tapes = trace, list(tapes)
+    before, open_tapes, anchor, ran_again = [state.trace], state.tapes, state.anchor, state.again
+    state.trace, state.tapes, state.suspended = trace, [], [*state.suspended, before]
     if again:
         state.anchor, state.again = None, True
     try:
         yield trace
     finally:
-        state.trace, state.tapes = before, open_tapes
+        (state.trace,), state.tapes = before, open_tapes
+        state.suspended = [other for other in state.suspended if other is not before]
         if again:
             state.anchor, state.again = anchor, ran_again
 
@@ -464,7 +466,7 @@ def _realize_in_trace(trace: Trace, node: Node) -> None:
     while outermost.parent is not None:
         outermost = outermost.parent
     if node.trace is outermost:
-        with recording_in(outermost, local.tapes):
+        with recording_in(outermost):
             _realize(node)
         return
     if trace.scope is not None and (found := folded(node)) is not None:
@@ -534,11 +536,14 @@ def flush() -> None:
     trace = state.trace
     if not trace.nodes:
         return
-    state.trace = Trace(LIMIT if state.anchor is None else STRIDE, overrides=trace.overrides)
-    for reference in state.tapes:
-        tape = reference()
-        if tape is not None:
-            tape.moved(trace, state.trace)
+    state.trace = following = Trace(LIMIT if state.anchor is None else STRIDE, overrides=trace.overrides)
+    for tape in filter(None, [reference() for reference in trace.tapes]):
+        tape.moved(trace, following)
+    for later in state.suspended:  # a function under trace goes on inside of the new one, and so does what follows it
+        if later[0] is trace:
+            later[0] = following
+        elif later[0].parent is trace:
+            later[0].parent = following
     run(trace)
 
 

@@ -256,7 +256,7 @@ class Tensor(Operators):
                 "Iterating over a symbolic `tf.Tensor` is not allowed, if it is a scalar or a graph's: use tf.unstack, tf.map_fn."
             )
         if not self.node.aval.shape:
-            raise TypeError("Cannot iterate over a scalar tensor.")
+            raise TypeError("Cannot iterate over a scalar tensor. To count to its value write `range(int(n))`, or `tf.range(n)`.")
         return iter([self[i] for i in range(self.node.aval.shape[0])])
 
     @public

@@ -104,6 +104,7 @@ class Variable(Stored, metaclass=creators.Created):
     _assigned_in: int | None
     _made: journal.Line = (None, 0)  # at which line of the user's
     _born: journal.Moment = (0, 0)
+    _path: str | None = None  # to a variable of Keras's
 
     # What `ops/scatter.py` and `ops/operators.py` attach.
     scatter_update: Callable[..., Any]
@@ -424,12 +425,11 @@ class Variable(Stored, metaclass=creators.Created):
                 f"variable '{self._name}' takes its dtype. Use tf.cast."
             )
         if how == "assign":
-            wanted = mine.tensor_shape if self._declared is None else self._declared
-            if wanted.is_compatible_with(node.aval.tensor_shape):
+            if (mine.tensor_shape if self._declared is None else self._declared).is_compatible_with(node.aval.tensor_shape):
                 return node
             raise ValueError(
-                f"Cannot assign value to variable ' {self._name}': Shape mismatch.The variable shape {self.shape}, and "
-                f"the assigned value shape {node.aval.tensor_shape} are incompatible."
+                f"Cannot assign value to variable ' {self._name}': Shape mismatch.The variable shape {self.shape}, and the "
+                f"assigned value shape {node.aval.tensor_shape} are incompatible. Reshape it; `tf.TensorShape(None)` takes any."
             )
         raise invalid_shapes(self._name, how, mine, node.aval)
 

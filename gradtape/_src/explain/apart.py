@@ -37,7 +37,7 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
     left = _left(view, source, used)
     if left is not None and not _copied_out(view, source, left):
         return until(view, source, left)
-    end = _dead_end(view, source, used)
+    end = None if source.variable is None else _dead_end(view, source, used)
     other = (
         _kept(view, source)
         or (other_object(view, source, used, frame) if end is None else None)
@@ -52,9 +52,7 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
 
 
 def _dead_end(view: View, source: Source, used: dict[Name, None]) -> Line | None:
-    """Return the last line under the tape that computes with a variable, of what the target does not use."""
-    if source.variable is None:
-        return None
+    """Return the last line under the tape that computes with a source, of what the target does not use."""
     history = view.history
     steps = [history.steps[name] for name in history.after(source.names) if name in history.steps and name not in used]
     ends = [step for step in steps if step.op is not None and step.op not in COPIES and view.sees(step.at)]
@@ -73,8 +71,10 @@ def _unused(
     linear = _linear(view.history, source, view.history.since_state(targets))
     again = {} if linear is not None else computed_again(view, source, used, frame)
     derived = None if linear is not None or again else computed_from(view, source, used)
+    if source.variable is None and not again and derived is None:
+        end = _dead_end(view, source, used)
     end = None if linear is not None else end
-    detail = dict(again, linear=linear, derived=derived, end=end)
+    detail = dict(again, linear=linear, derived=derived, end=end, unread=text.unread(_made(view.history, targets)))
     if not any(detail.values()):
         detail = {
             "computed_by": computed_by(view, source, targets, frame) if in_an_object(source.variable, frame) else None,
@@ -155,6 +155,15 @@ def exit_of(view: View, source: Source) -> list[Break]:
     """Return the last exit of a value that depends on the source, after the breaks before it; for a target that is no tensor."""
     exits = _exits(view.history, source)
     return until(view, source, exits[-1]) if exits else []
+
+
+def left_under_tape(view: View, source: Source, targets: Iterable[Name]) -> list[Break]:
+    """Return the exit of a value under the tape that asks, on the way to the target. The tape saw all that is before it."""
+    left = _left(view, source, view.history.before(targets))
+    if left is None or view.tape is None or left.number < view.tape.number:
+        return []
+    way = view.way(source, [left.origin]) or []
+    return [] if any(view.fault(name, step) is not None for name, step in way) else until(view, source, left)
 
 
 def until(view: View, source: Source, left: Left) -> list[Break]:

@@ -201,7 +201,7 @@ class View:
             return Break(
                 "not_differentiable", step.line, op.type, step, reason="its gradient function returns None for this argument"
             )
-        if not _inexact(self.history.aval(step.name)) and op not in (CALL, FUNCTION):
+        if not _inexact(self.history.aval(step.name)) and op not in (CALL, FUNCTION) and _inexact(self.history.aval(before)):
             made = self.history.steps.get(step.inputs[0]) if op is ELEMENT else step
             return Break("not_floating", step.line, op.type if made is step else (made or step).how, step)
         return None
@@ -237,7 +237,8 @@ class View:
         for call in self.calls:
             if call.start <= at < call.stop:
                 which = "same tape" if call.tape is self.tape else "other tape"
-                return Break("other_tape", call.line, None, step, gradient=which, asked=call.tape)
+                nested = all(self.sees((serial, start)) for serial, start, stop in call.tape.segments if start < stop)
+                return Break("other_tape", call.line, None, step, gradient=which, asked=call.tape, nested=nested)
         forgotten = self._forgotten(lambda tape: self.sees(at, tape))
         if forgotten is not None:
             return forgotten
@@ -248,7 +249,8 @@ class View:
             return Break("rebound", step.line, step.how, step, name=called)
         if not alone and any(self.sees(at, tape) for tape in self.history.tapes if tape is not self.tape):
             return Break("other_tape", outer.line, step.how, step)
-        early = not self.segments or at < (self.segments[0][0], self.segments[0][1])
+        opened = None if not self.segments else (self.segments[0][0], self.segments[0][1])
+        early = opened is None or at < opened or (alone and at == opened)
         return Break("outside_tape", outer.line, step.how, step, early=early)
 
     def of_several_tapes(self, step: Step) -> bool:

@@ -9,7 +9,10 @@ import inspect
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from gradtape._src.core.journal import Line
+from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import Break
 
@@ -18,6 +21,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 OF_AN_OBJECT = {"call", "__call__"}  # methods that are called by an object's name
 LIBRARIES = {"gradtape", "tensorflow", "keras", "numpy", "jax"}
 MADE = {"__init__", "__post_init__", "build", "setup"}  # methods that run where an object is made
+VALUES = (EagerTensor, np.ndarray, list, dict, str)  # whose methods run nothing of the user's
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
 
 
@@ -77,7 +81,7 @@ def _callers(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Break, aske
         wanted = _names(place, ast.Store)
     elif broken.detail.get("early"):
         there = [n for n in own if (n.end_lineno or 0) < tape.lineno]
-        wanted = _names(tape, ast.Load)
+        wanted = _led_to(there, _names(tape, ast.Load))
     else:
         there = [n for n in own if (tape.end_lineno or 0) < n.lineno <= at]
         wanted = set()
@@ -92,6 +96,16 @@ def _callers(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Break, aske
         used = [n for n in there if _set_by(n) & wanted and not _makes_an_object(n, broken.line)]
         return used or [n for n in there if isinstance(n, ast.Expr)]
     return [n for n in there if _names(n, ast.Load) & known and not _opens_gradient(n)][:1]
+
+
+def _led_to(statements: Sequence[ast.stmt], names: set[str]) -> set[str]:
+    """Return `names` and those that they were computed from in these statements."""
+    found = set(names)
+    simple = [n for n in statements if isinstance(n, SIMPLE)]
+    for node in reversed([*simple, *simple]):  # twice, for what a loop hands on to its next trip
+        if _set_by(node) & found:
+            found |= _names(node, ast.Load)
+    return found
 
 
 def called_by(line: Line) -> str | None:
@@ -155,6 +169,42 @@ def set_before(name: str, line: Line, asked: Line) -> Line:
     return line
 
 
+def in_a_thread(line: Line) -> tuple[str, str] | None:
+    """Return the call in a line's file that has a thread run the function of the line, and what calls the function itself."""
+    called = called_by(line)
+    for call in ast.walk(text.tree(text.file(line)) or ast.Module([], [])):
+        match call:
+            case ast.Call(func=ast.Attribute(attr="map" | "imap" | "starmap" as way), args=[function, given, *more]):
+                each = "*each" if more or way == "starmap" else "each"
+                rows = f"zip({', '.join(map(ast.unparse, [given, *more]))})" if more else ast.unparse(given)
+                instead = f"[{ast.unparse(function)}({each}) for each in {rows}]"
+            case ast.Call(func=ast.Attribute(attr="submit"), args=[function, *args]):
+                instead = f"{ast.unparse(function)}({', '.join(map(ast.unparse, [*args, *call.keywords]))})"
+            case ast.Call(func=ast.Name("Thread") | ast.Attribute(attr="Thread")):
+                named = {keyword.arg: keyword.value for keyword in call.keywords}
+                if "target" not in named:
+                    continue
+                function, passed = named["target"], named.get("args")
+                args = passed.elts if isinstance(passed, (ast.Tuple, ast.List)) else []
+                instead = f"{ast.unparse(function)}({', '.join(map(ast.unparse, args))})"
+            case _:
+                continue
+        if ast.unparse(function).rpartition(".")[2] == called:
+            return ast.unparse(call), instead
+    return None
+
+
+def loop_before(line: Line, asked: Line) -> int | None:
+    """Return the line of the outermost loop around a line that ends before the tape opens; None if there is no such loop."""
+    around, at = scope_of(asked), text.number(line)
+    if around is None or at is None or scope_of(line) is not around:
+        return None
+    own = list(_statements(around))
+    tape = _last([n for n in own if _opens(n, "GradientTape")], text.number(asked) or 0)
+    loops = [n for n in own if isinstance(n, (ast.For, ast.While)) and n.lineno <= at <= (n.end_lineno or 0)]
+    return min([n.lineno for n in loops if tape is not None and (n.end_lineno or 0) < tape.lineno], default=None)
+
+
 def _opens(node: ast.stmt, called: str) -> bool:
     """Return whether a `with` statement calls a function of that name."""
     return isinstance(node, ast.With) and any(
@@ -176,11 +226,12 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
     """Yield the calls of a statement that may run the user's own code."""
     for n in ast.walk(node):
         if isinstance(n, ast.Call):
-            root = n.func
-            while isinstance(root, (ast.Attribute, ast.Subscript)):
-                root = root.value
+            root: ast.AST = n
+            while isinstance(root, (ast.Attribute, ast.Subscript, ast.Call)):
+                root = root.func if isinstance(root, ast.Call) else root.value
             name = root.id if isinstance(root, ast.Name) else ""
-            if name not in LIBRARIES | {"tf", "np", "jnp"} and not hasattr(builtins, name) and _callee(n) != "append":
+            of_a_value = isinstance(n.func, ast.Attribute) and any(hasattr(kind, n.func.attr) for kind in VALUES)
+            if name not in LIBRARIES | {"tf", "np", "jnp"} and not hasattr(builtins, name) and not of_a_value:
                 yield n
 
 

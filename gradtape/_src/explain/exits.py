@@ -9,7 +9,7 @@ from typing import Any
 
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.breaks import Break
-from gradtape._src.explain.callers import functions_of
+from gradtape._src.explain.callers import functions_of, scope_of
 
 # What other libraries' functions are in TensorFlow, or how they are written with it.
 FOREIGN = {
@@ -28,6 +28,8 @@ FOREIGN = {
     "f1_score": "a soft count, with the probabilities in the place of labels", "rolling": "tf.nn.avg_pool1d",
 }  # fmt: skip
 
+FEW = 3  # so many later uses of an array are told
+
 
 def left_library(w: Any, b: Break) -> tuple[str, str]:
     """Return the cause and the fix; of what left before the tape opened, also that it is to be computed under it."""
@@ -45,9 +47,12 @@ def _sentences(b: Break) -> tuple[str, str]:
     cause = f"in {b.written} the value left the library through {ways[how]}, and what came back is a constant"
     if ".to_list()" in written:
         cause = cause.replace(".numpy()", ".to_list()")
-        return cause, "try a function of TensorFlow's that takes ragged rows, such as tf.reduce_mean(x, 1)"
+        rows = "x" if (found := re.search(r"([\w.]+)\.to_list\(\)", written)) is None else found[1]
+        return cause, f"try a function of TensorFlow's that takes ragged rows, such as tf.reduce_mean({rows}, 1)"
     if re.search(r"\b(?:FloatList|dumps?|save\w*|tobytes|tofile|write\w*)\(", written):
         return cause, "go on with the tensor itself, and keep what is written beside it"
+    if how == "dataset" and (mapped := _mapped(b)) is not None:
+        return cause, f"leave out the Dataset's `map`, and call `{mapped}` under the tape, on what the Dataset gives"
     weights = re.search(r"([\w.]+)\.get_weights\(\)", written)
     if weights is not None:
         return cause, f"use the variables themselves: `{weights[1]}.trainable_variables`"
@@ -63,7 +68,7 @@ def _sentences(b: Break) -> tuple[str, str]:
     tensors = rewritten.with_tensors(b.line) if how in ("numpy", "__array__", "float") else None
     if tensors is not None:
         same = re.fullmatch(r"([\w.]+) = \1", tensors)
-        return cause, f"leave out `{written}`" if same else f"write `{tensors}`"
+        return cause, (f"leave out `{written}`" if same else f"write `{tensors}`") + _below(b)
     foreign = _foreign(b) if how in ("numpy", "__array__", "float") else None
     if foreign is not None:
         return cause, foreign
@@ -91,6 +96,19 @@ def _sentences(b: Break) -> tuple[str, str]:
         "numpy_function": "try to write the function with the tf.* counterparts of its NumPy calls, and call it directly",
     }
     return cause, instead.get(how, "try to compute this with tf.* functions, from the tensor itself")
+
+
+def _below(b: Break) -> str:
+    """Return the words about later uses of an array that is a tensor then."""
+    uses = rewritten.array_uses(b.line, scope_of(b.line) or ast.Module([], []))[:FEW]
+    return "".join([f"{', and below' if k == 0 else ','} `{now}` for `{before}`" for k, (before, now) in enumerate(uses)])
+
+
+def _mapped(b: Break) -> str | None:
+    """Return the function that a line has a Dataset compute; None for any other line."""
+    calls = [n for n in ast.walk(text.statement(b.line) or ast.Module([], [])) if isinstance(n, ast.Call)]
+    found = [n for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr == "map" and n.args]
+    return ast.unparse(found[0].args[0]) if found else None
 
 
 def _foreign(b: Break) -> str | None:

@@ -23,12 +23,12 @@ from gradtape._src.core.structured import BRANCH, LOOP, StructuredOp
 from gradtape._src.core.tensor import Stored, Tensor, graph_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
-from gradtape._src.explain.apart import apart, exit_of
+from gradtape._src.explain.apart import apart, exit_of, left_under_tape
 from gradtape._src.explain.breaks import Break, Source, View
-from gradtape._src.explain.callers import at_the_call, set_before, statements_under_tape
+from gradtape._src.explain.callers import at_the_call, loop_before, set_before, statements_under_tape
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.history import History, Name, Step
-from gradtape._src.explain.holders import holders
+from gradtape._src.explain.holders import holders, holders_with
 from gradtape._src.explain.inside import Inside, asked_in_functions, of_results, of_source
 from gradtape._src.explain.instead import called_instead
 from gradtape._src.explain.kept import kept
@@ -78,10 +78,10 @@ def explain(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
 
 @public
 def explain_nan(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
-    """Find the op at which the NaN or infinity in the gradient of `target` with respect to each of `sources` begins.
+    """Find the op at which the NaN or infinity in `target`, or its gradient with respect to each of `sources`, begins.
 
     A nest of `Diagnosis` like `sources`: "nan_origin" or "inf_origin" at the op whose value really reaches the gradient, in the
-    forward or the backward pass; "connected" where the gradient is finite. Elements that are masked away are not blamed. The
+    forward or the backward pass, or the target; "connected" where both are finite. Masked elements are not blamed. The
     recorded program is run again, so the tape has to be persistent, or `gradtape.config.keep_last_step(True)` in force:
     RuntimeError if neither is so.
 
@@ -176,6 +176,7 @@ class Question:
     ) -> None:
         self._tape, self._frame = tape, frame
         self._paths: text.Paths = {}
+        self._holding: dict[str, dict[int, tuple[str, Any]]] = {}
         parts = [t.values if isinstance(t, IndexedSlices) else t for t in nest.flatten(target)]
         self._targets = [t for t in parts if isinstance(t, (Tensor, Variable))]
         self._foreign = [t for t in parts if not isinstance(t, (Tensor, Variable))]
@@ -251,6 +252,11 @@ class Question:
             if (read := broken.detail.get("variable")) is not None:
                 broken.detail["called"] = self.name_of(read)
             broken.detail["read"] = [self.name_of(variable) for variable in broken.detail.get("read", ())]
+            if broken.code == "state" and broken.step is not None:
+                changed = self.history.held_by(broken.step.name)
+                if changed is not None:
+                    kind = ("model", "stateless_call") if changed.trainable else ("metric", "update_state")
+                    broken.detail[kind[0]] = self._holders(kind[1]).get(changed._uid)
         through(breaks)
         if case.call is not None:
             for broken in breaks:
@@ -259,12 +265,21 @@ class Question:
             breaks = merged(
                 [kept(b, case.call.line) or at_the_call(b, case.call.line, breaks[k + 1 :]) for k, b in enumerate(breaks)]
             )
+            for broken in breaks:
+                if broken.detail.get("early") or (broken.code == "other_tape" and "gradient" not in broken.detail):
+                    broken.detail["loop"] = loop_before(broken.line, case.call.line)
         if not breaks:
             if case.call is not None and view.tape is not None and view.tape.consumed is not None and not view.tape.persistent:
                 breaks = [Break("tape_used", view.tape.consumed)]
             else:
                 return CONNECTED
         return words.diagnoses(breaks)
+
+    def _holders(self, method: str) -> dict[int, tuple[str, Any]]:
+        """Return the objects with a method that hold variables, by their numbers."""
+        if method not in self._holding:
+            self._holding[method] = holders_with(method, self._frame)
+        return self._holding[method]
 
     @property
     def target(self) -> str:
@@ -273,7 +288,7 @@ class Question:
 
     def name_of(self, source: Any) -> str:
         """Return the source's name in the user's code."""
-        return text.name_of(source, self._frame, self._paths) or (source.name if isinstance(source, Variable) else "the source")
+        return text.name_of(source, self._frame, self._paths) or _own_name(source)
 
     def _held_by(self, name: Name) -> str | None:
         """Return the name of the variable that holds or held a value, in the user's code."""
@@ -281,7 +296,11 @@ class Question:
         return None if variable is None else self.name_of(variable)
 
     def _words(self, source: Any) -> Words:
-        return Words(self.name_of(source), self._called, self._name_of_tape(self._case(source).tape))
+        case = self._case(source)
+        named = text.name_of(source, self._frame, self._paths)
+        asked = None if named or case.call is None or case.key not in case.call.sources else case.call
+        given = None if asked is None else text.argument(asked.line, asked.sources.index(case.key))
+        return Words(named or _own_name(source), self._called, self._name_of_tape(case.tape), given)
 
     # -- with values
 
@@ -324,16 +343,13 @@ class Question:
     def _about_nan(self, probe: Probe, i: int, source: Any) -> Diagnosis:
         gradient = probe.gradient(i)
         finite = gradient is None or bool(np.isfinite(gradient).all())
-        return CONNECTED if finite else self._words(source).diagnoses([origin(probe, i, self._held_by)])
+        found = origin_of_target(probe, self._held_by) if finite else origin(probe, i, self._held_by)
+        return CONNECTED if found is None else self._words(source).diagnosis(found)
 
     def about_target(self, source: Any) -> Diagnosis | None:
         """Return the origin of a NaN or infinity in the target, of which no gradient has one; None if it is not known."""
 
-        def said(probe: Probe, i: int, source: Any) -> Diagnosis:
-            found = origin_of_target(probe, self._held_by)
-            return CONNECTED if found is None else self._words(source).diagnosis(found)
-
-        found = self._with_values([source], said, None)
+        found = self._with_values([source], self._about_nan, None)
         return None if found is None or found[0].connected else found[0]
 
     def flaws(self, call: Asked, flaw: Callable[[np.ndarray], str | None]) -> Iterator[tuple[int, str, str, Diagnosis]]:
@@ -487,7 +503,9 @@ class Question:
             users = [step for _, step in way if step.op is not None and (step.op is CUSTOM or step.op.impure)]
             breaks = [Break("not_differentiable", step.line, step.how, step) for step in users]
             breaks = breaks or [Break("unknown", text.NO_LINE)]
-        return merged(without_inner(view, breaks))
+        told = merged(without_inner(view, breaks))
+        early = bool(told) and all(b.detail.get("early") for b in told)
+        return (left_under_tape(view, source, targets) if early else []) or told
 
     def _of_earlier_steps(self, view: View, way: Sequence[tuple[Name, Step]], breaks: Sequence[Break], asked: Any) -> None:
         """Move a break at an op of the tape's own block, which ran in an earlier step, to where this step takes its value."""
@@ -559,6 +577,11 @@ def _untaken(history: History, way: Sequence[tuple[Name, Step]]) -> Break:
 def _key(source: Any) -> int | journal.Origin:
     """Return the key of a source in an `Asked`."""
     return source._uid if isinstance(source, Variable) else journal.origin_of(source.node)
+
+
+def _own_name(source: Any) -> str:
+    """Return the name of a source that the user's code gives none: of a variable of Keras's the path to it."""
+    return (source._path or source.name) if isinstance(source, Variable) else "the source"
 
 
 def _node(value: Any) -> Node:

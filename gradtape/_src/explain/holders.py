@@ -29,6 +29,19 @@ def in_an_object(variable: Any, frame: FrameType | None) -> bool:
     return any(name.startswith(".") or _is_object(name, frame) for name in holders(variable, frame, set()))
 
 
+def holders_with(method: str, frame: FrameType | None) -> dict[int, tuple[str, Any]]:
+    """Return the name and object, a local or an attribute of one, that has a method and holds a variable, by its number."""
+    found: dict[int, tuple[str, Any]] = {}
+    while frame is not None:
+        for name, value in list(frame.f_locals.items()):
+            inside = [(f"{name}.{attribute}", part) for attribute, part in parts_of(value)] if holds(value) else []
+            for called, part in [(name, value), *inside]:
+                for number in numbers_in(part) if hasattr(type(part), method) else ():
+                    found.setdefault(number, (called, part))
+        frame = None if frame.f_code.co_name == "<module>" else frame.f_back
+    return found
+
+
 def _is_object(name: str, frame: FrameType | None) -> bool:
     """Return whether a name stands for an object that is no list, tuple or dict."""
     while frame is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from gradtape._src.core.journal import Line
@@ -19,16 +20,22 @@ def merged(breaks: Sequence[Break]) -> list[Break]:
             o.code in ("outside_tape", "other_tape") and text.same_line(o.line, b.line) for o in breaks[k:]
         ):
             continue  # the variable was read for an op, and that is what ran too early
-        if b.code != "state" and any(
-            o.code == "state" and text.same_line(o.line, b.line) and ".update_state(" in (text.text(b.line) or "")
-            for o in breaks[k:]
-        ):
+        if b.code != "state" and any(o.code == "state" and text.same_line(o.line, b.line) and of_a_metric(o) for o in breaks[k:]):
             continue  # what a metric does with the value before it keeps it
+        if b.detail.get("index") and any(m.detail.get("index") and text.same_line(m.line, b.line) for m in told):
+            continue  # what is done with an index before it is used
+        if b.code == "state" and any(m.code == "rebound" and text.same_line(m.line, b.line) for m in told):
+            continue  # a new Variable is what the name was given to
         if b.code == "outside_tape" and any(o.code == "state" and text.same_line(o.line, b.line) for o in breaks[k:]):
             continue
         if not any(b.code == m.code and (b.line == m.line or text.same_line(b.line, m.line)) for m in told):
             told.append(b)
     return told
+
+
+def of_a_metric(b: Break) -> bool:
+    """Return whether an assignment is that of a metric's state."""
+    return b.detail.get("metric") is not None or re.search(r"\.update_state\(|\.result\(", text.text(b.line) or "") is not None
 
 
 def without_inner(view: View, breaks: list[Break]) -> list[Break]:

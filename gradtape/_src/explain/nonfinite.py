@@ -16,6 +16,10 @@ from gradtape._src.explain.precision import contribution_at, in_float64
 from gradtape._src.explain.probe import Probe, array, like, value
 from gradtape._src.explain.source import NO_LINE
 
+QUOTIENTS = {"RealDiv", "Div", "Reciprocal", "Rsqrt"}  # which make 0 of infinity
+PARTS = {"StridedSlice", "GatherV2", "GatherNd", "Reshape", "Identity"}  # which take finite elements from beside others
+MOST = 100  # values are looked at on the way back to such a one
+
 
 def origin(probe: Probe, source: int, held_by: Callable[[Origin], str | None]) -> Break:
     """Return the op whose NaN or infinity reaches the gradient of a source, which is not finite.
@@ -42,9 +46,12 @@ def origin(probe: Probe, source: int, held_by: Callable[[Origin], str | None]) -
     forward = from_values(probe, entry)
     if forward is None and _overflows(probe, node, entry):
         forward = _too_large(probe)
+    forward = _behind(probe, entry if forward is None else forward) or forward
     guilty = entry if forward is None else forward
     where = "backward" if forward is None else "forward"
-    return _told(probe, guilty, where, code, held_by, _overflows(probe, node, guilty))
+    told = _told(probe, guilty, where, code, held_by, _overflows(probe, node, guilty))
+    told.detail["masked"] = not any(map(_bad_value, probe.targets))
+    return told
 
 
 def origin_of_target(probe: Probe, held_by: Callable[[Origin], str | None]) -> Break | None:
@@ -61,6 +68,24 @@ def origin_of_target(probe: Probe, held_by: Callable[[Origin], str | None]) -> B
     told = _told(probe, guilty, "forward", code, held_by, _overflows(probe, bad[0], guilty))
     told.detail["reaches"] = True
     return told
+
+
+def _behind(probe: Probe, entry: Entry) -> Entry | None:
+    """Return the op whose infinity became the finite value that an op cannot take, as 1 / infinity becomes 0; else None."""
+    waiting, seen = [i for i in entry.inputs if not _bad_value(i)], set(entry.inputs)
+    if len(waiting) < len(entry.inputs):
+        return None
+    while waiting:
+        node = waiting.pop()
+        maker = probe.maker.get(node)
+        if maker is None or len(seen) > MOST or type(maker.node.aval) is tuple:
+            continue
+        bad = [i for i in maker.inputs if _bad_value(i)]
+        if bad and maker.node.op.type in QUOTIENTS:
+            return from_values(probe, probe.maker.get(bad[-1]) or maker)
+        waiting += [i for i in maker.inputs if i not in seen and (i not in bad or maker.node.op.type in PARTS)]
+        seen.update(maker.inputs)
+    return None
 
 
 def _first_nan(probe: Probe, entry: Entry) -> Entry:

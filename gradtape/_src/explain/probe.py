@@ -29,8 +29,8 @@ LARGEST = 20_000  # a loop that would become more ops than this stays closed
 
 @contextlib.contextmanager
 def own_trace() -> Iterator[None]:
-    """Record where no tape sees it, and the journal keeps nothing of it."""
-    with journal.unnoted(Trace(0).serial), engine.recording_in(Trace(engine.UNBOUNDED), again=True):
+    """Record where no tape sees it, and the journal keeps nothing of it. NumPy was heard when the program ran first."""
+    with journal.unnoted(Trace(0).serial), engine.recording_in(Trace(engine.UNBOUNDED), again=True), np.errstate(all="ignore"):
         yield
 
 
@@ -95,6 +95,7 @@ class Probe:
         self._opened = tape._record.number
         self.entries: list[Entry] = []
         self.maker: dict[Node, Entry] = {}
+        self.traced: set[Node] = set()  # constants of functions
         self._now: dict[Node, Any] = {}  # a recorded node → what stands for it here; a list for one with several outputs
         recorded, offsets = tape._entries()
         places = []
@@ -176,7 +177,9 @@ class Probe:
 
     def inside(self, program: Program, inputs: Sequence[Node], line: Line) -> list[Node]:
         """Record what a Program does, called at a line; return the nodes of its outputs."""
-        leaves = [*inputs, *[engine.constant(c) for c in program.constants]]
+        constants = [engine.constant(c) for c in program.constants]
+        self.traced.update(constants)
+        leaves = [*inputs, *constants]
         values: list[Any] = []
         lines = program.lines or (NO_LINE,) * len(program.keys)
         for key, where in zip(program.keys, lines, strict=True):

@@ -131,7 +131,8 @@ class Report:
         """The words about calls without a source."""
         if not self._without:
             return ""
-        return f"; no source is given at {', '.join(self._without)}: a list of a model's variables is empty until it is built"
+        why = "a model's list is empty until it is built, and where nothing is trainable"
+        return f"; no source is given at {', '.join(self._without)}: {why}"
 
     def ran(self, results: Any) -> None:
         """Look into a call of a function with a tape: its first calls, and the first that gives NaN or infinity."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
@@ -28,6 +29,9 @@ METHODS = {  # of an array
     "std": "math.reduce_std", "var": "math.reduce_variance", "squeeze": "squeeze", "transpose": "transpose",
     "clip": "clip_by_value",
 }  # fmt: skip
+LOGARITHMS = {"softmax": "tf.nn.log_softmax", "sigmoid": "tf.math.log_sigmoid"}  # of what has one of its own
+ITERATING = ("list", "map", "zip", "enumerate", "tuple", "reversed")  # which take tensors as they take arrays
+HARMLESS = {"Acos": 0.0, "Asin": 0.0, "Atanh": 0.0, "Acosh": 2.0}  # where 1 is at the edge
 FLOATING = {"float", "float16", "float32", "float64"}
 AS_IT_IS = {"float16", "float32", "float64", "asarray", "array", "atleast_1d"}  # of a tensor: the tensor
 
@@ -42,6 +46,26 @@ def with_tensors(line: Line) -> str | None:
     return changed if change.changed and not change.unknown else None
 
 
+def array_uses(line: Line, scope: ast.AST) -> list[tuple[str, str]]:
+    """Return what a function does, behind a line, with the array that the line gives a name, each with what a tensor wants."""
+    name, at = text.target(line), text.number(line) or 0
+    found: dict[str, str] = {}
+    calls = [n for n in ast.walk(scope) if isinstance(n, ast.Call) and n.lineno > at]
+    for call in sorted(calls, key=lambda n: (n.lineno, n.col_offset)):
+        method = call.func
+        if not isinstance(method, ast.Attribute):
+            continue
+        of_it = [part for part in [method.value, *call.args] if isinstance(part, ast.Name) and part.id == name]
+        before = ast.unparse(call)
+        changed = _ToTensors().visit(ast.parse(before, mode="eval").body) if of_it else call
+        if of_it and of_it[0] is method.value:
+            changed = _ToTensors()._method(call, method) or call
+        written = ast.unparse(changed)
+        if written not in (before, name):
+            found.setdefault(before, written)
+    return list(found.items())
+
+
 def without_call(line: Line) -> str | None:
     """Rewrite the statement with the argument in the place of the call that a line stands for; None where that is not known."""
     found, (at, _, column, _) = text.statement(line), text.position(line)
@@ -54,6 +78,88 @@ def without_call(line: Line) -> str | None:
         return None
     whole = ast.unparse(_Without(called[0]).visit(copy.deepcopy(found)))
     return whole if len(whole) <= text.LONGEST and "\n" not in whole else None
+
+
+def stopped_through(line: Line) -> str | None:
+    """Rewrite `stop_gradient(x + (q - x))`, which stops all of it, as `x + stop_gradient(q - x)`; None for anything else."""
+    found = text.statement(line)
+    for call in ast.walk(found) if found is not None else ():
+        match call:
+            case ast.Call(func=function, args=[ast.BinOp(x, ast.Add(), ast.BinOp(q, ast.Sub(), again))]):
+                pass
+            case ast.Call(func=function, args=[ast.BinOp(ast.BinOp(x, ast.Add(), q), ast.Sub(), again)]):
+                pass
+            case _:
+                continue
+        if ast.unparse(function).endswith("stop_gradient") and ast.unparse(x) == ast.unparse(again):
+            return f"{ast.unparse(x)} + {ast.unparse(function)}({ast.unparse(q)} - {ast.unparse(x)})"
+    return None
+
+
+def argument_of(name: str, line: Line) -> str | None:
+    """Return the arguments of the only call, in the statement of a line, of a function with such a name; else None."""
+    calls = [n for n in ast.walk(text.statement(line) or ast.Module([], [])) if isinstance(n, ast.Call)]
+    found = [n for n in calls if ast.unparse(n.func).rpartition(".")[2].endswith(name) and n.args]
+    return ", ".join(map(ast.unparse, [*found[0].args, *found[0].keywords])) if len(found) == 1 else None
+
+
+def stable(line: Line) -> str | None:
+    """Return the function, with its argument, that computes a formula of the statement without overflow; None without one."""
+    for node in ast.walk(text.statement(line) or ast.Module([], [])):
+        match node:
+            case ast.Call(args=[ast.BinOp(ast.Constant(1 | 1.0), ast.Add(), ast.Call(args=[x]) as inner)]) if _is(node, "log"):
+                if _is(inner, "exp"):
+                    return f"tf.math.softplus({ast.unparse(x)})"
+            case ast.Call(args=[ast.Call(args=[x]) as inner]) if _is(node, "log1p") and _is(inner, "exp"):
+                return f"tf.math.softplus({ast.unparse(x)})"
+            case ast.Call(args=[ast.Call(args=[x, *_]) as inner]) if _is(node, "log"):
+                for name, instead in LOGARITHMS.items():
+                    if _is(inner, name):
+                        return f"{instead}({', '.join(map(ast.unparse, [*inner.args, *inner.keywords]))})"
+            case ast.BinOp(
+                ast.Constant(1 | 1.0), ast.Div(), ast.BinOp(ast.Constant(1 | 1.0), ast.Add(), ast.Call(args=[x]) as inner)
+            ):
+                if _is(inner, "exp") and isinstance(x, ast.UnaryOp) and isinstance(x.op, ast.USub):
+                    return f"tf.sigmoid({ast.unparse(x.operand)})"
+            case ast.BinOp(ast.Call(args=[x]) as above, ast.Div(), ast.Call(args=[below, *_]) as total):
+                if _is(above, "exp") and _is(total, "sum") and ast.unparse(below) == ast.unparse(above):
+                    return f"tf.nn.softmax({ast.unparse(x)})"
+    return None
+
+
+def where_it_counts(line: Line, op: str | None) -> str | None:
+    """Rewrite what the op computes in one side of a `where`, with a harmless value where the other side is taken; else None."""
+    at = text.position(line)
+    whole = list(ast.walk(text.statement(line) or ast.Module([], [])))
+    found = [
+        n for n in whole if isinstance(n, ast.expr) and (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset) == tuple(at)
+    ]
+    chosen = [n for n in whole if isinstance(n, ast.Call) and _is(n, "where") and len(n.args) == 3]
+    for call in chosen if found else []:
+        side = next((k for k in (1, 2) if any(n is found[0] for n in ast.walk(call.args[k]))), None)
+        operand = _operand(found[0])
+        if side is not None and operand is not None:
+            condition, value, safe = ast.unparse(call.args[0]), ast.unparse(operand), HARMLESS.get(op or "", 1.0)
+            given = f"{value}, {safe}" if side == 1 else f"{safe}, {value}"
+            written, before = ast.unparse(found[0]), ast.unparse(operand)
+            return written.replace(before, f"tf.where({condition}, {given})", 1) if written.count(before) == 1 else None
+    return None
+
+
+def _operand(node: ast.expr) -> ast.expr | None:
+    """Return what has to be kept harmless: the argument of a function, a denominator, a base or exponent."""
+    match node:
+        case ast.Call(args=[operand, *others]):
+            return others[0] if others and isinstance(operand, ast.Constant) else operand
+        case ast.BinOp(left, ast.Div() | ast.Pow() as op, right):
+            return right if isinstance(op, ast.Div) or isinstance(left, ast.Constant) else left
+        case _:
+            return None
+
+
+def _is(call: ast.Call, name: str) -> bool:
+    """Return whether a call is of a function of that name, as `tf.math.log`, `np.log` and `reduce_log` are of `log`."""
+    return re.fullmatch(rf"(?:\w+_)?{name}", ast.unparse(call.func).rpartition(".")[2]) is not None
 
 
 class _Without(ast.NodeTransformer):
@@ -88,9 +194,15 @@ class _ToTensors(ast.NodeTransformer):
             return node.func.value
         if inside and isinstance(node.func, ast.Attribute) and (method := self._method(node, node.func)) is not None:
             return method
-        if inside and root != "tf":
+        if inside and root not in ("tf", *ITERATING):
             self.unknown = True  # a method of what was an array, or a function that may want one
         return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if node.attr != "T":
+            return node
+        return ast.Call(ast.parse("tf.transpose", mode="eval").body, [node.value], [])
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         before = ast.unparse(node.value)
@@ -124,7 +236,8 @@ class _ToTensors(ast.NodeTransformer):
     def _of_numpy(self, node: ast.Call, name: str) -> ast.AST:
         self.changed = True
         if name in AS_IT_IS and len(node.args) == 1:
-            return node.args[0]
+            joined = isinstance(node.args[0], (ast.List, ast.ListComp)) or ast.unparse(node.args[0]).startswith("list(")
+            return ast.Call(ast.parse("tf.stack", mode="eval").body, node.args, []) if joined else node.args[0]
         if name in ("random.normal", "random.uniform") and len(node.args) >= 2:
             return _sampled(name, *map(ast.unparse, node.args[:2]))
         if name not in NUMPY:

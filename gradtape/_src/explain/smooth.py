@@ -20,7 +20,7 @@ SOFTLY = (
 SOFTLY += "where q is what was taken in the place of z"
 PLACED = "interpolate between the places on both sides: `y0 + (u - x0) / (x1 - x0) * (y1 - y0)`"
 BYTES = "go on with the tensor, and keep its bytes beside it"
-LONGEST_OPERAND = 30
+LONGEST_OPERAND, LONGEST = 30, 60  # of what stands in an advice several times, or once
 SMOOTH = {
     "Floor": "pass the gradient straight through: `x + tf.stop_gradient(tf.floor(x) - x)`",
     "Ceil": "pass the gradient straight through: `x + tf.stop_gradient(tf.math.ceil(x) - x)`",
@@ -38,6 +38,7 @@ SMOOTH = {
     "NonMaxSuppressionV3": TAKEN, "NonMaxSuppressionV4": TAKEN, "NonMaxSuppressionV5": TAKEN, "CombinedNonMaxSuppression": TAKEN,
     "CTCGreedyDecoder": DECODED, "CTCBeamSearchDecoder": DECODED, "EditDistance": DECODED,
     "Multinomial": SAMPLED, "StatelessMultinomial": SAMPLED, "RandomBinomial": SAMPLED, "RandomPoissonV2": SAMPLED,
+    "AdjustJpegQuality": "pass the gradient straight through: `x + tf.stop_gradient(tf.image.adjust_jpeg_quality(x, y) - x)`",
     "SerializeTensor": BYTES, "EncodeJpeg": BYTES, "EncodePng": BYTES, "EncodeBmp": BYTES, "EncodeWav": BYTES,
     "AsString": "go on with the number, and write the string beside it",
     "ResourceScatterUpdate": "build the tensor with tf.tensor_scatter_nd_update",
@@ -56,10 +57,20 @@ def instead_of(
     advice = SMOOTH.get(b.op or "", otherwise)
     if b.detail.get("index") and b.op in ("ArgMax", "ArgMin"):
         advice = SOFTLY.format("x" if b.op == "ArgMax" else "-x")
-    operands = text.operands(b.line)
-    if not operands or max(map(len, operands[:2])) > LONGEST_OPERAND:
-        return advice
-    if "stop_gradient" in advice and re.search(r"\w\(", operands[0]):
-        return advice  # a call is not to be made three times
-    written = re.sub(r"\b[xy]\b", lambda found: dict(zip("xy", operands, strict=False)).get(found[0], found[0]), advice)
-    return re.sub(r"\(\(([^(),]*)\)\)", r"(\1)", written)
+    return in_its_words(advice, b)
+
+
+def in_its_words(advice: str, b: Break) -> str:
+    """Return the advice with what the line computes with in the place of `x` and `y`, if the line calls the op itself.
+
+    An operand that stands in it several times has to be short, and no call.
+    """
+    operands = text.operands(b.line, b.op)
+    given = dict(zip("xy", operands, strict=False))
+    for name, written in given.items():
+        times = len(re.findall(rf"\b{name}\b", advice))
+        again = times > 1 and (len(written) > LONGEST_OPERAND or re.search(r"\w\(", written))
+        if len(written) > LONGEST or again:
+            return advice
+    written = re.sub(r"\b[xy]\b", lambda found: given.get(found[0], found[0]), advice)
+    return re.sub(r" - 0(?:\.0*)?\)", ")", re.sub(r"\(\(([^(),]*)\)([,)])", r"(\1\2", written))

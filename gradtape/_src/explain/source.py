@@ -98,6 +98,24 @@ def loaded_names(line: Line) -> set[str]:
     }
 
 
+def unread(line: Line) -> tuple[str, str] | None:
+    """Return the names of the function of a line and of a parameter, not the object's own, that it never reads; else None."""
+    code = line[0]
+    if code is None or not code.co_argcount or code.co_name.startswith("<"):
+        return None
+    read = {str(i.argval) for i in _instructions(code) if i.opname.startswith("LOAD_")}
+    inner = {name for made in code.co_consts if isinstance(made, CodeType) for name in made.co_freevars}
+    ignored = read | inner | {"self", "cls", "training", "mask"}
+    names = [name for name in code.co_varnames[: code.co_argcount - _defaults(code)] if name not in ignored]
+    return (code.co_name, names[-1]) if names else None
+
+
+def _defaults(code: CodeType) -> int:
+    """Return how many parameters of a function have defaults."""
+    functions = [n for n in ast.walk(tree(code.co_filename) or ast.Module([], [])) if isinstance(n, ast.FunctionDef)]
+    return next((len(n.args.defaults) for n in functions if n.name == code.co_name and _starts(n) == code.co_firstlineno), 0)
+
+
 def rebound_name(line: Line) -> str | None:
     """Return the name that a statement both reads and sets: `x` of `x = x + 1`, `self.w` of `self.w -= dw`."""
     found = statement(line)
@@ -221,7 +239,22 @@ def assignments(line: Line) -> str | None:
     pairs = _pairs(found)
     if len(pairs) > 1 and len({id(value) for _, value in pairs}) == 1:
         return None
-    return "; ".join(f"{name}.assign({ast.unparse(value)})" for name, value in pairs) or None
+    return "; ".join(f"{name}.assign({ast.unparse(_in_a_variable(value))})" for name, value in pairs) or None
+
+
+def _in_a_variable(value: ast.expr) -> ast.expr:
+    """Return what a new Variable is made of; any other expression as it is."""
+    match value:
+        case ast.Call(func=ast.Name("Variable") | ast.Attribute(attr="Variable"), args=[given, *_]):
+            return given
+        case _:
+            return value
+
+
+def makes_a_variable(line: Line) -> bool:
+    """Return whether the statement sets its names to new Variables."""
+    found = statement(line)
+    return found is not None and any(_in_a_variable(value) is not value for _, value in _pairs(found))
 
 
 def target(line: Line) -> str | None:
@@ -324,6 +357,13 @@ def _files(line: Line) -> set[str]:
     return {ast.unparse(item.optional_vars) for item in items if item.optional_vars is not None}
 
 
+def in_a_loop(line: Line) -> bool:
+    """Return whether a line stands in the body of a `for` or `while`."""
+    whole, at = tree(file(line)), number(line) or 0
+    loops = [n for n in ast.walk(whole or ast.Module([], [])) if isinstance(n, (ast.For, ast.While))]
+    return any(n.body[0].lineno <= at <= (n.end_lineno or at) for n in loops)
+
+
 def in_a_header(line: Line) -> bool:
     """Return whether the instruction stands in what an `if`, `while` or `for` decides by, and not in its body."""
     found, at = statement(line), number(line)
@@ -348,19 +388,32 @@ def expression(line: Line) -> str | None:
     return " ".join(part.decode(errors="replace").strip() for part in encoded)
 
 
-def operands(line: Line) -> list[str]:
-    """Return what the instruction computes with, as it is written: `w` of `tf.round(w)`, `p` and `0.5` of `p > 0.5`."""
+def operands(line: Line, op: str | None = None) -> list[str]:
+    """Return what the instruction computes with, as it is written: `w` of `tf.round(w)`, `p` and `0.5` of `p > 0.5`.
+
+    With an `op` only those of a call that has its name, as other functions may compute it of something else.
+    """
     parts: list[ast.expr] = []
     with contextlib.suppress(SyntaxError):
         found = ast.parse(expression(line) or "", mode="eval").body
         if isinstance(found, ast.Call) and not any(isinstance(a, ast.Starred) for a in found.args):
-            parts = found.args
+            called = ast.unparse(found.func).rpartition(".")[2].replace("_", "").lower()
+            parts = found.args if op is None or called in (op_name := op.lower()) or called == f"arg{op_name}" else []
         elif isinstance(found, ast.Compare):
             parts = [found.left, *found.comparators]
         elif isinstance(found, ast.BinOp):
             parts = [found.left, found.right]
     closed = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant)
     return [ast.unparse(part) if isinstance(part, closed) else f"({ast.unparse(part)})" for part in parts]
+
+
+def keywords(line: Line) -> dict[str, str]:
+    """Return the arguments that a call gives by name, as they are written: `axis` and `-1` of `tf.norm(x, axis=-1)`."""
+    with contextlib.suppress(SyntaxError):
+        found = ast.parse(expression(line) or "", mode="eval").body
+        if isinstance(found, ast.Call):
+            return {keyword.arg: ast.unparse(keyword.value) for keyword in found.keywords if keyword.arg is not None}
+    return {}
 
 
 def factors(line: Line) -> list[str]:
@@ -400,6 +453,20 @@ def _on_one_line(line: Line) -> str | None:
 def stands_for(held: Any, value: Any) -> bool:
     """Return whether the object `held` is `value`, or a holder of it (Keras's variables hold gradtape's)."""
     return held is value or (isinstance(held, Stored) and held.variable is value)
+
+
+def argument(line: Line, place: int) -> str | None:
+    """Return how a gradient call gives one of its sources, by its place: `model.variables[3]`; None where that is not written."""
+    calls = [n for n in ast.walk(statement(line) or ast.Module([], [])) if isinstance(n, ast.Call)]
+    asked = [n for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr in ("gradient", "jacobian", "batch_jacobian")]
+    given = [part for n in asked for part in [*n.args[1:2], *[k.value for k in n.keywords if k.arg == "sources"]]]
+    match given:
+        case [ast.List(elts) | ast.Tuple(elts)] if place < len(elts) and not any(isinstance(e, ast.Starred) for e in elts):
+            return ast.unparse(elts[place])
+        case [ast.Attribute(attr=name)] if name.endswith(("variables", "weights")):
+            return f"{ast.unparse(given[0])}[{place}]"
+        case _:
+            return None
 
 
 def names_of(value: Any, frame: FrameType | None) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from types import CodeType, FrameType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradtape._src.core import journal
 from gradtape._src.core.journal import Line
@@ -115,14 +115,20 @@ def computed_again(view: View, source: Source, used: dict[Name, None], frame: Fr
         return {}
     steps = view.history.steps
     made = [steps[name] for name in source.names if name in steps]
-    numbers = _numbered(view.history, [*source.names, *used])
-    own = {numbers[step.name] for step in made}
-    again = [steps[name] for name in used if numbers[name] in own and steps[name].op not in COPIES | {None}]
-    if not again:
-        return {}
-    step = min(again, key=lambda step: step.at)
-    models = [_functional(line, frame) for line in (made[0].line, step.line)]
-    return {"again": step.line, "models": models if all(models) else ()}
+    for alike in (False, True):
+        numbers = _numbered(view.history, [*source.names, *used], alike)
+        own = {numbers[step.name] for step in made}
+        again = [steps[name] for name in used if numbers[name] in own and steps[name].op not in COPIES | {None}]
+        again = [step for step in again if any(name not in steps for name in view.history.before([step.name]))]
+        if again:  # and not of constants alone, which are alike
+            step = min(again, key=lambda step: step.at)
+            inner, outer = [_functional(line, frame) for line in (made[0].line, step.line)]
+            models = () if inner is None or outer is None else (inner, outer)
+            if not alike or (
+                models and models[0].given == models[1].given
+            ):  # an array becomes a constant in each call that takes it
+                return {"again": step.line, "models": models}
+    return {}
 
 
 def computed_from(view: View, source: Source, used: dict[Name, None]) -> Line | None:
@@ -134,8 +140,8 @@ def computed_from(view: View, source: Source, used: dict[Name, None]) -> Line | 
     return step.line if any(view.watches(name) or view.history.line_of(name)[0] is not None for name in shared) else None
 
 
-def _numbered(history: History, names: list[Name]) -> dict[Name, int]:
-    """Number values: the same op of the same values has one number."""
+def _numbered(history: History, names: list[Name], alike: bool) -> dict[Name, int]:
+    """Number values: the same op of the same values has one number. So have, if `alike` counts, constants of one shape."""
     numbers: dict[Any, int] = {}
     found: dict[Name, int] = {}
     stack = list(names)
@@ -152,15 +158,25 @@ def _numbered(history: History, names: list[Name]) -> dict[Name, int]:
             continue
         inputs = [] if step is None or leaf else [found[i] for i in step.inputs]
         same = step is not None and len(inputs) == 1 and step.op in COPIES | {None}
-        key = name if step is None or leaf else (step.op, step.attrs, *inputs)
+        key = (step.op, step.attrs, *inputs) if step is not None and not leaf else name
+        if alike and step is None and name not in history.variables:
+            key = "constant", history.aval(name)
         found[name] = inputs[0] if same else numbers.setdefault(key, len(numbers))
     return found
 
 
-def _functional(line: Line, frame: FrameType | None) -> tuple[str, str, str] | None:
-    """Return the names of a result, model and argument of a line that calls a functional model of Keras: `y = model(x)`, or
-    `score = model(x)[:, 1]`, where the result is `output`.
-    """
+class Called(NamedTuple):
+    """A line that calls a functional or sequential model of Keras, `y = model(x)`: its names, and what it calls Keras."""
+
+    result: str
+    model: str
+    output: str  # of the model, as `model.output`
+    given: str
+    keras: str
+
+
+def _functional(line: Line, frame: FrameType | None) -> Called | None:
+    """Return what a line calls that calls a model of Keras; of `score = model(x)[:, 1]` the result is `output`."""
     called, given = text.stored_name(line), text.statement(line)
     call = given.value if isinstance(given, ast.Assign) else None
     if isinstance(call, ast.Subscript):
@@ -168,9 +184,12 @@ def _functional(line: Line, frame: FrameType | None) -> tuple[str, str, str] | N
     if called is None or frame is None or not isinstance(call, ast.Call) or not call.args:
         return None
     name = ast.unparse(call.func)
-    model = frame.f_locals.get(name, frame.f_globals.get(name))
-    functional = all(hasattr(model, attribute) for attribute in ("inputs", "output", "layers"))
-    return (called, name, ast.unparse(call.args[0])) if functional else None
+    model: Any = frame.f_locals.get(name, frame.f_globals.get(name))
+    if not all(hasattr(model, attribute) for attribute in ("inputs", "outputs", "layers")) or len(model.outputs or ()) != 1:
+        return None
+    output = f"{name}.output" if hasattr(model, "output") else f"{name}.outputs[0]"  # which a Sequential has alone
+    keras = "keras" if "keras" in frame.f_globals else "tf.keras"
+    return Called(called, name, output, ast.unparse(call.args[0]), keras)
 
 
 def _twin(variable: Variable, others: list[Variable]) -> Variable | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -11,11 +12,12 @@ from gradtape._src.core import hooks
 from gradtape._src.core.places import place
 from gradtape._src.explain import source as text, words_of_values as values
 from gradtape._src.explain.breaks import Break
-from gradtape._src.explain.callers import MADE
+from gradtape._src.explain.callers import MADE, in_a_thread
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.exits import left_library
-from gradtape._src.explain.rewritten import without_call
-from gradtape._src.explain.smooth import has_own_advice, instead_of
+from gradtape._src.explain.merged import of_a_metric
+from gradtape._src.explain.rewritten import stopped_through, without_call
+from gradtape._src.explain.smooth import has_own_advice, in_its_words, instead_of
 
 # What a value that goes no further decides, and what to compute with instead.
 DECIDED = {
@@ -33,10 +35,10 @@ ORDERS = {
 
 
 class Words:
-    """The names in which one source, its target and the tape are spoken of."""
+    """The names in which one source, its target and the tape are spoken of; `code` is what stands for the source in a fix."""
 
-    def __init__(self, source: str, target: str, tape: str) -> None:
-        self.source, self.target, self.tape = source, target, tape
+    def __init__(self, source: str, target: str, tape: str, code: str | None = None) -> None:
+        self.source, self.target, self.tape, self.code = source, target, tape, code or source
 
     def diagnosis(self, broken: Break, also: tuple[Diagnosis, ...] = ()) -> Diagnosis:
         """Return the Diagnosis of a break."""
@@ -68,13 +70,13 @@ def _not_watched(w: Words, b: Break) -> tuple[str, str]:
         cause = f"the tape was opened with watch_accessed_variables=False, and nobody watched {w.source}"
     else:
         cause = f"{w.source} is a tensor, not a Variable, and no tape watched it"
-    return cause, f"inside the tape, before {w.source} is used, write `{w.tape}.watch({w.source})`"
+    return cause, f"inside the tape, before {w.source} is used, write `{w.tape}.watch({w.code})`"
 
 
 def _watched_late(w: Words, b: Break) -> tuple[str, str]:
     return (
-        f"{b.written} ran before `{w.tape}.watch({w.source})`, which counts from where it stands",
-        f"move `{w.tape}.watch({w.source})` to the beginning of the tape",
+        f"{b.written} ran before `{w.tape}.watch({w.code})`, which counts from where it stands",
+        f"move `{w.tape}.watch({w.code})` to the beginning of the tape",
     )
 
 
@@ -87,7 +89,8 @@ def _rebound(w: Words, b: Break) -> tuple[str, str]:
         )
     if "path" in b.detail or w.source.startswith((f"{name}[", f"{name}.")):
         return _replaced(w, b, name)
-    cause = f"the name {name} was a Variable's, and {b.written} gave it to a tensor that no tape watches"
+    new = "another Variable" if text.makes_a_variable(b.line) else "a tensor that no tape watches"
+    cause = f"the name {name} was a Variable's, and {b.written} gave it to {new}"
     assigned = text.assignments(b.line)
     if assigned is None:
         return cause, f"change the Variable instead: try `{name}.assign(…)` with the new value, and keep its name"
@@ -130,7 +133,12 @@ def _unused(w: Words, b: Break) -> tuple[str, str]:
         where = place(text.file(end), text.number(end))
         said += f": it is used in `{text.text(end)}` ({where}), and what comes of that goes no further"
         mend = f"compute {w.target} from what that gives, or leave {w.source} out of the sources"
-        if text.same_line(end, b.line) and (name := text.target(b.line)) and (value := text.value_of(b.line, name)):
+        if (
+            text.same_line(end, b.line)
+            and text.in_a_loop(end)
+            and (name := text.target(b.line))
+            and (value := text.value_of(b.line, name))
+        ):
             mend = f"add up what the loop computes, and do not begin again each time: `{name} += {value}`"
     if (holder := b.detail.get("computed_by")) is not None:
         said += f": it was computed from the variables of `{holder}`"
@@ -138,6 +146,10 @@ def _unused(w: Words, b: Break) -> tuple[str, str]:
     if (read := b.detail.get("read")) and not b.detail.get("uncalled"):
         said += f": it was computed from {' and '.join(read)}"
         mend = f"compute {w.target} from {w.source}, or take as the source what it was computed from"
+    if (given := b.detail.get("unread")) is not None:
+        function, parameter = given
+        said = f"{w.target} does not depend on {w.source}: `{function}` never uses its argument {parameter}"
+        mend = f"compute what `{function}` returns from {parameter}"
     if (alone := b.detail.get("uncalled")) is not None:
         said += f", and nothing of `{alone}` ran under the tape"
         mend = f"call `{alone}` under the tape and compute {w.target} from what it gives, or leave it out of the sources"
@@ -152,9 +164,10 @@ def _from_the_source(w: Words, b: Break) -> str:
     """Return the fix of a target whose inputs have the source's value from elsewhere; of two Keras models one is made."""
     if not b.detail["models"]:
         return f"compute {w.target} from {w.source} itself"
-    (inner, features, _), (outer, model, given) = b.detail["models"]
-    both = f"keras.Model({model}.inputs, [{features}.output, {model}.output])"
-    return f"make one model of the two, `both = {both}`, and in the tape write `{inner}, {outer} = both({given})`"
+    inner, outer = b.detail["models"]
+    both = f"{outer.keras}.Model({outer.model}.inputs, [{inner.output}, {outer.output}])"
+    results = f"{inner.result}, {outer.result}"
+    return f"make one model of the two, `both = {both}`, and in the tape write `{results} = both({outer.given})`"
 
 
 def _kept(b: Break) -> tuple[str, str]:
@@ -181,6 +194,8 @@ def _outside_tape(w: Words, b: Break) -> tuple[str, str]:
             f"compute it in the function that `{given}` is given",
         )
     moved = f"{_moved(b, 'into', 'in')} the tape's `with` block"
+    if (loop := b.detail.get("loop")) is not None:
+        moved = f"open the tape before the loop in line {loop}, and let the loop run in its `with` block"
     return f"{b.written} ran {when}, so the tape has not seen it", _when_it_runs(b) or moved
 
 
@@ -217,6 +232,12 @@ def _moved(b: Break, move: str, call: str) -> str:
 
 
 def _not_floating(w: Words, b: Break) -> tuple[str, str]:
+    if b.detail.get("index") and not re.search(r"cast|int|astype", text.text(b.line) or "cast"):  # a layer's own
+        return (
+            f"{b.written} looks up rows by {w.source}, which only says which rows are taken, and has no derivative",
+            "ask for the gradient of what is taken: call the embedding by itself under the tape, watch what it gives, and "
+            f"compute {w.target} from that",
+        )
     if b.detail.get("index"):
         return (
             f"{b.written} makes an index, which only says which elements are taken, and has no derivative",
@@ -230,14 +251,12 @@ def _not_floating(w: Words, b: Break) -> tuple[str, str]:
     if b.detail.get("how") == "cast":
         cause = f"{b.written} casts to a dtype that is not floating, and integers have no derivative"
         if re.search(r"cast|int|astype", text.text(b.line) or "cast"):
-            return cause, (
-                "leave out the cast; where it is meant to round, pass the gradient straight through: "
-                "`x + tf.stop_gradient(tf.round(x) - x)`"
-            )
+            straight = "pass the gradient straight through: `x + tf.stop_gradient(tf.round(x) - x)`"
+            return cause, in_its_words(f"leave out the cast; where it is meant to round, {straight}", b)
         return cause, "look at the order of the arguments: what stands for labels is cast, in a loss of Keras's the first one"
     if b.step is not None:
         if b.op in ORDERS:
-            return f"{b.op} in {b.written} gives numbers of places, and an order has no derivative", ORDERS[b.op]
+            return f"{b.op} in {b.written} gives numbers of places, and an order has no derivative", in_its_words(ORDERS[b.op], b)
         return (
             f"{b.op} in {b.written} gives a dtype that is not floating, through which no gradient flows",
             "go on with floating values, not with integers or bools that are made of them",
@@ -265,9 +284,9 @@ def _no_gradient_registered(w: Words, b: Break) -> tuple[str, str]:
 
 def _stopped(w: Words, b: Break) -> tuple[str, str]:
     cause = f"stop_gradient in {b.written} makes its argument a constant"
-    through = re.search(r"(\w+\.)*stop_gradient\(([\w.]+) \+ \(?([\w.]+) - \2\)?\)", text.text(b.line) or "")
+    through = stopped_through(b.line)
     if through is not None:  # a gradient that is to pass straight through, with all of it stopped
-        return cause, f"stop the difference only: `{through[2]} + tf.stop_gradient({through[3]} - {through[2]})`"
+        return cause, f"stop the difference only: `{through}`"
     detour = re.search(r"\b([\w.]+) \+ (?:\w+\.)*stop_gradient\(([\w.]+) - \1\)", text.text(b.line) or "")
     if detour is not None:  # which passes all of the gradient by the value that is taken
         return cause, (
@@ -284,15 +303,30 @@ def _state(w: Words, b: Break) -> tuple[str, str]:
             f"{b.written} made a Variable of the value, and state stops gradients",
             "use the tensor itself, without tf.Variable",
         )
-    if re.search(r"\.update_state\(|\.result\(", text.text(b.line) or ""):
+    if of_a_metric(b):
         return (
             f"{b.written} is a metric's: the value went into its state, and state stops gradients",
-            "compute the loss from the tensor that the metric is given, or by a loss of Keras's, and keep the metric beside it",
+            _loss_of(b)
+            or "compute the loss from the tensor that the metric is given, or by a loss of Keras's, and keep the "
+            "metric beside it",
         )
-    return (
-        f"the value went into a variable's state in {b.written}, and state stops gradients",
-        "keep the new value in a tensor and compute with that; assign it afterwards",
-    )
+    fix = "keep the new value in a tensor and compute with that; assign it afterwards"
+    if (model := b.detail.get("model")) is not None:
+        called = f"{model[0]}.stateless_call(values, {model[0]}.non_trainable_variables, x)"
+        fix = (
+            f"keep the new values in a list, like `{model[0]}.trainable_variables`, and call the model with it: `y, _ = {called}`"
+        )
+    return f"the value went into a variable's state in {b.written}, and state stops gradients", fix
+
+
+def _loss_of(b: Break) -> str | None:
+    """Return the fix of a metric that is called for a loss: the loss of Keras's that measures the same; None if there is none."""
+    name, metric = b.detail.get("metric") or ("", None)
+    loss = type(metric).__name__.replace("Accuracy", "Crossentropy")
+    written = text.text(b.line) or ""
+    if f"{name}(" not in written or not hasattr(getattr(sys.modules.get("keras"), "losses", None), loss):
+        return None
+    return f"use a loss of Keras's, and keep the metric beside it: `{written.replace(f'{name}(', f'tf.keras.losses.{loss}()(')}`"
 
 
 def _not_trainable(w: Words, b: Break) -> tuple[str, str]:
@@ -304,7 +338,7 @@ def _not_trainable(w: Words, b: Break) -> tuple[str, str]:
         )
     return (
         f"{w.source} was made with trainable=False, so the tape does not watch it by itself",
-        f"inside the tape write `{w.tape}.watch({w.source})`, or make it with trainable=True",
+        f"inside the tape write `{w.tape}.watch({w.code})`, or make it with trainable=True",
     )
 
 
@@ -333,7 +367,7 @@ def _other_tape(w: Words, b: Break) -> tuple[str, str]:
         block = f"into the `with` block of {w.tape}"
         mend = (
             f"move {b.written} {block}"
-            if gradient == "same tape"
+            if gradient == "same tape" or b.detail["nested"]
             else f"nest the tapes: put {b.written}, and the `with` block of the tape it asks, {block}"
         )
         if called := b.detail.get("function"):
@@ -345,7 +379,13 @@ def _other_tape(w: Words, b: Break) -> tuple[str, str]:
             f"{b.written} takes what `{text.text(into)}` ({where}) computed in an earlier step, under the tape of that step",
             "take what this step computes; what is kept of an earlier one is a constant",
         )
-    return f"{b.written} was recorded by another tape", f"compute it under {w.tape}, or ask the tape that recorded it"
+    cause = f"{b.written} was recorded by another tape"
+    if (loop := b.detail.get("loop")) is not None:
+        return (
+            cause,
+            f"open {w.tape} before the loop in line {loop}, and leave out the tape in it; or ask that one for its gradient",
+        )
+    return cause, f"compute it under {w.tape}, or ask the tape that recorded it"
 
 
 def _tape_used(w: Words, b: Break) -> tuple[str, str]:
@@ -358,7 +398,11 @@ def _tape_used(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _other_thread(w: Words, b: Break) -> tuple[str, str]:
-    return f"{b.written} ran in another thread, and a tape records its own thread", "compute it in the thread of the tape"
+    cause = f"{b.written} ran in another thread, and a tape records its own thread"
+    found = None if b.line[0] is None else in_a_thread(b.line)
+    if found is None:
+        return cause, "compute it in the thread of the tape"
+    return cause, f"compute it in the thread of the tape: `{found[1]}`, in the place of `{found[0]}`"
 
 
 def _lines(numbers: Sequence[int | None]) -> str:
@@ -371,7 +415,7 @@ def _wrong_object(w: Words, b: Break) -> tuple[str, str]:
     if how == "stale":
         return (
             f"{b.written} took {w.source}'s value before the tape opened; {w.target} was computed from that",
-            f"inside the tape use {w.source} itself",
+            f"inside the tape use {w.source} itself, or move {b.written} into its `with` block",
         )
     if how == "copied":
         return f"{w.source} is a copy, made in {b.written}; {w.target} was computed from the original", "pass the original"

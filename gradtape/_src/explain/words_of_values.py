@@ -87,6 +87,11 @@ def zero_factor(w: Any, b: Break) -> tuple[str, str]:
         cause += f" since `{line}` ({place(text.file(made), text.number(made))})"
     if variable is not None:
         return cause, f"start {variable} at other values than 0, or look at the step that made it 0"
+    if b.detail.get("traced"):
+        return cause, (
+            "check that factor: a Python value stays what it was when the function was traced; what changes is to be an argument "
+            "of the function, or a tf.Variable that is assigned to"
+        )
     return cause, "check that factor: a weight, a rate or an input of zeros"
 
 
@@ -198,12 +203,13 @@ def nonfinite(w: Any, b: Break) -> tuple[str, str]:
             "look for NaN and infinity in the data and the variables: `tf.debugging.check_numerics(x, 'x')`",
         )
     if dtype is not None:
+        gives = f"takes a value too small for {dtype}" if b.op == "Log" else f"gives a value too large for {dtype}"
         return (
-            f"{b.op} in {b.written} gives a value too large for {dtype}, and it reaches {reached}",
+            f"{b.op} in {b.written} {gives}, and it reaches {reached}",
             _wider(dtype, "scale the values down")
-            if dtype in ("float16", "bfloat16")
+            if dtype in ("float16", "bfloat16") and not b.detail.get("masked")
             else SMALLER
-            if b.op == "Pow"
+            if b.op == "Pow" and not b.detail.get("masked")
             else at_the_edge(b, SMALLER),
         )
     if b.detail.get("where") == "forward":

@@ -250,7 +250,8 @@ def _named(probe: Probe, factor: Node, entry: Entry) -> dict[str, Any]:
     while (maker := probe.maker.get(factor)) is not None and maker.node.op.type in SAME:
         factor = maker.inputs[0]
     line = (factor.code, factor.offset) if maker is None else _line(maker)
-    return {"at": at, "origin": journal.origin_of(factor) if maker is None else None, "made": line}
+    origin = journal.origin_of(factor) if maker is None else None
+    return {"at": at, "origin": origin, "made": line, "traced": factor in probe.traced}
 
 
 def _masks(entry: Entry) -> bool:

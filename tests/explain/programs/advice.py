@@ -402,7 +402,7 @@ def boxes_that_are_kept():
     return tape.gradient(loss, scores), tf.autodiff.explain(loss, scores)
 
 
-@advises("or a soft rank, `tf.reduce_sum(tf.sigmoid(x[None] - x[:, None]), 1)`")
+@advises("or a soft rank, `tf.reduce_sum(tf.sigmoid(scores[None] - scores[:, None]), 1)`")
 def a_ranking():
     scores, gains = tf.Variable([0.9, 0.8, 0.1]), tf.constant([1.0, 0.0, 2.0])
     with tf.GradientTape() as tape:

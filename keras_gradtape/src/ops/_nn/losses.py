@@ -27,6 +27,11 @@ def multi_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
 
 
 def _same_shape(target, output):
+    if len(target.shape) != len(output.shape):
+        raise ValueError(
+            "Arguments `target` and `output` must have the same rank (ndim). "
+            f"Received: target.shape={target.shape}, output.shape={output.shape}"
+        )
     if target.shape != output.shape:
         raise ValueError(
             "Arguments `target` and `output` must have the same shape. "
