@@ -260,6 +260,12 @@ def test_each_trip_draws_other_numbers():
     assert len({digits(tf.zeros([n])).numpy()[0] for n in (2, 3, 2)}) == 3
 
 
+def test_each_row_of_a_vectorized_map_draws_its_own_numbers():
+    f, _ = once([S([None, 3])], lambda x: tf.vectorized_map(lambda row: row + tf.random.uniform([3]), x))
+    rows = [row for n in (2, 3, 2) for row in f(tf.zeros([n, 3])).numpy().tolist()]
+    assert len({tuple(row) for row in rows}) == 7 and all(0.0 <= x < 1.0 for row in rows for x in row)
+
+
 def test_the_gradient_of_dropout_in_a_loop_has_its_masks():
     @tf.function(input_signature=[S([None, 4])])
     def gradient(x):

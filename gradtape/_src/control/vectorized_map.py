@@ -10,7 +10,7 @@ from gradtape._src.control.composite_rows import Parts
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.scope import Body, Scope, trace
 from gradtape._src.core import engine
-from gradtape._src.core.aval import aval
+from gradtape._src.core.aval import LARGE, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -49,6 +49,8 @@ def vectorized_map(fn: Any, elems: Any, fallback_to_while_loop: bool = True, war
     if body.program.hosted:
         if not fallback_to_while_loop:
             raise _no_vectorization("fn has effects, or strings.")
+        return call.in_a_loop()
+    if body.draws and call.has_open_count:  # each row draws numbers of its own
         return call.in_a_loop()
     return call.at_once(body)
 
@@ -122,6 +124,11 @@ class Call:
 
     def _inputs(self) -> list[Node]:
         return [(x[0] if s else x).node for x, s in zip(self._tensors, self._shared, strict=True)]
+
+    @property
+    def has_open_count(self) -> bool:
+        """Return whether the number of rows is not known yet."""
+        return self._count >= LARGE
 
     def traced(self) -> Body:
         """Trace the function on one row."""
