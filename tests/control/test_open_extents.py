@@ -229,6 +229,57 @@ def test_random_numbers_of_a_function_that_calls_another():
     assert len({float(y[0]) for result in results for y in result}) == 9
 
 
+def in_a_branch(x, on):
+    return tf.cond(on, lambda: tf.random.uniform(tf.shape(x), seed=1), lambda: x)
+
+
+def in_eager_code(x, on):
+    tf.unique(x)
+    return tf.random.uniform(tf.shape(x), seed=1)
+
+
+@pytest.mark.parametrize("draw", [in_a_branch, in_eager_code])
+def test_random_numbers_go_on_in_a_branch_and_in_eager_code(draw):
+    tf.random.set_seed(3)
+    f = tf.function(draw, input_signature=[S([None]), S([], tf.bool)])
+    expected = [[0.778069, 0.505288], [0.598418, 0.641394], [0.416775, 0.971146, 0.357983], [0.969531, 0.954382]]
+    for numbers in expected:
+        np.testing.assert_allclose(f(tf.zeros(len(numbers)), True), numbers, atol=1e-6)
+
+
+def test_each_trip_draws_other_numbers():
+    @tf.function(input_signature=[S([None])])
+    def digits(x):
+        y = tf.zeros_like(x)
+        for _ in tf.range(3):
+            y = 10.0 * y + tf.floor(tf.random.uniform(tf.shape(x), 0.0, 10.0, seed=1))
+        return y
+
+    tf.random.set_seed(3)
+    assert digits(tf.zeros([2])).numpy().tolist() == [754.0, 569.0]
+    assert len({digits(tf.zeros([n])).numpy()[0] for n in (2, 3, 2)}) == 3
+
+
+def test_each_row_of_a_vectorized_map_draws_its_own_numbers():
+    f, _ = once([S([None, 3])], lambda x: tf.vectorized_map(lambda row: row + tf.random.uniform([3]), x))
+    rows = [row for n in (2, 3, 2) for row in f(tf.zeros([n, 3])).numpy().tolist()]
+    assert len({tuple(row) for row in rows}) == 7 and all(0.0 <= x < 1.0 for row in rows for x in row)
+
+
+def test_the_gradient_of_dropout_in_a_loop_has_its_masks():
+    @tf.function(input_signature=[S([None, 4])])
+    def gradient(x):
+        y = tf.zeros_like(x)
+        for _ in tf.range(3):
+            y = 10.0 * y + tf.nn.dropout(x, rate=0.5, seed=1)
+        return y, tf.gradients(y, x)[0]
+
+    tf.random.set_seed(3)
+    masked, slope = gradient(tf.ones([5, 4]))
+    np.testing.assert_array_equal(masked, slope)
+    assert len(set(masked.numpy().ravel())) > 4
+
+
 def test_what_needs_values_runs_as_eager_code():
     f, _ = once([S([None])], lambda x: tf.boolean_mask(x, x > 0))
     assert f([1.0, -2.0]).numpy().tolist() == [1.0]

@@ -92,6 +92,7 @@ def test_tensorflow_is_a_module_of_its_own_with_gradtapes_names(tf):
 
     assert tf.Tensor is gradtape.Tensor and tf.math is gradtape.math and relu is gradtape.nn.relu
     assert tf.__version__ == tf.version.VERSION == "2.21.0" != gradtape.__version__
+    assert {tf.compat.v1.__version__, tf.compat.v1.VERSION, tf.compat.v2.__version__} == {"2.21.0"}
     assert tf.__spec__.name == "tensorflow" and importlib.util.find_spec("tensorflow") is tf.__spec__
     assert importlib.import_module("tensorflow.math") is gradtape.math and gradtape.math.__spec__.name == "gradtape.math"
     assert {"Variable", "keras", "__version__"} <= set(dir(tf)) and {"Variable", "keras"} <= set(tf.__all__)

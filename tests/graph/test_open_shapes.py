@@ -285,3 +285,19 @@ def test_calls_whose_results_follow_from_an_argument_alone(known):
         numbers, rest = tf.image.non_max_suppression_with_scores(boxes, scores, 2)
         assert (numbers.shape.as_list(), rest.shape.as_list(), rest.dtype) == ([None], [None], tf.float32)
         assert tf.image.crop_and_resize(image, boxes, [0, 0], [1, 1]).shape[1:3].as_list() == [1, 1]
+
+
+def test_random_numbers_go_on_whatever_the_shapes_of_a_run_are(session):
+    x, on = tf.placeholder(tf.float32, [None]), tf.placeholder_with_default(True, [])
+    tf.set_random_seed(3)
+    in_a_branch = tf.cond(on, lambda: tf.random_uniform(tf.shape(x), seed=1), lambda: x)
+    by_itself = tf.random_uniform(tf.shape(x), seed=2)
+    op_by_op = tf.random_uniform(tf.shape(tf.boolean_mask(x, x < 1.0)), seed=4)
+    expected = [
+        ([0.778069, 0.505288], [0.850984, 0.145488], [0.923737, 0.370430]),
+        ([0.598418, 0.641394], [0.701776, 0.876020], [0.778252, 0.224855]),
+        ([0.416775, 0.971146, 0.357983], [0.047942, 0.018726, 0.842925], [0.514955, 0.062850, 0.796866]),
+    ]
+    for row in expected:
+        for draws, numbers in zip((in_a_branch, by_itself, op_by_op), row, strict=True):
+            np.testing.assert_allclose(session.run(draws, {x: np.zeros(len(numbers))}), numbers, atol=1e-6)

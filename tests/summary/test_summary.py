@@ -243,3 +243,24 @@ def test_profiles_of_devices(tmp_path):
     experimental.start(tmp_path / "dropped")
     experimental.stop(save=False)
     assert not (tmp_path / "dropped").exists()
+
+
+def test_the_events_of_a_file_are_read_again(tmp_path):
+    writer = tf.summary.create_file_writer(tmp_path)
+    with writer.as_default():
+        for step in range(2):
+            tf.summary.scalar("loss", 0.5**step, step=step)
+    writer.close()
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session, tf.compat.v1.summary.FileWriter(str(tmp_path)) as first:
+        first.add_summary(session.run(tf.compat.v1.summary.scalar("accuracy", 0.25)), 7)
+    found = set()
+    for path in tmp_path.iterdir():
+        events = tf.compat.v1.train.summary_iterator(str(path))
+        assert next(events).file_version.startswith("brain.Event")
+        for event in events:
+            for value in event.summary.value:
+                number = tf.make_ndarray(value.tensor) if value.HasField("tensor") else value.simple_value
+                found.add((event.step, value.tag, float(number)))
+    assert found == {(0, "loss", 1.0), (1, "loss", 0.5), (7, "accuracy", 0.25)}
+    with pytest.raises(tf.errors.NotFoundError, match="nowhere"):
+        next(tf.compat.v1.train.summary_iterator(str(tmp_path / "nowhere")))

@@ -331,6 +331,7 @@ class EagerFunction(ConcreteFunction):
         body.structure = Structure(nest.flatten_with_spec(None)[1], [None])
         super().__init__(function, arguments, body, passes=bool(arguments.stored))
         self._recorded = asks_for_gradients(function.python_function)
+        self._is_one = function.is_one()
         self._seeds = self._source()
 
     def shown_as(self, opened: Any) -> None:
@@ -357,7 +358,8 @@ class EagerFunction(ConcreteFunction):
 
     def _source(self) -> Any:
         """Return the source of its ops' seeds: they are numbered, as in a compiled function."""
-        return seeds.begun()
+        others = [f for f in self._function._traced.values() if isinstance(f, EagerFunction) and f._is_one and f._seeds]
+        return others[0]._seeds if self._is_one and others else seeds.begun()  # traces that are one go on in one source
 
     def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
         try:

@@ -306,15 +306,14 @@ class Function:
             self._warn(arguments)
         python = self.transformed()
         parameters = named_parameters(arguments, self._signature.parameters, self.input_signature)
-        one = self.input_signature is not None or (self._relaxed and bool(self._traced))
         opened = self._opened_for(known, arguments, parameters, python)
         if opened is None:
-            return self._traced_for(arguments, parameters, python, passes, one)
+            return self._traced_for(arguments, parameters, python, passes)
         made = self._recorded_again(opened, arguments, parameters)
         if isinstance(made, ConcreteFunction):
             return made
         try:  # true shapes may tell more
-            return self._traced_for(arguments, parameters, python, passes, one)
+            return self._traced_for(arguments, parameters, python, passes)
         except Exception as error:
             if isinstance(made, InvalidArgumentError):
                 raise InvalidArgumentError(None, None, made.message) from None
@@ -322,14 +321,18 @@ class Function:
                 raise InvalidArgumentError(None, None, str(error)) from None  # an error of the call, not of the trace
             raise
 
+    def is_one(self) -> bool:
+        """Return whether the next trace is one with others on TensorFlow."""
+        return self.input_signature is not None or (self._relaxed and bool(self._traced))
+
     def _traced_for(
-        self, arguments: Arguments, parameters: list[Node], python: Callable[..., Any], passes: bool, one: bool
+        self, arguments: Arguments, parameters: list[Node], python: Callable[..., Any], passes: bool
     ) -> ConcreteFunction:
         """Trace the function for the shapes of the arguments."""
         outermost = engine.local.trace.parent is None
 
         def run() -> Any:
-            if one:
+            if self.is_one():
                 seeds.go_on(self._streams)
             return arguments.call(python, parameters)
 

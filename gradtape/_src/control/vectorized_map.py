@@ -50,6 +50,8 @@ def vectorized_map(fn: Any, elems: Any, fallback_to_while_loop: bool = True, war
         if not fallback_to_while_loop:
             raise _no_vectorization("fn has effects, or strings.")
         return call.in_a_loop()
+    if body.draws and call.has_open_count:  # each row draws numbers of its own
+        return call.in_a_loop()
     return call.at_once(body)
 
 
@@ -131,6 +133,11 @@ class Call:
 
     def _inputs(self) -> list[Node]:
         return [(x[0] if s else x).node for x, s in zip(self._tensors, self._shared, strict=True)]
+
+    @property
+    def has_open_count(self) -> bool:
+        """Return whether the number of rows is not known yet."""
+        return self._count >= LARGE
 
     def traced(self) -> Body:
         """Trace the function on one row."""

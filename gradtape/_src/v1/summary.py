@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.scopes import name_scope
 from gradtape._src.core.tensor import EagerTensor, to_numpy
+from gradtape._src.files.protocol import protocol
+from gradtape._src.files.records import tf_record_iterator
 from gradtape._src.ops.debugging.printing import strings_of
 from gradtape._src.summary import messages
 from gradtape._src.v1.graphs.collections import GraphKeys, get_collection
@@ -235,3 +237,13 @@ class FileWriterCache:
         for writer in cls._writers.values():
             writer.close()
         cls._writers.clear()
+
+
+@public
+def summary_iterator(path: Any) -> Iterator[Any]:
+    """Return an iterator over the `Event` messages of a file that a summary writer wrote, of either version.
+
+    Each value in `event.summary.value` has a `tag` and its number as `simple_value`. TensorFlow 2 writes a `tensor` instead,
+    which `tf.make_ndarray` reads.
+    """
+    return map(protocol("event").Event.FromString, tf_record_iterator(path))

@@ -22,6 +22,11 @@ from gradtape._src.v1.ops.assertions import (
     assert_type as assert_type,
 )
 from gradtape._src.v1.ops.images import extract_image_patches as extract_image_patches
+from gradtape._src.compat.door.version import (
+    COMPILER_VERSION as COMPILER_VERSION,
+    GIT_VERSION as GIT_VERSION,
+    VERSION as VERSION,
+)
 from gradtape._src.compat.v1_names import ELSEWHERE as _ELSEWHERE, falls_back as _falls_back
 from gradtape._src.v1.partitioners import (
     fixed_size_partitioner as fixed_size_partitioner,
@@ -263,4 +268,7 @@ zeros_initializer = _Zeros
 tuple = _tuple
 random_poisson = _poisson
 
+__version__ = VERSION
+__git_version__ = GIT_VERSION
+__compiler_version__ = COMPILER_VERSION
 __getattr__ = _falls_back(__name__, elsewhere=_ELSEWHERE)

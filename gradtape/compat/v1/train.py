@@ -71,5 +71,6 @@ from gradtape._src.v1.saver import (
     checkpoint_exists as checkpoint_exists,
     init_from_checkpoint as init_from_checkpoint,
 )
+from gradtape._src.v1.summary import summary_iterator as summary_iterator
 
 __getattr__ = _falls_back(__name__, "train")

@@ -61,6 +61,11 @@ class Stream:
         self.words = tuple(np.frombuffer(os.urandom(16), np.int64).tolist()) if self.is_random else pair(seed, own)
         self.position, self.begun_under = 0, _global
 
+    @property
+    def stream(self):
+        """The stream that it draws from: itself."""
+        return self
+
     def again(self):
         """Return the same stream from its beginning; another one if no seed was set."""
         return Stream(self.seed, self.own, self.blocks, self.repeated)
@@ -81,6 +86,11 @@ class Stream:
         if self.repeated:
             own, position = own + (position << 32), 0
         return np.array([position, own, key], np.int64)
+
+    def skip(self, blocks):
+        """Set aside `blocks` more for the last draw."""
+        with _lock:
+            self.position += blocks
 
 
 class Shared:
@@ -162,6 +172,8 @@ class Drawing(threading.local):
     own = None  # the Global of the pass over a dataset whose function runs
     unseeded = 0  # how many ops without a seed this call of that function had
     asked = None  # what gives states instead, of a call that a graph keeps
+    at_once: dict[Any, Any] | None = None  # the states that were drawn where a graph runs op by op, with their streams
+    stands_for: dict[Any, Any] = {}  # the parameters of branches and loop bodies that are recorded again, with what is given
 
 
 _lock = threading.RLock()
@@ -223,13 +235,30 @@ def draw(kind, seed, blocks):
         return _drawing.asked(kind, seed, blocks)
     if draws is None:
         return _of_trips(_taken((_drawing.own or _global).stream(kind, seed), blocks), trips)
+    state = _begun(draws, trips, seed, blocks)
+    return advanced(state, EagerTensor(trips[-1]), blocks) if trips else state
+
+
+def draw_later(kind, seed, blocks):
+    """Return what `given` takes for one draw of a call that is made later: the state and, in a loop, the number of the trip.
+
+    Tensors. The number of blocks that the call uses is known when it is made.
+    """
+    required(seed)
+    draws, trips = _around()
+    if draws is None or (_drawing.asked is not None and not trips):
+        return [draw(kind, seed, blocks)]
+    return [_begun(draws, trips, seed, blocks), *map(EagerTensor, trips[-1:])]
+
+
+def _begun(draws, trips, seed, blocks):
+    """Return the state of a new draw in a function or graph, for the innermost loop's first trip."""
     source = _drawing.source or _global
     if seed is None and source.seed is not None:
         scope: Any = engine.local.trace.scope
         seed = scope.unseeded
         scope.unseeded += 1
-    state = _taken(draws.stream(source.seed, seed, blocks, bool(trips)))
-    return advanced(_of_trips(state, trips[:-1]), EagerTensor(trips[-1]), blocks) if trips else state
+    return _of_trips(_taken(draws.stream(source.seed, seed, blocks, bool(trips))), trips[:-1])
 
 
 def _around():
@@ -275,18 +304,48 @@ def noted():
 
 
 def given(states):
-    """Open a context for a call whose states were drawn before, as its inputs: it takes one after the other."""
+    """Open a context for a call whose draws were begun before by `draw_later`: it takes one after the other."""
     remaining = iter(states)
 
     def take(kind, seed, blocks):
-        state = next(remaining)
+        state, *trip = next(remaining)
+        outermost = _outermost(state.node)
         draws = drawn()
         for place, (node, stream) in enumerate(draws):
-            if node is state.node:  # how much it draws is known now
+            if node is outermost:  # how much it draws is known now
                 draws[place] = node, stream.shared(blocks)
-        return state
+        stream = None if _drawing.at_once is None else _drawing.at_once.pop(outermost, None)
+        if stream is not None:
+            stream.skip(blocks)
+        return advanced(state, trip[0], blocks) if trip else state
 
     return _asking(take)
+
+
+@contextlib.contextmanager
+def at_once():
+    """Open a context for a graph that runs op by op: a call that it keeps is made when its state was drawn already."""
+    outer, _drawing.at_once = _drawing.at_once, {}
+    try:
+        yield
+    finally:
+        _drawing.at_once = outer
+
+
+@contextlib.contextmanager
+def standing_for(outer):
+    """Open a context in which a Program is recorded again: `outer` has for each of its parameters the node of the caller."""
+    around, _drawing.stands_for = _drawing.stands_for, {**_drawing.stands_for, **outer}
+    try:
+        yield
+    finally:
+        _drawing.stands_for = around
+
+
+def _outermost(node):
+    while (found := _drawing.stands_for.get(node)) is not None:
+        node = found
+    return node
 
 
 def pair_of(seed):
@@ -343,7 +402,10 @@ def again(stream):
 def _taken(stream, blocks=None):
     draws, _ = _around()
     if draws is None:
-        return EagerTensor(leaf(STATE, stream.draw(blocks)))
+        state = leaf(STATE, stream.draw(blocks))
+        if _drawing.at_once is not None and blocks is None and not stream.blocks and not stream.stream.repeated:
+            _drawing.at_once[state] = stream.stream
+        return EagerTensor(state)
     node = leaf(STATE, None)
     draws.append((node, stream))
     return EagerTensor(node)

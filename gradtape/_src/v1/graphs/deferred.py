@@ -64,18 +64,20 @@ class DeferredCall:
         self.sampled: list[Node] = []
 
     def __call__(self, nodes: Sequence[Node]) -> Any:
-        """Make the call with these nodes, the last of which are the states that it draws from."""
+        """Make the call with these nodes, the last of which are what `_draws` gave."""
         flat = nest.flatten(self.arguments, expand_composites=True)
         for position, node in zip(self.positions, nodes, strict=False):
             flat[position] = handle(node)
         args, kwargs = nest.pack_sequence_as(self.arguments, flat, expand_composites=True)
         args = [_with_slices(a) for a in args]
-        states = [handle(node) for node in nodes[len(self.positions) :]]
+        begun = list(map(handle, nodes[len(self.positions) :]))
+        each = len(begun) // len(self.wishes) if begun else 0
+        draws = [begun[i : i + each] for i in range(0, len(begun), each)] if each else []
         trace, names = engine.local.trace, self.overrides.names if self.overrides is not None else {}
         outer = trace.overrides
         trace.overrides = Overrides(names) if names else outer
         try:
-            with seeds.given(states) if states else contextlib.nullcontext():
+            with seeds.given(draws) if draws else contextlib.nullcontext():
                 return self.function(*args, **kwargs)
         finally:
             trace.overrides = outer
@@ -362,7 +364,7 @@ def _kept_with_functions(graph: Graph, call: DeferredCall, nodes: Sequence[Node]
         tried = examples_of(graph).try_out(nodes, _hints(call.arguments), attempt)
     except (NotTensors, NotImplementedError, NeedsEager):
         return NotImplemented
-    own = [*nodes, *[seeds.draw(*wish).node for wish in call.wishes]]
+    own = [*nodes, *_draws(call)]
     results = recorded(graph, Call(traced, len(own)), own, tried.common())
     if tried.by_itself:
         graph.opened_nodes.update(results)
@@ -457,12 +459,17 @@ def _noted(op: Op) -> Op:
     return op if overrides is None else overrides(op)
 
 
+def _draws(call: DeferredCall) -> list[Node]:
+    """Begin the draws of a call, and return what it takes for them: as many nodes for each."""
+    return [x.node for wish in call.wishes for x in seeds.draw_later(*wish)]
+
+
 def _recorded(graph: Graph, call: DeferredCall, nodes: Sequence[Node], avals: Sequence[Aval | np.dtype], by_itself: bool) -> Any:
     known = tuple([a if isinstance(a, Aval) else aval((), a) for a in avals])
-    states = [seeds.draw(*wish).node for wish in call.wishes]
+    draws = _draws(call)
     graph.shown = None if call.sample is None else op_of_sample(call.sample)
     try:
-        node = engine.record_as(_noted(LATE), (*nodes, *states), (IdentityAttr(call), known), known)
+        node = engine.record_as(_noted(LATE), (*nodes, *draws), (IdentityAttr(call), known), known)
     finally:
         graph.shown = None
     results = engine.elements(node)

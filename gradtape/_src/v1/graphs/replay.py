@@ -262,7 +262,7 @@ class Replay:
         after = [source.aval for source in inputs]
         holds = op.structured
         if holds or any(a is not b for a, b in zip(before, after, strict=True)) or any(map(open_ints, attrs)):
-            recorded, attrs = attrs, self._attributes(op, attrs, after)
+            recorded, attrs = attrs, self._attributes(op, attrs, inputs)
             inputs = self._numbers(op, recorded, inputs, after)
         if holds and not of_one_shape(op, attrs, after):
             raise NeedsEager
@@ -315,10 +315,14 @@ class Replay:
         result = execution.run_outside(op, attrs, [engine.value(n) for n in inputs])
         return engine.record_ran(op, inputs, attrs, result)
 
-    def _attributes(self, op: Op, attrs: Attributes, after: Sequence[Any]) -> Attributes:
+    def _attributes(self, op: Op, attrs: Attributes, inputs: Sequence[Node]) -> Attributes:
+        after = [source.aval for source in inputs]
         if isinstance(op, StructuredOp):
             held = [body.program for body in op.bodies(attrs)]
-            made = [self._program(body.program, _parameters(body, after)) for body in op.bodies(attrs)]
+            made = [
+                self._program(body.program, _parameters(body, after), [inputs[i] for i in body.takes])
+                for body in op.bodies(attrs)
+            ]
             attrs = op.with_programs(attrs, made)
             if self._runs and any(a is not b for a, b in zip(held, made, strict=True)):
                 attrs = for_other_shapes(op, attrs, after)
@@ -344,14 +348,14 @@ class Replay:
 
     # -- programs among the attributes: branches, loops, functions
 
-    def _program(self, program: Program, parameters: Sequence[Any]) -> Program:
-        """Return `program` for parameters of other Avals."""
+    def _program(self, program: Program, parameters: Sequence[Any], given: Sequence[Node]) -> Program:
+        """Return `program` for parameters of other Avals; `given` is what they stand for before the first trip."""
         count = len(program.parameters) - len(program.constants)
         same = all(a is b for a, b in zip(program.parameters[:count], parameters, strict=True))
         if same and not is_open(program):
             return program
         leaves = [leaf(a, None) for a in parameters]
-        with tracing.inner(self.scope) as inner:
+        with tracing.inner(self.scope) as inner, seeds.standing_for(dict(zip(leaves, given, strict=True))):
             return execution.intern(tracing.close(inner, self.inlined(program, leaves), leaves, effects=True))
 
     def inlined(self, program: Program, inputs: Sequence[Node]) -> list[Node]:

@@ -351,18 +351,21 @@ class Session:
         fed = {node: np.asarray(node.value) for node in given.values()}
         tape = GradientTape(persistent=True)
         replay = Replay(self._graph, given, fed, scope, self.has_value, stream=self._stream, has_value=self.has_value, tape=tape)
-        with tape:
+        with tape, seeds.at_once():
             replay.run(wanted)
             results = [None if type(n.aval) is tuple else engine.value(replay.fetched(n)) for n in wanted]
         self._take(scope.written.values(), [engine.value(scope.after[id(v)]) for v in scope.written.values()])
         return [None if r is None else _numpy(r) for r in results]
 
-    def _stream(self, stream: seeds.Stream) -> seeds.Stream:
-        """Return the stream of a random op in this session: it begins anew, with other numbers where no seed was set."""
-        found = self._streams.get(stream)
+    def _stream(self, source: Any) -> Any:
+        """Return the source of a random op in this session. Its stream begins anew, with other numbers where no seed was set.
+
+        The op goes on in it whatever the shapes of a run are.
+        """
+        found = self._streams.get(source.stream)
         if found is None:
-            found = self._streams[stream] = stream.again()
-        return found
+            found = self._streams[source.stream] = source.stream.again()
+        return found.shared(source.blocks)
 
     def _aval_of(self, variable: Variable) -> Aval:
         value = self._values.get(variable._uid)
