@@ -51,9 +51,7 @@ UNBOUNDED = sys.maxsize
 
 
 class State(threading.local):
-    """The state of a thread: its pending trace, its open tapes (weakly), its loop's anchor, whether it runs a record again.
-    `suspended` are the traces in which it goes on later, each in a list of its own.
-    """
+    """The state of a thread. `suspended`: the traces in which it goes on later, each in a list; `again`: it runs one again."""
 
     trace: Trace
     suspended: list[list[Trace]]
