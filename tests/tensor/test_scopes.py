@@ -39,6 +39,13 @@ def test_contexts_that_eager_code_may_enter():
     assert tf.executing_eagerly() is True
 
 
+def test_a_device_knows_its_name():
+    """As programs of "Dive into Deep Learning" read it."""
+    assert tf.device("/CPU:0")._device_name == "/CPU:0" and tf.device(None)._device_name is None
+    with tf.distribute.OneDeviceStrategy(tf.device("/CPU:0")._device_name).scope():
+        assert tf.Variable(1.0).numpy() == 1.0
+
+
 def test_static_values():
     assert tf.get_static_value(tf.constant([1, 2])).tolist() == [1, 2]
     assert tf.get_static_value(3) == 3

@@ -115,6 +115,14 @@ def get_current_name_scope() -> str:
     return prefix().rstrip("/")
 
 
+class OnDevice(contextlib.nullcontext[None]):
+    """The context of `tf.device`. Programs read its name off it, to make a strategy for that device."""
+
+    def __init__(self, device_name: str | None) -> None:
+        super().__init__()
+        self._device_name = device_name
+
+
 @public
 def device(device_name: str | None) -> AbstractContextManager[None]:
     """Open a context for code that names a device; ValueError for a name that is none. Values stay on JAX's default device.
@@ -127,12 +135,12 @@ def device(device_name: str | None) -> AbstractContextManager[None]:
     >>> x.device[-5:]
     'CPU:0'
     """
-    if device_name in (None, ""):
-        return contextlib.nullcontext()
-    if not isinstance(device_name, str):
-        raise ValueError(f"Expecting a string device name. Got {type(device_name)}({device_name}). Give one such as '/GPU:0'.")
-    check_device(device_name)
-    return contextlib.nullcontext()
+    if device_name not in (None, ""):
+        if not isinstance(device_name, str):
+            received = f"{type(device_name)}({device_name})"
+            raise ValueError(f"Expecting a string device name. Got {received}. Give one such as '/GPU:0'.")
+        check_device(device_name)
+    return OnDevice(device_name)
 
 
 @public
