@@ -14,6 +14,7 @@ from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import UnimplementedError, invalid, public
 from gradtape._src.core.tensor import Stored, Tensor, shape_of
 from gradtape._src.ops.array.shape import _reshape, expand_dims, plain, squeeze
+from gradtape._src.ops.nn.small_images import is_looped, product_of_patches, products_of_cells
 from gradtape._src.ops.nn.spread import constant_over, filter_of_constant, input_of_constant
 from gradtape._src.ops.nn.window import (
     CHANNELS_FIRST,
@@ -53,6 +54,15 @@ def _filter_format(data_format, kind):
 
 
 def _convolve(x, kernel, ways, data_format):
+    groups = _groups(x.shape[spatial_axes(data_format)[1]], kernel.shape)
+    by_convolution = partial(_convolution, ways=ways, data_format=data_format)
+    if not is_looped([way.extent for way in ways], [way.size for way in ways], groups):
+        return by_convolution(x, kernel)
+    by_patches = partial(product_of_patches, ways=ways, data_format=data_format)
+    return lax.platform_dependent(x, kernel, cpu=by_patches, default=by_convolution)
+
+
+def _convolution(x, kernel, ways, data_format):
     _, channel = spatial_axes(data_format)
     return lax.conv_general_dilated(
         x,
@@ -66,6 +76,15 @@ def _convolve(x, kernel, ways, data_format):
 
 
 def _to_input(kernel, dy, shape, ways, data_format):
+    by_convolution = partial(_input_convolution, shape=shape, ways=ways, data_format=data_format)
+    groups = _groups(shape[spatial_axes(data_format)[1]], kernel.shape)
+    if not is_looped([way.extent for way in ways], [way.out for way in ways], groups):
+        return by_convolution(kernel, dy)
+    by_cells = partial(products_of_cells, ways=ways, data_format=data_format)
+    return lax.platform_dependent(kernel, dy, cpu=by_cells, default=by_convolution)
+
+
+def _input_convolution(kernel, dy, shape, ways, data_format):
     """Return dy, with cells put in between where there is a stride, convolved with the filter turned round."""
     _, channel = spatial_axes(data_format)
     groups, kind = _groups(shape[channel], kernel.shape), "OI"
@@ -91,7 +110,8 @@ def _to_filter(x, dy, shape, ways, data_format):
         return _group_products(x, dy, shape, ways, channel)
     by_patches = partial(_patches_product, shape=shape, ways=ways, spatial=spatial, channel=channel)
     by_convolution = partial(_filter_convolution, ways=ways, data_format=data_format)
-    if x.shape[channel] <= FEW_CHANNELS and cells(ways) <= FEW_CELLS:
+    looped = is_looped([way.out for way in ways], [way.size for way in ways])
+    if looped or (x.shape[channel] <= FEW_CHANNELS and cells(ways) <= FEW_CELLS):
         return lax.platform_dependent(x, dy, cpu=by_patches, default=by_convolution)
     return by_convolution(x, dy)
 

@@ -1,0 +1,33 @@
+"""Convolutions whose window has more cells than the image: the compiler for CPUs gets products, not convolutions."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from gradtape._src.ops.nn import convolution, small_images
+from gradtape._src.ops.nn.window import sweeps
+
+
+def compiled(kernel, *shapes, **named):
+    arrays = [np.ones(shape, "float32") for shape in shapes]
+    return jax.jit(lambda *arrays: kernel(*arrays, **named)).lower(*arrays).compile().as_text()
+
+
+@pytest.mark.parametrize(("size", "looped"), [(4, True), (5, False)])
+def test_what_the_compiler_would_make_loops_of(size, looped):
+    image, window = (2, size, size, 3), (5, 5, 3, 4)
+    ways = sweeps(image, window[:2], (1, 1, 1, 1), "SAME", (), "NHWC", (1, 1, 1, 1))
+    forward = compiled(convolution._convolve, image, window, ways=ways, data_format="NHWC")
+    dy = (2, size, size, 4)
+    to_input = compiled(convolution._to_input, window, dy, shape=image, ways=ways, data_format="NHWC")
+    assert [" convolution(" not in text for text in (forward, to_input)] == [looped] * 2
+
+
+def test_sixteen_bits_are_added_up_in_float32():
+    """The sum of 25 ones and the 0.001s behind each: in 16 bits 0.001 is lost beside 25."""
+    image, kernel = (1, 1, 1, 1), jnp.full((5, 5, 1, 26), 0.001, "float16").at[..., 0].set(1.0)
+    ways = sweeps(image, (5, 5), (1, 1, 1, 1), "EXPLICIT", [0, 0, 4, 4, 4, 4, 0, 0], "NHWC", (1, 1, 1, 1))
+    dy = jnp.ones((1, 5, 5, 26), "float16")
+    found = small_images.products_of_cells(kernel, dy, ways, "NHWC")
+    assert found.dtype == "float16" and abs(float(found[0, 0, 0, 0]) - 25.625) < 0.02
