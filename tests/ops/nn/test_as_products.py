@@ -1,11 +1,11 @@
-"""Convolutions whose window has more cells than the image: the compiler for CPUs gets products, not convolutions."""
+"""Convolutions of which the compiler for CPUs would make loops: it gets products."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from gradtape._src.ops.nn import convolution, small_images
+from gradtape._src.ops.nn import as_products, convolution
 from gradtape._src.ops.nn.window import sweeps
 
 
@@ -24,10 +24,21 @@ def test_what_the_compiler_would_make_loops_of(size, looped):
     assert [" convolution(" not in text for text in (forward, to_input)] == [looped] * 2
 
 
+@pytest.mark.parametrize(("stride", "looped"), [(2, True), (1, False)])
+def test_gaps_over_three_axes(stride, looped):
+    image, window = (1, 8, 8, 8, 2), (3, 3, 3, 2, 4)
+    ways = sweeps(image, window[:3], (1, *[stride] * 3, 1), "SAME", (), "NDHWC", (1,) * 5)
+    dy = (1, *[way.out for way in ways], 4)
+    to_input = compiled(convolution._to_input, window, dy, shape=image, ways=ways, data_format="NDHWC")
+    assert (" convolution(" not in to_input) == looped
+    to_filter = compiled(convolution._to_filter, image, dy, shape=window, ways=ways, data_format="NDHWC")
+    assert " convolution(" not in to_filter
+
+
 def test_sixteen_bits_are_added_up_in_float32():
     """The sum of 25 ones and the 0.001s behind each: in 16 bits 0.001 is lost beside 25."""
     image, kernel = (1, 1, 1, 1), jnp.full((5, 5, 1, 26), 0.001, "float16").at[..., 0].set(1.0)
     ways = sweeps(image, (5, 5), (1, 1, 1, 1), "EXPLICIT", [0, 0, 4, 4, 4, 4, 0, 0], "NHWC", (1, 1, 1, 1))
     dy = jnp.ones((1, 5, 5, 26), "float16")
-    found = small_images.products_of_cells(kernel, dy, ways, "NHWC")
+    found = as_products.products_of_cells(kernel, dy, ways, "NHWC")
     assert found.dtype == "float16" and abs(float(found[0, 0, 0, 0]) - 25.625) < 0.02
