@@ -35,6 +35,28 @@ def test_gaps_over_three_axes(stride, looped):
     assert " convolution(" not in to_filter
 
 
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+def test_axes_in_a_loop_are_in_the_order_of_fast_code(data_format):
+    image, window = (2, 6, 6, 3), (3, 3, 3, 4)
+    if data_format == "NCHW":
+        image = (2, 3, 6, 6)
+    strides = (1, 1, 1, 1)
+    ways = sweeps(image, window[:2], strides, "SAME", (), data_format, strides)
+
+    def loop(x, kernel, dy):
+        def body(_, carry):
+            named = {"ways": ways, "data_format": data_format}
+            y = convolution._convolve(carry[0], carry[1], **named)
+            dx = convolution._to_input(carry[1], dy + y, shape=image, **named)
+            return dx, convolution._to_filter(carry[0], dy + y, shape=(3, 3, 3, 4), **named)
+
+        return jax.lax.fori_loop(0, 3, body, (x, kernel))
+
+    dy = (2, 6, 6, 4) if data_format == "NHWC" else (2, 4, 6, 6)
+    found = [line for line in compiled(loop, image, window, dy).splitlines() if " convolution(" in line]
+    assert found and all("dim_labels=b01f_01io->b01f" in line for line in found)
+
+
 def test_sixteen_bits_are_added_up_in_float32():
     """The sum of 25 ones and the 0.001s behind each: in 16 bits 0.001 is lost beside 25."""
     image, kernel = (1, 1, 1, 1), jnp.full((5, 5, 1, 26), 0.001, "float16").at[..., 0].set(1.0)

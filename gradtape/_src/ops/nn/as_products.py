@@ -54,7 +54,8 @@ def products_of_cells(kernel, dy, ways, data_format):
     for axis, way in reversed(list(enumerate(ways, 1))):  # makes an axis of the stops and the window's cells, the last ones first
         result = jnp.moveaxis(result, rank + axis, axis + 1)
         cell, nothing = np.arange(way.extent), way.out * way.extent  # which is a zero behind the others
-        stop, between = np.divmod(np.arange(way.size)[:, None] - way.meets(cell, 0), way.stride)
+        from_first = np.arange(way.size)[:, None] - way.meets(cell, 0)
+        stop, between = from_first // way.stride, from_first % way.stride
         met = np.where((between == 0) & (stop >= 0) & (stop < way.out), stop * way.extent + cell, nothing)
         result = result.reshape(*result.shape[:axis], nothing, *result.shape[axis + 2 :])
         result = lax.pad(result, jnp.zeros((), dtype), [(0, int(i == axis), 0) for i in range(result.ndim)])

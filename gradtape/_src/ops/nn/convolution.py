@@ -59,6 +59,29 @@ def _filter_format(data_format, kind):
     return data_format.replace("N", "").replace("C", "") + kind
 
 
+def _convolved(x, kernel, strides, padding, numbers, **more):
+    """Return what `lax.conv_general_dilated` does, on CPUs with axes in the order that XLA's compiler has fast code for.
+
+    It brings axes into that order itself, but not in loops: 1.9 ms for 0.1, for each step of a convolutional LSTM.
+    """
+    rank, places = x.ndim - 2, lax.conv_dimension_numbers(x.shape, kernel.shape, numbers)
+    (batch, channel, *spatial), (outputs, inputs, *window), (first, second, *others) = places
+    letters, order = CHANNELS_LAST[rank], ((batch, *spatial, channel), (*window, inputs, outputs), (first, *others, second))
+
+    def as_they_are(x, kernel):
+        return lax.conv_general_dilated(x, kernel, strides, padding, dimension_numbers=numbers, **more)
+
+    def in_order(x, kernel):
+        formats = letters, _filter_format(letters, "IO"), letters
+        x, kernel = jnp.transpose(x, order[0]), jnp.transpose(kernel, order[1])
+        found = lax.conv_general_dilated(x, kernel, strides, padding, dimension_numbers=formats, **more)
+        return jnp.transpose(found, [order[2].index(axis) for axis in range(rank + 2)])
+
+    if all(axes == tuple(range(rank + 2)) for axes in order):
+        return as_they_are(x, kernel)
+    return lax.platform_dependent(x, kernel, cpu=in_order, default=as_they_are)
+
+
 def _convolve(x, kernel, ways, data_format):
     groups = _groups(x.shape[spatial_axes(data_format)[1]], kernel.shape)
     by_convolution = partial(_convolution, ways=ways, data_format=data_format)
@@ -70,13 +93,13 @@ def _convolve(x, kernel, ways, data_format):
 
 def _convolution(x, kernel, ways, data_format):
     _, channel = spatial_axes(data_format)
-    return lax.conv_general_dilated(
+    return _convolved(
         x,
         kernel,
         [way.stride for way in ways],
         [way.padding for way in ways],
+        (data_format, _filter_format(data_format, "IO"), data_format),
         rhs_dilation=[way.dilation for way in ways],
-        dimension_numbers=(data_format, _filter_format(data_format, "IO"), data_format),
         feature_group_count=_groups(x.shape[channel], kernel.shape),
     )
 
@@ -98,14 +121,14 @@ def _input_convolution(kernel, dy, shape, ways, data_format):
         *extents, inputs, outputs = kernel.shape
         kernel = jnp.swapaxes(kernel.reshape(*extents, inputs, groups, -1), -3, -1)
         kernel, kind = kernel.reshape(*extents, outputs // groups, groups * inputs), "IO"
-    return lax.conv_general_dilated(
+    return _convolved(
         dy,
         lax.rev(kernel, range(len(ways))),
         [1] * len(ways),
         [(way.reach - 1 - way.low, way.size - way.span + way.low) for way in ways],
+        (data_format, _filter_format(data_format, kind), data_format),
         lhs_dilation=[way.stride for way in ways],
         rhs_dilation=[way.dilation for way in ways],
-        dimension_numbers=(data_format, _filter_format(data_format, kind), data_format),
         feature_group_count=groups,
     )
 
@@ -123,18 +146,13 @@ def _to_filter(x, dy, shape, ways, data_format):
 
 def _filter_convolution(x, dy, ways, data_format):
     """Return a convolution of the image with dy, in which batches and channels have changed places."""
-    return lax.conv_general_dilated(
-        x,
-        dy,
-        [way.dilation for way in ways],
-        [way.padding for way in ways],
-        rhs_dilation=[way.stride for way in ways],
-        dimension_numbers=(
-            data_format.translate(str.maketrans("NC", "CN")),
-            data_format.translate(str.maketrans("NC", "IO")),
-            _filter_format(data_format, "NC"),
-        ),
+    numbers = (
+        data_format.translate(str.maketrans("NC", "CN")),
+        data_format.translate(str.maketrans("NC", "IO")),
+        _filter_format(data_format, "NC"),
     )
+    strides, padding = [way.dilation for way in ways], [way.padding for way in ways]
+    return _convolved(x, dy, strides, padding, numbers, rhs_dilation=[way.stride for way in ways])
 
 
 def _patches_product(x, dy, shape, ways, spatial, channel):
