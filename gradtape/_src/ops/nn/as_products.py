@@ -1,7 +1,7 @@
 """Convolutions as products of matrices, where XLA's compiler for CPUs makes plain loops of them.
 
 It does so where the window has more cells than the image, as in the last layers of a discriminator: 132 ms for the 1.3 of a
-product. And over three axes where there are gaps in the image, as in the gradient of a stride: 64 ms for 0.8.
+product.
 """
 
 import math
@@ -9,10 +9,9 @@ import math
 import numpy as np
 
 from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.ops.nn.window import cells, padded, spatial_axes
+from gradtape._src.ops.nn.window import channels_last, padded
 
 MOST_CELLS = 256  # of a window whose patches are laid out
-MOST_ELEMENTS = 1 << 24  # of patches over three axes, of which the filter's gradient is a product
 
 
 def is_looped(window, image):
@@ -20,21 +19,9 @@ def is_looped(window, image):
     return math.prod(image) < math.prod(window) <= MOST_CELLS
 
 
-def is_looped_to_input(ways):
-    """Return whether XLA makes loops of the transpose of a convolution with respect to the image."""
-    gaps = len(ways) == 3 and any(way.stride > 1 for way in ways) and cells(ways) <= MOST_CELLS
-    return gaps or is_looped([way.extent for way in ways], [way.out for way in ways])
-
-
-def is_looped_to_filter(x, ways):
-    """Return whether XLA makes loops of the transpose with respect to the filter, or slow code of one over three axes."""
-    patches = x.size * cells(ways) / math.prod([way.stride for way in ways])
-    return (len(ways) == 3 and patches <= MOST_ELEMENTS) or is_looped([way.out for way in ways], [way.size for way in ways])
-
-
 def product_of_patches(x, kernel, ways, data_format):
     """Return [places, window · channels] × [window · channels, outputs]."""
-    (last, back), rank = _channels_last(data_format), len(ways)
+    (last, back), rank = channels_last(data_format), len(ways)
     patches, ways = padded(jnp.transpose(x, last), [way._replace(axis=axis) for axis, way in enumerate(ways, 1)])
     for place, way in enumerate(ways):  # makes of an axis the stops and the window's cells
         met = way.meets(np.arange(way.extent), np.arange(way.out)[:, None])
@@ -47,7 +34,7 @@ def product_of_patches(x, kernel, ways, data_format):
 
 def products_of_cells(kernel, dy, ways, data_format):
     """Return the sum over the window's cells of [places, outputs] × [outputs, channels], each where the cell was."""
-    (last, back), rank = _channels_last(data_format), len(ways)
+    (last, back), rank = channels_last(data_format), len(ways)
     dtype = np.dtype(np.float32) if dy.dtype.itemsize == 2 else dy.dtype  # as a convolution adds up 16 bits
     dy, each = jnp.transpose(dy, last).astype(dtype), kernel.reshape(-1, kernel.shape[-1]).astype(dtype)
     result = jnp.matmul(dy, each.T).reshape(*dy.shape[:-1], *kernel.shape[:-1])
@@ -61,10 +48,3 @@ def products_of_cells(kernel, dy, ways, data_format):
         result = lax.pad(result, jnp.zeros((), dtype), [(0, int(i == axis), 0) for i in range(result.ndim)])
         result = jnp.take(result, met.astype(np.int32), axis=axis, mode="clip").sum(axis + 1)
     return jnp.transpose(result, back).astype(kernel.dtype)
-
-
-def _channels_last(data_format):
-    """Return the order of axes that has the channels last, and the one back."""
-    spatial, channel = spatial_axes(data_format)
-    last = (0, *spatial, channel)
-    return last, [last.index(axis) for axis in range(len(last))]

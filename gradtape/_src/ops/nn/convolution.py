@@ -14,13 +14,8 @@ from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import UnimplementedError, invalid, public
 from gradtape._src.core.tensor import Stored, Tensor, shape_of
 from gradtape._src.ops.array.shape import _reshape, expand_dims, plain, squeeze
-from gradtape._src.ops.nn.as_products import (
-    is_looped,
-    is_looped_to_filter,
-    is_looped_to_input,
-    product_of_patches,
-    products_of_cells,
-)
+from gradtape._src.ops.nn import planes
+from gradtape._src.ops.nn.as_products import is_looped, product_of_patches, products_of_cells
 from gradtape._src.ops.nn.spread import constant_over, filter_of_constant, input_of_constant
 from gradtape._src.ops.nn.window import (
     CHANNELS_FIRST,
@@ -85,10 +80,13 @@ def _convolved(x, kernel, strides, padding, numbers, **more):
 def _convolve(x, kernel, ways, data_format):
     groups = _groups(x.shape[spatial_axes(data_format)[1]], kernel.shape)
     by_convolution = partial(_convolution, ways=ways, data_format=data_format)
-    if groups > 1 or not is_looped([way.extent for way in ways], [way.size for way in ways]):
+    if groups == 1 and is_looped([way.extent for way in ways], [way.size for way in ways]):
+        on_cpu = partial(product_of_patches, ways=ways, data_format=data_format)
+    elif groups == 1 and planes.fit(ways):
+        on_cpu = partial(planes.convolved, _convolve, ways=ways, data_format=data_format)
+    else:
         return by_convolution(x, kernel)
-    by_patches = partial(product_of_patches, ways=ways, data_format=data_format)
-    return lax.platform_dependent(x, kernel, cpu=by_patches, default=by_convolution)
+    return lax.platform_dependent(x, kernel, cpu=on_cpu, default=by_convolution)
 
 
 def _convolution(x, kernel, ways, data_format):
@@ -107,10 +105,13 @@ def _convolution(x, kernel, ways, data_format):
 def _to_input(kernel, dy, shape, ways, data_format):
     by_convolution = partial(_input_convolution, shape=shape, ways=ways, data_format=data_format)
     groups = _groups(shape[spatial_axes(data_format)[1]], kernel.shape)
-    if groups > 1 or not is_looped_to_input(ways):
+    if groups == 1 and is_looped([way.extent for way in ways], [way.out for way in ways]):
+        on_cpu = partial(products_of_cells, ways=ways, data_format=data_format)
+    elif groups == 1 and planes.fit(ways):
+        on_cpu = partial(planes.to_input, _to_input, shape=shape, ways=ways, data_format=data_format)
+    else:
         return by_convolution(kernel, dy)
-    by_cells = partial(products_of_cells, ways=ways, data_format=data_format)
-    return lax.platform_dependent(kernel, dy, cpu=by_cells, default=by_convolution)
+    return lax.platform_dependent(kernel, dy, cpu=on_cpu, default=by_convolution)
 
 
 def _input_convolution(kernel, dy, shape, ways, data_format):
@@ -137,11 +138,15 @@ def _to_filter(x, dy, shape, ways, data_format):
     spatial, channel = spatial_axes(data_format)
     if shape[-2] != x.shape[channel]:
         return _group_products(x, dy, shape, ways, channel)
-    by_patches = partial(_patches_product, shape=shape, ways=ways, spatial=spatial, channel=channel)
     by_convolution = partial(_filter_convolution, ways=ways, data_format=data_format)
-    if is_looped_to_filter(x, ways) or (x.shape[channel] <= FEW_CHANNELS and cells(ways) <= FEW_CELLS):
-        return lax.platform_dependent(x, dy, cpu=by_patches, default=by_convolution)
-    return by_convolution(x, dy)
+    looped = is_looped([way.out for way in ways], [way.size for way in ways])
+    if looped or (x.shape[channel] <= FEW_CHANNELS and cells(ways) <= FEW_CELLS):
+        on_cpu = partial(_patches_product, shape=shape, ways=ways, spatial=spatial, channel=channel)
+    elif planes.fit(ways):
+        on_cpu = partial(planes.to_filter, _to_filter, shape=shape, ways=ways, data_format=data_format)
+    else:
+        return by_convolution(x, dy)
+    return lax.platform_dependent(x, dy, cpu=on_cpu, default=by_convolution)
 
 
 def _filter_convolution(x, dy, ways, data_format):

@@ -66,6 +66,13 @@ def spatial_axes(data_format):
     return tuple([axis for axis in range(1, len(data_format)) if axis != channel]), channel
 
 
+def channels_last(data_format):
+    """Return the order of axes that has the channels last, and the one back."""
+    spatial, channel = spatial_axes(data_format)
+    last = (0, *spatial, channel)
+    return last, [last.index(axis) for axis in range(len(last))]
+
+
 def sweeps(shape, extents, strides, padding, explicit_paddings, data_format, dilations):
     """Return a Sweep for each spatial axis of images of `shape`; InvalidArgumentError where the window does not fit.
 
