@@ -66,3 +66,11 @@ def test_sixteen_bits_are_added_up_in_float32():
     dy = jnp.ones((1, 5, 5, 26), "float16")
     found = as_products.products_of_cells(kernel, dy, ways, "NHWC")
     assert found.dtype == "float16" and abs(float(found[0, 0, 0, 0]) - 25.625) < 0.02
+
+
+def test_planes_of_sixteen_bits_are_added_up_in_float32():
+    """2048 + 1 is 2048 in 16 bits."""
+    image, kernel = jnp.ones((1, 3, 1, 1, 1), "float16"), jnp.array([2048, 1, 1], "float16").reshape(3, 1, 1, 1, 1)
+    ways = sweeps(image.shape, (3, 1, 1), (1,) * 5, "VALID", (), "NDHWC", (1,) * 5)
+    found = convolution._convolve(image, kernel, ways, "NDHWC")
+    assert found.dtype == "float16" and found.item() == 2050

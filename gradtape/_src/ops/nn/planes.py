@@ -5,8 +5,10 @@ Of two images of 16 × 16 × 16 and 32 channels a layer and its gradients take 7
 
 import math
 
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.ops.nn.window import channels_last, padded, views
+import numpy as np
+
+from gradtape._src.core.arrays import jnp
+from gradtape._src.ops.nn.window import channels_last, padded, unviewed, views
 
 MOST = 16  # planes of a filter
 LETTERS = "NHWC"  # of planes, which are images in the place of a batch
@@ -28,25 +30,28 @@ def _seen(x, depth):
     return map(_flat, views(*padded(x, [depth])))
 
 
+def _wide(x):
+    """Return what is to be added up: of 16 bits in float32, as a convolution adds."""
+    return x.astype(np.float32) if x.dtype.itemsize == 2 else x
+
+
 def convolved(convolve, x, kernel, ways, data_format):
     """Return the sum of what the planes of the filter give, each by `convolve(x, kernel, ways, format)`."""
     (last, back), (depth, flat) = channels_last(data_format), _ways(ways)
-    planes = _seen(jnp.transpose(x, last), depth)
-    total = sum(convolve(plane, kernel[i], flat, LETTERS) for i, plane in enumerate(planes))
-    return jnp.transpose(total.reshape(x.shape[0], depth.out, *total.shape[1:]), back)
+    planes, kernels = _seen(jnp.transpose(_wide(x), last), depth), _wide(kernel)
+    total = sum(convolve(plane, kernels[i], flat, LETTERS) for i, plane in enumerate(planes))
+    return jnp.transpose(total.reshape(x.shape[0], depth.out, *total.shape[1:]), back).astype(x.dtype)
 
 
 def to_input(transposed, kernel, dy, shape, ways, data_format):
     """Return the sum of what `transposed(kernel, dy, shape, ways, format)` gives for each plane of the filter, where it was."""
     (last, back), (depth, flat) = channels_last(data_format), _ways(ways)
-    planes, parts = _flat(jnp.transpose(dy, last)), []
+    planes, kernels = _flat(jnp.transpose(_wide(dy), last)), _wide(kernel)
     within = len(planes), *[way.size for way in flat], kernel.shape[-2]
-    for i in range(depth.extent):
-        plane, low = transposed(kernel[i], planes, within, flat, LETTERS), depth.meets(i, 0)
-        plane = plane.reshape(dy.shape[0], depth.out, *within[1:])
-        edges = [(0, 0, 0), (low, depth.size - depth.span - low, depth.stride - 1), *[(0, 0, 0)] * 3]
-        parts.append(lax.pad(plane, jnp.zeros((), plane.dtype), edges))
-    return jnp.transpose(sum(parts[1:], parts[0]), back)
+    parts = [transposed(kernels[i], planes, within, flat, LETTERS) for i in range(depth.extent)]
+    parts = [part.reshape(dy.shape[0], depth.out, *within[1:]) for part in parts]
+    found = unviewed(lambda cell, *parts: parts[cell], parts, [depth], [shape[axis] for axis in last])
+    return jnp.transpose(found, back).astype(dy.dtype)
 
 
 def to_filter(transposed, x, dy, shape, ways, data_format):
