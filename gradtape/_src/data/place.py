@@ -82,7 +82,7 @@ class Place:
 
 
 class Glance(Place):
-    """The place of who only looks at the first element, to know its structure: the next pass draws what it would have drawn."""
+    """The place of a look at the first element, for its structure: the next pass draws what it would have drawn without it."""
 
     def drawn_by(self, seeds: Seeds) -> tuple[str, int]:
         """Return the seed of the pass that comes."""

@@ -84,7 +84,7 @@ class api_export:
     """Decorate a function or class of a public name; the name itself is for TensorFlow's own build, and is left alone."""
 
     def __init__(self, *names: str, v1: Any = None, allow_multiple_exports: bool = True, api_name: str = "tensorflow"):
-        self._names = names
+        pass
 
     def __call__(self, func: Any) -> Any:
         return func

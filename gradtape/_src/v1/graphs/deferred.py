@@ -292,7 +292,7 @@ def stated(
 ) -> list[Tensor]:
     """Defer a call of tensors whose results have these shapes and dtypes: None for an extent, or a shape, that depends on values.
 
-    It is shown as the `op` that it is of one.
+    `op` and its attributes: what a graph shows of it.
     """
     call, nodes = _call(function, tuple(inputs), {})
     avals = [
