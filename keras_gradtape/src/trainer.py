@@ -81,7 +81,7 @@ class Trainer(BaseTrainer):
             loss = self._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=training)
         except (ValueError, tf.errors.InvalidArgumentError) as error:
             labels, predictions = [tree.map_structure(lambda part: getattr(part, "shape", None), given) for given in (y, y_pred)]
-            error.add_note(f"The loss compares labels of shape {labels} with predictions of shape {predictions}.")
+            error.add_note(f"This is in the loss: the labels have the shape {labels}, what the model gives has {predictions}.")
             raise
         self._loss_tracker.update_state(loss, sample_weight=_count(x))
         return loss
