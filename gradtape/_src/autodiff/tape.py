@@ -21,7 +21,7 @@ from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.dtypes import string
 from gradtape._src.core.errors import InvalidArgumentError, cut, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
-from gradtape._src.core.op import no_gradient
+from gradtape._src.core.op import no_gradient, replaced
 from gradtape._src.core.program import ELEMENT, FUNCTION, Cache, Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle
 from gradtape._src.core.variable import ResourceVariable, Variable
@@ -255,6 +255,8 @@ class GradientTape(Recording):
         if not self._segments or any(segment.trace.gradients for segment in self._segments):
             return None
         if engine.local.trace.overrides is not None:  # the gradient's own ops may be overridden, for an outer tape
+            return None
+        if replaced:
             return None
         places = Places(self._segments)
         key = self._plan_key(places, targets, sources, given, dense)

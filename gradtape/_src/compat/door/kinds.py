@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import abc
 from typing import Any
 
 from gradtape._src.core import tensor
 from gradtape._src.core.convert import convert_to_tensor
 from gradtape._src.core.errors import public
+from gradtape._src.core.variable import Variable
+
+
+class AnyTensor(abc.ABC):
+    """The class of what TensorFlow calls a tensor in `types.core`: tensors and variables. Libraries derive variables from it."""
+
+
+AnyTensor.register(tensor.Tensor)
+AnyTensor.register(Variable)
 
 
 class _Kind(type):

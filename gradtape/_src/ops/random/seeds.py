@@ -207,6 +207,11 @@ def set_seed(seed):
     _global = Global(plain(seed))
 
 
+def global_seed():
+    """Return the global seed of eager code, None before one is set."""
+    return _global.seed
+
+
 def share(seed):
     """Set the global seed if none is set: that of a group of processes, which draw the same numbers."""
     if _global.seed is None:
