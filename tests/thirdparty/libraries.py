@@ -156,6 +156,35 @@ LIBRARIES = (
             """.split()
         ),
         sdist=True,
-        options=("--random-seed", "1"),
+        # The tests that are left out want a network, or PyTorch.
+        options=("--random-seed", "1", "-k", "not imdb and not imbdb and not pytorch"),
+    ),
+    Library(
+        "autoray",
+        "0.11.0",
+        tests=tuple(f"tests/test_{name}.py" for name in ("autocompile", "autoray", "grad", "linalg")),
+        share=0.97,
+        sample=("tests/test_grad.py",),
+        sdist=True,
+        options=("-k", "tensorflow"),
+    ),
+    Library(
+        "quimb",
+        "1.16.0",
+        tests=("tests/test_tensor/test_optimizers.py", "tests/test_tensor/test_fitting.py", "tests/test_tensor/test_decomp.py"),
+        share=0.97,
+        sample=(),
+        needs=tuple("autoray==0.11.0 cotengra cytoolz llvmlite numba psutil toolz tqdm".split()),
+        sdist=True,
+        options=("-k", "tensorflow"),
+    ),
+    Library(
+        "piquasso",
+        "8.0.2",
+        tests=("tests/_simulators/tensorflow",),
+        share=0.97,
+        sample=(),
+        needs=tuple("antlr4-python3-runtime==4.9.2 llvmlite networkx numba quantum-blackbird sympy mpmath".split()),
+        sdist=True,
     ),
 )

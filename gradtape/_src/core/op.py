@@ -354,8 +354,7 @@ def replace_gradient(name: str, rule: Rule | None, where: str) -> None:
 def remove_gradient(name: str) -> None:
     """Take a name out of the registry: to ask for a gradient through it is a LookupError from now on."""
     op = None if name in OWN else ops.get(name)
-    if name in registered:
-        del registered[name]
+    registered.pop(name, None)
     if op is not None and op.in_registry:
         _kept_aside(op)
         op.declare(gradient=None, unregistered=True, impure=False)

@@ -11,7 +11,7 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.joining import concat
-from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape, shape as shape_of, size, transpose
+from gradtape._src.ops.array.shape import broadcast_to, reshape, shape as shape_of, size, transpose
 from gradtape._src.v1.graphs.gradients import gradients
 
 
@@ -51,7 +51,7 @@ def batch_jacobian(output: Tensor, inp: Tensor, use_pfor: bool = True, parallel_
 
 
 def _rows(output: Tensor, flat: list[Tensor], units: Tensor, at_once: bool) -> list[Tensor | None]:
-    """Return the gradients by `flat` for each of `units` as upstream gradient, stacked; None by what `output` does not depend on."""
+    """Return the gradients by `flat` for each of `units` as upstream gradient, stacked; None for those it is unrelated to."""
     known = [i for i, found in enumerate(gradients(output, flat)) if found is not None]
     sources = [flat[i] for i in known]
     if not sources:

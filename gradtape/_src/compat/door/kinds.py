@@ -10,11 +10,8 @@ from gradtape._src.core.convert import convert_to_tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.variable import Variable
 
-
-class AnyTensor(abc.ABC):
-    """The class of what TensorFlow calls a tensor in `types.core`: tensors and variables. Libraries derive variables from it."""
-
-
+# What TensorFlow calls a tensor in `types.core`: tensors and variables. Libraries derive classes of variables from it.
+AnyTensor = abc.ABCMeta("Tensor", (), {"__module__": "tensorflow.python.types.core"})
 AnyTensor.register(tensor.Tensor)
 AnyTensor.register(Variable)
 
