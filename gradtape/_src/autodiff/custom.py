@@ -140,7 +140,8 @@ class CustomGradient:
         if engine.local.trace.scope is not None:  # where TensorFlow, too, hands tensors over and no variables
             args = nest.map_structure(lambda a: a.value() if isinstance(a, Variable) else a, args)
         with Watcher() as watcher:
-            result, grad_fn = self._function(*args, **kwargs)
+            given = self._function(*args, **kwargs)
+        result, grad_fn = _checked(given)
         arguments = nest.flatten(args)
         variables = [v for v in watcher.variables if all(v is not a for a in arguments)]
         if variables and not _accepts_variables(grad_fn):
@@ -159,6 +160,20 @@ class CustomGradient:
             node = engine.record(CUSTOM, (*results, *inputs), (len(results), self._transparent))
             node.trace.gradients[node.index] = rule
         return nest.unflatten(spec, [like(r, EagerTensor(n)) for r, n in zip(flat, engine.elements(node), strict=True)])
+
+
+def _checked(given: Any) -> tuple[Any, Callable[..., Any]]:
+    """Return the result and the gradient function that a decorated function returned; or raise TensorFlow's class of error."""
+    if isinstance(given, (tuple, list)) and len(given) == 2 and callable(given[1]):
+        return given[0], given[1]
+    try:
+        kind = TypeError if len(given) == 2 else ValueError
+    except TypeError:
+        kind = TypeError
+    raise kind(
+        f"A function under @tf.custom_gradient returns its result and its gradient function; it returned {given!r}. "
+        "Write `return result, grad` with `def grad(dy): …`."
+    )
 
 
 # Derivatives up to this order go through a custom gradient in a function: its gradient function may use the function itself.

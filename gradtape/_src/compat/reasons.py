@@ -9,7 +9,9 @@ from __future__ import annotations
 import fnmatch
 
 DEVICES = "Out of scope: devices of other processes. keras.distribution.initialize joins processes."
-GRAPH_FILES = "Out of scope: a graph lives in its process and has no format of its own. Save variables with tf.train.Checkpoint."
+GRAPH_FILES = (
+    "Out of scope: files for other runtimes. tf.saved_model.save writes a model, tf.train.export_stablehlo what it computes."
+)
 ENGINE = "Out of scope: it belongs to TensorFlow's own runtime. Here XLA compiles, through JAX."
 
 # The first row whose names fit gives the reason.

@@ -226,9 +226,14 @@ def mismatch(op: Op, index: int, expected: Any, received: Any, kind: type[OpErro
     """Return the error for two tensors of different dtypes; of class `kind` if given, else InvalidArgumentError."""
     expected, received = spoken_name(expected), spoken_name(received)
     _, behind = hooks.door.kernel(op.type)
+    mend = (
+        "Use tf.strings.to_number or tf.strings.as_string to bring both to one dtype."
+        if "string" in (expected, received)
+        else "Use tf.cast to bring both to one dtype."
+    )
     message = (
         f"cannot compute {op.type} as input #{index}(zero-based) was expected to be a {expected} tensor but is a {received} "
-        f"tensor [Op:{op.type}]{behind}\nUse tf.cast to bring both to one dtype."
+        f"tensor [Op:{op.type}]{behind}\n{mend}"
     )
     return invalid_dtype(message) if kind is None else kind(None, None, message)
 
