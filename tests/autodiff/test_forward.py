@@ -170,7 +170,9 @@ def fixed_point(x):
     [
         lambda x, t: tf.autodiff.jvp(lambda x: until_values_stop(x, lambda y: tf.sin(y) * x), (x,), (t,))[1],
         lambda x, t: tf.autodiff.linearize(lambda x: until_values_stop(x, lambda y: tf.cos(y) * x), x)[1](t),
-        lambda x, t: tf.autodiff.gauss_newton_vp(lambda x: tf.stack([until_values_stop(x, lambda y: y * tf.tanh(x))]), (x,), (t,)),
+        lambda x, t: tf.autodiff.gauss_newton_vp(
+            lambda x: tf.stack([until_values_stop(x, lambda y: y * tf.tanh(x))]), (x,), (t,)
+        ),
         lambda x, t: tf.autodiff.hvp(lambda x: until_values_stop(x, lambda y: y * tf.exp(-x)), (x,), (t,)),
         lambda x, t: tf.autodiff.hvp(lambda x: tf.reduce_sum(fixed_point(x) ** 2), (x,), (t,)),
     ],

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
 from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, reverse, summed
+from gradtape._src.autodiff.eager_record import in_function
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.pieces import Pieces, long, recurs, separable
 from gradtape._src.autodiff.plan import Places, Plan, close_plan, sought, stand_ins
@@ -465,10 +466,10 @@ class GradientTape(Recording):
         return zeros(shape, source.dtype) if result is None else result
 
     def _check_row_by_row(self, method: str, vectorized: bool) -> None:
-        if not vectorized and not self._persistent:
+        if not vectorized and not self._persistent and not in_function():
             raise RuntimeError(
-                f"Tape must be created with persistent=True to compute the {method} with experimental_use_pfor set to False. "
-                "Leave experimental_use_pfor at True: all rows are then one call."
+                f"In eager code a tape must be created with persistent=True to compute the {method} with experimental_use_pfor "
+                "set to False. Leave experimental_use_pfor at True: all rows are then one call."
             )
 
     def stacked_gradients(

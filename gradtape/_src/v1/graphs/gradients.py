@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gradtape._src.autodiff import eager_record
 from gradtape._src.autodiff.aggregation import AggregationMethod
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
 from gradtape._src.autodiff.unconnected import UnconnectedGradients
-from gradtape._src.control import eager_record
 from gradtape._src.core import engine, hooks
 from gradtape._src.core.aval import LARGE, Aval, aval, common
 from gradtape._src.core.convert import tensor
