@@ -8,7 +8,16 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
-from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, reverse, summed
+from gradtape._src.autodiff.backward import (
+    Entry,
+    Parts,
+    active_nodes,
+    for_transposition,
+    leading_back,
+    reverse,
+    summed,
+    transposing,
+)
 from gradtape._src.autodiff.eager_record import in_function
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.pieces import Pieces, long, recurs, separable
@@ -277,7 +286,8 @@ class GradientTape(Recording):
         reads: list[Any] = self._reads()
         if self._watches:
             reads += [(number, position, variable, node) for number, position, node, variable in self._watched_nodes()]
-        return places.structure, sought(places, reads, sources), asked, tuple([d is not None for d in given]), dense
+        seeded = tuple([d is not None for d in given])
+        return places.structure, sought(places, reads, sources), asked, seeded, dense, transposing.get()
 
     def _make_plan(
         self, places: Places, targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None], dense: bool
@@ -407,7 +417,8 @@ class GradientTape(Recording):
         of = target.node.aval if isinstance(target, Tensor) else target.aval
         if not of.inexact:
             return [None] * len(sources)
-        plan = self._plan([target], sources, [_one_of(of)], dense=True)
+        with for_transposition(rows.mode == "forward"):
+            plan = self._plan([target], sources, [_one_of(of)], dense=True)
         if plan is not None:
             results = rows.jacobians(plan, [segment.trace for segment in self._segments], of)
         else:
