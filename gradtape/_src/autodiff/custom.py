@@ -286,8 +286,8 @@ def _cotangents(closed: Closed, captured: Sequence[Node], needed: Sequence[bool]
 def _linear(program: Program, seeds: int) -> bool:
     """Return whether a gradient Program (cotangents…, residuals…) is linear in its cotangents: its own gradient reads none.
 
-    One that reads them and has no gradient of its own, such as a sign, is not. Loops and branches are taken to be linear, as their
-    gradients are given all that may be read.
+    One that reads them and has no gradient of its own, such as a sign, is not. Loops and branches are taken to be linear, as
+    their gradients are given all that may be read.
     """
     known: bool | None = program.derived.get("linear")
     if known is None:
