@@ -8,7 +8,17 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
-from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, reverse, summed
+from gradtape._src.autodiff.backward import (
+    Entry,
+    Parts,
+    active_nodes,
+    for_transposition,
+    leading_back,
+    reverse,
+    summed,
+    transposing,
+)
+from gradtape._src.autodiff.eager_record import in_function
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.pieces import Pieces, long, recurs, separable
 from gradtape._src.autodiff.plan import Places, Plan, close_plan, sought, stand_ins
@@ -276,7 +286,8 @@ class GradientTape(Recording):
         reads: list[Any] = self._reads()
         if self._watches:
             reads += [(number, position, variable, node) for number, position, node, variable in self._watched_nodes()]
-        return places.structure, sought(places, reads, sources), asked, tuple([d is not None for d in given]), dense
+        seeded = tuple([d is not None for d in given])
+        return places.structure, sought(places, reads, sources), asked, seeded, dense, transposing.get()
 
     def _make_plan(
         self, places: Places, targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None], dense: bool
@@ -406,7 +417,8 @@ class GradientTape(Recording):
         of = target.node.aval if isinstance(target, Tensor) else target.aval
         if not of.inexact:
             return [None] * len(sources)
-        plan = self._plan([target], sources, [_one_of(of)], dense=True)
+        with for_transposition(rows.mode == "forward"):
+            plan = self._plan([target], sources, [_one_of(of)], dense=True)
         if plan is not None:
             results = rows.jacobians(plan, [segment.trace for segment in self._segments], of)
         else:
@@ -465,10 +477,10 @@ class GradientTape(Recording):
         return zeros(shape, source.dtype) if result is None else result
 
     def _check_row_by_row(self, method: str, vectorized: bool) -> None:
-        if not vectorized and not self._persistent:
+        if not vectorized and not self._persistent and not in_function():
             raise RuntimeError(
-                f"Tape must be created with persistent=True to compute the {method} with experimental_use_pfor set to False. "
-                "Leave experimental_use_pfor at True: all rows are then one call."
+                f"In eager code a tape must be created with persistent=True to compute the {method} with experimental_use_pfor "
+                "set to False. Leave experimental_use_pfor at True: all rows are then one call."
             )
 
     def stacked_gradients(

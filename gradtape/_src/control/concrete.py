@@ -9,11 +9,11 @@ import weakref
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gradtape._src.autodiff.eager_record import asks_for_gradients, recorded
 from gradtape._src.control.arguments import OTHER_EXTENT, OTHER_RANK, Arguments, misfit, symbol
 from gradtape._src.control.branch_captures import joined, on_tape
 from gradtape._src.control.critical_section import Lock, holding, note
 from gradtape._src.control.dataset_loop import ThroughEagerCode
-from gradtape._src.control.eager_record import asks_for_gradients, recorded
 from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
 from gradtape._src.control.scope import SINGLETON, Body, Structure, call, flatten_results

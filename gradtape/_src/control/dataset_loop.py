@@ -12,8 +12,8 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from gradtape._src.autodiff.eager_record import recorded
 from gradtape._src.control.cells import Kept
-from gradtape._src.control.eager_record import recorded
 from gradtape._src.control.loop import ShapeChanged, check_same
 from gradtape._src.control.scope import Body, Scope, call, trace
 from gradtape._src.core import engine, hooks, journal, nest, tracing

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.autodiff.eager_record import asks_for_gradients
 from gradtape._src.control.arguments import (
     UNTRIED,
     Arguments,
@@ -29,7 +30,6 @@ from gradtape._src.control.arguments import (
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall, Locked, ShapedByRuns, ThroughDatasets
 from gradtape._src.control.dataset_loop import DatasetLoop, ShownLoop, ThroughEagerCode, calls_python, is_in
 from gradtape._src.control.directives import do_not_convert
-from gradtape._src.control.eager_record import asks_for_gradients
 from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.methods import Gone, reference
 from gradtape._src.control.passed import reachable_besides_arguments

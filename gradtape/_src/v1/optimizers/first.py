@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.autodiff.eager_record import recording
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.control.eager_record import recording
 from gradtape._src.core import dtypes, hooks, naming, scopes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
