@@ -76,7 +76,9 @@ def one(tf, item, run):
     if run is not None and not isinstance(item, (np.ndarray, np.generic)):
         item = run(item)
     array = np.asarray(item)
-    values = " ".join(x.decode() if isinstance(x, bytes) else f"{x:.7g}" if array.dtype.kind == "f" else str(x) for x in array.ravel())
+    values = " ".join(
+        x.decode() if isinstance(x, bytes) else f"{x:.7g}" if array.dtype.kind == "f" else str(x) for x in array.ravel()
+    )
     return f"{SHORT.get(array.dtype.name, array.dtype.name)}{list(array.shape)} {values}".replace(", ", ",")
 
 
