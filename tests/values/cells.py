@@ -15,8 +15,13 @@ def eager(tf, function, make):
     return told(tf, function(tf, make(tf)))
 
 
+def as_an_argument(tf, function, make):
+    """A function gets the value: of arrays it makes tensors."""
+    return told(tf, tf.function(lambda x: function(tf, x), autograph=False)(make(tf)))
+
+
 def in_a_function(tf, function, make):
-    """The value is captured, as it becomes a tensor where it is an argument."""
+    """The function captures the value."""
     x = make(tf)
     return told(tf, tf.function(lambda: function(tf, x), autograph=False)())
 
@@ -41,7 +46,7 @@ def in_keras(tf, function, make):
     return told(tf, tf.function(lambda: layer(tf.zeros([1])))())
 
 
-CONTEXTS = {"eager": eager, "function": in_a_function, "graph": in_a_graph, "keras": in_keras}
+CONTEXTS = {"eager": eager, "argument": as_an_argument, "function": in_a_function, "graph": in_a_graph, "keras": in_keras}
 ROWS = [f"{context} {name}" for name, (_, contexts) in FUNCTIONS.items() for context in contexts]
 
 
@@ -67,8 +72,12 @@ def one(tf, item, run):
     if isinstance(item, (str, bool, int, float, type(None))):
         return str(item)
     kind = type(item).__name__
-    if any(base.__name__ == "DatasetV2" for base in type(item).__mro__):
+    if isinstance(item, tf.data.Dataset):
         return f"Dataset {told(tf, list(item))}"
+    if isinstance(item, tf.experimental.Optional):
+        return f"Optional {told(tf, item.get_value())}"
+    if isinstance(item, tf.data.Iterator):
+        return "Iterator"
     if kind in COMPOSITES:
         return f"{kind} {', '.join(one(tf, part, run) for part in tf.nest.flatten(item, expand_composites=True))}"
     if not hasattr(item, "shape"):
