@@ -16,14 +16,14 @@ from gradtape._src.autodiff.sources import like, values_of
 from gradtape._src.autodiff.tape import InnerTape
 from gradtape._src.core import convert, engine, nest, tracing
 from gradtape._src.core.arrays import is_on_host, jnp, lax
-from gradtape._src.core.convert import is_tensor
+from gradtape._src.core.convert import is_tensor, variable_of
 from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Op, Rule, define
 from gradtape._src.core.program import ELEMENT, INSIDE, NUMBER, Node, Program, leaf, read_by
 from gradtape._src.core.structured import GRADIENT, Body, StructuredOp, arity, is_call
-from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.tensor import EagerTensor, Stored
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.array.shape import broadcast_to
@@ -138,12 +138,12 @@ class CustomGradient:
     @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if engine.local.trace.scope is not None:  # where TensorFlow, too, hands tensors over and no variables
-            args = nest.map_structure(lambda a: a.value() if isinstance(a, Variable) else a, args)
+            args = nest.map_structure(lambda a: a.read_value() if isinstance(a, Stored) else a, args)
         with Watcher() as watcher:
             given = self._function(*args, **kwargs)
         result, grad_fn = _checked(given)
         arguments = nest.flatten(args)
-        variables = [v for v in watcher.variables if all(v is not a for a in arguments)]
+        variables = [v for v in watcher.variables if all(v is not variable_of(a) for a in arguments)]
         if variables and not _accepts_variables(grad_fn):
             raise TypeError(
                 "@tf.custom_gradient grad_fn must accept keyword argument 'variables', since function uses variables: "

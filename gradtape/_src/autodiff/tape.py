@@ -27,7 +27,7 @@ from gradtape._src.autodiff.sources import VALUES, in_rows, no_tensor, values_of
 from gradtape._src.autodiff.unconnected import NONE, UnconnectedGradients
 from gradtape._src.core import engine, execution, hooks, nest, tracing
 from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.convert import is_tensor, tensor, variable_of
 from gradtape._src.core.dtypes import string
 from gradtape._src.core.errors import InvalidArgumentError, cut, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
@@ -137,7 +137,7 @@ class GradientTape(Recording):
                 t = t.to_dense()
             elif isinstance(t, str):
                 t = self.get_tensor_by_name(t)
-            t = values_of(t)
+            t = variable_of(values_of(t))
             if not isinstance(t, (Tensor, Variable)):
                 if t is None or isinstance(t, VALUES):
                     raise no_tensor("target", t)
@@ -411,7 +411,7 @@ class GradientTape(Recording):
         self._answered(asked.line)
         if False in given and unconnected is NONE:
             hooks.gradients.missing(asked, flat_sources, given, self._strict)
-        return packed[0] if isinstance(target, (Tensor, Variable)) else nest.pack_sequence_as(target, packed)
+        return packed[0] if isinstance(target, (Tensor, Stored)) else nest.pack_sequence_as(target, packed)
 
     def _jacobians(self, target: Source, sources: Sequence[Source], rows: Rows) -> list[Tensor | None]:
         of = target.node.aval if isinstance(target, Tensor) else target.aval
@@ -573,9 +573,7 @@ def _as_source(source: Any, tape: GradientTape) -> Source:
         return source.origin
     if isinstance(source, IndexedSlices):
         return source.values
-    source = values_of(source)
-    if isinstance(source, Stored):
-        source = source.variable
+    source = variable_of(values_of(source))
     if not isinstance(source, (Tensor, Variable)):
         raise no_tensor("source", source)
     return source

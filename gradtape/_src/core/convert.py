@@ -144,6 +144,11 @@ def is_tensor(x: object) -> bool:
     return isinstance(x, (Tensor, Stored, IndexedSlices))
 
 
+def variable_of(value: Any) -> Any:
+    """Return the Variable that `value` is or stands for, as one of Keras's or what `assign` returns; any other value as it is."""
+    return value.variable if isinstance(value, Stored) else value
+
+
 def dtype_of(value: Any) -> np.dtype:
     """Return NumPy's dtype of a tensor or variable; Keras's variables state theirs as a string."""
     dtype = value.dtype

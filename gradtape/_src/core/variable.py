@@ -368,7 +368,7 @@ class Variable(Stored, metaclass=creators.Created):
         node = self._checked(value, "assign")
         if node.index == NUMBER:  # shared by all uses of this number: a variable holds a leaf of its own
             node = engine.constant(node.value)
-        recorded = engine.current_graph() is not None or node.trace is not None or isinstance(value, (EagerTensor, Variable))
+        recorded = engine.current_graph() is not None or node.trace is not None or isinstance(value, (EagerTensor, Stored))
         if node.value is None or node.handle is not None or recorded:
             node = engine.record(ASSIGN, (node,))
         # what `assign_add` and `assign_sub` change is an input of their ops; what this one replaces would be forgotten

@@ -15,8 +15,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import NoneTensorSpec, TensorSpec, TypeSpec
-from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, to_numpy
 from gradtape._src.data.composite import Composite
 from gradtape._src.data.ragged import Ragged, with_shape
 from gradtape._src.data.sparse import Sparse
@@ -113,7 +112,7 @@ def leaf(value: Any) -> Any:
 def taken(value: Any) -> Element:
     """Return a nest of a user's as an element; its tensors leave the library here."""
     for item in flatten(value)[0]:
-        if isinstance(item, (Tensor, Variable)):
+        if isinstance(item, (Tensor, Stored)):
             journal.left("dataset", tensor(item).node, engine.local.trace)
     return element(value)
 

@@ -8,15 +8,16 @@ from typing import Any
 from gradtape._src.autodiff import eager_record
 from gradtape._src.autodiff.aggregation import AggregationMethod
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
+from gradtape._src.autodiff.sources import like, values_of
 from gradtape._src.autodiff.unconnected import UnconnectedGradients
 from gradtape._src.core import engine, hooks
 from gradtape._src.core.aval import LARGE, Aval, aval, common
-from gradtape._src.core.convert import tensor
+from gradtape._src.core.convert import tensor, variable_of
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import ELEMENT, Node, Trace
 from gradtape._src.core.signatures import known_as
-from gradtape._src.core.tensor import EagerTensor, Tensor, handle
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.variable_ops import READ
 from gradtape._src.ops.array.creation import ones_like, zeros_of
@@ -67,23 +68,23 @@ def gradients(
     if aggregation_method not in (None, *AGGREGATIONS):
         raise ValueError(f"Invalid `aggregation_method` specified {aggregation_method!r}: give one of tf.AggregationMethod.")
     zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
-    targets = [tensor(y) if not isinstance(y, IndexedSlices) else y.values for y in _listed(ys)]
+    targets = [tensor(_part(y)) for y in _listed(ys)]
+    parts, stops = list(map(_part, _listed(xs))), [_source(_part(x)) for x in _listed(stop_gradients)]
     given = _listed(grad_ys) if grad_ys is not None else [None] * len(targets)
     if len(given) != len(targets):
         raise ValueError(f"Length mismatch. Passed {len(given)} grad_ys for {len(targets)} ys: give one for each, or None.")
     flows = [_flow(y, d) for y, d in zip(targets, given, strict=True)]
-    sources = [_source(x) for x in _listed(xs)]
-    stops = [_source(x) for x in _listed(stop_gradients)]
+    sources = list(map(_source, parts))
     graph = engine.current_graph()
     if engine.local.trace.scope is None:
-        read = [eager_record.reads(x) if isinstance(x, Variable) else [_source(x)] for x in _listed(xs)]
+        read = [eager_record.reads(x) if isinstance(x, Variable) else [_source(x)] for x in parts]
         results = _walked(eager_record.entries(), targets, flows, read, stops, zero)
     elif graph is None:
         results = _in_function(targets, flows, sources, stops, zero)
     else:
         results = in_graph(graph, targets, flows, sources, stops, zero)
-    hooks.gradients.graphed(targets, _listed(xs), results)
-    return results
+    hooks.gradients.graphed(targets, parts, results)
+    return list(map(like, _listed(xs), results))
 
 
 def _flow(y: Tensor, given: Any) -> Tensor | None:
@@ -91,7 +92,7 @@ def _flow(y: Tensor, given: Any) -> Tensor | None:
         if y.dtype.is_complex:
             raise TypeError(f"Gradients of complex tensors ({y}) must set grad_ys (y.dtype = {y.dtype!r}).")
         return None
-    dy = tensor(given, None if isinstance(given, Tensor) else y.dtype)
+    dy = tensor(given := values_of(given), None if isinstance(given, (Tensor, Stored)) else y.dtype)
     if dy.dtype != y.dtype:
         raise TypeError(
             f"Gradient type {dy.dtype.name} generated for {y.dtype.name}: grad_ys must have the dtypes of ys. Use tf.cast."
@@ -106,12 +107,13 @@ def _flow(y: Tensor, given: Any) -> Tensor | None:
     return dy
 
 
+def _part(x: Any) -> Any:
+    """Return what gradients flow to of an argument: the variable, or the values of what is composed of several tensors."""
+    return x.values if isinstance(x, IndexedSlices) else variable_of(values_of(x))
+
+
 def _source(x: Any) -> Node:
-    if isinstance(x, Variable):
-        return x.held()
-    if isinstance(x, IndexedSlices):
-        x = x.values
-    return tensor(x).node
+    return x.held() if isinstance(x, Variable) else tensor(x).node
 
 
 def in_graph(

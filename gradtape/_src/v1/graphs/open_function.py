@@ -18,7 +18,7 @@ from gradtape._src.core.program import Node, effectful
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.structured import BRANCH, StructuredOp
-from gradtape._src.core.tensor import Tensor, handle, stated_shape
+from gradtape._src.core.tensor import Stored, Tensor, handle, stated_shape
 from gradtape._src.core.variable import Variable
 from gradtape._src.v1.graphs.extents import UnknownExtent
 from gradtape._src.v1.graphs.graph import Graph
@@ -93,7 +93,7 @@ class OpenFunction:
             self._parameters = [self._graph.placeholder(dtype, shape, name).node for name, dtype, shape in parameters]
             results, self._spec = nest.flatten_with_spec(call(self._parameters), nest.EXPANDED)
             results = [convert(x) for x in results]
-        if self._graph.refused or any(isinstance(x, Variable) for x in results):
+        if self._graph.refused or any(isinstance(x, Stored) for x in results):
             raise Refused
         self._results = results
         self._own = [isinstance(x, Tensor) and x.node.trace is self._graph.trace for x in results]

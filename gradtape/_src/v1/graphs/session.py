@@ -15,6 +15,7 @@ from gradtape._src.control.scope import Body, trace
 from gradtape._src.core import engine, execution, nest, slices
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.constants import to_array
+from gradtape._src.core.convert import variable_of
 from gradtape._src.core.define import verify
 from gradtape._src.core.errors import FailedPreconditionError, public
 from gradtape._src.core.indexed_slices import IndexedSlices, IndexedSlicesValue
@@ -69,7 +70,7 @@ class Fetches:
         self.nodes.append(found.node)
 
     def _element(self, item: Any) -> Any:
-        if isinstance(item, Variable):
+        if isinstance(item := variable_of(item), Variable):
             item = item._tensor
         if not isinstance(item, (str, Tensor, Operation)):
             kind = type(item).__name__
@@ -252,7 +253,7 @@ class Session:
             if isinstance(key, IndexedSlices):
                 key = [part for part in (key.values, key.indices, key.dense_shape) if part is not None]
                 value = [part for part in value if part is not None]
-            flat = [key] if isinstance(key, (Tensor, str, Variable)) else nest.flatten(key)
+            flat = [key] if isinstance(key, (Tensor, str, Stored)) else nest.flatten(key)
             values = [value] if len(flat) == 1 else nest.flatten(value)
             for tensor, given in zip(flat, values, strict=True):
                 if type(tensor).__name__ == "SparseTensor":
