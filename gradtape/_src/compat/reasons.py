@@ -115,7 +115,6 @@ _TABLE = [
         random_index_shuffle random.experimental.index_shuffle
         """,
     ),
-    ("Out of scope: a beam search is not differentiable, and tf.nn.ctc_greedy_decoder is there.", "nn.ctc_beam_search_decoder"),
     (
         "Out of scope: use tf.nn.avg_pool or tf.nn.max_pool.",
         "nn.fractional_avg_pool nn.fractional_max_pool",

@@ -61,7 +61,7 @@ def node_of(value: Any, dtype: np.dtype | None = None) -> Node:
     if isinstance(value, IndexedSlices):
         return node_of(value.to_dense())
     if value is None:
-        raise ValueError("Attempt to convert a value (None) with an unsupported type (<class 'NoneType'>) to a Tensor.")
+        raise ValueError(no_value())
     if (kind is list or kind is tuple) and not conversions.registered:
         kinds = constants.kinds_in(value)
         if kinds.keys() <= constants.PLAIN:
@@ -409,8 +409,17 @@ def settled(value: Any, what: str) -> int:
     return number
 
 
+def no_value() -> str:
+    """Return the message for None where a tensor is wanted, which TensorFlow words otherwise in graphs and functions."""
+    if engine.tracing():
+        return "None values not supported. A tensor is wanted here."
+    return "Attempt to convert a value (None) with an unsupported type (<class 'NoneType'>) to a Tensor."
+
+
 def not_an_integer(value: Any, what: str) -> Exception:
     """Return the error for a static argument (shape, axis) that is not an integer: ValueError for an object such as None."""
+    if value is None and engine.tracing():
+        return ValueError(f"{no_value()[:-1]}: {what} must be an integer.")
     if value is None or not isinstance(value, (Tensor, Stored, np.ndarray, np.generic, list, tuple, str, bytes, *NUMBERS)):
         return ValueError(
             f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a Tensor: {what} must be an "

@@ -287,7 +287,7 @@ registered: dict[str, tuple[Rule, str]] = {}
 # The types of ops that TensorFlow has not: a user's gradient may have such a name, and the op keeps its own.
 OWN = frozenset(
     """
-    AdjustJpegQuality CTCLossDense CTCLossDenseGrad CTCTrimLabels CTCUniqueLabels ChannelWindowSum Check CheckNumericsGradient
+    AdjustJpegQuality CTCLossDense CTCLossDenseGrad CTCSparsePaths CTCTrimLabels CTCUniqueLabels ChannelWindowSum Check CheckNumericsGradient
     CollapseRepeated Count CustomGradient CustomGradientProgram Dilation2DPickFilter Dilation2DPickInput
     ExtractImagePatchesGrad ExtractVolumePatchesGrad Eye FakeQuantSides Frame GatherV2Grad Gelu IRFFTGrad IndexFromStart
     IsJpeg JaxFunction JaxFunctionGradient LayerNorm LinearRecurrence LogSumExp MatrixCofactors Moments OptimizationBarrier

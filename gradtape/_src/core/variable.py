@@ -304,17 +304,23 @@ class Variable(Stored, metaclass=creators.Created):
     @public
     def numpy(self) -> Any:
         """Return the value as a NumPy array."""
-        node = self.held()
-        if unvalued(node) or graph_of(self._tensor.node) is not None:
+        return self._valued().numpy()
+
+    @public
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self._valued().__array__(dtype, copy)
+
+    def _has_value(self) -> bool:
+        """Return whether there is a value to look at here: in no graph and no function."""
+        return not engine.tracing() and not unvalued(self._tensor.node)
+
+    def _valued(self) -> Tensor:
+        if not self._has_value():
             raise NotImplementedError(
                 "numpy() is only available when eager execution is enabled. In a graph a variable has a value in each session: "
                 "use session.run(variable), or variable.eval(); in a function, use it as it is."
             )
-        return handle(node).numpy()
-
-    @public
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return handle(self.held()).__array__(dtype, copy)
+        return handle(self._tensor.node)
 
     def __bool__(self) -> bool:
         return bool(handle(self.held()))
@@ -465,9 +471,9 @@ class Variable(Stored, metaclass=creators.Created):
     # -- printing and copying
 
     def __repr__(self) -> str:
-        if engine.symbolic(self.held()) or graph_of(self._tensor.node) is not None:
+        if not self._has_value():
             return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
-        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, {text(self.held())}>"
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, {text(self._tensor.node)}>"
 
     __str__ = __repr__
 
