@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.function_type import FunctionType, Kind, Parameter, fit, type_of
-from gradtape._src.control.scope import TENSOR, Structure
+from gradtape._src.control.structure import TENSOR, Structure
 from gradtape._src.core import nest
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
@@ -359,6 +359,8 @@ def without_shapes(arguments: Arguments) -> Any:
     for item in key:
         if isinstance(item, Aval):
             found.append(item.dtype)
+        elif item[0] is VariableSpec:
+            found.append((*item[:3], item[3].dtype, *item[4:]))  # the shape that was declared is the last
         else:
             found.append(item[1] if item[0] in NUMBERS else item)
     return spec, tuple(found)

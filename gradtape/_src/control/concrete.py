@@ -16,7 +16,8 @@ from gradtape._src.control.dataset_loop import ThroughEagerCode
 from gradtape._src.control.eager_record import asks_for_gradients, recorded
 from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
-from gradtape._src.control.scope import SINGLETON, Body, Structure, call, flatten_results
+from gradtape._src.control.scope import SINGLETON, Body, call
+from gradtape._src.control.structure import Structure, flatten_results
 from gradtape._src.core import engine, hooks, nest
 from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, has_no_shape
 from gradtape._src.core.convert import tensor
@@ -53,6 +54,7 @@ class ConcreteFunction:
         self.result_names: list[str] | None = None  # those of a loaded signature, which its specs show
         self._type: FunctionType | None = None
         self.opened: Any = None  # the trace for open extents that it comes from
+        self._variants: dict[Any, ConcreteFunction] = {}  # for other extents of the variables that it looked at
         self.called = f"__inference_{function._name}_{id(self) % 10000}"
         arguments.nodes = [leaf(n.aval, None) for n in arguments.nodes]  # the signature, not the first call's values
         arguments.leaves = []
@@ -242,7 +244,7 @@ class ConcreteFunction:
             if not kwargs and not self._passes and len(args) == len(wanted) and all(x.__class__ is EagerTensor for x in args):
                 nodes, arguments = [x.node for x in args], None  # one tensor for each, without detours
                 if [n.aval for n in nodes] == wanted:
-                    return self._run(nodes)
+                    return self.run(nodes)
             try:
                 arguments = self._bound(args, kwargs)
                 nodes, stored = arguments.nodes, arguments.stored
@@ -250,10 +252,10 @@ class ConcreteFunction:
                 arguments, nodes, stored = None, self._one_by_one(args, kwargs, error), []
             same = arguments is None or all(x is y for x, y in zip(arguments.fixed, self._arguments.fixed, strict=True))
             if same and [n.aval for n in nodes] == wanted:
-                return self._run(nodes)
+                return self.run(nodes)
             if arguments is None:
                 arguments = Arguments(self._arguments.pack(nodes))
-            return self._function._concrete(arguments)._run(nodes, stored)  # another shape: a program of its own
+            return self._function._concrete(arguments).run(nodes, stored)  # another shape: a program of its own
         except BaseException as error:
             cut(error)
             raise
@@ -289,6 +291,29 @@ class ConcreteFunction:
             if engine.local.trace.parent is not None and not spec.shape.is_compatible_with(x.shape):
                 raise why
         return [tensor(given[name]).node for name in names]
+
+    def run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
+        """Run the function, or what it was traced to for the present extents of the variables from outside."""
+        if self._body.looked_at and (now := self._present(nodes, stored)) is not self:
+            return now.run(nodes, stored)
+        return self._run(nodes, stored)
+
+    def _present(self, nodes: Sequence[Node], stored: Sequence[Stored]) -> ConcreteFunction:
+        """Return the trace for the present extents of the variables that this one looked at."""
+        looked_at = self._body.looked_at
+        now = tuple([variable.held().aval for variable, _ in looked_at])
+        if all(a is traced for a, (_, traced) in zip(now, looked_at, strict=True)):
+            return self
+        return self._function.traced_in(self._variants, now, lambda: self._again(nodes, stored))
+
+    def _again(self, nodes: Sequence[Node], stored: Sequence[Stored]) -> ConcreteFunction:
+        arguments = copy.copy(self._arguments.of(stored))
+        arguments.nodes = list(nodes)
+        return self._function.retraced(arguments, self._passes)
+
+    def uses(self, variable: Variable) -> bool:
+        """Return whether it reads or assigns a variable, for some extents of others."""
+        return any(v is variable for v in self.variables) or any(other.uses(variable) for other in self._variants.values())
 
     def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
         if hooks.watch.called is not None and engine.local.trace.parent is None:
@@ -377,7 +402,7 @@ class ShapedByRuns(EagerFunction):
 
     def __init__(self, function: Function, arguments: Arguments, body: Body) -> None:
         super().__init__(function, arguments, NeedsValues(SHAPED_BY_RUNS))
-        self._traced = body
+        self._traced, self._body.looked_at = body, body.looked_at
         program = body.program
         for index, (op, _, *references) in enumerate(program.keys):
             if op is not ELEMENT and index not in program.on_host and any(has_no_shape(program.aval_of(r)) for r in references):
