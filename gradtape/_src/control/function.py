@@ -255,11 +255,11 @@ class Function:
             if naming.open_graphs and (made := hooks.graphs.function_called(self, args, kwargs)) is not NotImplemented:
                 return made
             arguments = Arguments(self._signature.bind(args, kwargs))
-            nodes, stored = arguments.nodes, arguments.stored
+            nodes, passed = arguments.nodes, arguments.passed
             found = self._concrete(arguments)
             if seen is not None and engine.local.trace.parent is None and self.input_signature is None:
                 self._seen[seen[1]] = found
-            return found.run(nodes, stored)
+            return found.run(nodes, passed)
         except BaseException as error:
             cut(error)
             raise
@@ -341,6 +341,7 @@ class Function:
         self, arguments: Arguments, parameters: list[Node], python: Callable[..., Any], passes: bool
     ) -> ConcreteFunction:
         """Trace the function for the shapes of the arguments."""
+        arguments = arguments.standing()
         outermost = engine.local.trace.parent is None
 
         def run() -> Any:
@@ -397,7 +398,7 @@ class Function:
         """Return the one trace for open extents to which these arguments belong; None if their own shapes are traced."""
         state = engine.local.trace
         fits = without_shapes(arguments) == known.rest and known.takes([n.aval.tensor_shape for n in arguments.nodes])
-        if known.opened is None or arguments.stored or not fits or thread.replica is not None:
+        if known.opened is None or arguments.passed or not fits or thread.replica is not None:
             return None
         if known.opened is UNTRIED:
             if state.parent is not None or state.overrides is not None:
