@@ -105,6 +105,8 @@ class DatasetLoop:
         body = trace(lambda: self._trip(step, carry, element), [*carry, *element], scope, convert=tensor)
         if scope.locks or (body.variables and calls_python(body.program)):
             raise engine.NeedsValues("its body locks, or calls Python functions, which are to see each variable as it is then")
+        if any(variable._declared is not None for variable in body.written):
+            raise engine.NeedsValues("its body assigns a variable of open shape")
         self._bodies[elements] = body
         return body
 

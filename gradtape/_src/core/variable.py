@@ -230,8 +230,8 @@ class Variable(Stored, metaclass=creators.Created):
 
     @property
     def aval(self) -> Aval:
-        """Shape and dtype."""
-        return self._tensor.node.aval
+        """Shape and dtype, in a function as it has assigned them."""
+        return self._tensor.node.aval if self._declared is None else self.held().aval
 
     @property
     def shape(self) -> TensorShape:
@@ -421,7 +421,7 @@ class Variable(Stored, metaclass=creators.Created):
         return self._update(op, delta, how)
 
     def _checked(self, value: Any, how: str) -> Node:
-        mine = self._tensor.node.aval
+        mine = self._tensor.node.aval if how == "assign" else self.aval
         node = value.node if type(value) is EagerTensor else node_of(value, mine.dtype)
         if node.aval is mine:
             return node
