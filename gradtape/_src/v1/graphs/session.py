@@ -156,12 +156,16 @@ class Session:
             defaults.sessions.remove(self)
 
     def __enter__(self) -> Session:
+        self._enter(with_graph=get_default_graph() is not self._graph or engine.local.trace.scope is None)
+        return self
+
+    def _enter(self, with_graph: bool) -> None:
+        """Become the default session, and let its graph be the default one if `with_graph`, until the session is left."""
         stack = ExitStack()
-        if get_default_graph() is not self._graph or engine.local.trace.scope is None:
+        if with_graph:
             stack.enter_context(self._graph.as_default())
         stack.enter_context(self.as_default())
         self._entered.append(stack)
-        return self
 
     def __exit__(self, *reason: Any) -> None:
         self._entered.pop().__exit__(*reason)
@@ -414,12 +418,12 @@ class Session:
 
 
 class InteractiveSession(Session):
-    """A Session that is the default one from when it is made until `close()`."""
+    """A Session that is the default one from when it is made until `close()`, and so is a `graph` that is given."""
 
     @public
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         super().__init__(target, graph, config)
-        self.__enter__()
+        self._enter(with_graph=graph is not None)
 
     def close(self) -> None:
         """Stop being the default session, and let go of the variables' values."""
