@@ -27,7 +27,7 @@ from gradtape._src.autodiff.sources import VALUES, in_rows, no_tensor, values_of
 from gradtape._src.autodiff.unconnected import NONE, UnconnectedGradients
 from gradtape._src.core import engine, execution, hooks, nest, tracing
 from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import is_tensor, tensor, variable_of
+from gradtape._src.core.convert import is_composed, is_tensor, tensor, variable_of
 from gradtape._src.core.dtypes import string
 from gradtape._src.core.errors import InvalidArgumentError, cut, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
@@ -139,7 +139,7 @@ class GradientTape(Recording):
                 t = self.get_tensor_by_name(t)
             t = variable_of(values_of(t))
             if not isinstance(t, (Tensor, Variable)):
-                if t is None or isinstance(t, VALUES):
+                if t is None or isinstance(t, VALUES) or is_composed(t):
                     raise no_tensor("target", t)
                 t = tensor(t)
             if not inexact(t.dtype):
@@ -155,6 +155,8 @@ class GradientTape(Recording):
         for t, d in zip(flat, given, strict=True):
             if d is not None:
                 d = values_of(d)
+                if is_composed(d):
+                    raise no_tensor("output gradient", d)
                 d = tensor(d, t.dtype if not is_tensor(d) else None)
                 if d.shape != t.shape:
                     d = _spread(d, t)

@@ -15,6 +15,7 @@ from gradtape._src.core import dtypes, engine, nest
 from gradtape._src.core.aval import aval, provisional
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import LOOKS_AT_VALUES, invalid, public
+from gradtape._src.core.indexed_slices import dense
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import Tensor, handle
 from gradtape._src.ops.array.joining import concat, stack
@@ -184,7 +185,7 @@ def _check_signature(results: Sequence[Tensor], signature: Any, rows: Rows) -> N
 def _accumulate(fn: Any, elems: Any, initializer: Any, what: str, reverse: bool, every: bool) -> Any:
     if not callable(fn):
         raise TypeError(f"{fn.__class__.__name__} is not callable. Please provide a callable function.")
-    rows = Rows(elems, what)
+    rows = Rows(nest.map_structure(dense, elems), what)
     if initializer is None:
         if not rows.count:
             raise ValueError(f"{what}: elems have no rows, and there is no initializer.")

@@ -105,7 +105,13 @@ class Pipeline(Elements):
         return True
 
     @public
+    @public
     def __iter__(self) -> OwnedIterator:
+        if (graph := engine.current_graph()) is not None and not graph.building_function:
+            raise RuntimeError(
+                "`tf.data.Dataset` only supports Python-style iteration in eager mode or within tf.function. In a graph use "
+                "`tf.compat.v1.data.make_one_shot_iterator(dataset).get_next()`."
+            )
         return OwnedIterator(self)
 
     @public

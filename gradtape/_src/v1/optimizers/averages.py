@@ -52,6 +52,8 @@ class ExponentialMovingAverage:
         graph = in_graph()
         wanted = list(map(variable_of, trainable_variables() if var_list is None else var_list))
         for value in wanted:
+            if not isinstance(value, Variable) and graph is None:
+                raise TypeError(f"In eager code an average is one of a variable, received {value!r}.")
             if not value.dtype.is_floating:
                 raise TypeError(f"The variables must be half, float, or double: {value.name} is {value.dtype}.")
         with scopes.init_scope():  # of a graph a branch may begin to average
