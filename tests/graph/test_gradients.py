@@ -167,6 +167,22 @@ def test_override_map(session):
     assert tf.gradients(tf.floor(x), x) == [None]
 
 
+def test_a_gradient_that_runs_python_finds_the_graph_that_it_was_made_for(session):
+    """A run whose shapes depend on Python goes on op by op; `py_func` gives a list for a list of dtypes all the same."""
+    eager = []
+
+    @tf.RegisterGradient("TwiceInPython")
+    def twice(op, dy):
+        eager.append(tf.executing_eagerly())
+        return dy * tf.py_func(lambda x: 2.0 * x, [op.inputs[0]], [tf.float32])[0]
+
+    x = tf.placeholder(tf.float32, [3])
+    with tf.get_default_graph().gradient_override_map({"PyFunc": "TwiceInPython"}):
+        y = tf.py_func(np.square, [x], [tf.float32])[0]
+    same(session.run(tf.gradients(y, x)[0], {x: [1.0, 2.0, -3.0]}), [2.0, 4.0, -6.0])
+    assert not any(eager)
+
+
 def test_an_override_concerns_its_type_and_its_scope_alone(session):
     @tf.RegisterGradient("FiveTimes")
     def five_times(op, dy):

@@ -184,12 +184,12 @@ def init_scope() -> Iterator[None]:
 
 
 def executing_eagerly() -> bool:
-    """Return whether ops give values at once: True outside of functions and graphs.
+    """Return whether ops give values at once: True outside of functions and graphs, also of those that run as eager code.
 
     >>> tf.executing_eagerly()
     True
     """
-    return engine.local.trace.scope is None
+    return engine.local.trace.scope is None and not tracing.functions.running
 
 
 def inside_function() -> bool:
