@@ -18,7 +18,6 @@ from gradtape._src.autodiff.backward import (
     summed,
     transposing,
 )
-from gradtape._src.autodiff.eager_record import in_function
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.pieces import Pieces, long, recurs, separable
 from gradtape._src.autodiff.plan import Places, Plan, close_plan, sought, stand_ins
@@ -33,6 +32,7 @@ from gradtape._src.core.errors import InvalidArgumentError, cut, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import no_gradient
 from gradtape._src.core.program import ELEMENT, FUNCTION, Cache, Node, leaf
+from gradtape._src.core.scopes import executing_eagerly
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle
 from gradtape._src.core.variable import ResourceVariable, Variable
 from gradtape._src.ops.array.creation import eye, ones_like, zeros_like
@@ -479,7 +479,7 @@ class GradientTape(Recording):
         return zeros(shape, source.dtype) if result is None else result
 
     def _check_row_by_row(self, method: str, vectorized: bool) -> None:
-        if not vectorized and not self._persistent and not in_function():
+        if not vectorized and not self._persistent and executing_eagerly():
             raise RuntimeError(
                 f"In eager code a tape must be created with persistent=True to compute the {method} with experimental_use_pfor "
                 "set to False. Leave experimental_use_pfor at True: all rows are then one call."
