@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from gradtape._src.autodiff.eager_record import recorded
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.checks import parted
-from gradtape._src.autodiff.eager_record import recorded
 from gradtape._src.control.scope import Body, trace
 from gradtape._src.core import engine, execution, nest, slices
 from gradtape._src.core.aval import Aval, aval
