@@ -513,5 +513,5 @@ def test_a_derived_class_may_have_an_abstract_one_beside_it():
 
     v = Mine(2.0)
     assert isinstance(v, Named) and isinstance(v, tf.Variable) and v.called() == "mine" and v.assign_add(1.0).numpy() == 3
-    with pytest.raises(TypeError, match="abstract method '?called"):
+    with pytest.raises(TypeError, match=r"abstract method '?called"):
         Open(1.0)

@@ -8,7 +8,16 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
-from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, reverse, summed
+from gradtape._src.autodiff.backward import (
+    Entry,
+    Parts,
+    active_nodes,
+    for_transposition,
+    leading_back,
+    reverse,
+    summed,
+    transposing,
+)
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.pieces import Pieces, long, recurs, separable
 from gradtape._src.autodiff.plan import Places, Plan, close_plan, sought, stand_ins
@@ -17,12 +26,13 @@ from gradtape._src.autodiff.sources import VALUES, in_rows, no_tensor, values_of
 from gradtape._src.autodiff.unconnected import NONE, UnconnectedGradients
 from gradtape._src.core import engine, execution, hooks, nest, tracing
 from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.convert import is_composed, is_tensor, tensor, variable_of
 from gradtape._src.core.dtypes import string
 from gradtape._src.core.errors import InvalidArgumentError, cut, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import no_gradient, replaced
 from gradtape._src.core.program import ELEMENT, FUNCTION, Cache, Node, leaf
+from gradtape._src.core.scopes import executing_eagerly
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle
 from gradtape._src.core.variable import ResourceVariable, Variable
 from gradtape._src.ops.array.creation import eye, ones_like, zeros_like
@@ -127,9 +137,9 @@ class GradientTape(Recording):
                 t = t.to_dense()
             elif isinstance(t, str):
                 t = self.get_tensor_by_name(t)
-            t = values_of(t)
+            t = variable_of(values_of(t))
             if not isinstance(t, (Tensor, Variable)):
-                if t is None or isinstance(t, VALUES):
+                if t is None or isinstance(t, VALUES) or is_composed(t):
                     raise no_tensor("target", t)
                 t = tensor(t)
             if not inexact(t.dtype):
@@ -145,6 +155,8 @@ class GradientTape(Recording):
         for t, d in zip(flat, given, strict=True):
             if d is not None:
                 d = values_of(d)
+                if is_composed(d):
+                    raise no_tensor("output gradient", d)
                 d = tensor(d, t.dtype if not is_tensor(d) else None)
                 if d.shape != t.shape:
                     d = _spread(d, t)
@@ -278,7 +290,8 @@ class GradientTape(Recording):
         reads: list[Any] = self._reads()
         if self._watches:
             reads += [(number, position, variable, node) for number, position, node, variable in self._watched_nodes()]
-        return places.structure, sought(places, reads, sources), asked, tuple([d is not None for d in given]), dense
+        seeded = tuple([d is not None for d in given])
+        return places.structure, sought(places, reads, sources), asked, seeded, dense, transposing.get()
 
     def _make_plan(
         self, places: Places, targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None], dense: bool
@@ -402,13 +415,14 @@ class GradientTape(Recording):
         self._answered(asked.line)
         if False in given and unconnected is NONE:
             hooks.gradients.missing(asked, flat_sources, given, self._strict)
-        return packed[0] if isinstance(target, (Tensor, Variable)) else nest.pack_sequence_as(target, packed)
+        return packed[0] if isinstance(target, (Tensor, Stored)) else nest.pack_sequence_as(target, packed)
 
     def _jacobians(self, target: Source, sources: Sequence[Source], rows: Rows) -> list[Tensor | None]:
         of = target.node.aval if isinstance(target, Tensor) else target.aval
         if not of.inexact:
             return [None] * len(sources)
-        plan = self._plan([target], sources, [_one_of(of)], dense=True)
+        with for_transposition(rows.mode == "forward"):
+            plan = self._plan([target], sources, [_one_of(of)], dense=True)
         if plan is not None:
             results = rows.jacobians(plan, [segment.trace for segment in self._segments], of)
         else:
@@ -467,10 +481,10 @@ class GradientTape(Recording):
         return zeros(shape, source.dtype) if result is None else result
 
     def _check_row_by_row(self, method: str, vectorized: bool) -> None:
-        if not vectorized and not self._persistent:
+        if not vectorized and not self._persistent and executing_eagerly():
             raise RuntimeError(
-                f"Tape must be created with persistent=True to compute the {method} with experimental_use_pfor set to False. "
-                "Leave experimental_use_pfor at True: all rows are then one call."
+                f"In eager code a tape must be created with persistent=True to compute the {method} with experimental_use_pfor "
+                "set to False. Leave experimental_use_pfor at True: all rows are then one call."
             )
 
     def stacked_gradients(
@@ -563,9 +577,7 @@ def _as_source(source: Any, tape: GradientTape) -> Source:
         return source.origin
     if isinstance(source, IndexedSlices):
         return source.values
-    source = values_of(source)
-    if isinstance(source, Stored):
-        source = source.variable
+    source = variable_of(values_of(source))
     if not isinstance(source, (Tensor, Variable)):
         raise no_tensor("source", source)
     return source

@@ -12,8 +12,8 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from gradtape._src.autodiff.eager_record import recorded
 from gradtape._src.control.cells import Kept
-from gradtape._src.control.eager_record import recorded
 from gradtape._src.control.loop import ShapeChanged, check_same
 from gradtape._src.control.scope import Body, Scope, call, trace
 from gradtape._src.core import engine, hooks, journal, nest, tracing
@@ -105,6 +105,8 @@ class DatasetLoop:
         body = trace(lambda: self._trip(step, carry, element), [*carry, *element], scope, convert=tensor)
         if scope.locks or (body.variables and calls_python(body.program)):
             raise engine.NeedsValues("its body locks, or calls Python functions, which are to see each variable as it is then")
+        if any(variable._declared is not None for variable in body.written):
+            raise engine.NeedsValues("its body assigns a variable of open shape")
         self._bodies[elements] = body
         return body
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.autodiff.eager_record import asks_for_gradients
 from gradtape._src.control.arguments import (
     UNTRIED,
     Arguments,
@@ -29,7 +30,6 @@ from gradtape._src.control.arguments import (
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall, Locked, ShapedByRuns, ThroughDatasets
 from gradtape._src.control.dataset_loop import DatasetLoop, ShownLoop, ThroughEagerCode, calls_python, is_in
 from gradtape._src.control.directives import do_not_convert
-from gradtape._src.control.eager_record import asks_for_gradients
 from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.methods import Gone, reference
 from gradtape._src.control.passed import reachable_besides_arguments
@@ -122,7 +122,7 @@ def forget(variable: Variable) -> None:
     """Let all functions be traced again that read or assign a variable: it is read in another way from here on."""
     for function in list(_functions):
         with function._lock:
-            stale = [found for found in function._traced.values() if any(v is variable for v in found.variables)]
+            stale = [found for found in function._traced.values() if found.uses(variable)]
             if stale:
                 function._traced = {key: found for key, found in function._traced.items() if found not in stale}
                 function._seen = {}
@@ -251,15 +251,15 @@ class Function:
                 found = self._seen.get(seen[1])
                 if found is not None:
                     self._calls.since += 1
-                    return found._run(seen[0])
+                    return found.run(seen[0])
             if naming.open_graphs and (made := hooks.graphs.function_called(self, args, kwargs)) is not NotImplemented:
                 return made
             arguments = Arguments(self._signature.bind(args, kwargs))
-            nodes, stored = arguments.nodes, arguments.stored
+            nodes, passed = arguments.nodes, arguments.passed
             found = self._concrete(arguments)
             if seen is not None and engine.local.trace.parent is None and self.input_signature is None:
                 self._seen[seen[1]] = found
-            return found._run(nodes, stored)
+            return found.run(nodes, passed)
         except BaseException as error:
             cut(error)
             raise
@@ -280,13 +280,25 @@ class Function:
                 found = self._trace(
                     arguments, bool(variables) and not reachable_besides_arguments(self.python_function, variables)
                 )
-                inner = state.parent is not None and isinstance(found, EagerFunction)  # its arguments are known in this trace
-                inner = inner or any(n.trace is not None and n.trace.parent is not None for n in found._body.captures)
-                inner = inner or (engine.graph_around() is not None and hooks.graphs.only_in_graphs(found._body.program))
                 if variables and not found._passes:
                     key = (key, _same(variables))
-                self._traced[(key, state.serial) if inner else key] = found
+                self._traced[(key, state.serial) if _belongs_to(state, found) else key] = found
             return found
+
+    def traced_in(self, known: dict[Any, ConcreteFunction], key: Any, make: Callable[[], ConcreteFunction]) -> ConcreteFunction:
+        """Return the trace that is `known` by a key, made now if there is none."""
+        state = engine.local.trace
+        with self._lock:
+            found = known.get(key) or known.get((key, state.serial))
+            if found is None:
+                found = make()
+                known[(key, state.serial) if _belongs_to(state, found) else key] = found
+            return found
+
+    def retraced(self, arguments: Arguments, passes: bool) -> ConcreteFunction:
+        """Trace again for arguments that were traced, as variables that the function looked at have other extents."""
+        parameters = named_parameters(arguments, self._signature.parameters, self.input_signature)
+        return self._traced_for(arguments, parameters, self.transformed(), passes)
 
     def _known(self, key: Any, state: Trace, arguments: Arguments) -> ConcreteFunction | None:
         """Return the trace for these arguments: for their very variables, or for variables like them."""
@@ -329,6 +341,7 @@ class Function:
         self, arguments: Arguments, parameters: list[Node], python: Callable[..., Any], passes: bool
     ) -> ConcreteFunction:
         """Trace the function for the shapes of the arguments."""
+        arguments = arguments.standing()
         outermost = engine.local.trace.parent is None
 
         def run() -> Any:
@@ -385,7 +398,7 @@ class Function:
         """Return the one trace for open extents to which these arguments belong; None if their own shapes are traced."""
         state = engine.local.trace
         fits = without_shapes(arguments) == known.rest and known.takes([n.aval.tensor_shape for n in arguments.nodes])
-        if known.opened is None or arguments.stored or not fits or thread.replica is not None:
+        if known.opened is None or arguments.passed or not fits or thread.replica is not None:
             return None
         if known.opened is UNTRIED:
             if state.parent is not None or state.overrides is not None:
@@ -542,6 +555,15 @@ class Function:
         """The variables that the traced functions use."""
         found = {id(v): v for c in self._traced.values() for v in c.variables}
         return tuple(found.values())
+
+
+def _belongs_to(state: Trace, found: ConcreteFunction) -> bool:
+    """Return whether what was traced is of use in the trace around only: it has tensors of that, or knows its values."""
+    return (
+        (state.parent is not None and isinstance(found, EagerFunction))
+        or any(n.trace is not None and n.trace.parent is not None for n in found._body.captures)
+        or (engine.graph_around() is not None and hooks.graphs.only_in_graphs(found._body.program))
+    )
 
 
 def _same(variables: Sequence[Variable]) -> tuple[Reference, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 from gradtape._src.core import engine, tracing
 from gradtape._src.core.device_config import check_device
 from gradtape._src.core.errors import public
+from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import Stored, Tensor, unvalued
 
 MOST = 1 << 15  # entered scopes that are remembered
@@ -183,12 +184,12 @@ def init_scope() -> Iterator[None]:
 
 
 def executing_eagerly() -> bool:
-    """Return whether ops give values at once: True outside of functions and graphs.
+    """Return whether ops give values at once: True outside of functions and graphs, also of those that run as eager code.
 
     >>> tf.executing_eagerly()
     True
     """
-    return engine.local.trace.scope is None
+    return engine.local.trace.scope is None and not tracing.functions.running
 
 
 def inside_function() -> bool:
@@ -209,7 +210,8 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     array([1, 2], dtype=int32)
     """
     if not isinstance(tensor, (Tensor, Stored)):
-        return tensor
+        of_tensors = hasattr(type(tensor), "_type_spec") and not hasattr(type(tensor), "element_spec")
+        return None if of_tensors or isinstance(tensor, IndexedSlices) else tensor
     if not isinstance(tensor, Tensor):  # a variable's value may change
         return None
     if engine.local.trace.scope is None:

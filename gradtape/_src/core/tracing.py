@@ -34,6 +34,15 @@ def inner(scope: Any = None) -> Iterator[Trace]:
         naming.calls.stack = around
 
 
+class _Functions(threading.local):
+    """The number of functions, and of runs of sessions, that a thread runs as eager code, in one another."""
+
+    running = 0
+
+
+functions = _Functions()
+
+
 @contextlib.contextmanager
 def outside(graph: bool = False) -> Iterator[None]:
     """Record in the thread's eager trace again, whatever is being traced; without tapes. `graph`: or in the graph around."""
@@ -42,11 +51,12 @@ def outside(graph: bool = False) -> Iterator[None]:
         if graph and (around := engine.current_graph(trace)) is not None and not around.building_function:
             break
         trace = trace.parent
-    if engine.local.trace.parent is None:
-        yield
-        return
-    with engine.recording_in(trace):
-        yield
+    before, functions.running = functions.running, 0
+    try:
+        with contextlib.nullcontext() if engine.local.trace.parent is None else engine.recording_in(trace):
+            yield
+    finally:
+        functions.running = before
 
 
 class _Assumed(threading.local):

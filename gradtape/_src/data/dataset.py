@@ -32,6 +32,7 @@ from gradtape._src.data.structure import (
     LEAF,
     PAIR,
     DatasetSpec,
+    Elements,
     Structure,
     element,
     flatten,
@@ -96,6 +97,8 @@ class Dataset(Filing):
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
         """Return the rows of `tensors`, a nest of arrays with first axes of one length (ValueError otherwise)."""
         arrays, how = whole = taken(tensors)
+        if any(isinstance(array, Elements) for array in arrays):
+            raise ValueError("A dataset has no rows that from_tensor_slices could take. Use from_tensors, or the dataset itself.")
         if any(isinstance(array, Composite) for array in arrays):
             return Dataset.holding([(row, how) for row in rows_of(arrays)], structure_of_rows(whole))
         arguments.check_not_empty(arrays)
@@ -218,7 +221,7 @@ class Dataset(Filing):
             )
 
         def start() -> Stream:
-            choices = map(_number, choice_dataset.elements())
+            choices = (int(arrays[0]) for arrays, _ in choice_dataset.elements())
             return stages.chosen([member.elements() for member in members], choices, stop_on_empty_dataset)
 
         return _directed(members, start)
@@ -587,14 +590,12 @@ def _members(datasets: Any) -> list[Dataset]:
     return list(datasets)
 
 
-def _number(choice: Any) -> int:
-    return int(choice[0][0])
-
-
 def _directed(members: list[Dataset], start: Callable[[], Stream]) -> Dataset:
     """Create a dataset of elements of several datasets that are alike."""
     count = INFINITE_CARDINALITY if any(m._count == INFINITE_CARDINALITY for m in members) else UNKNOWN_CARDINALITY
-    asks = any(member.known is None for member in members)
+    asks, options = any(m.known is None for m in members), merged_options(m._options for m in members)
     structure = partial(structure_of_all, members) if asks else structure_of_all(members)
-    options = merged_options(member._options for member in members)
     return Dataset(start, structure, count, "_DirectedInterleaveDataset", options=options, asks=asks)
+
+
+DatasetSpec.stands_in = Dataset.unknown

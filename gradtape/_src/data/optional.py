@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from gradtape._src.core import nest
-from gradtape._src.core.convert import constant, tensor
+from gradtape._src.core.composite import CompositeTensor
+from gradtape._src.core.convert import constant, is_composed, tensor
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.spec import NoneTensorSpec, TensorSpec, TypeSpec
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.spec import TypeSpec, type_spec_from_value
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.data.structure import Elements, flatten, spec_of
 
 
-class Optional:
+class Optional(CompositeTensor):
     """A nest of tensors, or none: what `Iterator.get_next_as_optional` gives.
 
     >>> element = tf.experimental.Optional.from_value((1.0, [2, 3]))
@@ -31,7 +33,9 @@ class Optional:
     def from_value(value: Any) -> Optional:
         """Create an Optional with a value: a nest of tensors, of what can be made one, of None and datasets."""
         leaves, how = flatten(value)
-        leaves = [item if item is None or isinstance(item, Elements) else tensor(item) for item in leaves]
+        leaves = [
+            item if item is None or is_composed(item) or isinstance(item, IndexedSlices) else tensor(item) for item in leaves
+        ]
         return Optional(nest.unflatten(how, [_spec(item) for item in leaves]), (nest.unflatten(how, leaves),))
 
     @staticmethod
@@ -85,6 +89,12 @@ class OptionalSpec(TypeSpec):
     def _serialize(self) -> tuple[Any, ...]:
         return (self._element_spec,)
 
+    def _to_components(self, value: Optional) -> tuple[Any, ...]:
+        return value._value
+
+    def _from_components(self, components: tuple[Any, ...]) -> Optional:
+        return Optional(self._element_spec, components)
+
 
 def _spec(item: Any) -> Any:
-    return TensorSpec(item.shape, item.dtype) if isinstance(item, Tensor) else NoneTensorSpec() if item is None else spec_of(item)
+    return spec_of(item) if isinstance(item, Elements) else type_spec_from_value(item)

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from gradtape._src.autodiff.eager_record import recorded
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.checks import parted
 from gradtape._src.control.scope import Body, trace
 from gradtape._src.core import engine, execution, nest, slices
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.constants import to_array
+from gradtape._src.core.convert import variable_of
 from gradtape._src.core.define import verify
 from gradtape._src.core.errors import FailedPreconditionError, public
 from gradtape._src.core.indexed_slices import IndexedSlices, IndexedSlicesValue
@@ -69,7 +71,7 @@ class Fetches:
         self.nodes.append(found.node)
 
     def _element(self, item: Any) -> Any:
-        if isinstance(item, Variable):
+        if isinstance(item := variable_of(item), Variable):
             item = item._tensor
         if not isinstance(item, (str, Tensor, Operation)):
             kind = type(item).__name__
@@ -256,7 +258,7 @@ class Session:
             if isinstance(key, IndexedSlices):
                 key = [part for part in (key.values, key.indices, key.dense_shape) if part is not None]
                 value = [part for part in value if part is not None]
-            flat = [key] if isinstance(key, (Tensor, str, Variable)) else nest.flatten(key)
+            flat = [key] if isinstance(key, (Tensor, str, Stored)) else nest.flatten(key)
             values = [value] if len(flat) == 1 else nest.flatten(value)
             for tensor, given in zip(flat, values, strict=True):
                 if type(tensor).__name__ == "SparseTensor":
@@ -355,7 +357,7 @@ class Session:
         fed = {node: np.asarray(node.value) for node in given.values()}
         tape = GradientTape(persistent=True)
         replay = Replay(self._graph, given, fed, scope, self.has_value, stream=self._stream, has_value=self.has_value, tape=tape)
-        with tape, seeds.at_once():
+        with recorded(False), tape, seeds.at_once():
             replay.run(wanted)
             results = [None if type(n.aval) is tuple else engine.value(replay.fetched(n)) for n in wanted]
         self._take(scope.written.values(), [engine.value(scope.after[id(v)]) for v in scope.written.values()])
