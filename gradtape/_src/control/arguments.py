@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.function_type import FunctionType, Kind, Parameter, fit, type_of
+from gradtape._src.control.iterators import ElementIterator, ElementIteratorSpec
 from gradtape._src.control.scope import TENSOR, Structure
 from gradtape._src.core import nest
 from gradtape._src.core.aval import Aval, aval
@@ -26,15 +27,17 @@ class Arguments(Structure):
     """The arguments of a call: `nodes` of the tensors, and `key`, which says everything else.
 
     `stored` are the variables among them, each once: alike ones have one key, and the first place of each decides its number.
+    `iterators` are those among them; others stand for these, so that a trace serves all whose elements are alike.
     """
 
-    __slots__ = ("key", "leaves", "nodes", "stored")
+    __slots__ = ("iterators", "key", "leaves", "nodes", "stored")
 
     def __init__(self, values: Any) -> None:
         self.leaves, spec = nest.flatten_with_spec(values, nest.EXPANDED)
         super().__init__(spec, [])
         self.nodes: list[Node] = []
         self.stored: list[Stored] = []
+        self.iterators: list[ElementIterator] = []
         numbers: dict[int, int] = {}
         key: list[Any] = []
         for x in self.leaves:
@@ -54,6 +57,12 @@ class Arguments(Structure):
                     self.stored.append(x)
                 self.fixed.append(x)
                 key.append((VariableSpec, type(x), number, variable.aval, variable.trainable, variable.shape))
+            elif isinstance(x, (ElementIterator, ElementIteratorSpec)):
+                of = x._type_spec if isinstance(x, ElementIterator) else x
+                usual = x.usual_batch if isinstance(x, ElementIterator) else None
+                self.fixed.append(of.standing_for(len(self.iterators), usual))
+                self.iterators.append(x)
+                key.append(of.key)
             else:
                 self.fixed.append(x)
                 key.append(_key_of(x))
@@ -98,6 +107,20 @@ class Arguments(Structure):
         found.fixed = [stored[x.alias_id] if isinstance(x, VariableSpec) and x.alias_id is not None else x for x in self.fixed]
         found.stored, found._plain = list(stored), None
         return found
+
+    def of_call(self, stored: Sequence[Stored]) -> Arguments:
+        """Return the same arguments, with these variables and the iterators of the present call."""
+        found = self.of(stored)
+        if any(isinstance(x, ElementIterator) for x in found.fixed):
+            found = copy.copy(found)
+            found.fixed = [x.of_call() if isinstance(x, ElementIterator) else x for x in found.fixed]
+        return found
+
+    def described(self, specs: Sequence[Any]) -> Any:
+        """Return the nest with these specs in the places of the tensors, and the specs of iterators."""
+        found = copy.copy(self)
+        found.fixed = [x._type_spec if isinstance(x, ElementIterator) else x for x in self.fixed]
+        return found.fill(specs)
 
     def call(self, function: Callable[..., Any], nodes: Sequence[Node]) -> Any:
         """Call `function` with these arguments and other tensors; ValueError if it changes a list or dict among its arguments."""
@@ -291,7 +314,8 @@ def _spec_of_tensor(default: Any) -> Any:
 
 
 def _check_specs(specs: tuple[Any, ...]) -> None:
-    bad = [spec for spec in nest.flatten(specs, expand_composites=True) if not isinstance(spec, TensorSpec)]
+    kinds = TensorSpec, ElementIteratorSpec
+    bad = [spec for spec in nest.flatten(specs, expand_composites=True) if not isinstance(spec, kinds)]
     if bad:
         raise TypeError(
             f"input_signature must be a possibly nested sequence of TensorSpec objects, got invalid args {bad} with types "

@@ -16,6 +16,7 @@ from gradtape._src.control.dataset_loop import ThroughEagerCode
 from gradtape._src.control.eager_record import asks_for_gradients, recorded
 from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
+from gradtape._src.control.iterators import END, Drawn, Take, TakesElement, given, taken
 from gradtape._src.control.scope import SINGLETON, Body, Structure, call, flatten_results
 from gradtape._src.core import engine, hooks, nest
 from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, has_no_shape
@@ -53,6 +54,9 @@ class ConcreteFunction:
         self.result_names: list[str] | None = None  # those of a loaded signature, which its specs show
         self._type: FunctionType | None = None
         self.opened: Any = None  # the trace for open extents that it comes from
+        self.elements: Sequence[Take] = ()  # the elements of iterators that each call draws, as more arguments
+        self.streams: list[Any] = []  # of random numbers, in its traces for other shapes of these
+        self._for_elements: dict[tuple[Aval, ...], ConcreteFunction] = {}
         self.called = f"__inference_{function._name}_{id(self) % 10000}"
         arguments.nodes = [leaf(n.aval, None) for n in arguments.nodes]  # the signature, not the first call's values
         arguments.leaves = []
@@ -129,7 +133,7 @@ class ConcreteFunction:
     def _spread(self) -> list[tuple[str, str, Any]]:
         """Return for each leaf of the arguments its parameter, that with the keys of its nest, and its spec or value."""
         found = []
-        args, kwargs = self._arguments.fill(self._input_specs())
+        args, kwargs = self._arguments.described(self._input_specs())
         for name, _, value in spread(self._function._signature.parameters, args, kwargs):
             leaves, spec = nest.flatten_with_spec(value, nest.EXPANDED)
             found += [(name, "_".join([name, *map(str, path)]), x) for x, path in zip(leaves, spec.paths(), strict=True)]
@@ -148,7 +152,7 @@ class ConcreteFunction:
     def structured_input_signature(self) -> Any:
         """`(args, kwargs)` with a TensorSpec for each tensor, named after the parameter and the keys on the way to it."""
         specs = zip(self._input_specs(), self._places(), strict=True)
-        return self._arguments.fill([TensorSpec(spec.shape, spec.dtype, path) for spec, (_, path) in specs])
+        return self._arguments.described([TensorSpec(spec.shape, spec.dtype, path) for spec, (_, path) in specs])
 
     @property
     def inputs(self) -> list[TensorSpec]:
@@ -219,7 +223,7 @@ class ConcreteFunction:
     def function_type(self) -> FunctionType:
         """Its signature, whose annotations are TensorSpecs, and Literals for what is no tensor."""
         if self._type is None:
-            args, kwargs = self._arguments.fill(self._input_specs())
+            args, kwargs = self._arguments.described(self._input_specs())
             found = spread(self._function._signature.parameters, args, kwargs)
             captures = {id(t): TensorSpec(t.shape, t.dtype) for t in self._body.keep}
             parameters = [Parameter(name, kind, annotation=type_of(value)) for name, kind, value in found]
@@ -249,11 +253,13 @@ class ConcreteFunction:
             except (TypeError, ValueError) as error:
                 arguments, nodes, stored = None, self._one_by_one(args, kwargs, error), []
             same = arguments is None or all(x is y for x, y in zip(arguments.fixed, self._arguments.fixed, strict=True))
-            if same and [n.aval for n in nodes] == wanted:
+            if same and [n.aval for n in nodes] == wanted:  # with iterators it is never the same
                 return self._run(nodes)
             if arguments is None:
                 arguments = Arguments(self._arguments.pack(nodes))
-            return self._function._concrete(arguments)._run(nodes, stored)  # another shape: a program of its own
+            found = self._function._concrete(arguments)  # another shape: a program of its own
+            with given(arguments.iterators):
+                return found._run(nodes, stored)
         except BaseException as error:
             cut(error)
             raise
@@ -291,6 +297,45 @@ class ConcreteFunction:
         return [tensor(given[name]).node for name in names]
 
     def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
+        if self.elements:
+            return self._run_on_elements(nodes, stored)
+        return self._run_body(nodes, stored)
+
+    def _run_on_elements(self, nodes: Sequence[Node], stored: Sequence[Stored]) -> Any:
+        """Draw the elements that the function takes, and run it on them; in a trace, take them there."""
+        drawn: Drawn | None = None
+        if engine.local.trace.scope is None:
+            drawn = Drawn(self.elements)
+            if drawn.error is not None:
+                return self._in_order(drawn, nodes, stored)
+            elements, takes = drawn.nodes, drawn.takes
+        else:
+            each = [taken(take.source.of_call(), take.optional) for take in self.elements]
+            elements = [n for some in each for n in some]
+            takes = [t._replace(avals=tuple([n.aval for n in e])) for t, e in zip(self.elements, each, strict=True)]
+        found = self._for(takes, stored)
+        if not isinstance(found, EagerFunction) or isinstance(found, ThroughDatasets):
+            return found._run_body([*nodes, *elements], stored)
+        if drawn is None:
+            raise TakesElement(str(found.reason))
+        return self._in_order(drawn, nodes, stored)
+
+    def _for(self, takes: Sequence[Take], stored: Sequence[Stored]) -> ConcreteFunction:
+        """Return the trace for elements of the Avals that these takes have."""
+        key = tuple([a for take in takes for a in take.avals])
+        found = self._for_elements.get(key)
+        if found is None:
+            same = key == tuple([a for take in self.elements for a in take.avals])
+            found = self if same else self._function.traced_again(self, takes, stored)
+            self._for_elements[key] = found
+        return found
+
+    def _in_order(self, drawn: Drawn, nodes: Sequence[Node], stored: Sequence[Stored]) -> Any:
+        """Run a call as eager code, which takes the elements that were drawn one after the other, up to an error."""
+        drawn.give_back()
+        return EagerFunction(self._function, copy.copy(self._arguments.of(stored)), TakesElement())._run(nodes, stored)
+
+    def _run_body(self, nodes: Sequence[Node], stored: Sequence[Stored]) -> Any:
         if hooks.watch.called is not None and engine.local.trace.parent is None:
             hooks.watch.called(self.keep())
         body = self._body.with_passed([x.variable for x in stored]) if self._passes else self._body
@@ -364,10 +409,10 @@ class EagerFunction(ConcreteFunction):
     def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
         try:
             with recorded(self._recorded), seeds.drawn_by_function(self._seeds):
-                results = self._arguments.of(stored).call(self._function.transformed(), nodes)
+                results = self._arguments.of_call(stored).call(self._function.transformed(), nodes)
                 results = joined(results) if on_tape() else results
         except StopIteration:  # a loop around the call would take it for its own end
-            raise OutOfRangeError(None, None, "End of sequence: the iterator has no more elements.") from None
+            raise OutOfRangeError(None, None, END) from None
         found, structure = flatten_results(results, self._function._result)
         return structure.pack(found)
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.control.iterators import ElementIterator, ElementIteratorSpec
 from gradtape._src.core import nest
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import public
+from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.spec import TensorSpec, TypeSpec, VariableSpec
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
@@ -140,6 +141,12 @@ def _fit_leaf(wanted: Any, value: Any) -> Any:
         return _fit_tensor(wanted, value)
     if isinstance(wanted, VariableSpec):
         if value is wanted or (isinstance(value, Stored) and value.variable.dtype == wanted.dtype):
+            return value
+    elif isinstance(wanted, ElementIteratorSpec):
+        given = value._type_spec if isinstance(value, ElementIterator) else value
+        if isinstance(given, type(wanted)):
+            if not wanted.is_compatible_with(given):
+                raise invalid(f"The function takes an iterator of {wanted!r}, and got one of {given!r}.")
             return value
     elif isinstance(wanted, Variable):
         if isinstance(value, Variable) and value.aval is wanted.aval:
