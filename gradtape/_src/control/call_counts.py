@@ -1,4 +1,4 @@
-"""How often functions of one code are called and traced, for the warning of retracing."""
+"""Counts of the calls and traces of functions, by their code: for the warning of retracing."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class ConcreteFunction:
         self._for_elements: dict[tuple[Aval, ...], ConcreteFunction] = {}
         self.called = f"__inference_{function._name}_{id(self) % 10000}"
         arguments.nodes = [leaf(n.aval, None) for n in arguments.nodes]  # the signature, not the first call's values
-        arguments.leaves = []
+        arguments.leaves, arguments.iterators = [], []
         if passes:
             body.passing(arguments.variables)
             arguments.forget_variables()
@@ -249,16 +249,16 @@ class ConcreteFunction:
                     return self._run(nodes)
             try:
                 arguments = self._bound(args, kwargs)
-                nodes, stored = arguments.nodes, arguments.stored
+                nodes, stored, iterators = arguments.nodes, arguments.stored, arguments.iterators
             except (TypeError, ValueError) as error:
-                arguments, nodes, stored = None, self._one_by_one(args, kwargs, error), []
+                arguments, nodes, stored, iterators = None, self._one_by_one(args, kwargs, error), [], []
             same = arguments is None or all(x is y for x, y in zip(arguments.fixed, self._arguments.fixed, strict=True))
             if same and [n.aval for n in nodes] == wanted:  # with iterators it is never the same
                 return self._run(nodes)
             if arguments is None:
                 arguments = Arguments(self._arguments.pack(nodes))
             found = self._function._concrete(arguments)  # another shape: a program of its own
-            with given(arguments.iterators):
+            with given(iterators):
                 return found._run(nodes, stored)
         except BaseException as error:
             cut(error)

@@ -17,7 +17,7 @@ import numpy as np
 
 from gradtape._src.control.cells import Kept
 from gradtape._src.control.eager_record import recorded
-from gradtape._src.control.iterators import END, OPEN, Drawn, ElementIterator, Elements, Take, dense
+from gradtape._src.control.iterators import END, OPEN, Drawn, ElementIterator, Elements, Take, dense, taken
 from gradtape._src.control.loop import ShapeChanged, check_same
 from gradtape._src.control.scope import Body, Scope, call, trace
 from gradtape._src.core import dtypes, engine, hooks, journal, nest, tracing
@@ -32,6 +32,7 @@ from gradtape._src.core.structured import programs_of
 from gradtape._src.core.tensor import Tensor, handle
 from gradtape._src.core.transcript import Inner
 from gradtape._src.core.variable import Variable, put_all
+from gradtape._src.ops.array.shape import zeros
 from gradtape._src.ops.random import seeds
 
 NUMBER = aval((), np.dtype(np.int64))
@@ -77,6 +78,7 @@ class DatasetLoop:
     def __init__(self, dataset: Any, step: Step, state: State, instance: Any = None) -> None:
         self.dataset, self.state = dataset, state
         self.takes: Sequence[Take] = ()  # what the body takes from iterators in each trip
+        self.sources: list[Any] = []  # those iterators, with what loops inside take from
         self.line: Line = (None, 0)
         self.before: list[Variable] = []  # those that the function assigns before the loop
         self._carry = [node.aval for node in state.start]
@@ -112,7 +114,7 @@ class DatasetLoop:
         parameters = [*carry, *element]
         scope = Scope(creates=False, through=getattr(engine.local.trace.scope, "through", None))
         scope.fixes_strings = False
-        scope.elements = taken = Elements(parameters, takes)
+        scope.elements = taken = Elements(parameters, takes, take_in_order)
         try:
             body = trace(lambda: self._trip(step, carry, element), parameters, scope, convert=tensor)
         finally:
@@ -122,6 +124,7 @@ class DatasetLoop:
                 "its body locks, checks what a loop gives, or calls Python functions, which are to see variables as they are"
             )
         self.takes = self.takes or taken.takes
+        self.sources = [*[take.source for take in taken.takes], *taken.behind, self.dataset]
         self._bodies[(*elements, *[a for take in taken.takes for a in take.avals])] = body
         return body
 
@@ -315,12 +318,23 @@ def record_loop(loop: DatasetLoop, scope: Scope) -> list[Node]:
     scope.written.clear()  # the call assigns only what the function assigns after this: the others have their values, and
     scope.after.clear()  # what another thread has assigned since is not to be lost
     scope.loops += 1
+    if scope.elements is not None:
+        scope.elements.behind += loop.sources
     if body.transcript is not None:
         changing = len(body.transcript.inputs) - len(read) - len(body.captures) - len(body.draws)
         known = [*map(journal.origin_of, read), *map(journal.origin_of, body.captures)]
         given = [*[None] * changing, *known, *[None] * len(body.draws)]
         scope.inside.append(Inner(body.transcript, given, [*map(journal.origin_of, nodes[: len(start)])]))
     return nodes[: len(start)]
+
+
+def take_in_order(source: ElementIterator, optional: bool, avals: Avals) -> list[Node]:
+    """Record a loop of one trip that takes an element of `source`; return its tensors."""
+    scope: Any = engine.local.trace.scope
+    start = [zeros(a.shape, a.type).node for a in avals]
+    state = State(start, [f"part {i} of the element" for i in range(len(start))], (), False)
+    loop = scope.through(Count(tensor(1, dtypes.int64)), lambda carry, number: [*map(handle, taken(source, optional))], state)
+    return record_loop(loop, scope)
 
 
 def calls_python(program: Program) -> bool:

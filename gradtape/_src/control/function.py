@@ -28,7 +28,16 @@ from gradtape._src.control.arguments import (
 )
 from gradtape._src.control.call_counts import MANY_TRACES, Calls, calls_of
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall, Locked, ShapedByRuns, ThroughDatasets
-from gradtape._src.control.dataset_loop import Count, CountedLoop, DatasetLoop, ShownLoop, ThroughEagerCode, calls_python, is_in
+from gradtape._src.control.dataset_loop import (
+    Count,
+    CountedLoop,
+    DatasetLoop,
+    ShownLoop,
+    ThroughEagerCode,
+    calls_python,
+    is_in,
+    take_in_order,
+)
 from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.eager_record import asks_for_gradients
 from gradtape._src.control.function_type import FunctionType
@@ -226,11 +235,11 @@ class Function:
             if naming.open_graphs and (made := hooks.graphs.function_called(self, args, kwargs)) is not NotImplemented:
                 return made
             arguments = Arguments(self._signature.bind(args, kwargs))
-            nodes, stored = arguments.nodes, arguments.stored
+            nodes, stored, iterators = arguments.nodes, arguments.stored, arguments.iterators
             found = self._concrete(arguments)
             if seen is not None and engine.local.trace.parent is None and self.input_signature is None:
                 self._seen[seen[1]] = found
-            with given(arguments.iterators) if arguments.iterators else contextlib.nullcontext():
+            with given(iterators) if iterators else contextlib.nullcontext():
                 return found._run(nodes, stored)
         except BaseException as error:
             cut(error)
@@ -319,7 +328,7 @@ class Function:
 
         def traced() -> tuple[Scope, Body, list[Take]]:
             scope, taken = Scope(shaped_by_runs=outermost, through=through), [*parameters]
-            scope.elements = elements = Elements(taken, takes)
+            scope.elements = elements = Elements(taken, takes, take_in_order)
             try:
                 return scope, trace(run, taken, scope, convert=self._result), elements.takes
             finally:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -50,14 +50,26 @@ class Elements:
     """The elements that are taken while a function is traced: more `parameters` of it.
 
     `known` are the takes of an earlier trace with the Avals that the elements have in this one; without it the specs say.
+    Elements are drawn before a call begins. Where a loop has taken some, those `behind` it are drawn by what `in_order` records.
     """
 
-    def __init__(self, parameters: list[Node], known: Sequence[Take] | None = None) -> None:
+    def __init__(
+        self, parameters: list[Node], known: Sequence[Take] | None = None, in_order: Callable[..., list[Node]] | None = None
+    ) -> None:
         self.takes: list[Take] = []
-        self._parameters, self._known = parameters, known
+        self.behind: list[Any] = []
+        self._parameters, self._known, self._in_order = parameters, known, in_order
 
     def symbols(self, source: ElementIterator, optional: bool) -> list[Node]:
         """Return the tensors of the next element of `source`, without values; first whether there is one, if `optional`."""
+        if any(other is source for other in self.behind):
+            avals = _avals(source)
+            known = all(s.shape.is_fully_defined() for s in nest.flatten(source.element_spec, expand_composites=True))
+            if self._in_order is None or not known:
+                raise TakesElement(
+                    "behind a loop that takes some, an element must have a shape that is known: batch with drop_remainder=True"
+                )
+            return self._in_order(source, optional, (HOLDS, *avals) if optional else avals)
         if self._known is None:
             avals = (HOLDS, *_avals(source)) if optional else _avals(source)
         else:

@@ -119,7 +119,7 @@ class OwnedIterator(ElementIterator, Iterator, Stateful):
 
 
 class Described(NamedTuple):
-    """What is known of the dataset of an iterator that stands for others."""
+    """The known part of the dataset of an iterator that stands for others."""
 
     element_spec: Any
 
