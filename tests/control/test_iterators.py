@@ -228,6 +228,30 @@ def sums_of_rows(it, n):
     return total
 
 
+def taken(n):
+    it = iter(floats())
+    return next(it) + 10.0 * next(it)
+
+
+def taken_in_a_loop(n):
+    it = iter(floats())
+    return sums(it, n) + 15.0
+
+
+def gone_through(n):
+    total = tf.constant(0.0)
+    for x in iter(floats()):
+        total += x
+    return total
+
+
+@pytest.mark.parametrize("python", [taken, taken_in_a_loop, gone_through])
+def test_an_iterator_that_the_function_makes_begins_anew_in_each_call(python):
+    function = tf.function(python)
+    assert [function(tf.constant(3)).numpy() for _ in range(2)] == [21.0, 21.0]
+    assert kind(function) == EAGER
+
+
 @pytest.mark.parametrize(("drop", "way"), [(True, ON_HOST), (False, EAGER)])
 def test_an_element_behind_a_loop_that_takes_some(drop, way):
     """As in the training of a GAN. One of an open shape is drawn by eager code."""

@@ -105,6 +105,8 @@ def taken(source: ElementIterator, optional: bool = False) -> list[Node]:
     scope = engine.local.trace.scope
     if not isinstance(scope, Scope) or scope.elements is None or engine.local.trace is not scope.trace:
         raise TakesElement("they are taken in a part of it that is one op")
+    if source.made_anew:
+        raise TakesElement("it makes the iterator, another one in each call; make it outside, or loop over the Dataset")
     nodes: list[Node] = scope.elements.symbols(source, optional)
     return nodes
 
@@ -184,6 +186,7 @@ class ElementIterator:
     """Base of iterators whose elements are tensors. In a function that takes one, another stands for it (see `standing_for`)."""
 
     usual_batch: int | None = None  # the open first extent of most elements
+    made_anew = False  # whether a function makes it, so that each call is to have one of its own
     _number: int | None = None  # among the arguments of a function, if it stands for one
     _returned: deque[Any] | tuple[()] = ()
 

@@ -86,7 +86,7 @@ class OwnedIterator(ElementIterator, Iterator, Stateful):
 
     def __init__(self, dataset: Pipeline) -> None:
         super().__init__(dataset)
-        self.usual_batch = dataset.usual_batch
+        self.usual_batch, self.made_anew = dataset.usual_batch, engine.local.trace.scope is not None
 
     @property
     def _type_spec(self) -> IteratorSpec:

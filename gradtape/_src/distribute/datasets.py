@@ -82,6 +82,7 @@ class DistributedIterator(ElementIterator):
 
     def __init__(self, iterator: Any, given: Callable[[Any, Iterator[Any]], Any], specs: Any) -> None:
         self._iterator, self._given, self._specs = iterator, given, specs  # `given(element, what follows it)`
+        self.usual_batch, self.made_anew = iterator.usual_batch, iterator.made_anew
 
     def _pull(self) -> Any:
         return self._given(next(self._iterator), self._iterator)
