@@ -64,8 +64,8 @@ class Elements:
         """Return the tensors of the next element of `source`, without values; first whether there is one, if `optional`."""
         if any(other is source for other in self.behind):
             avals = _avals(source)
-            known = all(s.shape.is_fully_defined() for s in nest.flatten(source.element_spec, expand_composites=True))
-            if self._in_order is None or not known:
+            closed = all(s.shape.is_fully_defined() for s in nest.flatten(source.element_spec, expand_composites=True))
+            if self._in_order is None or not closed:
                 raise TakesElement(
                     "behind a loop that takes some, an element must have a shape that is known: batch with drop_remainder=True"
                 )

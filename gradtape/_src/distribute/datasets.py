@@ -50,6 +50,10 @@ class Division:
         each = -(-batch.shape[0] // self.count)
         return PerReplica([self.place(batch[number * each : (number + 1) * each]) for number in range(self.count)])
 
+    def usual_batch(self, rows: int | None) -> int | None:
+        """Return the rows of a replica's part of a batch of so many rows."""
+        return rows if rows is None or self.parts == 1 or self._whole else -(-rows // self.count)
+
     def spec(self, specs: Any) -> Any:
         """Return the specs of the values of all replicas, where `specs` are those of an element."""
         if self.count == 1 or (self._whole and self.together == 1):
@@ -80,9 +84,11 @@ class DistributedIterator(ElementIterator):
     (True, [0, 1])
     """
 
-    def __init__(self, iterator: Any, given: Callable[[Any, Iterator[Any]], Any], specs: Any) -> None:
+    def __init__(
+        self, iterator: Any, given: Callable[[Any, Iterator[Any]], Any], specs: Any, usual_batch: int | None = None
+    ) -> None:
         self._iterator, self._given, self._specs = iterator, given, specs  # `given(element, what follows it)`
-        self.usual_batch, self.made_anew = iterator.usual_batch, iterator.made_anew
+        self.usual_batch, self.made_anew = usual_batch, iterator.made_anew
 
     def _pull(self) -> Any:
         return self._given(next(self._iterator), self._iterator)
@@ -138,7 +144,8 @@ class DistributedDataset:
         self._dataset, self._division = dataset, division
 
     def __iter__(self) -> DistributedIterator:
-        return DistributedIterator(iter(self._dataset), self._division.next, self.element_spec)
+        iterator, division = iter(self._dataset), self._division
+        return DistributedIterator(iterator, division.next, self.element_spec, division.usual_batch(iterator.usual_batch))
 
     def whole(self) -> DistributedDataset:
         """Return the dataset with its batches whole, for one replica."""
