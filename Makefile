@@ -98,7 +98,7 @@ thirdparty-baseline:
 # Where there is a bundle, nothing else is installed, and JAX and PyTorch are those of the machine. The extension in C comes along.
 GPU_BUNDLE := build/gpu-bundle
 
-gpu-bundle: $(VENV)/ready-gpu
+gpu-bundle: $(VENV)/ready-test-gpu
 	$(BIN)/python -m benchmarks.bundle $(GPU_BUNDLE)
 
 ifneq ($(wildcard $(GPU_BUNDLE)/*.whl),)
@@ -111,12 +111,12 @@ MACHINE = import sys; print(*[p for p in sys.path if p.endswith("-packages")], s
 .venv-gpu/ready: $(wildcard $(GPU_BUNDLE)/*.whl)
 	$(PYTHON) -m venv --clear --without-pip .venv-gpu
 	$(PYTHON) -c '$(MACHINE)' > $$(echo .venv-gpu/lib/python*/site-packages)/machine.pth
-	$(PYTHON) -m pip --python .venv-gpu/bin/python install -q --no-index --find-links $(GPU_BUNDLE) 'gradtape[gpu]'
+	$(PYTHON) -m pip --python .venv-gpu/bin/python install -q --no-index --find-links $(GPU_BUNDLE) 'gradtape[test-gpu]'
 	cp .venv-gpu/lib/python*/site-packages/gradtape/_src/core/native/*.so gradtape/_src/core/native/ || true
 	@touch $@
 else
 GPU_BIN := $(BIN)
-GPU_READY := $(VENV)/ready-gpu
+GPU_READY := $(VENV)/ready-test-gpu
 endif
 
 # A machine's Python may have pytest-benchmark, whose warning about pytest-xdist would be an error.

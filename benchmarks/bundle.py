@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 LARGEST = 64 << 20  # bytes of all wheels together
 # There already: JAX with its plugin, PyTorch, and what both need.
 THERE = ("jax", "jaxlib", "numpy", "scipy", "ml_dtypes", "opt_einsum", "torch")
-EXTRA = "gpu"
+EXTRA = "test-gpu"
 
 
 def excluded(wheel: Path) -> bool:

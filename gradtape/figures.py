@@ -1,4 +1,4 @@
-"""Figures of losses, gradients, tapes and profiles, by matplotlib (`pip install 'gradtape[pictures]'`)."""
+"""Figures of losses, gradients, tapes and profiles, by matplotlib (`pip install '.[pictures]'`)."""
 
 from gradtape._src.compat.names import missing as _missing
 from gradtape._src.figures.costs import profile as profile, tape as tape

@@ -51,7 +51,11 @@ from gradtape._src.ops.nn.convolution import (
 
 # Softmax, losses, normalisation, dropout, lookups
 from gradtape._src.ops.nn.ctc import ctc_loss as ctc_loss, ctc_unique_labels as ctc_unique_labels
-from gradtape._src.ops.nn.decoding import collapse_repeated as collapse_repeated, ctc_greedy_decoder as ctc_greedy_decoder
+from gradtape._src.ops.nn.decoding import (
+    collapse_repeated as collapse_repeated,
+    ctc_beam_search_decoder as ctc_beam_search_decoder,
+    ctc_greedy_decoder as ctc_greedy_decoder,
+)
 from gradtape._src.ops.nn.depthwise import (
     depthwise_conv2d as depthwise_conv2d,
     depthwise_conv2d_backprop_filter as depthwise_conv2d_backprop_filter,

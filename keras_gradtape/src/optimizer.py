@@ -76,6 +76,12 @@ class BackendOptimizer(BaseOptimizer, KerasTracked):
         if name != "_trainable_variables":
             super().child_set(name, value)
 
+    def _var_key(self, variable):
+        """The identity of a variable: of what holds the value of one of Keras's, and of what was assigned to."""
+        held = getattr(variable, "_value", None)
+        held = variable if held is None else held
+        return id(getattr(held, "_of", held))
+
     @_for_all_replicas
     def apply(self, grads, trainable_variables=None):
         """Update `trainable_variables` by `grads`, one for each."""

@@ -80,6 +80,8 @@ class Trainer(BaseTrainer):
         try:
             loss = self._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=training)
         except (ValueError, tf.errors.InvalidArgumentError) as error:
+            if self._compile_loss is not None and not self._compile_loss.built:  # it has not come to the shapes
+                raise
             labels, predictions = [tree.map_structure(lambda part: getattr(part, "shape", None), given) for given in (y, y_pred)]
             error.add_note(f"This is in the loss: the labels have the shape {labels}, what the model gives has {predictions}.")
             raise

@@ -125,6 +125,14 @@ def test_keyword_arguments():
     agree(gradients(scaled, 1.0), [200.0])
 
 
+@pytest.mark.parametrize(
+    ("given", "kind"), [(lambda x: x * 2, TypeError), (lambda x: (x * 2,), ValueError), (lambda x: (x * 2, 3.0), TypeError)]
+)
+def test_a_function_that_returns_no_gradient_function_is_told_so(given, kind):
+    with pytest.raises(kind, match=r"returns its result and its gradient function; it returned .* Write `return result, grad`"):
+        tf.custom_gradient(given)(tf.constant(1.0))
+
+
 @pytest.mark.parametrize("other", [3.0, 3, "mode"])
 def test_arguments_that_are_no_tensors(other):
     @tf.custom_gradient

@@ -143,6 +143,66 @@ def test_rows_of_a_gather():
     assert numbers(accumulator.jvp(y)) == [[10.0, 12.0], [2.0, 4.0]]
 
 
+def until_values_stop(x, step):
+    """A loop that looks at a value in each trip, so that eager code runs what pends there."""
+    trips, y = tf.constant(0), x
+    while trips < 6:
+        y, trips = step(y), trips + 1
+    return tf.reduce_sum(y)
+
+
+@tf.custom_gradient
+def fixed_point(x):
+    """The z of z = x cos(z), roughly, with the gradient of the loop's limit."""
+
+    def solve(z, step):
+        trips = tf.constant(0)
+        while trips < 6:
+            z, trips = step(z), trips + 1
+        return z
+
+    z = solve(x, lambda z: tf.cos(z) * x)
+    return z, lambda dy: tf.cos(z) * solve(dy, lambda w: dy - tf.sin(z) * x * w)
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda x, t: tf.autodiff.jvp(lambda x: until_values_stop(x, lambda y: tf.sin(y) * x), (x,), (t,))[1],
+        lambda x, t: tf.autodiff.linearize(lambda x: until_values_stop(x, lambda y: tf.cos(y) * x), x)[1](t),
+        lambda x, t: tf.autodiff.gauss_newton_vp(
+            lambda x: tf.stack([until_values_stop(x, lambda y: y * tf.tanh(x))]), (x,), (t,)
+        ),
+        lambda x, t: tf.autodiff.hvp(lambda x: until_values_stop(x, lambda y: y * tf.exp(-x)), (x,), (t,)),
+        lambda x, t: tf.autodiff.hvp(lambda x: tf.reduce_sum(fixed_point(x) ** 2), (x,), (t,)),
+    ],
+    ids=["jvp", "linearize", "gauss_newton_vp", "hvp", "hvp of a fixed point"],
+)
+def test_first_product_through_code_that_looks_at_values(product):
+    """The record was cut where a value was asked for, and the constants of its earlier part pend until then."""
+    x, t = tf.constant([0.3, 0.7, 1.1]), tf.constant([1.0, -1.0, 0.5])
+    first = tf.nest.map_structure(lambda d: d.numpy(), product(x, t))
+    again = tf.nest.map_structure(lambda d: d.numpy(), product(x, t))
+    whole = tf.nest.map_structure(lambda d: d.numpy(), tf.function(product)(x, t))
+    np.testing.assert_allclose(first, again, 1e-6)
+    np.testing.assert_allclose(first, whole, 1e-5)
+
+
+def test_first_product_after_a_tape():
+    x = tf.constant([0.0, 1.0, 2.0])
+
+    def f(x):
+        return tf.reduce_sum(x**3 * x[1] if x[0] >= 0 else -x)
+
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    tape.gradient(y, x)
+    with Accumulator(x, tf.ones_like(x)) as accumulator:
+        y = f(x)
+    assert accumulator.jvp(y).numpy() == 24.0
+
+
 @pytest.mark.parametrize(
     "make, error, message",
     [

@@ -168,3 +168,35 @@ def test_batch_jacobian_refuses_another_number_of_rows():
     message = "Need first dimension of target shape .* and source shape .* to match"
     with pytest.raises(ValueError, match=message):
         tape.batch_jacobian(target, x)
+
+
+def in_a_session(f, x):
+    """What a function gives in a graph, in a session."""
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        result = session.run(f(tf.constant(x)))
+    return tf.constant(result)
+
+
+WAYS = {
+    "function": lambda f, x: tf.function(f)(tf.constant(x)),
+    "branch": lambda f, x: tf.function(lambda x: tf.cond(x[0, 0] > 0.0, lambda: f(x), lambda: f(-x)))(tf.constant(x)),
+    "function that runs as eager code": lambda f, x: tf.function(lambda x: f(tf.boolean_mask(x, x[:, 0] > 0.0)))(tf.constant(x)),
+    "graph": in_a_session,
+}
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("method", ["jacobian", "batch_jacobian"])
+def test_row_by_row_on_a_tape_that_is_not_persistent_in_functions_and_graphs_only(method, way):
+    """As in TensorFlow, which asks for a persistent tape in eager code alone."""
+
+    def f(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.exp(x)
+        result = getattr(tape, method)(y, x, experimental_use_pfor=False)
+        return result if method == "batch_jacobian" else tf.einsum("bibj->bij", result)
+
+    agree(way(f, MATRIX), [np.diag(np.exp(row)) for row in MATRIX])
+    with pytest.raises(RuntimeError, match=f"eager code .* persistent=True to compute the {method} with experimental_use_pfor"):
+        f(tf.constant(MATRIX))

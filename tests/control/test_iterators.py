@@ -277,7 +277,7 @@ def test_an_input_signature():
     function = tf.function(lambda it: next(it), input_signature=[SPEC])
     assert function(iter(floats())).numpy() == 1.0
     with pytest.raises(
-        tf.errors.InvalidArgumentError, match=r"takes an iterator of IteratorSpec\(TensorSpec\(shape=\(\), dtype=tf.fl"
+        tf.errors.InvalidArgumentError, match=r"takes what is a IteratorSpec\(TensorSpec\(shape=\(\), dtype=tf.fl"
     ):
         function(iter(tf.data.Dataset.range(3)))
     with pytest.raises(TypeError, match=r"Can not cast .* to IteratorSpec"):

@@ -38,6 +38,16 @@ ARITHMETIC = [
     ("x3 + i3", Invalid, CANNOT.format("AddV2", 1, "float", "int32")),
     ("x3 * d3", Invalid, CANNOT.format("Mul", 1, "float", "double")),
     ("d3 - x3", Invalid, CANNOT.format("Sub", 1, "double", "float")),
+    (
+        "tf.constant('1.0') + 1.0",
+        Invalid,
+        r"a string tensor but is a float tensor [\s\S]*Use tf\.strings\.to_number or tf\.strings\.as_string",
+    ),
+    (
+        "x3 + tf.constant('1.0')",
+        Invalid,
+        r"a float tensor but is a string tensor [\s\S]*Use tf\.strings\.to_number or tf\.strings\.as_string",
+    ),
     ("x3 < i3", Invalid, CANNOT.format("Less", 1, "float", "int32")),
     ("v3 + i3", Invalid, CANNOT.format("AddV2", 1, "float", "int32")),
     ("tf.pow(x3, d3)", Invalid, CANNOT.format("Pow", 1, "float", "double")),

@@ -158,9 +158,9 @@ def test_labels_are_cut_and_are_no_mathematics():
     assert figure._repr_png_().startswith(PNG)
 
 
-def test_without_matplotlib_the_extra_is_named(monkeypatch):
+def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     canvas._figure_class.cache_clear()
-    with pytest.raises(ImportError, match=r"Figures need the package matplotlib .*: pip install 'gradtape\[pictures\]'"):
+    with pytest.raises(ImportError, match=r"Figures need matplotlib, .*: pip install 'matplotlib>=3.9'$"):
         tf.figures.gradient_flow([None], [tf.Variable(0.0)])
     canvas._figure_class.cache_clear()

@@ -10,6 +10,7 @@ LEFT_OUT = {
     "candidates-": "they draw, too",
     "dropout-": "they draw, too",
     "isotonic-ctc_greedy_decoder": "its reference is numbers, too",
+    "isotonic-ctc_beam_search_decoder": "which paths there are depends on rounding where two are equally likely",
     "matrix_functions-matrix_rank": "a count, which jumps where a value near to a limit is rounded otherwise",
     "counting-histogram": "the same",
     "scatter-": "they make a variable at each call, which a function may not; programs assign to their own",

@@ -88,6 +88,15 @@ def test_the_decoder_of_a_batch_of_unknown_size(session):
     assert decoded.shape.as_list() == [None, None]
 
 
+def test_the_beam_search_of_a_batch_of_unknown_size(session):
+    x, n = tf.placeholder(tf.float32, [None, None, 4]), tf.placeholder(tf.int32, [None])
+    (decoded, _), scores = tf.nn.ctc_beam_search_decoder(x, n, beam_width=4, top_paths=2)
+    fed = {x: np.linspace(-1, 1, 24).reshape(3, 2, 4) * [1, -1, 2, 0.5], n: [3, 2]}
+    result = session.run([tf.sparse.to_dense(decoded, default_value=-1), scores], fed)
+    same(result, [[[1, 2], [1, -1]], [[-1.173529, -1.8309], [-1.31972, -1.781922]]])
+    assert (decoded.shape.as_list(), scores.shape.as_list()) == ([None, None], [None, 2])
+
+
 def test_a_constant_of_too_few_values(session):
     start = tf.constant_initializer(list(range(8)))
     v = tf.get_variable("v", [3, 4], initializer=start)

@@ -304,3 +304,98 @@ def test_a_shape_that_a_constant_decides(session):
     total = tf.reduce_sum(tf.cast(counts, tf.float64))
     (gradient,) = v1.gradients(tf.stack([x, x * total]), [x])
     assert session.run(gradient, {x: [1.0, 1.0, 1.0]}).tolist() == [6.0, 6.0, 6.0]
+
+
+def first(x):
+    return tf.gradients(tf.reduce_sum(tf.sin(x) ** 2), x)[0]
+
+
+def by_rows(row):
+    return tf.map_fn(row, tf.range(2), fn_output_signature=tf.float32)
+
+
+def of_a_third_order(x):
+    second = tf.gradients(tf.reduce_sum(first(x) ** 2), x)[0]
+    return by_rows(lambda j: tf.gradients(second[j], x)[0])
+
+
+def of_rows_of_a_gather(x):
+    g = tf.convert_to_tensor(tf.gradients(tf.reduce_sum(tf.gather(x, [0, 1, 1]) ** 3), x)[0])
+    return by_rows(lambda j: tf.convert_to_tensor(tf.gradients(g[j], x)[0]))
+
+
+def to_a_gradient(x):
+    g = first(x)
+    return by_rows(lambda j: tf.gradients(tf.sin(g)[j] * x[j], g)[0])
+
+
+def with_what_flows_in(x):
+    g = tf.gradients(tf.sin(x) ** 2, x, grad_ys=x * x)[0]
+    return by_rows(lambda j: tf.gradients(g[j], x)[0])
+
+
+def with_a_constant(x):
+    y = tf.sin(x)
+    g = tf.gradients(y * x, x, stop_gradients=[y])[0]
+    return by_rows(lambda j: tf.gradients(g[j], x)[0])
+
+
+def to_a_variable(x):
+    v = tf.compat.v1.get_variable("v", (2,), initializer=tf.compat.v1.ones_initializer())
+    g = tf.gradients(tf.reduce_sum(tf.sin(x * v) * v), x)[0]
+    return by_rows(lambda j: tf.gradients(g[j], v)[0])
+
+
+def in_a_map_in_a_map(x):
+    g = first(x)
+    second = lambda j: tf.gradients(g[j], x)[0]  # noqa: E731
+    return by_rows(lambda j: by_rows(lambda k: tf.gradients(second(j)[k], x)[0]))
+
+
+OF_GRADIENTS = {
+    "map_fn": (lambda x: (lambda g: by_rows(lambda j: tf.gradients(g[j], x)[0]))(first(x)), [[1.9601, 0.0], [0.0, 1.8421]]),
+    "while_loop": (
+        lambda x: (lambda g: tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, a + tf.gradients(g[i], x)[0]), (0, 0.0 * x)))(
+            first(x)
+        )[1],
+        [1.9601, 1.8421],
+    ),
+    "cond": (
+        lambda x: (lambda g: tf.cond(x[0] > 0.0, lambda: tf.gradients(tf.reduce_sum(g * g), x)[0], lambda: x))(first(x)),
+        [0.7788, 1.4347],
+    ),
+    "scan": (
+        lambda x: (lambda g: tf.scan(lambda a, j: a + tf.gradients(g[j], x)[0], tf.range(2), 0.0 * x))(first(x)),
+        [[1.9601, 0.0], [1.9601, 1.8421]],
+    ),
+    "function": (
+        lambda x: (lambda g: tf.function(lambda: tf.gradients(tf.reduce_sum(g * g), x)[0])())(first(x)),
+        [0.7788, 1.4347],
+    ),
+    "third order": (of_a_third_order, [[7.3685, 0.0], [0.0, 5.5737]]),
+    "gather": (of_rows_of_a_gather, [[0.6, 0.0], [0.0, 2.4]]),
+    "to a gradient": (to_a_gradient, [[0.098, 0.0], [0.0, 0.185]]),
+    "grad_ys": (with_what_flows_in, [[0.0593, 0.0], [0.0, 0.2295]]),
+    "stop_gradients": (with_a_constant, [[0.995, 0.0], [0.0, 0.9801]]),
+    "to a variable": (to_a_variable, [[1.98, 0.0], [0.0, 1.9204]]),
+    "map_fn in map_fn": (in_a_map_in_a_map, [[[-0.7947, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, -1.5577]]]),
+}
+
+
+@pytest.mark.parametrize("build, expected", OF_GRADIENTS.values(), ids=OF_GRADIENTS)
+def test_a_gradient_of_a_gradient_within_a_body(session, build, expected):
+    """TensorFlow's numbers."""
+    x = tf.compat.v1.placeholder(tf.float32, [2])
+    result = build(x)
+    session.run(tf.compat.v1.global_variables_initializer())
+    np.testing.assert_allclose(session.run(result, {x: [0.1, 0.2]}), expected, atol=1e-4)
+
+
+def test_gradients_within_a_body_where_the_extent_is_open(session):
+    x = tf.compat.v1.placeholder(tf.float32, [None])
+    g = first(x)
+    hessian = tf.map_fn(lambda j: tf.gradients(g[j], x)[0], tf.range(tf.size(x)), fn_output_signature=tf.float32)
+    whole = tf.map_fn(lambda j: tf.gradients(x * x, x)[0], tf.range(2), fn_output_signature=tf.float32)
+    hessian, whole = session.run([hessian, whole], {x: [0.1, 0.2, 0.3]})
+    np.testing.assert_allclose(hessian, np.diag(2 * np.cos([0.2, 0.4, 0.6])), rtol=1e-5)
+    np.testing.assert_allclose(whole, [[0.2, 0.4, 0.6]] * 2, rtol=1e-6)

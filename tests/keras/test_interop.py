@@ -224,6 +224,16 @@ class TestStableHLO:
         with pytest.raises(ValueError, match=r"The inputs of 'dense.*' are not known: give input_signature"):
             tf.train.export_stablehlo(keras.layers.Dense(2), tmp_path / "f")
 
+    def test_a_module_that_is_called_has_its_function_s_signature(self, tmp_path):
+        class Doubled(tf.Module):
+            @tf.function(input_signature=[tf.TensorSpec([None, 2])])
+            def __call__(self, x):
+                return x * 2.0
+
+        tf.train.export_stablehlo(Doubled(), tmp_path / "f")
+        exported = jax.export.deserialize(bytearray((tmp_path / "f").read_bytes()))
+        assert exported.call(np.ones([3, 2], "float32")).tolist() == [[2.0, 2.0]] * 3
+
     def test_keras_s_own_export_names_it(self, tmp_path):
         model = small_model()
         with pytest.raises(NotImplementedError, match=r"tf.train.export_stablehlo"):

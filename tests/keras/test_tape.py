@@ -177,6 +177,13 @@ class TestApplyGradients:
         (note,) = caught.value.__notes__
         assert note.endswith("the labels have the shape (4, 3), what the model gives has (4, 2).")
 
+    def test_a_misspelt_loss_says_nothing_of_shapes(self):
+        model = keras.Sequential([keras.layers.Dense(3)])
+        model.compile("sgd", "sparse_crossentropy")
+        with pytest.raises(ValueError, match="Could not interpret loss identifier") as caught:
+            model.fit(np.ones([4, 3]), np.ones([4]), verbose=0)
+        assert not getattr(caught.value, "__notes__", [])
+
     def test_repeated_rows_of_an_embedding_are_squared_one_by_one(self):  # as on TensorFlow, not on JAX
         layer = keras.layers.Embedding(3, 1)
         layer.build()

@@ -138,3 +138,44 @@ def test_a_variable_in_a_function_has_no_value():
 
     with pytest.raises(NotImplementedError, match=r"numpy\(\) is only available when eager execution is enabled"):
         f()
+
+
+NONES = [
+    lambda x: x + None,
+    lambda x: None * x,
+    lambda x: x < None,
+    tf.sin,
+    lambda x: tf.reshape(x, None),
+    lambda x: tf.add(None, x),
+]
+
+
+def with_none(x):
+    for use in NONES:
+        with pytest.raises(ValueError, match=r"^None values not supported"):
+            use(None if use is tf.sin else x)
+    return x
+
+
+def without_a_value(variable):
+    for use in (lambda: variable.numpy(), lambda: np.array(variable)):
+        with pytest.raises(NotImplementedError, match=r"^numpy\(\) is only available when eager execution is enabled"):
+            use()
+    assert "numpy" not in repr(variable)
+
+
+def test_none_is_refused_in_the_words_of_graphs():
+    tf.function(with_none)(tf.constant(1.0))
+    with tf.Graph().as_default():
+        with_none(tf.constant(1.0))
+    with pytest.raises(ValueError, match=r"^Attempt to convert a value \(None\) with an unsupported type"):
+        tf.constant(1.0) + None
+
+
+@pytest.mark.parametrize("kind", [tf.Variable, tf.keras.Variable])
+def test_an_eager_variable_has_no_value_in_a_graph_or_function(kind):
+    variable = kind([1.0, 2.0])
+    with tf.Graph().as_default():
+        without_a_value(variable)
+    tf.function(lambda: without_a_value(variable))()
+    assert variable.numpy().tolist() == np.array(variable).tolist() == [1.0, 2.0]

@@ -122,4 +122,78 @@ LIBRARIES = (
         ),
         options=("-p", "thinc.tests.enable_tensorflow"),
     ),
+    Library(
+        "gpflow",
+        "2.11.2",
+        tests=tuple(
+            f"tests/gpflow/{name}.py"
+            for name in """
+                optimizers/test_natural_gradient optimizers/test_scipy optimizers/test_mcmc models/test_gplvm models/test_gpr
+                models/test_svgp models/test_vgp models/test_variational models/test_training_mixins test_base test_base_training
+                test_kullback_leiblers kernels/test_kernels utilities/test_training_loop utilities/test_bijectors
+            """.split()
+        ),
+        share=0.97,
+        sample=(),
+        needs=tuple(
+            """
+            check-shapes cloudpickle decorator deprecated dm-tree dropstackframe gast lark multipledispatch six tabulate
+            tensorflow-probability==0.25.0 wrapt
+            """.split()
+        ),
+        files="gpflow_tests.tar.xz",  # an empty tests/__init__.py: without it the tests are a package gpflow, too
+    ),
+    Library(
+        "shap",
+        "0.51.0",
+        tests=("tests/explainers/test_deep.py", "tests/explainers/test_gradient.py"),
+        share=0.97,
+        sample=(),
+        needs=tuple(
+            """
+            cloudpickle contourpy cycler fonttools joblib kiwisolver llvmlite matplotlib narwhals numba pandas pillow pyparsing
+            python-dateutil scikit-learn slicer==0.0.8 threadpoolctl tqdm
+            """.split()
+        ),
+        sdist=True,
+        options=("--random-seed", "1"),
+    ),
+    Library(
+        "zfit",
+        "0.28.0",
+        tests=tuple(
+            f"tests/{name}.py"
+            for name in """
+                backend/test_autograd_params backend/test_caching_backend backend/test_custom_jit backend/test_numerical_stability
+                minimize/test_minimizer_validation test_constraint test_graph test_loss test_math test_operations test_parameter
+                test_pdf_normal test_pdf_sumpdf test_simple_subclass test_tfext test_z test_z_numpy test_z_random
+            """.split()
+        ),
+        share=0.97,
+        sample=(),
+        needs=tuple(
+            """
+            annotated-types attrs boost-histogram cloudpickle colorama colored colorlog contourpy cramjam cycler decorator
+            deprecated dill dm-tree dotmap fonttools frozendict fsspec gast hist histoprint iminuit jacobi kiwisolver matplotlib
+            mplhep numdifftools ordered-set awkward awkward-cpp
+            pandas pillow pydantic pydantic-core pyparsing python-dateutil pyyaml rich statsmodels patsy tabulate
+            tensorflow-probability==0.25.0 six texttable typing-inspection uhi uproot wrapt xxhash zfit-interface
+            """.split()
+        ),
+        sdist=True,
+    ),
+    Library(
+        "pennylane",
+        "0.45.1",
+        tests=("tests/gradients", "tests/math", "tests/qnn", "tests/workflow"),
+        share=0.97,
+        sample=(),
+        needs=tuple(
+            """
+            appdirs autograd autoray==0.8.4 cachetools diastatic-malt flaky gast networkx pennylane-lightning pytest-mock pytest-split
+            rustworkx stevedore tomlkit
+            """.split()
+        ),
+        options=("-m", "tf"),
+    ),
 )

@@ -152,7 +152,7 @@ def test_without_orbax_the_error_says_what_to_install(tmp_path, monkeypatch):
         return imported(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"pip install 'gradtape\[checkpoints\]'"):
+    with pytest.raises(ImportError, match=r"need orbax, .*: pip install 'orbax-checkpoint>=0.11'$"):
         checkpoint().write(tmp_path / "ck", IN_PARTS)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import Op, Rule, no_gradient
 from gradtape._src.core.program import CALL, ELEMENT, Node, Program, leaf, used_inputs
-from gradtape._src.core.structured import programs_of
+from gradtape._src.core.structured import GRADIENT, StructuredOp, programs_of
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.ops.array.shape import broadcast_to, zeros
 from gradtape._src.ops.gradients import concatenate_slices, unbroadcast
@@ -23,6 +25,7 @@ from gradtape._src.ops.math.arithmetic import add_n
 
 Cotangent = Tensor | IndexedSlices
 FORWARD = "forward"  # under it a gradient's Program keeps the Program it is of, if its derivative leads to values of that
+transposing: ContextVar[bool] = ContextVar("transposing", default=False)  # whether the pass is the first half of forward mode
 OF_TENSORFLOW = {"keep_dims": "keepdims", "squeeze_dims": "axis"}  # names of attributes in TensorFlow's ops
 
 
@@ -284,6 +287,31 @@ def summed(contributions: Sequence[Any]) -> Any:
     return parts[0] + parts[1] if len(parts) == 2 else add_n(parts)
 
 
+@contextlib.contextmanager
+def for_transposition(transposes: bool = True) -> Iterator[None]:
+    """Open a context whose reverse passes are transposed to give forward mode, or with False are not.
+
+    A custom gradient that is not linear has no transpose: the function's own ops are differentiated in its place.
+    """
+    before = transposing.set(transposes)
+    try:
+        yield
+    finally:
+        transposing.reset(before)
+
+
+def transposes(program: Program) -> bool:
+    """Return whether the gradient of a Program is another one now, as it is for forward mode and has custom gradients."""
+    if not transposing.get():
+        return False
+    known: bool | None = program.derived.get("custom gradients")
+    if known is None:
+        ops = [key[0] for key in program.keys if isinstance(key[0], StructuredOp)]
+        inner = [p for key in program.keys for p in programs_of(*key[:2])]
+        known = program.derived["custom gradients"] = any(op.kind is GRADIENT for op in ops) or any(map(transposes, inner))
+    return known
+
+
 def vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ...]) -> tuple[Program, tuple[int | None, ...]]:
     """Return the Program from `(parameters…, cotangents of the outputs in `given`)` to the cotangents of parameters in
     `needed`.
@@ -301,7 +329,7 @@ def vjp_with_slices(
 
 
 def _vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ...], slices: bool) -> Any:
-    key = (given, needed, slices)
+    key = (given, needed, slices, transposes(program))
     known = program.derived.get(key)
     if known is not None:
         return known

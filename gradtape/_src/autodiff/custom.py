@@ -6,24 +6,24 @@ import contextlib
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Operation
+from gradtape._src.autodiff.backward import Operation, for_transposition, transposing, vjp_program
 from gradtape._src.autodiff.sources import like, values_of
 from gradtape._src.autodiff.tape import InnerTape
 from gradtape._src.core import convert, engine, nest, tracing
 from gradtape._src.core.arrays import is_on_host, jnp, lax
-from gradtape._src.core.convert import is_tensor
+from gradtape._src.core.convert import is_tensor, variable_of
 from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Op, Rule, define
-from gradtape._src.core.program import INSIDE, NUMBER, Node, Program, leaf
-from gradtape._src.core.structured import GRADIENT, Body, StructuredOp, arity
-from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.program import ELEMENT, INSIDE, NUMBER, Node, Program, leaf, read_by
+from gradtape._src.core.structured import GRADIENT, Body, StructuredOp, arity, is_call
+from gradtape._src.core.tensor import EagerTensor, Stored
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.array.shape import broadcast_to
@@ -138,11 +138,12 @@ class CustomGradient:
     @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if engine.local.trace.scope is not None:  # where TensorFlow, too, hands tensors over and no variables
-            args = nest.map_structure(lambda a: a.value() if isinstance(a, Variable) else a, args)
+            args = nest.map_structure(lambda a: a.read_value() if isinstance(a, Stored) else a, args)
         with Watcher() as watcher:
-            result, grad_fn = self._function(*args, **kwargs)
+            given = self._function(*args, **kwargs)
+        result, grad_fn = _checked(given)
         arguments = nest.flatten(args)
-        variables = [v for v in watcher.variables if all(v is not a for a in arguments)]
+        variables = [v for v in watcher.variables if all(v is not variable_of(a) for a in arguments)]
         if variables and not _accepts_variables(grad_fn):
             raise TypeError(
                 "@tf.custom_gradient grad_fn must accept keyword argument 'variables', since function uses variables: "
@@ -157,8 +158,22 @@ class CustomGradient:
             node = _record_closed(self._function, rule, results, inputs, self._transparent)
         else:
             node = engine.record(CUSTOM, (*results, *inputs), (len(results), self._transparent))
-            node.trace.gradients[node.index] = rule
+            node.trace.gradients[node.index] = rule if self._transparent else _in_either_mode(self._function, rule, inputs)
         return nest.unflatten(spec, [like(r, EagerTensor(n)) for r, n in zip(flat, engine.elements(node), strict=True)])
+
+
+def _checked(given: Any) -> tuple[Any, Callable[..., Any]]:
+    """Return the result and the gradient function that a decorated function returned; or raise TensorFlow's class of error."""
+    if isinstance(given, (tuple, list)) and len(given) == 2 and callable(given[1]):
+        return given[0], given[1]
+    try:
+        kind = TypeError if len(given) == 2 else ValueError
+    except TypeError:
+        kind = TypeError
+    raise kind(
+        f"A function under @tf.custom_gradient returns its result and its gradient function; it returned {given!r}. "
+        "Write `return result, grad` with `def grad(dy): …`."
+    )
 
 
 # Derivatives up to this order go through a custom gradient in a function: its gradient function may use the function itself.
@@ -167,10 +182,18 @@ _traced = threading.local()  # `functions`: those whose gradient functions are b
 
 
 def _record_closed(function: Any, rule: Rule, results: list[Node], inputs: list[Node], transparent: bool) -> Node:
-    """Record a custom gradient where a function is traced: its gradient function runs once, into a Program of its own.
+    """Record a custom gradient where a function is traced.
 
-    The values of the function that it uses are inputs too, so it can be called wherever the function is.
+    The values of the function that its gradient uses are inputs too, so it can be called wherever the function is.
     """
+    attrs, captured = _closed(function, rule, results, inputs, transparent)
+    return engine.record(CLOSED, (*results, *inputs, *captured), attrs)
+
+
+def _closed(
+    function: Any, rule: Rule, results: Sequence[Node], inputs: Sequence[Node], transparent: bool
+) -> tuple[Closed, list[Node]]:
+    """Run a gradient function once, into a Program of its own; return it with the nodes from outside that it uses."""
     seeds = [leaf(r.aval, None) for r in results]
     with tracing.inner() as inner:
         try:
@@ -199,8 +222,25 @@ def _record_closed(function: Any, rule: Rule, results: list[Node], inputs: list[
         tracing.enter(inner, flat)
         captured = [n for n in inner.leaves if n not in seeds and n.index not in (NUMBER, INSIDE)]
         program = tracing.close(inner, flat, [*seeds, *captured])
-    attrs = Closed(len(results), program, tuple(where), raising, transparent)
-    return engine.record(CLOSED, (*results, *inputs, *captured), attrs)
+    return Closed(len(results), program, tuple(where), raising, transparent), captured
+
+
+def _in_either_mode(function: Any, rule: Rule, inputs: Sequence[Node]) -> Rule:
+    """Return the gradient function of a recorded node, which for forward mode is run once, on symbols, to see that it is linear.
+
+    One that looks at values is taken to be linear.
+    """
+
+    def either(op: Operation, *grads: Any) -> Sequence[Any]:
+        if transposing.get():
+            results = [d.node for d in grads]
+            closed, captured = _closed(function, rule, results, inputs, transparent=False)
+            if not isinstance(closed.raising, (engine.NeedsValues, TypeError)):
+                return _cotangents(closed, captured, op.needed, grads)
+        with for_transposition(False):
+            return rule(op, *grads)
+
+    return either
 
 
 def _likeness(function: Any) -> tuple[Any, ...]:
@@ -233,12 +273,66 @@ def _called(function: Any, rule: Rule, seeds: list[Any]) -> list[Any]:
 @gradient(CLOSED)
 def _closed_gradient(op: Operation, *grads: Any) -> list[Any]:
     closed = Closed(*op.entry.node.attrs)
-    program, where = closed.program, closed.where
+    captured = op.entry.inputs[len(closed.where) :]
+    return [*_cotangents(closed, captured, op.needed, grads), *[None] * len(captured)]
+
+
+def _cotangents(closed: Closed, captured: Sequence[Node], needed: Sequence[bool], grads: Sequence[Any]) -> list[Any]:
+    """Return the cotangents of the results and arguments of a function with a gradient of its own.
+
+    A gradient that is not linear has no transpose. For forward mode the function's own ops are differentiated in its place,
+    as TensorFlow does.
+    """
+    program, where, results = closed.program, closed.where, closed.results
     if closed.raising is not None:
         raise closed.raising
-    captured = op.entry.inputs[len(where) :]
+    if transposing.get() and not closed.transparent and not _linear(program, results):
+        if not any(needed[:results]):
+            raise NotImplementedError(
+                "Forward mode goes through tf.custom_gradient where the gradient function is linear in dy, or else where the "
+                "function itself can be differentiated: neither holds here. Use reverse mode: tape.gradient, tf.autodiff.vjp, "
+                'tf.autodiff.jacrev, or mode="reverse".'
+            )
+        return [*grads, *[None] * (len(where) - results)]
     nodes = tracing.call(program, (*[d.node for d in grads], *captured)) if program.outputs else []
-    return [None if place is None else EagerTensor(nodes[place]) for place in where] + [None] * len(captured)
+    return [None if place is None else EagerTensor(nodes[place]) for place in where]
+
+
+def _linear(program: Program, seeds: int) -> bool:
+    """Return whether a gradient Program (cotangents…, residuals…) is linear in its cotangents: its own gradient reads none.
+
+    One that reads them and has no gradient of its own, such as a sign, is not. Loops and branches are taken to be linear, as
+    their gradients are given all that may be read.
+    """
+    known: bool | None = program.derived.get("linear")
+    if known is None:
+        with for_transposition(False):
+            derived, where = vjp_program(program, tuple(range(len(program.outputs))), tuple(range(seeds)))
+        read = read_by(program) & set(range(seeds))
+        flows = all(where[seed] is not None for seed in read) and max(read_by(derived), default=-1) >= arity(program)
+        known = program.derived["linear"] = (flows or not read) and not _depending(derived, range(seeds))
+    return known
+
+
+def _depending(program: Program, parameters: Collection[int]) -> set[int]:
+    """Return the outputs of a Program that depend on some of its parameters by other ops than branches and loops."""
+    depends: set[int] = {-1 - p for p in parameters}
+    parts: dict[int, set[int]] = {}  # of a call, the outputs that depend
+    for index, (op, attrs, *references) in enumerate(program.keys):
+        given = {i for i, r in enumerate(references) if r in depends}
+        if op is ELEMENT:
+            found = attrs[0] in parts.get(references[0], ())
+        elif is_call(op):
+            (body,) = op.bodies(attrs)
+            parts[index] = _depending(body.program, {p for p, i in enumerate(body.takes) if i in given})
+            found = False
+        else:
+            found = bool(given) and not op.structured
+            if found and type(program.avals[index]) is tuple:
+                parts[index] = set(range(len(program.avals[index])))
+        if found:
+            depends.add(index)
+    return {i for i, r in enumerate(program.outputs) if r in depends}
 
 
 def _node_or_none(value: Any) -> Node | None:

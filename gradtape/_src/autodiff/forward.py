@@ -12,13 +12,14 @@ import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from gradtape._src.autodiff.backward import for_transposition
 from gradtape._src.autodiff.recording import Recording
 from gradtape._src.autodiff.tape import GradientTape, UnconnectedGradients
 from gradtape._src.core import engine, nest
-from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.convert import is_tensor, tensor, variable_of
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.shape import ones, zeros
 
@@ -41,9 +42,8 @@ class ForwardAccumulator:
         self._primals: list[Any] = []
         self._tangents: list[Tensor] = []
         for primal, tangent in zip(nest.flatten(primals), nest.flatten(tangents), strict=True):
-            if isinstance(primal, Stored):
-                primal = primal.variable
-            elif not isinstance(primal, Tensor):
+            primal = variable_of(primal)
+            if not isinstance(primal, (Tensor, Variable)):
                 primal = tensor(primal)
             if any(_same(primal, other) for other in self._primals):
                 raise ValueError(
@@ -85,7 +85,7 @@ class ForwardAccumulator:
             if not is_tensor(leaf) or isinstance(leaf, IndexedSlices):
                 raise TypeError(f"jvp takes tensors and variables, received {leaf!r} of type {type(leaf).__name__}.")
             with _open_again(self._around):
-                result = self._of(leaf)
+                result = self._of(variable_of(leaf))
             results.append(zeros(leaf.shape, leaf.dtype) if result is None and zero else result)
         return nest.unflatten(spec, results)
 
@@ -99,7 +99,8 @@ class ForwardAccumulator:
         with paused, GradientTape(watch_accessed_variables=False) as transposed:
             cotangent = ones(target.shape, target.dtype)  # any value: the map is linear in it
             transposed.watch(cotangent)
-            pulled = self._tape.gradient(target, self._primals, output_gradients=cotangent)
+            with for_transposition():
+                pulled = self._tape.gradient(target, self._primals, output_gradients=cotangent)
             pulled = [tensor(d) if isinstance(d, IndexedSlices) else d for d in pulled]
         pairs = [(d, t) for d, t in zip(pulled, self._tangents, strict=True) if d is not None]
         if not pairs:

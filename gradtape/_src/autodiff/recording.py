@@ -11,11 +11,12 @@ from gradtape._src.autodiff import named
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.plan import residual_set
 from gradtape._src.core import engine, hooks, journal, naming, nest
+from gradtape._src.core.convert import variable_of
 from gradtape._src.core.dtypes import DType
 from gradtape._src.core.errors import public
 from gradtape._src.core.native import twins
 from gradtape._src.core.program import Cache, Node, Trace
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, graph_of
+from gradtape._src.core.tensor import EagerTensor, Tensor, graph_of
 from gradtape._src.core.variable import ResourceVariable, Variable
 
 logger = logging.getLogger("gradtape")
@@ -162,9 +163,7 @@ class Recording:
     @public
     def watch(self, tensor: Any) -> None:
         """Record what is done with `tensor` (a tensor, a variable, a sparse tensor, or a nest of them) from here on."""
-        for item in nest.flatten(tensor, expand_composites=True):
-            if isinstance(item, Stored):
-                item = item.variable
+        for item in map(variable_of, nest.flatten(tensor, expand_composites=True)):
             if not isinstance(item, (Tensor, Variable)):
                 raise ValueError(
                     f"Passed in object {item!r} of type {type(item)}, not tf.Tensor or tf.Variable or ExtensionType. "
@@ -270,7 +269,10 @@ class Recording:
     def _ask(self, target: Any = None, sources: Any = None) -> None:
         """Begin a gradient call: stop the recording of a tape that is not persistent, or refuse its second call."""
         if not self._segments and (self._used or not self._entered):
-            stored = [[x for x in nest.flatten(given) if isinstance(x, (Tensor, Variable))] for given in (target, sources)]
+            stored = [
+                [x for x in map(variable_of, nest.flatten(given)) if isinstance(x, (Tensor, Variable))]
+                for given in (target, sources)
+            ]
             self._asked(*stored).refused = True
             raise RuntimeError(
                 "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians). Use "

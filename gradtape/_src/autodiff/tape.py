@@ -8,7 +8,17 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
-from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, reverse, summed
+from gradtape._src.autodiff.backward import (
+    Entry,
+    Parts,
+    active_nodes,
+    for_transposition,
+    leading_back,
+    reverse,
+    summed,
+    transposing,
+)
+from gradtape._src.autodiff.eager_record import in_function
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.pieces import Pieces, long, recurs, separable
 from gradtape._src.autodiff.plan import Places, Plan, close_plan, sought, stand_ins
@@ -17,7 +27,7 @@ from gradtape._src.autodiff.sources import VALUES, in_rows, no_tensor, values_of
 from gradtape._src.autodiff.unconnected import NONE, UnconnectedGradients
 from gradtape._src.core import engine, execution, hooks, nest, tracing
 from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.convert import is_tensor, tensor, variable_of
 from gradtape._src.core.dtypes import string
 from gradtape._src.core.errors import InvalidArgumentError, cut, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
@@ -127,7 +137,7 @@ class GradientTape(Recording):
                 t = t.to_dense()
             elif isinstance(t, str):
                 t = self.get_tensor_by_name(t)
-            t = values_of(t)
+            t = variable_of(values_of(t))
             if not isinstance(t, (Tensor, Variable)):
                 if t is None or isinstance(t, VALUES):
                     raise no_tensor("target", t)
@@ -276,7 +286,8 @@ class GradientTape(Recording):
         reads: list[Any] = self._reads()
         if self._watches:
             reads += [(number, position, variable, node) for number, position, node, variable in self._watched_nodes()]
-        return places.structure, sought(places, reads, sources), asked, tuple([d is not None for d in given]), dense
+        seeded = tuple([d is not None for d in given])
+        return places.structure, sought(places, reads, sources), asked, seeded, dense, transposing.get()
 
     def _make_plan(
         self, places: Places, targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None], dense: bool
@@ -400,13 +411,14 @@ class GradientTape(Recording):
         self._answered(asked.line)
         if False in given and unconnected is NONE:
             hooks.gradients.missing(asked, flat_sources, given, self._strict)
-        return packed[0] if isinstance(target, (Tensor, Variable)) else nest.pack_sequence_as(target, packed)
+        return packed[0] if isinstance(target, (Tensor, Stored)) else nest.pack_sequence_as(target, packed)
 
     def _jacobians(self, target: Source, sources: Sequence[Source], rows: Rows) -> list[Tensor | None]:
         of = target.node.aval if isinstance(target, Tensor) else target.aval
         if not of.inexact:
             return [None] * len(sources)
-        plan = self._plan([target], sources, [_one_of(of)], dense=True)
+        with for_transposition(rows.mode == "forward"):
+            plan = self._plan([target], sources, [_one_of(of)], dense=True)
         if plan is not None:
             results = rows.jacobians(plan, [segment.trace for segment in self._segments], of)
         else:
@@ -465,10 +477,10 @@ class GradientTape(Recording):
         return zeros(shape, source.dtype) if result is None else result
 
     def _check_row_by_row(self, method: str, vectorized: bool) -> None:
-        if not vectorized and not self._persistent:
+        if not vectorized and not self._persistent and not in_function():
             raise RuntimeError(
-                f"Tape must be created with persistent=True to compute the {method} with experimental_use_pfor set to False. "
-                "Leave experimental_use_pfor at True: all rows are then one call."
+                f"In eager code a tape must be created with persistent=True to compute the {method} with experimental_use_pfor "
+                "set to False. Leave experimental_use_pfor at True: all rows are then one call."
             )
 
     def stacked_gradients(
@@ -561,9 +573,7 @@ def _as_source(source: Any, tape: GradientTape) -> Source:
         return source.origin
     if isinstance(source, IndexedSlices):
         return source.values
-    source = values_of(source)
-    if isinstance(source, Stored):
-        source = source.variable
+    source = variable_of(values_of(source))
     if not isinstance(source, (Tensor, Variable)):
         raise no_tensor("source", source)
     return source

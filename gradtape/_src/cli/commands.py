@@ -15,6 +15,7 @@ from gradtape._src.cli.program import Program, of_module, of_script
 from gradtape._src.compat.door.opening import as_tensorflow
 from gradtape._src.compat.door.version import VERSION
 from gradtape._src.core.allocator import tune_allocator
+from gradtape._src.core.extras import missing
 from gradtape._src.core.native import twins
 
 
@@ -93,7 +94,7 @@ def demo_command(parsed: argparse.Namespace) -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("PIL", "sklearn"):
             raise
-        raise SystemExit(f"gradtape demo needs {error.name}: pip install 'gradtape[demo]'") from None
+        raise SystemExit(f"gradtape demo: {missing('demo', error)}") from None
 
     run_demo(parsed.epochs, parsed.seed, parsed.out)
 

@@ -14,6 +14,7 @@ import jax
 from gradtape import __version__
 from gradtape._src.compat.door.version import VERSION
 from gradtape._src.core import runtime
+from gradtape._src.core.extras import requirements
 from gradtape._src.core.native import twins
 
 PACKAGES = "jax jaxlib keras numpy scipy ml_dtypes".split()
@@ -41,7 +42,8 @@ def _facts() -> Iterator[tuple[str, str]]:
     yield "devices", ", ".join([str(device) for device in jax.devices()])
     yield "compiled programs", _cache()
     for extra in FOR_USERS:
-        missing = [package for package in _packages(extra) if _version(package) is None]
+        packages = [re.split(r"[^\w.-]", requirement, maxsplit=1)[0] for requirement in requirements(extra)]
+        missing = [package for package in packages if _version(package) is None]
         yield f"extra {extra}", f"not installed: {', '.join(missing)}" if missing else "installed"
 
 
@@ -50,16 +52,6 @@ def _version(package: str) -> str | None:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
-
-
-def _packages(extra: str) -> list[str]:
-    """Return the packages of an extra, as this installation's metadata has them."""
-    try:
-        lines = metadata.requires("gradtape") or []
-    except metadata.PackageNotFoundError:  # run from a folder, not installed
-        return ["gradtape"]
-    ours = [line for line in lines if re.search(rf"extra\s*==\s*['\"]{extra}['\"]", line)]
-    return [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in ours]
 
 
 def _cache() -> str:

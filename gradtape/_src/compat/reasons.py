@@ -9,7 +9,9 @@ from __future__ import annotations
 import fnmatch
 
 DEVICES = "Out of scope: devices of other processes. keras.distribution.initialize joins processes."
-GRAPH_FILES = "Out of scope: a graph lives in its process and has no format of its own. Save variables with tf.train.Checkpoint."
+GRAPH_FILES = (
+    "Out of scope: files for other runtimes. tf.saved_model.save writes a model, tf.train.export_stablehlo what it computes."
+)
 ENGINE = "Out of scope: it belongs to TensorFlow's own runtime. Here XLA compiles, through JAX."
 
 # The first row whose names fit gives the reason.
@@ -113,7 +115,6 @@ _TABLE = [
         random_index_shuffle random.experimental.index_shuffle
         """,
     ),
-    ("Out of scope: a beam search is not differentiable, and tf.nn.ctc_greedy_decoder is there.", "nn.ctc_beam_search_decoder"),
     (
         "Out of scope: use tf.nn.avg_pool or tf.nn.max_pool.",
         "nn.fractional_avg_pool nn.fractional_max_pool",

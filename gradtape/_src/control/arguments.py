@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradtape._src.control.function_type import FunctionType, Kind, Parameter, fit, type_of
-from gradtape._src.control.iterators import ElementIterator, ElementIteratorSpec
-from gradtape._src.control.scope import TENSOR, Structure
+from gradtape._src.control.given import Given, GivenSpec
+from gradtape._src.control.structure import TENSOR, Structure
 from gradtape._src.core import nest
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
@@ -27,17 +27,17 @@ class Arguments(Structure):
     """The arguments of a call: `nodes` of the tensors, and `key`, which says everything else.
 
     `stored` are the variables among them, each once: alike ones have one key, and the first place of each decides its number.
-    `iterators` are those among them; others stand for these, so that a trace serves all whose elements are alike.
+    `given` are the Datasets.
     """
 
-    __slots__ = ("iterators", "key", "leaves", "nodes", "stored")
+    __slots__ = ("given", "key", "leaves", "nodes", "stored")
 
     def __init__(self, values: Any) -> None:
         self.leaves, spec = nest.flatten_with_spec(values, nest.EXPANDED)
         super().__init__(spec, [])
         self.nodes: list[Node] = []
         self.stored: list[Stored] = []
-        self.iterators: list[ElementIterator] = []
+        self.given: list[Any] = []
         numbers: dict[int, int] = {}
         key: list[Any] = []
         for x in self.leaves:
@@ -57,12 +57,10 @@ class Arguments(Structure):
                     self.stored.append(x)
                 self.fixed.append(x)
                 key.append((VariableSpec, type(x), number, variable.aval, variable.trainable, variable.shape))
-            elif isinstance(x, (ElementIterator, ElementIteratorSpec)):
-                of = x._type_spec if isinstance(x, ElementIterator) else x
-                usual = x.usual_batch if isinstance(x, ElementIterator) else None
-                self.fixed.append(of.standing_for(len(self.iterators), usual))
-                self.iterators.append(x)
-                key.append(of.key)
+            elif isinstance(x, GIVEN):
+                self.given.append(x)
+                self.fixed.append(x)
+                key.append((GivenSpec, _spec_of(x)))
             else:
                 self.fixed.append(x)
                 key.append(_key_of(x))
@@ -99,28 +97,40 @@ class Arguments(Structure):
         ]
         self.stored, self._plain = [], None
 
-    def of(self, stored: Sequence[Stored]) -> Arguments:
-        """Return the same arguments, with these variables."""
-        if not stored:
+    @property
+    def passed(self) -> list[Any]:
+        """What each call has of its own besides tensors: the variables, then what is `given`."""
+        return [*self.stored, *self.given]
+
+    def of(self, passed: Sequence[Any]) -> Arguments:
+        """Return the same arguments, with what a call passes."""
+        if not passed:
             return self
-        found = copy.copy(self)
-        found.fixed = [stored[x.alias_id] if isinstance(x, VariableSpec) and x.alias_id is not None else x for x in self.fixed]
-        found.stored, found._plain = list(stored), None
+        stored = [x for x in passed if isinstance(x, Stored)]
+        found = self._filled(passed[len(stored) :])
+        if stored:
+            found.fixed = [
+                stored[x.alias_id] if isinstance(x, VariableSpec) and x.alias_id is not None else x for x in found.fixed
+            ]
+            found.stored = stored
         return found
 
-    def of_call(self, stored: Sequence[Stored]) -> Arguments:
-        """Return the same arguments, with these variables and the iterators of the present call."""
-        found = self.of(stored)
-        if any(isinstance(x, ElementIterator) for x in found.fixed):
-            found = copy.copy(found)
-            found.fixed = [x.of_call() if isinstance(x, ElementIterator) else x for x in found.fixed]
+    def _filled(self, given: Iterable[Any]) -> Arguments:
+        """Return the same arguments with others in the places of what is `given`."""
+        found, others = copy.copy(self), iter(given)
+        found.fixed = [next(others) if isinstance(x, GIVEN) else x for x in self.fixed]
+        found.given, found._plain = [x for x in found.fixed if isinstance(x, GIVEN)], None
         return found
+
+    def standing(self) -> Arguments:
+        """Return the arguments for a trace: others stand for what is `given`."""
+        if not self.given:
+            return self
+        return self._filled([_spec_of(x).standing_for(x) for x in self.given])
 
     def described(self, specs: Sequence[Any]) -> Any:
-        """Return the nest with these specs in the places of the tensors, and the specs of iterators."""
-        found = copy.copy(self)
-        found.fixed = [x._type_spec if isinstance(x, ElementIterator) else x for x in self.fixed]
-        return found.fill(specs)
+        """Return the nest with these specs of the tensors, and the specs of what is `given`."""
+        return self._filled(map(_spec_of, self.given)).fill(specs)
 
     def call(self, function: Callable[..., Any], nodes: Sequence[Node]) -> Any:
         """Call `function` with these arguments and other tensors; ValueError if it changes a list or dict among its arguments."""
@@ -134,6 +144,13 @@ class Arguments(Structure):
                 "copy is allowed: `values = list(values)`."
             )
         return results
+
+
+GIVEN = Given, GivenSpec
+
+
+def _spec_of(given: Any) -> Any:
+    return given._type_spec if isinstance(given, Given) else given
 
 
 def _key_of(value: Any) -> Any:
@@ -219,6 +236,8 @@ def named_parameters(arguments: Arguments, signature: inspect.Signature, specs: 
 def spoken(key: Any) -> str:
     if isinstance(key, tuple) and key[0] is VariableSpec:
         return f"a variable {key[3]!r}"
+    if isinstance(key, tuple) and key[0] is GivenSpec:
+        return repr(key[1])
     return f"{key[1]!r}" if isinstance(key, tuple) and len(key) > 1 and key[0] is not object else repr(key)
 
 
@@ -314,7 +333,7 @@ def _spec_of_tensor(default: Any) -> Any:
 
 
 def _check_specs(specs: tuple[Any, ...]) -> None:
-    kinds = TensorSpec, ElementIteratorSpec
+    kinds = TensorSpec, GivenSpec
     bad = [spec for spec in nest.flatten(specs, expand_composites=True) if not isinstance(spec, kinds)]
     if bad:
         raise TypeError(
@@ -383,6 +402,8 @@ def without_shapes(arguments: Arguments) -> Any:
     for item in key:
         if isinstance(item, Aval):
             found.append(item.dtype)
+        elif item[0] is VariableSpec:
+            found.append((*item[:3], item[3].dtype, *item[4:]))  # the shape that was declared is the last
         else:
             found.append(item[1] if item[0] in NUMBERS else item)
     return spec, tuple(found)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import FORWARD, Operation, vjp_program
+from gradtape._src.autodiff.backward import FORWARD, Operation, transposes, vjp_program
 from gradtape._src.autodiff.products import products_of, summed_products
 from gradtape._src.control.programs import linearized, narrowed, selected
 from gradtape._src.core import engine, execution, tracing
@@ -225,7 +225,7 @@ def _linear_body(body: Program, consts: int, carry: int) -> tuple[Program, Progr
     """Return `linearized(body)` and the positions of the cotangents, kept with the body; None if an op in it has no gradient, or
     none in its dtype.
     """
-    key = ("linear", consts, carry)
+    key = ("linear", consts, carry, transposes(body))
     if key not in body.derived:
         given, needed = _inexact(body)
         try:
@@ -277,6 +277,8 @@ def _scan_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     outputs = [t.node for t in op.outputs]
     if saved and any(d is not None for d in grads[plain:]):
         saved, plain = 0, len(body.outputs)  # a gradient of a gradient: the residuals are results like others
+    if saved and transposes(body):
+        body, saved = selected(body, range(plain)), 0  # the residuals are those of another gradient
     if saved:
         original = selected(body, range(plain))
         split = _linear_body(original, consts, carry)

@@ -11,7 +11,8 @@ import numpy as np
 from gradtape._src.autodiff.backward import Operation, vjp_with_slices
 from gradtape._src.control.branch_captures import chosen
 from gradtape._src.control.programs import narrowed, ordered, rewired
-from gradtape._src.control.scope import TENSOR, Body, Outside, Scope, connected, tensor_or_none, trace
+from gradtape._src.control.scope import Body, Outside, Scope, connected, trace
+from gradtape._src.control.structure import TENSOR, tensor_or_none
 from gradtape._src.core import dtypes, engine, execution, nest, structured, tracing
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import Aval, aval, common
@@ -287,6 +288,9 @@ def join(choice: Node, bodies: Sequence[Body], op: Op, names: Sequence[str]) -> 
         following = iter(range(len(body.program.outputs), len(whole.outputs)))
         order = [results + mine.index(key) if key in mine else next(following) for key in written]
         programs.append(ordered(whole, [*range(results), *order]))
+    for place, variable in enumerate(written.values(), -len(written)):
+        if any(p.aval_of(p.outputs[place]) is not programs[0].aval_of(programs[0].outputs[place]) for p in programs):
+            raise engine.NeedsValues(f"branches give the variable '{variable.name}' different shapes")
     nodes = _record(choice, programs, inputs, op)
     count = len(nodes) - len(written)
     for variable, node in zip(written.values(), nodes[count:], strict=True):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape._src.autodiff.backward import Entry, blocks, differentiable
-from gradtape._src.control.eager_record import running
+from gradtape._src.autodiff.eager_record import running
 from gradtape._src.control.scope import Scope, is_constant
 from gradtape._src.core import engine, nest, tracing
 from gradtape._src.core.aval import Aval

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import itertools
 import weakref
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gradtape._src.autodiff.eager_record import asks_for_gradients, recorded
 from gradtape._src.control.arguments import OTHER_EXTENT, OTHER_RANK, Arguments, misfit, symbol
 from gradtape._src.control.branch_captures import joined, on_tape
 from gradtape._src.control.critical_section import Lock, holding, note
 from gradtape._src.control.dataset_loop import ThroughEagerCode
-from gradtape._src.control.eager_record import asks_for_gradients, recorded
 from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
-from gradtape._src.control.iterators import END, Drawn, Take, TakesElement, given, taken
-from gradtape._src.control.scope import SINGLETON, Body, Structure, call, flatten_results
+from gradtape._src.control.given import Given, calling, of_calls
+from gradtape._src.control.iterators import END, Again, Drawn, Take, TakesElement, taken
+from gradtape._src.control.scope import SINGLETON, Body, call
+from gradtape._src.control.structure import Structure, flatten_results
 from gradtape._src.core import engine, hooks, nest
 from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, has_no_shape
 from gradtape._src.core.convert import tensor
@@ -49,6 +52,7 @@ class ConcreteFunction:
         self._traced_from = weakref.ref(function)  # which holds this: a circle would be left to the garbage collector
         self._kept: Function | None = None
         self._passes = passes  # whether each call says which variables it passes
+        self._wholly = passes or bool(arguments.given)  # whether tensors are not all that a call gives
         self._specs: list[TensorSpec] | None = None  # with open extents, if those were asked for
         self._named: list[str | None] = [None] * len(arguments.nodes)
         self.result_names: list[str] | None = None  # those of a loaded signature, which its specs show
@@ -56,10 +60,10 @@ class ConcreteFunction:
         self.opened: Any = None  # the trace for open extents that it comes from
         self.elements: Sequence[Take] = ()  # the elements of iterators that each call draws, as more arguments
         self.streams: list[Any] = []  # of random numbers, in its traces for other shapes of these
-        self._for_elements: dict[tuple[Aval, ...], ConcreteFunction] = {}
+        self._variants: dict[Any, ConcreteFunction] = {}  # for other extents of elements, and of the variables that it looked at
         self.called = f"__inference_{function._name}_{id(self) % 10000}"
         arguments.nodes = [leaf(n.aval, None) for n in arguments.nodes]  # the signature, not the first call's values
-        arguments.leaves, arguments.iterators = [], []
+        arguments.leaves = []
         if passes:
             body.passing(arguments.variables)
             arguments.forget_variables()
@@ -243,23 +247,21 @@ class ConcreteFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             wanted = [n.aval for n in self._arguments.nodes]
-            if not kwargs and not self._passes and len(args) == len(wanted) and all(x.__class__ is EagerTensor for x in args):
+            if not kwargs and not self._wholly and len(args) == len(wanted) and all(x.__class__ is EagerTensor for x in args):
                 nodes, arguments = [x.node for x in args], None  # one tensor for each, without detours
                 if [n.aval for n in nodes] == wanted:
-                    return self._run(nodes)
+                    return self.run(nodes)
             try:
                 arguments = self._bound(args, kwargs)
-                nodes, stored, iterators = arguments.nodes, arguments.stored, arguments.iterators
+                nodes, passed = arguments.nodes, arguments.passed
             except (TypeError, ValueError) as error:
-                arguments, nodes, stored, iterators = None, self._one_by_one(args, kwargs, error), [], []
+                arguments, nodes, passed = None, self._one_by_one(args, kwargs, error), []
             same = arguments is None or all(x is y for x, y in zip(arguments.fixed, self._arguments.fixed, strict=True))
-            if same and [n.aval for n in nodes] == wanted:  # with iterators it is never the same
-                return self._run(nodes)
+            if same and [n.aval for n in nodes] == wanted:
+                return self.run(nodes)
             if arguments is None:
                 arguments = Arguments(self._arguments.pack(nodes))
-            found = self._function._concrete(arguments)  # another shape: a program of its own
-            with given(iterators):
-                return found._run(nodes, stored)
+            return self._function._concrete(arguments).run(nodes, passed)  # another shape: a program of its own
         except BaseException as error:
             cut(error)
             raise
@@ -278,8 +280,8 @@ class ConcreteFunction:
         """Return the tensors that are given one by one, in order or by name; `why` the arguments do not fit the function."""
         names = self._keywords()
         given = dict(zip(names, args, strict=False))
-        if self._passes or len(args) > len(names) or given.keys() & kwargs.keys() or given.keys() | kwargs.keys() != set(names):
-            if self._passes:
+        if self._wholly or len(args) > len(names) or given.keys() & kwargs.keys() or given.keys() | kwargs.keys() != set(names):
+            if self._wholly:
                 raise why
             raise TypeError(f"{why} One by one its tensors are {names}: received {len(args)} and {sorted(kwargs)}.")
         given |= kwargs
@@ -296,49 +298,79 @@ class ConcreteFunction:
                 raise why
         return [tensor(given[name]).node for name in names]
 
-    def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
-        if self.elements:
-            return self._run_on_elements(nodes, stored)
-        return self._run_body(nodes, stored)
+    def run(self, nodes: Sequence[Node], passed: Sequence[Any] = ()) -> Any:
+        """Run the function, or what it was traced to for the present extents of the variables from outside."""
+        if self._body.looked_at and (now := self._present(nodes, passed)) is not self:
+            return now.run(nodes, passed)
+        return self._run(nodes, passed)
 
-    def _run_on_elements(self, nodes: Sequence[Node], stored: Sequence[Stored]) -> Any:
+    def _present(self, nodes: Sequence[Node], passed: Sequence[Any]) -> ConcreteFunction:
+        """Return the trace for the present extents of the variables that this one looked at."""
+        looked_at = self._body.looked_at
+        now = tuple([variable.held().aval for variable, _ in looked_at])
+        if all(a is traced for a, (_, traced) in zip(now, looked_at, strict=True)):
+            return self
+        return self._function.traced_in(self._variants, now, lambda: self._again(nodes, passed))
+
+    def _again(self, nodes: Sequence[Node], passed: Sequence[Any]) -> ConcreteFunction:
+        arguments = copy.copy(self._arguments.of(passed))
+        arguments.nodes = list(nodes)
+        return self._function.retraced(arguments, self._passes)
+
+    def uses(self, variable: Variable) -> bool:
+        """Return whether it reads or assigns a variable, for some extents of others."""
+        return any(v is variable for v in self.variables) or any(other.uses(variable) for other in self._variants.values())
+
+    def _run(self, nodes: Sequence[Node], passed: Sequence[Any] = ()) -> Any:
+        if self.elements:
+            return self._run_on_elements(nodes, passed)
+        return self._run_body(nodes, passed)
+
+    def _given(self, passed: Sequence[Any]) -> dict[int, Given]:
+        """Return what a call gives, by the id of what stands for it."""
+        own = self._arguments.given
+        return {id(x): other for x, other in zip(own, passed[len(passed) - len(own) :], strict=True)}
+
+    def _run_on_elements(self, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
         """Draw the elements that the function takes, and run it on them; in a trace, take them there."""
         drawn: Drawn | None = None
+        given: dict[int, Any] = self._given(passed)
         if engine.local.trace.scope is None:
-            drawn = Drawn(self.elements)
+            with calling({**of_calls(), **given}):
+                drawn = Drawn(self.elements)
             if drawn.error is not None:
-                return self._in_order(drawn, nodes, stored)
+                return self._in_order(drawn, nodes, passed)
             elements, takes = drawn.nodes, drawn.takes
         else:
-            each = [taken(take.source.of_call(), take.optional) for take in self.elements]
+            each = [taken(given.get(id(take.source), take.source), take.optional) for take in self.elements]
             elements = [n for some in each for n in some]
             takes = [t._replace(avals=tuple([n.aval for n in e])) for t, e in zip(self.elements, each, strict=True)]
-        found = self._for(takes, stored)
+        found = self._for(takes, passed)
         if not isinstance(found, EagerFunction) or isinstance(found, ThroughDatasets):
-            return found._run_body([*nodes, *elements], stored)
+            return found._run_body([*nodes, *elements], passed)
         if drawn is None:
             raise TakesElement(str(found.reason))
-        return self._in_order(drawn, nodes, stored)
+        return self._in_order(drawn, nodes, passed)
 
-    def _for(self, takes: Sequence[Take], stored: Sequence[Stored]) -> ConcreteFunction:
+    def _for(self, takes: Sequence[Take], passed: Sequence[Any]) -> ConcreteFunction:
         """Return the trace for elements of the Avals that these takes have."""
-        key = tuple([a for take in takes for a in take.avals])
-        found = self._for_elements.get(key)
-        if found is None:
-            same = key == tuple([a for take in self.elements for a in take.avals])
-            found = self if same else self._function.traced_again(self, takes, stored)
-            self._for_elements[key] = found
-        return found
+        key = [take.avals for take in takes]
+        if key == [take.avals for take in self.elements]:
+            return self
+        stored = passed[: len(passed) - len(self._arguments.given)]
+        arguments = copy.copy(self._arguments.of([*stored, *self._arguments.given]))
+        retraced = functools.partial(self._function.retraced, arguments, self._passes, Again(takes, self.streams))
+        return self._function.traced_in(self._variants, ("elements", *key), retraced)
 
-    def _in_order(self, drawn: Drawn, nodes: Sequence[Node], stored: Sequence[Stored]) -> Any:
+    def _in_order(self, drawn: Drawn, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
         """Run a call as eager code, which takes the elements that were drawn one after the other, up to an error."""
         drawn.give_back()
-        return EagerFunction(self._function, copy.copy(self._arguments.of(stored)), TakesElement())._run(nodes, stored)
+        return EagerFunction(self._function, copy.copy(self._arguments.of(passed)), TakesElement())._run(nodes, passed)
 
-    def _run_body(self, nodes: Sequence[Node], stored: Sequence[Stored]) -> Any:
+    def _run_body(self, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
         if hooks.watch.called is not None and engine.local.trace.parent is None:
             hooks.watch.called(self.keep())
-        body = self._body.with_passed([x.variable for x in stored]) if self._passes else self._body
+        body = self._body.with_passed([x.variable for x in passed if isinstance(x, Stored)]) if self._passes else self._body
         results = body.structure.pack(call(body, nodes))
         if hooks.watch.ran is not None and body.transcript is not None and engine.local.trace.parent is None:
             hooks.watch.ran(results)
@@ -357,12 +389,12 @@ class Locked(ConcreteFunction):
         super().__init__(function, arguments, body, passes)
         self._locks = tuple(locks)
 
-    def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
+    def _run(self, nodes: Sequence[Node], passed: Sequence[Any] = ()) -> Any:
         if engine.local.trace.parent is not None:
             note(self._locks)
-            return super()._run(nodes, stored)
+            return super()._run(nodes, passed)
         with holding(self._locks):
-            return super()._run(nodes, stored)
+            return super()._run(nodes, passed)
 
 
 class EagerFunction(ConcreteFunction):
@@ -406,10 +438,10 @@ class EagerFunction(ConcreteFunction):
         others = [f for f in self._function._traced.values() if isinstance(f, EagerFunction) and f._is_one and f._seeds]
         return others[0]._seeds if self._is_one and others else seeds.begun()  # traces that are one go on in one source
 
-    def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
+    def _run(self, nodes: Sequence[Node], passed: Sequence[Any] = ()) -> Any:
         try:
             with recorded(self._recorded), seeds.drawn_by_function(self._seeds):
-                results = self._arguments.of_call(stored).call(self._function.transformed(), nodes)
+                results = self._arguments.of(passed).call(self._function.transformed(), nodes)
                 results = joined(results) if on_tape() else results
         except StopIteration:  # a loop around the call would take it for its own end
             raise OutOfRangeError(None, None, END) from None
@@ -422,16 +454,16 @@ class ShapedByRuns(EagerFunction):
 
     def __init__(self, function: Function, arguments: Arguments, body: Body) -> None:
         super().__init__(function, arguments, NeedsValues(SHAPED_BY_RUNS))
-        self._traced = body
+        self._traced, self._body.looked_at = body, body.looked_at
         program = body.program
         for index, (op, _, *references) in enumerate(program.keys):
             if op is not ELEMENT and index not in program.on_host and any(has_no_shape(program.aval_of(r)) for r in references):
                 raise NeedsValues(f"{op.type} computes with a result whose shape is known when the function runs")
 
-    def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
+    def _run(self, nodes: Sequence[Node], passed: Sequence[Any] = ()) -> Any:
         state = engine.local
-        if stored or state.trace.parent is not None or any(tape() is not None for tape in state.tapes):
-            return super()._run(nodes, stored)
+        if passed or state.trace.parent is not None or any(tape() is not None for tape in state.tapes):
+            return super()._run(nodes, passed)
         results = call(self._traced, nodes)
         for node in results:
             if has_no_shape(node.aval):
@@ -456,11 +488,12 @@ class ThroughDatasets(EagerFunction):
         """The trace as a graph; printed, it is the program."""
         return FuncGraph(self)
 
-    def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
+    def _run(self, nodes: Sequence[Node], passed: Sequence[Any] = ()) -> Any:
         state = engine.local
         if state.trace.parent is not None or any(tape() is not None for tape in state.tapes):
-            return super()._run(nodes, stored)
-        return ConcreteFunction._run(self, nodes, stored)
+            return super()._run(nodes, passed)
+        with calling({**of_calls(), **self._given(passed)}):
+            return ConcreteFunction._run(self, nodes, passed)
 
 
 class FirstCall(EagerFunction):
@@ -469,10 +502,10 @@ class FirstCall(EagerFunction):
     def _source(self) -> Any:
         return None  # the global seed: the ops of what is traced draw their first numbers in the next call
 
-    def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
-        results = super()._run(nodes, stored)
+    def _run(self, nodes: Sequence[Node], passed: Sequence[Any] = ()) -> Any:
+        results = super()._run(nodes, passed)
         function = self._function
         function._refusal = SINGLETON
         function._traced = {key: found for key, found in function._traced.items() if found is not self}
-        function._concrete(self._arguments.of(stored))  # ValueError if it makes variables again
+        function._concrete(self._arguments.of(passed))  # ValueError if it makes variables again
         return results

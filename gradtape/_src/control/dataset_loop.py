@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradtape._src.autodiff.eager_record import recorded
 from gradtape._src.control.cells import Kept
-from gradtape._src.control.eager_record import recorded
 from gradtape._src.control.iterators import END, OPEN, Drawn, ElementIterator, Elements, Take, dense, taken
 from gradtape._src.control.loop import ShapeChanged, check_same
 from gradtape._src.control.scope import Body, Scope, call, trace
@@ -123,6 +123,8 @@ class DatasetLoop:
             raise engine.NeedsValues(
                 "its body locks, checks what a loop gives, or calls Python functions, which are to see variables as they are"
             )
+        if any(variable._declared is not None for variable in body.written):
+            raise engine.NeedsValues("its body assigns a variable of open shape")
         self.takes = self.takes or taken.takes
         self.sources = [*[take.source for take in taken.takes], *taken.behind, self.dataset]
         self._bodies[(*elements, *[a for take in taken.takes for a in take.avals])] = body
@@ -266,6 +268,11 @@ class CountedLoop(DatasetLoop):
     def _drawn(self, arrays: Sequence[Any]) -> Iterator[list[Node]]:
         for number in range(int(arrays[-1])):
             yield [leaf(NUMBER, np.array(number))]
+
+
+def loop_over(source: Any, step: Step, state: State, instance: Any) -> DatasetLoop:
+    """Trace a loop over a Dataset, an iterator, or a Count."""
+    return (CountedLoop if isinstance(source, Count) else DatasetLoop)(source, step, state, instance)
 
 
 class ShownLoop(DatasetLoop):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import functools
 import inspect
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.autodiff.eager_record import asks_for_gradients
 from gradtape._src.control.arguments import (
     UNTRIED,
     Arguments,
@@ -29,19 +29,17 @@ from gradtape._src.control.arguments import (
 from gradtape._src.control.call_counts import MANY_TRACES, Calls, calls_of
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall, Locked, ShapedByRuns, ThroughDatasets
 from gradtape._src.control.dataset_loop import (
-    Count,
-    CountedLoop,
     DatasetLoop,
     ShownLoop,
     ThroughEagerCode,
     calls_python,
     is_in,
+    loop_over,
     take_in_order,
 )
 from gradtape._src.control.directives import do_not_convert
-from gradtape._src.control.eager_record import asks_for_gradients
 from gradtape._src.control.function_type import FunctionType
-from gradtape._src.control.iterators import Elements, Take, TakesElement, given
+from gradtape._src.control.iterators import Again, Elements, Take, TakesElement
 from gradtape._src.control.methods import Gone, reference
 from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.scope import SINGLETON, Body, MadeFromArguments, Scope, trace
@@ -102,7 +100,7 @@ def forget(variable: Variable) -> None:
     """Let all functions be traced again that read or assign a variable: it is read in another way from here on."""
     for function in list(_functions):
         with function._lock:
-            stale = [found for found in function._traced.values() if any(v is variable for v in found.variables)]
+            stale = [found for found in function._traced.values() if found.uses(variable)]
             if stale:
                 function._traced = {key: found for key, found in function._traced.items() if found not in stale}
                 function._seen = {}
@@ -231,16 +229,15 @@ class Function:
                 found = self._seen.get(seen[1])
                 if found is not None:
                     self._calls.since += 1
-                    return found._run(seen[0])
+                    return found.run(seen[0])
             if naming.open_graphs and (made := hooks.graphs.function_called(self, args, kwargs)) is not NotImplemented:
                 return made
             arguments = Arguments(self._signature.bind(args, kwargs))
-            nodes, stored, iterators = arguments.nodes, arguments.stored, arguments.iterators
+            nodes, passed = arguments.nodes, arguments.passed
             found = self._concrete(arguments)
             if seen is not None and engine.local.trace.parent is None and self.input_signature is None:
                 self._seen[seen[1]] = found
-            with given(iterators) if iterators else contextlib.nullcontext():
-                return found._run(nodes, stored)
+            return found.run(nodes, passed)
         except BaseException as error:
             cut(error)
             raise
@@ -261,13 +258,25 @@ class Function:
                 found = self._trace(
                     arguments, bool(variables) and not reachable_besides_arguments(self.python_function, variables)
                 )
-                inner = state.parent is not None and isinstance(found, EagerFunction)  # its arguments are known in this trace
-                inner = inner or any(n.trace is not None and n.trace.parent is not None for n in found._body.captures)
-                inner = inner or (engine.graph_around() is not None and hooks.graphs.only_in_graphs(found._body.program))
                 if variables and not found._passes:
                     key = (key, _same(variables))
-                self._traced[(key, state.serial) if inner else key] = found
+                self._traced[(key, state.serial) if _belongs_to(state, found) else key] = found
             return found
+
+    def traced_in(self, known: dict[Any, ConcreteFunction], key: Any, make: Callable[[], ConcreteFunction]) -> ConcreteFunction:
+        """Return the trace that is `known` by a key, made now if there is none."""
+        state = engine.local.trace
+        with self._lock:
+            found = known.get(key) or known.get((key, state.serial))
+            if found is None:
+                found = make()
+                known[(key, state.serial) if _belongs_to(state, found) else key] = found
+            return found
+
+    def retraced(self, arguments: Arguments, passes: bool, again: Again | None = None) -> ConcreteFunction:
+        """Trace again for arguments that were traced: variables that the function looked at, or elements, have other extents."""
+        parameters = named_parameters(arguments, self._signature.parameters, self.input_signature)
+        return self._traced_for(arguments, parameters, self.transformed(), passes, again)
 
     def _known(self, key: Any, state: Trace, arguments: Arguments) -> ConcreteFunction | None:
         """Return the trace for these arguments: for their very variables, or for variables like them."""
@@ -307,28 +316,22 @@ class Function:
         return self.input_signature is not None or (self._relaxed and bool(self._traced))
 
     def _traced_for(
-        self,
-        arguments: Arguments,
-        parameters: list[Node],
-        python: Callable[..., Any],
-        passes: bool,
-        takes: Sequence[Take] | None = None,
-        streams: list[Any] | None = None,
+        self, arguments: Arguments, parameters: list[Node], python: Any, passes: bool, again: Again | None = None
     ) -> ConcreteFunction:
-        """Trace the function for the shapes of the arguments; for those of the elements in `takes`, if it was traced before."""
+        """Trace the function for the shapes of the arguments; `again` for those of the elements that it takes."""
+        if again is None:
+            arguments = arguments.standing()
         outermost = engine.local.trace.parent is None
-        if streams is None:
-            streams = self._streams if self.is_one() else []
+        streams = again.streams if again is not None else self._streams if self.is_one() else []
 
         def run() -> Any:
             seeds.go_on(streams)
             return arguments.call(python, parameters)
 
-        through = self._loop if outermost and not arguments.stored else None
-
         def traced() -> tuple[Scope, Body, list[Take]]:
+            through = self._loop if outermost and not arguments.stored else None
             scope, taken = Scope(shaped_by_runs=outermost, through=through), [*parameters]
-            scope.elements = elements = Elements(taken, takes, take_in_order)
+            scope.elements = elements = Elements(taken, again and again.takes, take_in_order)
             try:
                 return scope, trace(run, taken, scope, convert=self._result), elements.takes
             finally:
@@ -364,13 +367,6 @@ class Function:
         made.elements, made.streams = found, streams
         return made
 
-    def traced_again(self, concrete: ConcreteFunction, takes: Sequence[Take], stored: Sequence[Stored]) -> ConcreteFunction:
-        """Trace the function of `concrete` for elements of other shapes, which these takes have."""
-        arguments = copy.copy(concrete._arguments.of(stored))
-        with self._lock:
-            parameters = named_parameters(arguments, self._signature.parameters, self.input_signature)
-            return self._traced_for(arguments, parameters, self.transformed(), concrete._passes, takes, concrete.streams)
-
     def _recorded_again(self, opened: Any, arguments: Arguments, parameters: list[Node]) -> ConcreteFunction | Exception | None:
         """Return the function for these extents, out of its trace for open ones; the error, or None, if that cannot be."""
         try:
@@ -388,7 +384,7 @@ class Function:
         """Return the one trace for open extents to which these arguments belong; None if their own shapes are traced."""
         state = engine.local.trace
         fits = without_shapes(arguments) == known.rest and known.takes([n.aval.tensor_shape for n in arguments.nodes])
-        if known.opened is None or arguments.stored or not fits or thread.replica is not None:
+        if known.opened is None or arguments.passed or not fits or thread.replica is not None:
             return None
         if known.opened is UNTRIED:
             if state.parent is not None or state.overrides is not None:
@@ -408,8 +404,7 @@ class Function:
         """Trace a loop over a Dataset, an iterator or a Count; NeedsValues where it may have to be differentiated."""
         if asks_for_gradients(self.python_function):
             raise ThroughEagerCode
-        kind = CountedLoop if isinstance(dataset, Count) else DatasetLoop
-        return kind(dataset, step, state, None if self._instance is None else self._instance())
+        return loop_over(dataset, step, state, None if self._instance is None else self._instance())
 
     def shown(self, arguments: Arguments) -> ConcreteFunction:
         """Trace what goes through Datasets in eager code, for its graph: it is not to be run."""
@@ -546,6 +541,15 @@ class Function:
         """The variables that the traced functions use."""
         found = {id(v): v for c in self._traced.values() for v in c.variables}
         return tuple(found.values())
+
+
+def _belongs_to(state: Trace, found: ConcreteFunction) -> bool:
+    """Return whether what was traced is of use in the trace around only: it has tensors of that, or knows its values."""
+    return (
+        (state.parent is not None and isinstance(found, EagerFunction))
+        or any(n.trace is not None and n.trace.parent is not None for n in found._body.captures)
+        or (engine.graph_around() is not None and hooks.graphs.only_in_graphs(found._body.program))
+    )
 
 
 def _same(variables: Sequence[Variable]) -> tuple[Reference, ...]:

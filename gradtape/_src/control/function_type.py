@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.control.iterators import ElementIterator, ElementIteratorSpec
+from gradtape._src.control.given import Given, GivenSpec
 from gradtape._src.core import nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import invalid, public
@@ -40,8 +40,8 @@ def _text(value: Any) -> str:
         return repr(TensorSpec(value.shape, value.dtype))
     if isinstance(value, TypeSpec):
         return repr(value)
-    if isinstance(value, Variable):
-        return repr(VariableSpec.of(value, 0))
+    if isinstance(value, Stored):
+        return repr(VariableSpec.of(value.variable, 0))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return f"{type(value).__name__}[{', '.join([f'[{n!r}, {_text(v)}]' for n, v in zip(value._fields, value, strict=True)])}]"
     if isinstance(value, (tuple, list)):
@@ -131,7 +131,7 @@ def fit(wanted: Any, value: Any) -> Any:
     """Convert `value` to `wanted`, a nest of TensorSpecs and of constants; TypeError or ValueError if it does not fit."""
     if isinstance(wanted, TensorSpec):
         return _fit_tensor(wanted, value)
-    if isinstance(wanted, (Mapping, tuple, list)) and isinstance(value, (Tensor, Variable)):
+    if isinstance(wanted, (Mapping, tuple, list)) and isinstance(value, (Tensor, Stored)):
         raise TypeError(f"Can not cast {value!r} to {'a Dict' if isinstance(wanted, Mapping) else type(wanted).__name__} type.")
     return nest.map_up_to(_fit_leaf, wanted, value)
 
@@ -142,11 +142,11 @@ def _fit_leaf(wanted: Any, value: Any) -> Any:
     if isinstance(wanted, VariableSpec):
         if value is wanted or (isinstance(value, Stored) and value.variable.dtype == wanted.dtype):
             return value
-    elif isinstance(wanted, ElementIteratorSpec):
-        given = value._type_spec if isinstance(value, ElementIterator) else value
+    elif isinstance(wanted, GivenSpec):
+        given = value._type_spec if isinstance(value, Given) else value
         if isinstance(given, type(wanted)):
             if not wanted.is_compatible_with(given):
-                raise invalid(f"The function takes an iterator of {wanted!r}, and got one of {given!r}.")
+                raise invalid(f"The function takes what is a {wanted!r}, and got a {given!r}.")
             return value
     elif isinstance(wanted, Variable):
         if isinstance(value, Variable) and value.aval is wanted.aval:
@@ -169,7 +169,7 @@ def _fit_tensor(wanted: TensorSpec, value: Any) -> Any:
     else:
         if isinstance(value, (np.ndarray, np.generic)):
             value = np.asarray(value, wanted.dtype.numpy)
-        value = tensor(value, None if isinstance(value, (Tensor, Variable)) else wanted.dtype)
+        value = tensor(value, None if isinstance(value, (Tensor, Stored)) else wanted.dtype)
         given = TensorSpec(value.shape, value.dtype)
     if not wanted.is_compatible_with(given):
         raise TypeError(f"Can not cast {given!r} to {TensorSpec(wanted.shape, wanted.dtype)!r}")

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.backward import Operation
+from gradtape._src.autodiff.eager_record import in_function
 from gradtape._src.autodiff.tape import InnerTape
-from gradtape._src.control.eager_record import in_function
 from gradtape._src.control.frozen import live
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import dtypes, engine, nest, slices, tracing

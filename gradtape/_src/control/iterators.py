@@ -6,14 +6,13 @@ is one compiled program, and a tape outside sees them as inputs. In a loop whose
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from gradtape._src.control.given import Given, GivenSpec, of_calls
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, journal, nest
 from gradtape._src.core.aval import Aval, aval
@@ -44,6 +43,13 @@ class Take(NamedTuple):
     optional: bool
     avals: tuple[Aval, ...]
     line: Line
+
+
+class Again(NamedTuple):
+    """A trace for elements of other shapes: the takes of an earlier one with their Avals now, and its streams of numbers."""
+
+    takes: Sequence[Take]
+    streams: list[Any]
 
 
 class Elements:
@@ -162,32 +168,11 @@ class Drawn:
         return None
 
 
-class _Given(threading.local):
-    """The iterators among the arguments of the call that this thread makes."""
-
-    iterators: Sequence[ElementIterator] = ()
-
-
-_given = _Given()
-
-
-@contextlib.contextmanager
-def given(iterators: Sequence[ElementIterator]) -> Iterator[None]:
-    """Open a context for a call of a function with these iterators among its arguments."""
-    outer = _given.iterators
-    _given.iterators = iterators
-    try:
-        yield
-    finally:
-        _given.iterators = outer
-
-
-class ElementIterator:
-    """Base of iterators whose elements are tensors. In a function that takes one, another stands for it (see `standing_for`)."""
+class ElementIterator(Given):
+    """Base of iterators whose elements are tensors. In a function that takes one, another stands for it."""
 
     usual_batch: int | None = None  # the open first extent of most elements
     made_anew = False  # whether a function makes it, so that each call is to have one of its own
-    _number: int | None = None  # among the arguments of a function, if it stands for one
     _returned: deque[Any] | tuple[()] = ()
 
     @property
@@ -207,15 +192,11 @@ class ElementIterator:
         """Return an Optional of an element. `holds`: a tensor that says whether there is one."""
         raise NotImplementedError
 
-    def of_call(self) -> ElementIterator:
-        """Return the iterator itself, or the argument of the present call that it stands for."""
-        return self if self._number is None else _given.iterators[self._number]
-
     def here(self) -> ElementIterator:
-        """Return the iterator of eager code: what the arguments of the calls under way stand for."""
-        found = self
-        while found._number is not None:
-            found = found.of_call()
+        """Return the iterator of eager code: that of the calls under way which it stands for, or itself."""
+        found, calls = self, of_calls()
+        while isinstance(other := calls.get(id(found)), ElementIterator):
+            found = other
         return found
 
     def drawn(self) -> Any:
@@ -271,7 +252,7 @@ class ElementIterator:
             return self._optional(())
 
 
-class ElementIteratorSpec(TypeSpec):
+class ElementIteratorSpec(GivenSpec):
     """Base of the specs of iterators whose elements look like `element_spec`."""
 
     __slots__ = ("_element_spec",)
@@ -282,19 +263,20 @@ class ElementIteratorSpec(TypeSpec):
     def _serialize(self) -> tuple[Any, ...]:
         return (self._element_spec,)
 
-    def __hash__(self) -> int:
-        return hash((type(self), *nest.flatten(self._element_spec, expand_composites=True)))
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """The part of a trace's key that stands for such an iterator."""
+    def _key(self) -> tuple[Any, ...]:
         specs, structure = nest.flatten_with_spec(self._element_spec, nest.EXPANDED)
-        return (type(self), structure, tuple(specs))
+        return type(self), structure, tuple(specs)
 
-    def standing_for(self, number: int, usual_batch: int | None = None) -> ElementIterator:
-        """Return what stands for argument `number` of a function, an iterator with such elements."""
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ElementIteratorSpec) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def standing_for(self, given: Any) -> ElementIterator:
+        """Return what stands in a trace for `given` and all that are of this spec."""
         made: ElementIterator = object.__new__(self.value_type)
-        made._number, made.usual_batch = number, usual_batch
+        made.usual_batch = getattr(given, "usual_batch", None)
         self._described(made)
         return made
 

@@ -83,8 +83,18 @@ def trace_body(
         loop = _traced(function, carry, carried, elements)
         new = [v for v in loop.body.written if all(v is not c for c in carried)]
         if not new:
+            _check_kept(loop)
             return loop
         carried = [*carried, *new]
+
+
+def _check_kept(loop: Loop) -> None:
+    """Raise NeedsValues if a trip gives a variable that is carried another shape."""
+    body, count = loop.body, len(loop.body.avals) - len(loop.body.written)
+    after = {id(v): a for v, a in zip(body.written, body.avals[count:], strict=True)}
+    for variable, before in zip(loop.carried, body.program.parameters[loop.carry :], strict=False):
+        if after[id(variable)] is not before:
+            raise engine.NeedsValues(f"a loop changes the shape of the variable '{variable.name}'")
 
 
 def _traced(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradtape._src.autodiff.eager_record import in_function
 from gradtape._src.control.bounded_scan import record_scan
 from gradtape._src.control.composite_rows import Parts, outline
-from gradtape._src.control.eager_record import in_function
 from gradtape._src.control.loop import check_same, stopped, trace_body
 from gradtape._src.control.ragged_rows import has_ragged_rows, map_rows
 from gradtape._src.control.scope import Scope, trace

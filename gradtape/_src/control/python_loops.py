@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradtape._src.autodiff.eager_record import running
 from gradtape._src.control.bound_names import UNDEFINED, can_be_tensor, returned, symbolic, tensor_dtype
-from gradtape._src.control.eager_record import running
 from gradtape._src.core import engine, nest
 from gradtape._src.core.convert import is_tensor
 from gradtape._src.core.errors import InvalidArgumentError

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,9 +10,9 @@ import numpy as np
 from gradtape._src.autodiff.backward import FORWARD, Operation, vjp_program, vjp_with_slices
 from gradtape._src.control.checks import ASKED_FOR, CHECK, Check, check, checked_nodes, have_values, parted, used_checks
 from gradtape._src.control.passed import Passed
-from gradtape._src.core import engine, errors, execution, hooks, journal, nest, tracing, transcript
+from gradtape._src.control.structure import Structure, flatten_results, tensor_or_none
+from gradtape._src.core import engine, errors, execution, hooks, journal, tracing, transcript
 from gradtape._src.core.aval import Aval
-from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient
 from gradtape._src.core.function_names import operation_names
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -72,6 +71,7 @@ class Scope:
         self.shaped_by_runs = shaped_by_runs  # whether results may have shapes that only a run tells
         self.fixes_strings = not nested  # another branch, or a run of a session, may give other ones
         self.variables: dict[int, tuple[Variable, Node]] = {}
+        self.looked_at: dict[int, tuple[Variable, Aval]] = {}  # those of open extents that it reads before it assigns them
         self.carried: dict[int, Node] = {id(variable): node for variable, node in carried}
         self.now: dict[int, Node] = {}
         self.written: dict[int, Variable] = {}
@@ -101,25 +101,41 @@ class Scope:
 
         The values that a loop carries are state: a read of one is a read of the variable, which is a parameter of its own.
         """
+        if variable._declared is not None and id(variable) not in self.written:
+            self.looked_at[id(variable)] = variable, self._begun(variable).aval
+        return self._begun(variable)
+
+    def _begun(self, variable: Variable) -> Node:
         node = self.now.get(id(variable))
         if node is None:
             node = self.carried.get(id(variable))
             if node is None or node.aval.inexact:
-                origin = leaf(variable.aval, None)
+                origin = leaf(self._outside(variable), None)
                 self.variables[id(variable)] = (variable, origin)
                 node = origin if node is None else engine.record(READ_ASSIGNED, (node, origin))
             self.now[id(variable)] = node
         return node
 
+    def _outside(self, variable: Variable) -> Aval:
+        """Return the Aval of a variable in the traces around this one, which may have changed an open extent."""
+        around = None if variable._declared is None or self.trace is None else self.trace.parent
+        while around is not None and isinstance(scope := around.scope, Scope):
+            node = scope.now.get(id(variable), scope.carried.get(id(variable)))
+            if node is not None:
+                return node.aval
+            around = around.parent
+        return variable._tensor.node.aval
+
     def hold(self, variable: Variable, node: Node) -> None:
         """Note an assignment. For a tape outside, later uses of its value are reads of the variable, too."""
-        before = self.read(variable)
+        before = self._begun(variable)
         origin = self.variables.get(id(variable))
         if node.aval.inexact and node.op not in ASSIGNMENTS:  # an op with branches or a loop, which may have left it as it was
             node = engine.record(ASSIGN, (node,))
         self.after[id(variable)] = node
         self.written[id(variable)] = variable
-        if node.aval.inexact and node.aval is before.aval and origin is not None:
+        same = node.aval is before.aval or variable._declared is not None
+        if node.aval.inexact and same and origin is not None:
             node = engine.record(READ_ASSIGNED, (node, origin[1]))
         self.now[id(variable)] = node
 
@@ -175,70 +191,12 @@ def initial_value(trace: Trace, node: Node) -> Any:
     return value
 
 
-class Structure:
-    """The nest of a traced function's arguments or results: tensors, and constant values that are no tensors."""
-
-    __slots__ = ("_plain", "fixed", "spec")
-
-    def __init__(self, spec: Any, fixed: list[Any]) -> None:
-        self.spec, self.fixed = spec, fixed
-        self._plain: Callable[[list[Tensor]], Any] | bool | None = None  # False: it is filled
-
-    def pack(self, nodes: Sequence[Node]) -> Any:
-        """Pack these nodes as tensors into the nest."""
-        if self._plain is None:
-            self._plain = self._made_of_tensors()
-        tensors = [handle(node) for node in nodes]
-        return self._plain(tensors) if callable(self._plain) else self.fill(tensors)
-
-    def _made_of_tensors(self) -> Callable[[list[Tensor]], Any] | bool:
-        """Return the maker of the nest: a tensor, list or tuple of tensors, as most are, without a library. Else False."""
-        if all(f is TENSOR for f in self.fixed):
-            if self.spec.is_leaf():
-                return operator.itemgetter(0)
-            if self.spec.is_one_level() and self.spec.type in (list, tuple):
-                kind: type = self.spec.type
-                return kind
-        return False
-
-    def fill(self, values: Iterable[Any]) -> Any:
-        """Fill these values into the nest at the places of its tensors."""
-        remaining = iter(values)
-        return nest.unflatten(self.spec, [next(remaining) if f is TENSOR else f for f in self.fixed])
-
-
-TENSOR = object()
-
-
-def flatten_results(results: Any, convert: Callable[[Any], Any], fixed_strings: bool = True) -> tuple[list[Node], Structure]:
-    """Return the nodes of a nest of results and its Structure. `convert` makes a Tensor of a leaf, or gives it back as it is.
-
-    With `fixed_strings` those that are known are no part of a Program, so that it need not run in stages: they are results
-    that are always the same.
-    """
-    leaves, spec = nest.flatten_with_spec(results, nest.EXPANDED)
-    nodes, fixed = [], []
-    for item in leaves:
-        item = convert(item)
-        known = fixed_strings and isinstance(item, Tensor) and item.dtype.name == "string" and item.node.value is not None
-        if isinstance(item, Tensor) and not known:
-            nodes.append(item.node)
-            fixed.append(TENSOR)
-        else:
-            fixed.append(item)
-    return nodes, Structure(spec, fixed)
-
-
-def tensor_or_none(value: Any) -> Any:
-    """Convert a result of a function to a Tensor; None stays None."""
-    return None if value is None else tensor(value)
-
-
 class Body:
     """A traced function: its `program` takes arguments, `variables` as they are, `captures`, and seeds for `draws`.
 
     It gives the results (see `structure`), then the new values of the variables in `written`; `assignments` are the lines
-    that assign them. `trains`: it does so, and asks for gradients. `checks` are the data-dependent checks that a caller has to
+    that assign them. `looked_at` are the variables of open extents that it reads, with the Avals for which it was traced.
+    `trains`: it assigns, and asks for gradients. `checks` are the data-dependent checks that a caller has to
     make, on what `checked` gives. `transcript` is what was recorded, where there is a tape in it; `passed` are the variables
     that a call passes. `names` are those of the program's nodes, where the user gave some, or opened name scopes.
     """
@@ -252,6 +210,7 @@ class Body:
         "created",
         "draws",
         "keep",
+        "looked_at",
         "names",
         "passed",
         "program",
@@ -270,6 +229,7 @@ class Body:
     captures: list[Node]
     draws: list[Any]
     written: list[Any]
+    looked_at: Sequence[tuple[Variable, Aval]]
     updated: list[int]  # the positions in `variables` of those that are also written
     assignments: list[Line]
     trains: bool
@@ -281,13 +241,14 @@ class Body:
     names: list[str] | None
 
     def __init__(self) -> None:
-        self.transcript, self.names, self.passed = None, None, ()
+        self.transcript, self.names, self.passed, self.looked_at = None, None, (), ()
 
     def passing(self, variables: Sequence[Variable]) -> None:
         """Let the places of these variables be filled by each call: they are arguments."""
         numbers = {id(variable): Passed(number) for number, variable in enumerate(variables)}
         self.variables = [numbers.get(id(v), v) for v in self.variables]
         self.written = [numbers.get(id(v), v) for v in self.written]
+        self.looked_at = [(v, a) for v, a in self.looked_at if id(v) not in numbers]  # those are in the key of a call
         if self.transcript is not None:
             self.transcript.passed = [variable._uid for variable in variables]
 
@@ -384,6 +345,7 @@ def trace(
         body.written = list(scope.written.values())
         nodes += [scope.after[id(v)] for v in body.written]
         body.variables = [variable for variable, _ in scope.variables.values()]
+        body.looked_at = list(scope.looked_at.values())
         body.updated = [i for i, v in enumerate(body.variables) if id(v) in scope.written]
         read = [node for _, node in scope.variables.values()]
         drawn = scope.draws or ()

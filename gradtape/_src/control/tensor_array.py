@@ -9,7 +9,7 @@ import numpy as np
 import optree
 
 from gradtape._src.autodiff.backward import Operation
-from gradtape._src.control.eager_record import in_function
+from gradtape._src.autodiff.eager_record import in_function
 from gradtape._src.control.tensor_array_size import Growth, entries_for, is_around
 from gradtape._src.core import dtypes, engine, nest
 from gradtape._src.core.arrays import jnp, lax

@@ -61,7 +61,7 @@ def node_of(value: Any, dtype: np.dtype | None = None) -> Node:
     if isinstance(value, IndexedSlices):
         return node_of(value.to_dense())
     if value is None:
-        raise ValueError("Attempt to convert a value (None) with an unsupported type (<class 'NoneType'>) to a Tensor.")
+        raise ValueError(no_value())
     if (kind is list or kind is tuple) and not conversions.registered:
         kinds = constants.kinds_in(value)
         if kinds.keys() <= constants.PLAIN:
@@ -142,6 +142,11 @@ def holds_tensor(values: Iterable[Any]) -> bool:
 def is_tensor(x: object) -> bool:
     """Return whether `x` is a Tensor, Variable or IndexedSlices."""
     return isinstance(x, (Tensor, Stored, IndexedSlices))
+
+
+def variable_of(value: Any) -> Any:
+    """Return the Variable that `value` is or stands for, as one of Keras's or what `assign` returns; any other value as it is."""
+    return value.variable if isinstance(value, Stored) else value
 
 
 def dtype_of(value: Any) -> np.dtype:
@@ -226,9 +231,14 @@ def mismatch(op: Op, index: int, expected: Any, received: Any, kind: type[OpErro
     """Return the error for two tensors of different dtypes; of class `kind` if given, else InvalidArgumentError."""
     expected, received = spoken_name(expected), spoken_name(received)
     _, behind = hooks.door.kernel(op.type)
+    mend = (
+        "Use tf.strings.to_number or tf.strings.as_string to bring both to one dtype."
+        if "string" in (expected, received)
+        else "Use tf.cast to bring both to one dtype."
+    )
     message = (
         f"cannot compute {op.type} as input #{index}(zero-based) was expected to be a {expected} tensor but is a {received} "
-        f"tensor [Op:{op.type}]{behind}\nUse tf.cast to bring both to one dtype."
+        f"tensor [Op:{op.type}]{behind}\n{mend}"
     )
     return invalid_dtype(message) if kind is None else kind(None, None, message)
 
@@ -399,8 +409,17 @@ def settled(value: Any, what: str) -> int:
     return number
 
 
+def no_value() -> str:
+    """Return the message for None where a tensor is wanted, which TensorFlow words otherwise in graphs and functions."""
+    if engine.tracing():
+        return "None values not supported. A tensor is wanted here."
+    return "Attempt to convert a value (None) with an unsupported type (<class 'NoneType'>) to a Tensor."
+
+
 def not_an_integer(value: Any, what: str) -> Exception:
     """Return the error for a static argument (shape, axis) that is not an integer: ValueError for an object such as None."""
+    if value is None and engine.tracing():
+        return ValueError(f"{no_value()[:-1]}: {what} must be an integer.")
     if value is None or not isinstance(value, (Tensor, Stored, np.ndarray, np.generic, list, tuple, str, bytes, *NUMBERS)):
         return ValueError(
             f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a Tensor: {what} must be an "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import enum
 import inspect
@@ -110,8 +111,15 @@ def _next(creator: Callable[..., Any], make: Callable[..., Any]) -> Callable[...
     return lambda **kwargs: creator(make, **kwargs)
 
 
-class Created(type):
-    """A class whose instances are made by way of the creators that are open; those of classes derived from it are not."""
+class Created(abc.ABCMeta):
+    """A class whose instances are made by way of the creators that are open; those of classes derived from it are not.
+
+    A derived class may have an abstract one beside it.
+    """
+
+    # Of an abstract class they ask a registry, too: each op asks them for each of its arguments.
+    __instancecheck__ = type.__instancecheck__
+    __subclasscheck__ = type.__subclasscheck__
 
     @property
     def __signature__(cls) -> inspect.Signature:

@@ -463,7 +463,7 @@ def _realize_in_trace(trace: Trace, node: Node) -> None:
     outermost = trace
     while outermost.parent is not None:
         outermost = outermost.parent
-    if node.trace is outermost:
+    if node.trace is not None and node.trace.parent is None:  # eager code's, also one that ran before `outermost` began
         with recording_in(outermost):
             _realize(node)
         return

@@ -393,9 +393,9 @@ def stated_shape(node: Node) -> TensorShape:
     graph = graph_of(node)
     if graph is not None and graph.open_rank(node):
         return TensorShape(None)
-    in_graph = graph is not None or (node.trace is None and node.value is None)  # a parameter of a branch, loop or function
-    shape: TensorShape = node.aval.open_shape if node.aval.large and in_graph else node.aval.tensor_shape
-    return shape
+    is_parameter = node.trace is None and node.value is None  # of a branch, loop or function, which a graph may be around
+    is_open = node.aval.large and (graph is not None or (is_parameter and engine.graph_around() is not None))
+    return node.aval.open_shape if is_open else node.aval.tensor_shape
 
 
 # Methods of NumPy's arrays that tensors do not have, and what to write instead.

@@ -230,8 +230,8 @@ class Variable(Stored, metaclass=creators.Created):
 
     @property
     def aval(self) -> Aval:
-        """Shape and dtype."""
-        return self._tensor.node.aval
+        """Shape and dtype, in a function as it has assigned them."""
+        return self._tensor.node.aval if self._declared is None else self.held().aval
 
     @property
     def shape(self) -> TensorShape:
@@ -304,17 +304,23 @@ class Variable(Stored, metaclass=creators.Created):
     @public
     def numpy(self) -> Any:
         """Return the value as a NumPy array."""
-        node = self.held()
-        if unvalued(node) or graph_of(self._tensor.node) is not None:
+        return self._valued().numpy()
+
+    @public
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self._valued().__array__(dtype, copy)
+
+    def _has_value(self) -> bool:
+        """Return whether there is a value to look at here: in no graph and no function."""
+        return not engine.tracing() and not unvalued(self._tensor.node)
+
+    def _valued(self) -> Tensor:
+        if not self._has_value():
             raise NotImplementedError(
                 "numpy() is only available when eager execution is enabled. In a graph a variable has a value in each session: "
                 "use session.run(variable), or variable.eval(); in a function, use it as it is."
             )
-        return handle(node).numpy()
-
-    @public
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return handle(self.held()).__array__(dtype, copy)
+        return handle(self._tensor.node)
 
     def __bool__(self) -> bool:
         return bool(handle(self.held()))
@@ -368,7 +374,7 @@ class Variable(Stored, metaclass=creators.Created):
         node = self._checked(value, "assign")
         if node.index == NUMBER:  # shared by all uses of this number: a variable holds a leaf of its own
             node = engine.constant(node.value)
-        recorded = engine.current_graph() is not None or node.trace is not None or isinstance(value, (EagerTensor, Variable))
+        recorded = engine.current_graph() is not None or node.trace is not None or isinstance(value, (EagerTensor, Stored))
         if node.value is None or node.handle is not None or recorded:
             node = engine.record(ASSIGN, (node,))
         # what `assign_add` and `assign_sub` change is an input of their ops; what this one replaces would be forgotten
@@ -415,7 +421,7 @@ class Variable(Stored, metaclass=creators.Created):
         return self._update(op, delta, how)
 
     def _checked(self, value: Any, how: str) -> Node:
-        mine = self._tensor.node.aval
+        mine = self._tensor.node.aval if how == "assign" else self.aval
         node = value.node if type(value) is EagerTensor else node_of(value, mine.dtype)
         if node.aval is mine:
             return node
@@ -465,9 +471,9 @@ class Variable(Stored, metaclass=creators.Created):
     # -- printing and copying
 
     def __repr__(self) -> str:
-        if engine.symbolic(self.held()) or graph_of(self._tensor.node) is not None:
+        if not self._has_value():
             return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
-        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, {text(self.held())}>"
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, {text(self._tensor.node)}>"
 
     __str__ = __repr__
 

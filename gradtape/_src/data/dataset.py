@@ -218,7 +218,7 @@ class Dataset(Filing):
             )
 
         def start() -> Stream:
-            choices = map(_number, choice_dataset.elements())
+            choices = (int(arrays[0]) for arrays, _ in choice_dataset.elements())
             return stages.chosen([member.elements() for member in members], choices, stop_on_empty_dataset)
 
         return _directed(members, start)
@@ -587,14 +587,12 @@ def _members(datasets: Any) -> list[Dataset]:
     return list(datasets)
 
 
-def _number(choice: Any) -> int:
-    return int(choice[0][0])
-
-
 def _directed(members: list[Dataset], start: Callable[[], Stream]) -> Dataset:
     """Create a dataset of elements of several datasets that are alike."""
     count = INFINITE_CARDINALITY if any(m._count == INFINITE_CARDINALITY for m in members) else UNKNOWN_CARDINALITY
-    asks = any(member.known is None for member in members)
+    asks, options = any(m.known is None for m in members), merged_options(m._options for m in members)
     structure = partial(structure_of_all, members) if asks else structure_of_all(members)
-    options = merged_options(member._options for member in members)
     return Dataset(start, structure, count, "_DirectedInterleaveDataset", options=options, asks=asks)
+
+
+DatasetSpec.stands_in = Dataset.unknown

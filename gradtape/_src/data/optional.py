@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradtape._src.core import nest
+from gradtape._src.core.composite import CompositeTensor
 from gradtape._src.core.convert import constant, tensor
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.spec import NoneTensorSpec, TensorSpec, TypeSpec
@@ -15,7 +16,7 @@ from gradtape._src.ops.debugging import checks as debugging
 EMPTY = "The given optional does not have a value. Ask has_value() first."
 
 
-class Optional:
+class Optional(CompositeTensor):
     """A nest of tensors, or none: what `Iterator.get_next_as_optional` gives.
 
     >>> element = tf.experimental.Optional.from_value((1.0, [2, 3]))
@@ -89,6 +90,12 @@ class OptionalSpec(TypeSpec):
 
     def _serialize(self) -> tuple[Any, ...]:
         return (self._element_spec,)
+
+    def _to_components(self, value: Optional) -> tuple[Any, ...]:
+        return value._value
+
+    def _from_components(self, components: tuple[Any, ...]) -> Optional:
+        return Optional(self._element_spec, components)
 
 
 def _spec(item: Any) -> Any:

@@ -11,6 +11,7 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.data.iterators import NumpyIterator, OwnedIterator
 from gradtape._src.data.options import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Options
+from gradtape._src.data.place import arguments_of_calls
 from gradtape._src.data.rows import Rows
 from gradtape._src.data.stages import Start, Stream
 from gradtape._src.data.structure import DatasetSpec, Element, Elements, Structure, from_specs, no_arrays, structure_of
@@ -83,15 +84,22 @@ class Pipeline(Elements):
 
     def cardinality(self) -> Tensor:
         """Return the number of elements, int64; `INFINITE_CARDINALITY` (-1), `UNKNOWN_CARDINALITY` (-2)."""
+        self._check_counted()
         return constant(self._count, dtypes.int64)
 
     @public
     def __len__(self) -> int:
+        self._check_counted()
         if self._count == INFINITE_CARDINALITY:
             raise TypeError("The dataset is infinite.")
         if self._count == UNKNOWN_CARDINALITY:
             raise TypeError("The dataset length is unknown.")
         return self._count
+
+    def _check_counted(self) -> None:
+        """Raise NeedsValues in a function, where a dataset without a count may stand for others, which have one."""
+        if self._count == UNKNOWN_CARDINALITY and engine.local.trace.scope is not None:
+            raise engine.NeedsValues("the length of a dataset is not known before the function runs")
 
     def __bool__(self) -> bool:
         return True
@@ -135,13 +143,18 @@ class Pipeline(Elements):
         return cls._made(lambda: iter(items), structure or structure_of(items[0]), len(items), "_VariantDataset")
 
     @classmethod
-    def unknown(cls, element_spec: Any) -> Self:
-        """Return a dataset that stands for any with such elements, which cannot be looked at."""
+    def unknown(cls, element_spec: Any, usual_batch: int | None = None) -> Self:
+        """Return a dataset that stands for any with such elements, which a call gives; without one it cannot be looked at."""
 
         def start() -> Stream:
-            raise engine.NeedsValues("the elements of a dataset that is an element itself are not known before it is run")
+            given = arguments_of_calls().get(id(made)) if engine.local.trace.scope is None else None
+            if not isinstance(given, Pipeline):
+                raise engine.NeedsValues("the elements of a dataset that a call or another dataset gives are known when it runs")
+            return given.elements()
 
-        return cls._made(start, from_specs(element_spec), UNKNOWN_CARDINALITY, "_VariantDataset")
+        made = cls._made(start, from_specs(element_spec), UNKNOWN_CARDINALITY, "_VariantDataset")
+        made.usual_batch, made.made_anew = usual_batch, False
+        return made
 
     def _then(
         self,

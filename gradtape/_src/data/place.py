@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from gradtape._src.control.given import Given, of_calls
 from gradtape._src.core.errors import DataLossError
 
 
@@ -40,10 +42,14 @@ class Seeds:
 
 
 class Place:
-    """The state from which an iteration continues. As a context it notes the seeds that are drawn."""
+    """The state from which an iteration continues. As a context it notes the seeds that are drawn.
+
+    `arguments` are those of the calls under way where it began, for threads that work for it.
+    """
 
     def __init__(self) -> None:
         self.given = 0
+        self.arguments = arguments_of_calls()
         self._drawn: list[tuple[str, int]] = []
         self._saved: list[tuple[str, int]] = []  # what is drawn first, where it was restored
         self._latest: dict[int, tuple[str, int]] = {}  # by who drew it, in what was restored
@@ -97,6 +103,11 @@ class _Pulled(threading.local):
 
 
 _pulled = _Pulled()
+
+
+def arguments_of_calls() -> Mapping[int, Given]:
+    """Return the arguments of the calls for which this thread works."""
+    return {**_pulled.places[-1].arguments, **of_calls()} if _pulled.places else of_calls()
 
 
 def around() -> Place | None:

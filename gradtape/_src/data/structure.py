@@ -5,18 +5,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import optree
 
+from gradtape._src.control.given import Given, GivenSpec
 from gradtape._src.core import engine, journal, nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import NoneTensorSpec, TensorSpec, TypeSpec
-from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.spec import NoneTensorSpec, TensorSpec
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, to_numpy
 from gradtape._src.data.composite import Composite
 from gradtape._src.data.ragged import Ragged, with_shape
 from gradtape._src.data.sparse import Sparse
@@ -27,7 +27,7 @@ Nest = optree.PyTreeSpec
 Element = tuple[tuple[Any, ...], Nest]  # arrays (or None, or a Dataset), and how they are nested
 
 
-class Elements:
+class Elements(Given):
     """Base of what has elements: a Dataset, which may itself be a leaf of another one's elements."""
 
     @property
@@ -40,12 +40,14 @@ class Elements:
         return DatasetSpec(self.element_spec)
 
 
-class DatasetSpec(TypeSpec):
-    """The spec of a dataset that is an element of another one, as `window` gives them.
+class DatasetSpec(GivenSpec):
+    """The spec of a dataset: of an argument of a function, or of an element of another dataset, as `window` gives them.
 
     >>> tf.data.Dataset.range(3).window(2).element_spec == tf.data.DatasetSpec(tf.TensorSpec([], tf.int64))
     True
     """
+
+    stands_in: ClassVar[Callable[[Any], Elements]]  # makes a dataset of an element_spec, which stands for others
 
     @public
     def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
@@ -69,6 +71,10 @@ class DatasetSpec(TypeSpec):
 
     def _serialize(self) -> tuple[Any, ...]:
         return self._element_spec, self._dataset_shape
+
+    def standing_for(self, given: Any) -> Elements:
+        """Return a dataset that stands in a trace for `given` and all that are of this spec."""
+        return DatasetSpec.stands_in(self._element_spec, getattr(given, "usual_batch", None))
 
     def __hash__(self) -> int:
         return hash(("DatasetSpec", *nest.flatten(self._element_spec)))
@@ -113,7 +119,7 @@ def leaf(value: Any) -> Any:
 def taken(value: Any) -> Element:
     """Return a nest of a user's as an element; its tensors leave the library here."""
     for item in flatten(value)[0]:
-        if isinstance(item, (Tensor, Variable)):
+        if isinstance(item, (Tensor, Stored)):
             journal.left("dataset", tensor(item).node, engine.local.trace)
     return element(value)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import hooks, journal, nest
-from gradtape._src.core.convert import tensor
+from gradtape._src.core.convert import tensor, variable_of
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import Variable
@@ -23,7 +23,7 @@ class Nest:
 
     def __init__(self, value: Any) -> None:
         leaves, self.spec = nest.flatten_with_spec(value)
-        self.leaves = [x.variable if isinstance(x, Stored) else x for x in leaves]
+        self.leaves = list(map(variable_of, leaves))
 
     def pack(self, leaves: Any) -> Any:
         """Pack `leaves` in this structure."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradtape._src.autodiff.backward import for_transposition
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import dense
@@ -35,7 +36,8 @@ def pushing(at: Evaluation) -> Callable[[Any], Any]:
     try:
         cotangents = [ones(t.shape, t.dtype) for t in targets]  # any value: the map is linear in them
         transpose.watch(cotangents)
-        pulled = [dense(d) for d in at.tape.gradient(targets, at.active, output_gradients=cotangents)]
+        with for_transposition():
+            pulled = [dense(d) for d in at.tape.gradient(targets, at.active, output_gradients=cotangents)]
     finally:
         transpose.__exit__(None, None, None)
 
@@ -61,7 +63,8 @@ def jvp(f: Callable[..., Any], args: Any, tangents: Any, sources: Any = None) ->
     and None for what is not floating or complex. `sources`: variables, or tensors that `f` uses, to differentiate with
     respect to in place of the arguments; `tangents` has their structure then. ValueError where a structure or shape does
     not agree. Cost: a small multiple of one call of `f`, however many results there are. A gradient function of the user's own
-    (`custom_gradient`, a hook) is taken to be linear in what flows in, as gradients are.
+    (`custom_gradient`, a hook) is transposed where it is linear in what flows in. One that is not, such as clipping, is passed
+    over: the function's own ops are differentiated, as in TensorFlow; NotImplementedError where they have no derivative.
 
     The transpose of the transpose: Christianson, "Automatic Hessians by reverse accumulation" (1992), section 3.
 

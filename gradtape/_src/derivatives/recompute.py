@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
-from gradtape._src.autodiff.backward import Operation, vjp_program
+from gradtape._src.autodiff.backward import Operation, transposes, vjp_program
 from gradtape._src.autodiff.custom import BARRIER, recompute_grad as recompute_everything
 from gradtape._src.control.arguments import Arguments
 from gradtape._src.control.programs import linearized, selected
@@ -187,7 +187,8 @@ def _gradient(op: Operation, *grads: Any) -> list[Any]:
     entry = op.entry
     forward, policy, count = Recomputed(*entry.node.attrs)
     results: list[Any] = [None] * len(entry.inputs)
-    if any(d is not None for d in grads[count:]):  # a gradient of a gradient: the residuals are results like others
+    if any(d is not None for d in grads[count:]) or transposes(forward):
+        # a gradient of a gradient, where the residuals are results like others; or another gradient than they are for
         given = tuple([i for i, d in enumerate(grads) if d is not None])
         needed = tuple([i for i, need in enumerate(op.needed) if need])
         derived, where = vjp_program(forward, given, needed)

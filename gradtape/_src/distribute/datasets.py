@@ -124,7 +124,7 @@ class DistributedIteratorSpec(ElementIteratorSpec):
         return self._element_spec, self._whole
 
     def _described(self, iterator: Any) -> None:
-        iterator._specs, iterator._iterator = self._element_spec, self._whole.standing_for(0)
+        iterator._specs, iterator._iterator = self._element_spec, self._whole.standing_for(None)
 
 
 class DistributedDataset:

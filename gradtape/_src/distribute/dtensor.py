@@ -11,11 +11,11 @@ import jax
 import numpy as np
 
 from gradtape._src.core import engine, hooks, nest
-from gradtape._src.core.convert import tensor
+from gradtape._src.core.convert import tensor, variable_of
 from gradtape._src.core.device_spec import DeviceSpec
 from gradtape._src.core.errors import InternalError, InvalidArgumentError, UnimplementedError, invalid, public
 from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Tensor, graph_of
+from gradtape._src.core.tensor import Stored, Tensor, graph_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.distribute import sharding
 from gradtape._src.distribute.clients import full_job_name
@@ -196,16 +196,17 @@ def is_dtensor(tensor: Any) -> bool:
     _eagerly("is_dtensor")
     if _own_layout(tensor) is not None:
         return True
-    return isinstance(tensor, (Tensor, Variable)) and is_on_a_mesh(_value(tensor))
+    return isinstance(tensor, (Tensor, Stored)) and is_on_a_mesh(_value(tensor))
 
 
 def _own_layout(value: Any) -> Layout | None:
     """Return the layout of a DVariable, None of anything else. On a mesh of one device its value may be the host's."""
-    variable = value.variable if isinstance(value, Variable) else None
+    variable = variable_of(value)
     return variable.layout if isinstance(variable, DVariable) else None
 
 
-def _value(held: Tensor | Variable) -> Any:
+def _value(held: Any) -> Any:
+    held = variable_of(held)
     return engine.value(held.held() if isinstance(held, Variable) else held.node)
 
 
@@ -221,7 +222,7 @@ def fetch_layout(tensor: Any) -> Any:
     True
     """
     _eagerly("fetch_layout")
-    if not isinstance(tensor, (Tensor, Variable)):
+    if not isinstance(tensor, (Tensor, Stored)):
         return None
     if (own := _own_layout(tensor)) is not None:
         return own

@@ -323,6 +323,10 @@ class StrategyExtended:
         """Whether this process writes summaries: True."""
         return True
 
+    def _in_multi_worker_mode(self) -> bool:
+        """Whether several processes compute, which libraries ask."""
+        return False
+
     @public
     def call_for_each_replica(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
         """Call `fn(*args, **kwargs)` in each replica, as `Strategy.run`."""
@@ -452,6 +456,9 @@ class _Workers(_Devices):
             return made
 
         return self._layout.variable(same, **kwargs)
+
+    def _in_multi_worker_mode(self) -> bool:
+        return group.joined() is not None
 
 
 class MultiWorkerMirroredStrategy(Strategy):

@@ -11,9 +11,9 @@ from typing import Any
 
 from gradtape._src.autodiff import tape
 from gradtape._src.core import errors, hooks, journal
+from gradtape._src.core.convert import variable_of
 from gradtape._src.core.journal import Asked, Line
 from gradtape._src.core.places import place
-from gradtape._src.core.tensor import Stored
 from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis, by_cause, listed
 from gradtape._src.explain.explain import Question, remember, user_frame
@@ -50,7 +50,7 @@ def graphed(targets: Sequence[Any], sources: Sequence[Any], results: Sequence[An
     with contextlib.suppress(Exception):
         line = journal.user_line()
         question = Question(targets, None, user_frame(), in_graph=True)
-        found = [question.about(s) if r is None else None for s, r in zip(map(_own, sources), results, strict=True)]
+        found = [question.about(s) if r is None else None for s, r in zip(map(variable_of, sources), results, strict=True)]
         remember(sources, found)
         if hooks.watch.graphed is not None:
             hooks.watch.graphed(question, line, sources, found)
@@ -58,10 +58,6 @@ def graphed(targets: Sequence[Any], sources: Sequence[Any], results: Sequence[An
         if said and None not in found and line not in _warned and _asked_by_user():
             _warned[line] = None
             logger.warning("The gradient is None. %s", _in_one_line(by_cause(enumerate(said))[0][1]))
-
-
-def _own(source: Any) -> Any:
-    return source.variable if isinstance(source, Stored) else source
 
 
 def _asked_by_user() -> bool:
@@ -76,7 +72,7 @@ def reasons(sources: Sequence[Any], target: Any = None) -> str:
     """Return a line for each cause for which gradients, the latest ones or those of `target`, were None, the fault first."""
     lines = []
     with contextlib.suppress(Exception):  # the error itself matters more than its reasons
-        found = [(source, _latest(_own(source), target)) for source in sources[:MOST_REASONS]]
+        found = [(source, _latest(variable_of(source), target)) for source in sources[:MOST_REASONS]]
         for group, diagnosis in by_cause([(source, d) for source, d in found if not d.connected]):
             names = [str(getattr(source, "path", None) or getattr(source, "name", "a tensor")) for source in group]
             lines.append(f"\n  {listed(names)}: {_in_one_line(diagnosis)}")

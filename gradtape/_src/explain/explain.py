@@ -15,12 +15,13 @@ from gradtape._src.autodiff.custom import CUSTOM
 from gradtape._src.autodiff.recording import kept_step
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import journal, nest, transcript
+from gradtape._src.core.convert import variable_of
 from gradtape._src.core.errors import internal, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.journal import Asked, Taped
 from gradtape._src.core.program import Node
 from gradtape._src.core.structured import BRANCH, LOOP, StructuredOp
-from gradtape._src.core.tensor import Stored, Tensor, graph_of
+from gradtape._src.core.tensor import Tensor, graph_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.apart import apart, exit_of, left_under_tape
@@ -143,7 +144,7 @@ def user_frame() -> FrameType | None:
 
 
 def _checked(sources: Sequence[Any]) -> Sequence[Any]:
-    sources = [s.variable if isinstance(s, Stored) else s for s in sources]
+    sources = list(map(variable_of, sources))
     for s in sources:
         if not isinstance(s, (Tensor, Variable, IndexedSlices)):
             raise TypeError(
@@ -177,7 +178,7 @@ class Question:
         self._tape, self._frame = tape, frame
         self._paths: text.Paths = {}
         self._holding: dict[str, dict[int, tuple[str, Any]]] = {}
-        parts = [t.values if isinstance(t, IndexedSlices) else t for t in nest.flatten(target)]
+        parts = [t.values if isinstance(t, IndexedSlices) else variable_of(t) for t in nest.flatten(target)]
         self._targets = [t for t in parts if isinstance(t, (Tensor, Variable))]
         self._foreign = [t for t in parts if not isinstance(t, (Tensor, Variable))]
         self._nodes = [_node(t) for t in self._targets]

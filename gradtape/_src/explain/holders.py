@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
+from gradtape._src.core.convert import variable_of
 from gradtape._src.core.native import twins
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
@@ -69,7 +70,7 @@ def _look(names: list[tuple[str, Any]], variable: Variable, used: set[int], foun
 
 def holds(value: Any) -> bool:
     """Return whether an object may hold variables, and is none itself."""
-    return not isinstance(value, (type, FunctionType, *twins.kinds, ModuleType, Tensor, Variable, Stored, str, bytes, int, float))
+    return not isinstance(value, (type, FunctionType, *twins.kinds, ModuleType, Tensor, Stored, str, bytes, int, float))
 
 
 def parts_of(value: Any) -> list[tuple[str, Any]]:
@@ -89,9 +90,7 @@ def numbers_in(value: Any) -> dict[int, None]:
     waiting, seen = [(value, 0)], set()
     while waiting:
         part, depth = waiting.pop()
-        if isinstance(part, Stored):
-            part = part.variable
-        if isinstance(part, Variable):
+        if isinstance(part := variable_of(part), Variable):
             numbers[part._uid] = None
         elif id(part) not in seen and depth <= DEEPEST and holds(part) and len(seen) < MOST:
             seen.add(id(part))

@@ -14,6 +14,7 @@ from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from gradtape._src.core import journal
+from gradtape._src.core.convert import variable_of
 from gradtape._src.core.journal import Line
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
@@ -452,7 +453,7 @@ def _on_one_line(line: Line) -> str | None:
 
 def stands_for(held: Any, value: Any) -> bool:
     """Return whether the object `held` is `value`, or a holder of it (Keras's variables hold gradtape's)."""
-    return held is value or (isinstance(held, Stored) and held.variable is value)
+    return held is value or variable_of(held) is value
 
 
 def argument(line: Line, place: int) -> str | None:
@@ -510,7 +511,7 @@ def _paths(names: list[tuple[str, Any]]) -> dict[int, str]:
     found: dict[int, str] = {}
     for name, held, depth in waiting:
         for path, item in _parts(name, held):
-            found.setdefault(id(item.variable if isinstance(item, Stored) else item), path)
+            found.setdefault(id(variable_of(item)), path)
             if depth < DEEPEST and id(item) not in seen and len(seen) < MOST and _holds_others(item):
                 seen.add(id(item))
                 waiting.append((path, item, depth + 1))

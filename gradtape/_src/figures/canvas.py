@@ -7,6 +7,8 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
+from gradtape._src.core.extras import missing
+
 MOST = 40  # bars
 LONGEST = 60  # characters of a label
 DARK, LIGHT, FAULT = "#1f4e79", "#a9c6e3", "#b3261e"  # told apart in grey, too
@@ -18,7 +20,7 @@ def _figure_class() -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ImportError(f"Figures need the package matplotlib ({error}): pip install 'gradtape[pictures]'.") from error
+        raise ImportError(f"Figures need matplotlib, which is not installed. {missing('pictures', error)}") from error
 
     class Shown(Figure):
         """A figure that shows itself in a notebook; pyplot does not know it, so nothing has to be closed."""

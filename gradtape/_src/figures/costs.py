@@ -19,7 +19,7 @@ def tape(tape: GradientTape) -> Any:
     """Draw the bytes of what a tape recorded: a row per line of the program, with what is kept for the backward pass.
 
     Of more than 40 lines those with the most bytes are shown, in the order of the program. Returns a matplotlib Figure.
-    ImportError without matplotlib (`pip install 'gradtape[pictures]'`).
+    ImportError without matplotlib (`pip install '.[pictures]'`).
 
     >>> import gradtape as tf
     >>> x = tf.Variable(tf.ones([100]))
@@ -53,7 +53,7 @@ def profile(profile: Profile) -> Any:
     """Draw the FLOPs of a profile: a row per line of the program, forward and backward, the most expensive first.
 
     `profile` is what `tf.profiler.profile` returned; at most 40 lines are shown. Returns a matplotlib Figure. ImportError
-    without matplotlib (`pip install 'gradtape[pictures]'`).
+    without matplotlib (`pip install '.[pictures]'`).
 
     >>> import gradtape as tf
     >>> x = tf.Variable(tf.ones([8, 8]))

@@ -17,7 +17,7 @@ def gradient_flow(gradients: Any, variables: Any) -> Any:
 
     `gradients` is what `tape.gradient(loss, variables)` gave, in the nest of `variables`. A gradient that is None, zero, or not
     finite has no bar; its row says so in red. Returns a matplotlib Figure. ValueError where the nests differ in length;
-    ImportError without matplotlib (`pip install 'gradtape[pictures]'`).
+    ImportError without matplotlib (`pip install '.[pictures]'`).
 
     >>> import gradtape as tf
     >>> w, b = tf.Variable([1.0, 2.0]), tf.Variable(0.0)

@@ -22,7 +22,7 @@ def loss_landscape(
     from `-extent` to `extent`. The variables have their values again afterwards, also after an error.
 
     Returns a matplotlib Figure. ValueError for fewer than 3 `steps`, and for directions of other shapes.
-    ImportError without matplotlib (`pip install 'gradtape[pictures]'`).
+    ImportError without matplotlib (`pip install '.[pictures]'`).
 
     >>> import gradtape as tf
     >>> x, y = tf.Variable(1.0), tf.Variable(2.0)

@@ -6,6 +6,8 @@ import functools
 from importlib import import_module
 from typing import Any
 
+from gradtape._src.core.extras import missing
+
 
 @functools.cache
 def package(module: str, what: str) -> Any:
@@ -13,6 +15,4 @@ def package(module: str, what: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise ImportError(
-            f"{what} need the package {module.partition('.')[0]} ({error}): pip install 'gradtape[files]'."
-        ) from error
+        raise ImportError(f"{what} need a package that is not installed. {missing('files', error)}") from error

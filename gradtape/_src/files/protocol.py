@@ -7,6 +7,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from gradtape._src.core.extras import missing
 from gradtape._src.core.tensor import Tensor
 
 
@@ -21,8 +22,7 @@ def package(module: str) -> Any:
         return import_module(f"tensorboard.{module}")
     except ImportError as error:
         raise ImportError(
-            f"Graphs and summaries are messages of TensorBoard's own package, and it is not there ({error}): "
-            "pip install 'gradtape[summary]'."
+            f"Graphs and summaries are messages of TensorBoard's own package, which is not installed. {missing('summary', error)}"
         ) from error
 
 

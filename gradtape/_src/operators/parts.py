@@ -6,7 +6,7 @@ from typing import Any
 
 from gradtape._src.core import nest
 from gradtape._src.core.composite import CompositeTensor
-from gradtape._src.core.convert import convert_to_tensor, is_tensor
+from gradtape._src.core.convert import convert_to_tensor, is_tensor, variable_of
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import BatchableTypeSpec, TensorSpec, TypeSpec, VariableSpec
 from gradtape._src.core.tensor import stated_shape
@@ -16,6 +16,7 @@ from gradtape._src.ops.array.shape import broadcast_static_shape
 
 def reference(value: Any, name: str, dtype: Any = None) -> Any:
     """Return a parameter as a tensor; a Variable stays one, so that it is trained."""
+    value = variable_of(value)
     return value if isinstance(value, Variable) else convert_to_tensor(value, dtype, name=name)
 
 

@@ -17,13 +17,12 @@ from gradtape._src.autodiff.tape import GradientTape, _sources
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.programs import narrowed
 from gradtape._src.core import engine, nest, scopes, tracing
-from gradtape._src.core.convert import tensor
+from gradtape._src.core.convert import tensor, variable_of
 from gradtape._src.core.errors import internal, public
 from gradtape._src.core.indexed_slices import dense
 from gradtape._src.core.program import NUMBER, RAN, Line, Node, Program, read_by
 from gradtape._src.core.structured import is_call
-from gradtape._src.core.tensor import EagerTensor, Tensor
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.profile.count import Tally, Values, count, peak
 from gradtape._src.profile.machine import Measured, measured
 from gradtape._src.profile.normal import Flat, Place, Site, pruned
@@ -181,10 +180,10 @@ def _of_function(function: Any, arguments: Sequence[Any], sources: Any, output_g
     leaves, spec = nest.flatten_with_spec(list(arguments))
     leaves = [tensor(x) if isinstance(x, (np.ndarray, jax.Array)) else x for x in leaves]
     with scopes.watched() as seen, GradientTape(persistent=True) as tape:
-        watched = [x for x in leaves if isinstance(x, (Tensor, Variable)) and x.dtype.is_floating | x.dtype.is_complex]
+        watched = [x for x in leaves if isinstance(x, (Tensor, Stored)) and x.dtype.is_floating | x.dtype.is_complex]
         tape.watch(watched)
         result = function(*nest.unflatten(spec, leaves))
-    targets = [r for r in map(dense, nest.flatten(result)) if isinstance(r, (Tensor, Variable))]
+    targets = [variable_of(r) for r in map(dense, nest.flatten(result)) if isinstance(r, (Tensor, Stored))]
     return _of_tape(tape, targets, sources, output_gradients, _scopes(tape, seen))
 
 

@@ -122,7 +122,7 @@ def create_file_writer(
     """Return a writer of summaries to a new file in the folder `logdir`.
 
     At most `max_queue` (10) summaries wait, and none longer than `flush_millis` (120,000). The file is made by TensorBoard's own
-    package; ImportError if that is not installed (`pip install 'gradtape[summary]'`).
+    package; ImportError if that is not installed (`pip install '.[summary]'`).
 
     >>> writer = tf.summary.create_file_writer("events")
     >>> with writer.as_default():

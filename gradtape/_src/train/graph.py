@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import Any
 
+from gradtape._src.core.convert import variable_of
 from gradtape._src.core.module import SlotOwner, Stateful, Tracked
-from gradtape._src.core.tensor import Stored
 from gradtape._src.core.variable import Variable
 from gradtape._src.train.containers import AwaitingDict, AwaitingList
 from gradtape._src.train.storage import ATTRIBUTES, Node
@@ -15,16 +15,12 @@ Hung = tuple[Tracked, str, int]  # an object, the name of an attribute of it, an
 Slot = tuple[SlotOwner, str, int, int]  # an optimizer, the name of a slot, the node of its variable, and its own
 
 
-def variable_of(value: Any) -> Variable | Stateful | None:
-    """Return the variable that `value` is, or holds as Keras's variables do, or what else is saved as one array; or None."""
-    if isinstance(value, (Variable, Stateful)):
-        return value
-    held = None
-    if isinstance(value, Stored):
-        held = value.variable
-    elif hasattr(type(value), "assign"):
-        held = getattr(value, "value", None)
-    return held if isinstance(held, Variable) else None
+def saved_variable(value: Any) -> Variable | Stateful | None:
+    """Return the variable that `value` is or stands for, or what else is saved as one array; otherwise None."""
+    held = variable_of(value)
+    if not isinstance(held, (Variable, Stateful)) and hasattr(type(held), "assign"):
+        held = getattr(held, "value", None)
+    return held if isinstance(held, (Variable, Stateful)) else None
 
 
 def own_name(variable: Variable | Stateful) -> str | None:
@@ -36,14 +32,14 @@ def is_trackable(value: Any) -> bool:
     """Return whether `value` can hang on a checkpoint: a variable, a module, a list, tuple or dict, or what has `variables`."""
     return (
         isinstance(value, Tracked | list | tuple | Mapping)
-        or variable_of(value) is not None
+        or saved_variable(value) is not None
         or (not isinstance(value, type) and hasattr(type(value), "variables"))
     )
 
 
 def children(value: Any) -> dict[str, Any]:
     """Return the children of `value`, by name: attributes, positions, keys."""
-    if variable_of(value) is not None:
+    if saved_variable(value) is not None:
         return {}
     if isinstance(value, Mapping):
         named = {str(key): item for key, item in value.items()}
@@ -77,7 +73,7 @@ def saved_graph(root: Any) -> tuple[list[Node], dict[str, Variable | Stateful]]:
     numbers = {id(root): 0}
     variables: dict[str, Variable | Stateful] = {}
     for number, value in enumerate(objects):  # grows as it goes: breadth first
-        if (variable := variable_of(value)) is not None:
+        if (variable := saved_variable(value)) is not None:
             key = nodes[number].key = (paths[number] or "root") + (
                 f"{ATTRIBUTES}{variable.saved_as}" if isinstance(variable, Stateful) else ""
             )
@@ -86,7 +82,7 @@ def saved_graph(root: Any) -> tuple[list[Node], dict[str, Variable | Stateful]]:
             continue
         _check_unchanged(value)
         for name, child in children(value).items():
-            variable = variable_of(child)
+            variable = saved_variable(child)
             identity = id(child if variable is None else variable)
             if identity not in numbers:
                 numbers[identity] = len(objects)
@@ -121,7 +117,7 @@ class Match:
         seen: dict[int, int | None] = {}
         queue = [(value, number, "(root)", hung)]
         for value, number, path, hung in queue:  # grows as it goes
-            variable = variable_of(value)
+            variable = saved_variable(value)
             identity = id(value if variable is None else variable)
             if identity in seen and (seen[identity] is not None or number is None):
                 continue

@@ -34,7 +34,7 @@ class CheckpointOptions:
 
     With `experimental_sharding_callback`, as `tf.train.experimental.ShardByTaskPolicy()`, a checkpoint is a folder of orbax's.
     Each process writes its own parts of variables. With `enable_async` it is one, too, and is written beside the training:
-    `Checkpoint.sync` waits for it. Both need `pip install 'gradtape[checkpoints]'`, and a folder that all processes see.
+    `Checkpoint.sync` waits for it. Both need `pip install '.[checkpoints]'`, and a folder that all processes see.
     The other options are accepted.
 
     >>> options = tf.train.CheckpointOptions(experimental_io_device="/job:localhost")

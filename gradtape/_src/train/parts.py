@@ -21,6 +21,7 @@ from jax.sharding import Sharding
 
 from gradtape._src.core import hooks
 from gradtape._src.core.dtypes import as_dtype
+from gradtape._src.core.extras import missing
 from gradtape._src.core.runtime import Background
 from gradtape._src.train import storage
 from gradtape._src.train.storage import Node
@@ -41,7 +42,8 @@ def _orbax() -> Any:
         from orbax import checkpoint
     except ImportError as error:
         raise ImportError(
-            f"Checkpoints in parts, or written beside the training, need orbax ({error}): pip install 'gradtape[checkpoints]'."
+            "Checkpoints in parts, or written beside the training, need orbax, which is not installed. "
+            f"{missing('checkpoints', error)}"
         ) from error
     logging.getLogger("absl").addFilter(_is_news)
     return checkpoint

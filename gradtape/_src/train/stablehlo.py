@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -94,7 +95,11 @@ def _called(model_or_function: Any, signature: Any) -> tuple[Function, Sequence[
             signature = [inputs[0] if isinstance(inputs, list) and len(inputs) == 1 else inputs]
         options = {"training": False} if layer._call_has_training_arg else {}
         return Function(lambda *args: layer(*args, **options), autograph=False), signature
-    function = model_or_function if isinstance(model_or_function, Function) else Function(model_or_function)
+    stated = inspect.getattr_static(type(model_or_function), "__call__", None)  # of a tf.Module that is called
+    if isinstance(stated, Function):
+        function = stated.__get__(model_or_function)
+    else:
+        function = model_or_function if isinstance(model_or_function, Function) else Function(model_or_function)
     signature = function.input_signature if signature is None else signature
     if signature is None:
         raise ValueError("A function needs an input_signature, as [tf.TensorSpec([None, 28, 28], tf.float32)].")

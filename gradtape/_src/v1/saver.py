@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.core.convert import variable_of
 from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import InvalidArgumentError, NotFoundError, public
 from gradtape._src.core.variable import Variable
@@ -177,6 +178,7 @@ def _named(variables: Any) -> dict[str, Variable]:
         pairs = [(getattr(v, "name", "").removesuffix(":0"), v) for v in variables]
     named: dict[str, Variable] = {}
     for name, variable in pairs:
+        variable = variable_of(variable)
         if not isinstance(variable, Variable):
             raise TypeError(f"A Saver saves variables, received {variable!r}. Give a list of them, or a dict by names.")
         if name in named or any(variable is other for other in named.values()):
@@ -196,7 +198,7 @@ def _key(name: str, reader: storage.Source) -> str:
 
 
 def _plain(step: Any, session: Any) -> Any:
-    if isinstance(step, Variable) and session is not None:
+    if isinstance(step := variable_of(step), Variable) and session is not None:
         return held(step, session)
     return session.run(step) if hasattr(step, "op") and session is not None else step
 
@@ -216,7 +218,7 @@ def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
     """
     reader, named = load_checkpoint(ckpt_dir_or_file), {v.name.removesuffix(":0"): v for v in global_variables()}
     for source, target in assignment_map.items() if isinstance(assignment_map, Mapping) else assignment_map:
-        if isinstance(target, Variable):
+        if isinstance(target := variable_of(target), Variable):
             _begin(target, source, reader)
         elif source.endswith("/"):
             scope = target if target.endswith("/") or not target else f"{target}/"

@@ -6,8 +6,8 @@ import contextlib
 from contextlib import AbstractContextManager
 from typing import Any
 
+from gradtape._src.autodiff.eager_record import in_function
 from gradtape._src.control.branch import cond as new_cond, unpacked
-from gradtape._src.control.eager_record import in_function
 from gradtape._src.control.host import numpy_function
 from gradtape._src.control.loop import while_loop as new_while_loop
 from gradtape._src.core import engine, nest, scopes

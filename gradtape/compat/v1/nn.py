@@ -40,6 +40,8 @@ from gradtape._src.v1.ops.convolutions import (
 from gradtape._src.v1.ops.nn import (
     batch_norm_with_global_normalization as batch_norm_with_global_normalization,
     crelu as crelu,
+    ctc_beam_search_decoder as ctc_beam_search_decoder,
+    ctc_beam_search_decoder_v2 as ctc_beam_search_decoder_v2,
     ctc_loss as ctc_loss,
     ctc_loss_v2 as ctc_loss_v2,
     dropout as dropout,

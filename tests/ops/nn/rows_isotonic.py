@@ -1,5 +1,7 @@
 """Rows of isotonic regression, of decoding, and of operations on phases of space."""
 
+import itertools
+
 import numpy as np
 
 import gradtape as tf
@@ -62,6 +64,45 @@ DECODING_ERRORS = (
 )
 
 
+def spelled(path, blank):
+    """The labels that an alignment spells."""
+    return tuple(k for i, k in enumerate(path) if k != blank and (i == 0 or k != path[i - 1]))
+
+
+def likeliest(x, lengths, top_paths, merge=False):
+    """`(indices, values, dense_shape)` of each of the likeliest paths, and log P, by a sum over all alignments."""
+    found = []
+    for row, length in zip(np.moveaxis(np.asarray(x), 1, 0), lengths, strict=True):
+        emitted = row - np.logaddexp.reduce(row, axis=1, keepdims=True)
+        sums = {}
+        for path in itertools.product(range(row.shape[1]), repeat=length):
+            labels = spelled(path, row.shape[1] - 1)
+            sums[labels] = np.logaddexp(sums.get(labels, -np.inf), sum(emitted[t, k] for t, k in enumerate(path)))
+        found.append(sorted(sums.items(), key=lambda item: -item[1])[:top_paths])
+    results = []
+    for rank in range(top_paths):
+        rows = [spelled(row[rank][0], -1) if merge else row[rank][0] for row in found]
+        places = [(i, t) for i, row in enumerate(rows) for t in range(len(row))]
+        results += [np.array(places), np.array([k for row in rows for k in row]), np.array([len(rows), max(map(len, rows))])]
+    return *results, np.array([[score for _, score in row] for row in found])
+
+
+def searched(search, x, lengths=(4, 3), **options):
+    decoded, scores = search(x, tf.constant(lengths), **options)
+    return *[part for one in decoded for part in (one.indices, one.values, one.dense_shape)], scores
+
+
+def search(logits=LOGITS, lengths=(2, 3), **options):
+    return lambda: tf.nn.ctc_beam_search_decoder(tf.constant(logits), list(lengths), **options)
+
+
+SAID = 2 * real(4, 2, 3)
+
+# TensorFlow's paths of a search that is narrower than what there is
+NARROW = 3 * np.sin(np.arange(120.0) ** 2).reshape(10, 2, 6)
+NARROWLY = np.array([1, 2, 1, 0, 1, 3, 2, 1, 3, 1, 0]), np.array([2, 8]), np.array([[-4.9953243458], [-5.1994425738815]])
+
+
 def pool(x, spatial, padding):
     return tf.nn.max_pool2d(x, 2, 1, padding)
 
@@ -95,6 +136,38 @@ ROWS = (
             (2.0, 2.0, 1.0),
         ),
         errors=((lambda: isotonic([1j]), Invalid, "is not in the list of allowed values"),),
+    ),
+    Row(
+        "ctc_beam_search_decoder",
+        lambda x: searched(tf.nn.ctc_beam_search_decoder, x, top_paths=3),
+        (SAID,),
+        lambda x: likeliest(x, (4, 3), 3),
+        ops=("CTCBeamSearchDecoder", "CTCSparsePaths"),
+        order=0,
+        errors=(
+            (search(lengths=(2, 4)), Precondition, r"sequence_length\(1\) <= 3 is needed, received 4"),
+            (search(lengths=(2,)), Precondition, r"len\(sequence_length\) != batch_size.*batch_size: 2"),
+            (search(LOGITS[0]), Invalid, "inputs is not a 3-Tensor"),
+            (search(np.zeros((0, 2, 3))), Invalid, "inputs must not be empty"),
+            (search(beam_width=1, top_paths=2), Invalid, "requested more paths than the beam width: top_paths is 2"),
+            (search(beam_width=0), Invalid, "Value for attr 'beam_width' of 0 must be at least minimum 1"),
+            (search(top_paths=0), Invalid, "Value for attr 'top_paths' of 0 must be at least minimum 1"),
+            (search(SAID, (4, 0), top_paths=2), Invalid, "Less leaves in the beam search than requested"),
+        ),
+    ),
+    Row(
+        "ctc_beam_search_decoder-merged",
+        lambda x: searched(tf.compat.v1.nn.ctc_beam_search_decoder, x, top_paths=8),
+        (SAID,),
+        lambda x: likeliest(x, (4, 3), 8, merge=True),
+        order=0,
+    ),
+    Row(
+        "ctc_beam_search_decoder-narrow",
+        lambda x: searched(tf.compat.v1.nn.ctc_beam_search_decoder_v2, x, (10, 7), beam_width=3)[1:],
+        (NARROW,),
+        lambda x: NARROWLY,
+        order=0,
     ),
     Row(
         "isotonic_regression-ascending",

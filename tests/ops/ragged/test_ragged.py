@@ -104,10 +104,25 @@ def test_errors(call, kind, message):
         call()
 
 
-@pytest.mark.parametrize("call", [tf.convert_to_tensor, tf.argmax, tf.sort, lambda x: tf.matmul(x, x), np.asarray])
+@pytest.mark.parametrize("call", [tf.convert_to_tensor, tf.argmax, tf.sort, lambda x: tf.matmul(x, x)])
 def test_functions_of_tensors_say_what_to_do(call, rows):
     with pytest.raises(ValueError, match=r"A RaggedTensor was given to a function that takes tensors only. Take to_tensor\(\)"):
         call(rows)
+
+
+@pytest.mark.parametrize("values", [[[1.0], [3.0, 4.0]], [[1.0, 2.0], [3.0, 4.0]], [[[1.0]], [[2.0], []]]])
+def test_numpy_takes_one_as_an_object(values):
+    x = tf.ragged.constant(values)
+    array = np.array(x)
+    assert (array.shape, array.dtype, array.item() is x) == ((), object, True)
+    with pytest.raises(ValueError, match="setting an array element with a sequence"):
+        np.asarray(x, "float64")
+
+
+def test_an_empty_list_has_as_many_ragged_axes_as_it_is_deep():
+    assert isinstance(tf.ragged.constant([], tf.float32, ragged_rank=1), Ragged)
+    with pytest.raises(ValueError, match="ragged_rank=2 must be between 0 and 1"):
+        tf.ragged.constant([], ragged_rank=2)
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ from gradtape._src.core.module import Tracked, is_module, is_variable
 from gradtape._src.core.scopes import control_dependencies, get_static_value
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.switches import behaves_as_tensorflow_2
-from gradtape._src.core.tensor import Reference, Tensor
-from gradtape._src.core.variable import ResourceVariable, Variable
+from gradtape._src.core.tensor import Reference, Stored, Tensor
+from gradtape._src.core.variable import ResourceVariable
 from gradtape._src.data.iterators import OwnedIterator
 from gradtape._src.operators.base import make_composite_tensor
 from gradtape._src.operators.solvers import add_operators
@@ -49,7 +49,7 @@ def convert_variables_to_tensors(values: Any) -> Any:
     """Return a structure with the values of its variables in their place."""
 
     def converted(value: Any) -> Any:
-        if isinstance(value, Variable):
+        if isinstance(value, Stored):
             return convert_to_tensor(value)
         return value._convert_variables_to_tensors() if isinstance(value, CompositeTensor) else value
 
@@ -174,7 +174,7 @@ def to_numpy(a: Any) -> Any:
     """Return a tensor as a NumPy array, IndexedSlices as a dense one, and anything else as it is."""
     if isinstance(a, IndexedSlices):
         return convert_to_tensor(a).numpy()
-    return a.numpy() if isinstance(a, Tensor | Variable) else a
+    return a.numpy() if isinstance(a, Tensor | Stored) else a
 
 
 def convert_to_tensor_or_ragged_tensor(value: Any, dtype: Any = None, preferred_dtype: Any = None, name: Any = None) -> Any:

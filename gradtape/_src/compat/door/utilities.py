@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtape._src.control.branch import cond
+from gradtape._src.core.convert import variable_of
 from gradtape._src.core.scopes import get_static_value
-from gradtape._src.core.tensor import Tensor
-from gradtape._src.core.variable import ResourceVariable, Variable
+from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.variable import ResourceVariable
 from gradtape._src.files.gfile import GFile
 
 ArgSpec = namedtuple("ArgSpec", "args varargs keywords defaults")
@@ -34,7 +35,7 @@ def smart_cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str |
     for argument, function in (("true_fn", true_fn), ("false_fn", false_fn)):
         if not callable(function):
             raise TypeError(f"Argument `{argument}` must be callable. Received {function}")
-    known = None if isinstance(pred, Variable) else smart_constant_value(pred)
+    known = None if isinstance(pred, Stored) else smart_constant_value(pred)
     if known is None:
         return cond(pred, true_fn, false_fn, name)
     return true_fn() if known else false_fn()
@@ -107,7 +108,7 @@ def write_string_to_file(filename: str, file_content: Any) -> None:
 
 def is_resource_variable(var: Any) -> bool:
     """Return whether an object is a variable, as variables have been since TensorFlow 2."""
-    return isinstance(var, ResourceVariable)
+    return isinstance(variable_of(var), ResourceVariable)
 
 
 PLACES: dict[str, dict[str, Any]] = {

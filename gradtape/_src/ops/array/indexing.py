@@ -27,7 +27,6 @@ from gradtape._src.ops.array.select import boolean_mask
 from gradtape._src.ops.array.shape import plain
 
 newaxis = None
-INDEX = np.dtype(np.int32)
 WRONG_INDEX = (
     "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "
     "valid indices, got {!r}. Use tf.gather to index with a vector, tf.boolean_mask or a bool tensor to select by a "
@@ -39,11 +38,17 @@ WRONG_INDEX = (
 # Kernels on windows
 
 
-def _starts(begin, axes, rank):
-    """Return the window's beginning on every axis, for `lax`: 0 where the window is the whole axis."""
-    starts = [jnp.zeros((), INDEX)] * rank
+def _index_type(shape):
+    """Return the dtype that holds the indices of such an array: int32, or int64 where an axis is longer than that reaches."""
+    return np.dtype(np.int32 if max(shape, default=0) < 1 << 31 else np.int64)
+
+
+def _starts(begin, axes, shape):
+    """Return the window's beginning on every axis of `shape`, for `lax`: 0 where the window is the whole axis."""
+    index_type = _index_type(shape)
+    starts = [jnp.zeros((), index_type)] * len(shape)
     for axis, start in zip(axes, begin, strict=True):
-        starts[axis] = start.astype(INDEX)
+        starts[axis] = start.astype(index_type)
     return starts
 
 
@@ -58,7 +63,7 @@ def _downwards(strides):
 
 def _take(x, begin, axes, sizes, strides):
     if axes:
-        x = lax.dynamic_slice(x, _starts(begin, axes, x.ndim), sizes)
+        x = lax.dynamic_slice(x, _starts(begin, axes, x.shape), sizes)
     elif sizes != x.shape:
         x = lax.slice(x, (0,) * x.ndim, sizes)
     x = lax.rev(x, _downwards(strides))
@@ -112,7 +117,7 @@ def _strided_slice_gradient(dy, *begin, axes, sizes, strides, shape):
     x = _spread(lax.reshape(dy, _counts(sizes, strides)), strides, jnp.zeros((), dy.dtype))
     if sizes == shape:
         return x
-    return lax.dynamic_update_slice(jnp.zeros(shape, dy.dtype), x, _starts(begin, axes, len(shape)))
+    return lax.dynamic_update_slice(jnp.zeros(shape, dy.dtype), x, _starts(begin, axes, shape))
 
 
 @gradient(_strided_slice_gradient)
@@ -165,7 +170,7 @@ def _assigned_strings(value, update, *begin, axes, sizes, strides, shape):
 def _assign(value, update, *begin, axes, sizes, strides, shape):
     counts = _counts(sizes, strides)
     update = _spread(lax.reshape(jnp.broadcast_to(update, shape), counts), strides, jnp.zeros((), value.dtype))
-    starts = _starts(begin, axes, value.ndim)
+    starts = _starts(begin, axes, value.shape)
     if counts != sizes:
         named = _spread(jnp.ones(counts, bool), strides, jnp.zeros((), bool))
         update = jnp.where(named, update, lax.dynamic_slice(value, starts, sizes))
@@ -285,14 +290,15 @@ def _place(index, extent, axis):
     return index + extent if index < 0 else index
 
 
-def _nodes(begins):
-    return tuple([engine.number(begin, INDEX) if type(begin) is int else begin for begin in begins])
+def _nodes(begins, shape):
+    """Return the beginnings of a window in an array of `shape` as nodes."""
+    return tuple([engine.number(begin, _index_type(shape)) if type(begin) is int else begin for begin in begins])
 
 
 def _take_window(node, index):
     """Return the Tensor that an index expression (a tuple) takes from a node."""
     axes, sizes, strides, shape, begins = window(node.aval.shape, index)
-    return emit(_strided_slice.op, (node, *_nodes(begins)), (axes, sizes, strides, shape))
+    return emit(_strided_slice.op, (node, *_nodes(begins, node.aval.shape)), (axes, sizes, strides, shape))
 
 
 def _is_mask(index):
@@ -336,7 +342,9 @@ def assign_window(variable, index, value, name=None):
                 f"Cannot assign a value of dtype {update.aval.type.name} to a slice of variable '{variable.name}', which "
                 f"has dtype {node.aval.type.name}. Use tf.cast."
             )
-        return variable._hold(engine.record(_assign.op, (node, update, *_nodes(begins)), (axes, sizes, strides, shape)))
+        return variable._hold(
+            engine.record(_assign.op, (node, update, *_nodes(begins, node.aval.shape)), (axes, sizes, strides, shape))
+        )
 
 
 attach(Tensor, __getitem__=getitem)
@@ -383,7 +391,7 @@ def slice_(input_, begin, size, name=None) -> Tensor:
                 begins[axis], count, rest[axis] = 0, extent, slice(handle(start), None)
         sizes.append(count)
     axes = tuple([axis for axis, count in enumerate(sizes) if count and count != shape[axis]])
-    part = emit(_slice.op, (x.node, *_nodes([begins[axis] for axis in axes])), (axes, tuple(sizes)))
+    part = emit(_slice.op, (x.node, *_nodes([begins[axis] for axis in axes], x.node.aval.shape)), (axes, tuple(sizes)))
     return part[tuple(rest)] if any(bounds.start is not None for bounds in rest) else part
 
 

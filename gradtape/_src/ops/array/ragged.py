@@ -354,7 +354,7 @@ class RaggedTensor:
         raise TypeError("RaggedTensor is unhashable.")
 
     @public
-    def __array__(self, dtype=None, copy=None):
+    def __tf_tensor__(self, dtype=None, name=None):
         raise ValueError(
             "TypeError: object of type 'RaggedTensor' has no len()\nA RaggedTensor was given to a function that takes tensors "
             "only. Take to_tensor(), or flat_values, whose results with_flat_values puts into rows again."

@@ -5,6 +5,9 @@ an alignment stands for the labels that are left when repetitions are merged and
 labels with a blank before, between and behind them; the recursions over them are in logarithms.
 """
 
+import functools
+import logging
+
 import numpy as np
 from jax import nn
 
@@ -27,6 +30,11 @@ INTEGERS = ("int32", "int64")
 INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
+# What TensorFlow gives an alignment that begins or ends where none may: labels that do not fit have no other.
+LOG_0 = float(np.log(1e-307))
+logger = logging.getLogger("gradtape")
+
+
 def _states(labels, blank, merge):
     """Return the class of each state [batch, states], whether it may follow the state two before it, and whether itself.
 
@@ -40,21 +48,35 @@ def _states(labels, blank, merge):
 
 
 def _later(x, by):
-    """Return `x` [batch, states] moved `by` states on; what comes in is impossible."""
-    return jnp.pad(x, ((0, 0), (by, 0)), constant_values=-jnp.inf)[:, : x.shape[1]]
+    """Return `x` [..., states] moved `by` states on; what comes in is impossible."""
+    return jnp.pad(x, (*[(0, 0)] * (x.ndim - 1), (by, 0)), constant_values=-jnp.inf)[..., : x.shape[-1]]
+
+
+def _total(*logarithms):
+    """Return log Σ eˣ, element-wise; of none that is possible -inf."""
+    most = functools.reduce(jnp.maximum, logarithms)
+    shift = jnp.where(most == -jnp.inf, 0.0, most)
+    return shift + jnp.log(functools.reduce(jnp.add, [jnp.exp(x - shift) for x in logarithms]))
 
 
 def _moved(x, may_skip, may_stay):
     """Return log Σ eˣ over the states from which each state is reached: itself, the one before it, and the one before that."""
     stayed = x if may_stay is True else jnp.where(may_stay, x, -jnp.inf)
-    return jnp.logaddexp(jnp.logaddexp(stayed, _later(x, 1)), jnp.where(may_skip, _later(x, 2), -jnp.inf))
+    return _total(stayed, _later(x, 1), jnp.where(may_skip, _later(x, 2), -jnp.inf))
 
 
-def _final(label_length, states):
-    """Return 0 for the states that an alignment may end in, the last label and the blank behind it; else -inf."""
+def _is_final(label_length, states):
+    """Return whether an alignment may end in a state [batch, states]: in the last label and the blank behind it."""
     last = 2 * label_length.astype(jnp.int32)[:, None]
     state = lax.broadcasted_iota(jnp.int32, (label_length.shape[0], states), 1)
-    return jnp.where((state == last) | (state == last - 1), 0.0, -jnp.inf)
+    return (state == last) | (state == last - 1)
+
+
+def _frames_needed(labels, label_length, merge):
+    """Return how many frames the labels of each row need: one each, and one more between two equal ones that would `merge`."""
+    count = label_length.astype(np.int32)
+    repeated = (labels[:, 1:] == labels[:, :-1]) & (np.arange(1, labels.shape[1], dtype=np.int32) < count[:, None])
+    return count + repeated.sum(axis=1, dtype=np.int32) if merge else count
 
 
 def _emitted(logits, classes):
@@ -81,13 +103,15 @@ def _check(labels, logits, label_length, logit_length):
 
 
 def _loss_avals(labels, logits, label_length, logit_length, **attributes):
-    alphas = aval((*logits.shape[:2], 2 * labels.shape[1] + 1), np.promote_types(logits.dtype, np.float32))
-    return aval(logits.shape[1:2], logits.dtype), alphas
+    frames, batch, _ = logits.shape
+    wide = np.promote_types(logits.dtype, np.float32)
+    return aval((batch,), logits.dtype), aval((frames, 2, batch, 2 * labels.shape[1] + 1), wide)
 
 
 def _possible(labels, label_length, logit_length, blank, classes, frames, strict, merge):
-    """Return the message for invalid labels or lengths, or None. `strict`: fewer frames than labels are wrong, too. `strict`:
-    fewer frames than labels are wrong, too.
+    """Return the message for invalid labels or lengths, or None. `strict`: fewer frames than labels are wrong, too.
+
+    Labels that do not fit because of repetitions are no error; unless `strict` the log has a line about the first.
     """
     for name, lengths, extent in (
         ("label_length", label_length, labels.shape[1]),
@@ -105,7 +129,24 @@ def _possible(labels, label_length, logit_length, blank, classes, frames, strict
                 f"Not enough time for target transition sequence (required: {label_length[row]}, available: "
                 f"{logit_length[row]}) in row {row}: each label needs a frame."
             )
+    else:
+        for row in np.flatnonzero(_frames_needed(labels, label_length, merge) > logit_length)[:1]:
+            _tell_of_labels_that_do_not_fit(int(row), int(label_length[row]), int(logit_length[row]))
     return None
+
+
+def _tell_of_labels_that_do_not_fit(row, labels, frames):
+    """Say in the log, once, that a loss is no likelihood of anything."""
+    if not _told:
+        _told.append(row)
+        logger.warning(
+            "ctc_loss: the %d labels of row %d do not fit into %d frames (each label needs one, and one more between equal "
+            "neighbours). The loss of such a row is 707 or more, as in TensorFlow, and its gradient that of labels cut off. "
+            "Leave such rows out. This is said once.", labels, row, frames,
+        )  # fmt: skip
+
+
+_told: list[int] = []
 
 
 @op(
@@ -118,59 +159,64 @@ def _possible(labels, label_length, logit_length, blank, classes, frames, strict
     checked="labels label_length logit_length",
 )
 def _ctc_loss(labels, logits, label_length, logit_length, *, blank, classes, frames, strict=False, merge=True):
-    """Return the loss, and log P(the first frames, then in this state) for each frame and state."""
+    """Return the loss, and for each frame and state log P(the frames before it, then this state), and of those behind it.
+
+    The frames behind are the same recursion, backwards in time and, with the states in reverse, from the last label to the
+    first, so that one loop has both. Labels that do not fit may begin and end in any state, at the price `LOG_0`.
+    """
     states, may_skip, may_stay = _states(labels, blank, merge)
     emitted = _emitted(wide(logits), states)
+    final = _is_final(label_length, states.shape[1])
     position = lax.broadcasted_iota(jnp.int32, states.shape, 1)
-    start = jnp.where(position == 0, 0.0, -jnp.inf).astype(emitted.dtype)
+    lengths = logit_length.astype(jnp.int32)[:, None]
+    fits = _frames_needed(labels, label_length, merge)[:, None] <= lengths
+    price = jnp.where(fits | strict, -jnp.inf, LOG_0)
 
-    def step(alpha, frame):
+    def both(forwards, backwards):
+        return jnp.stack([forwards, backwards[..., ::-1]], axis=-3).astype(emitted.dtype)
+
+    # A first frame is reached from the first blank, from where the first label can be said, too
+    began = jnp.where(position < 2, 0.0, price + jnp.log(jnp.where(may_skip, 3.0, 2.0)))
+    ended = jnp.where(final, 0.0, price)
+    first_prior = both(began, ended)
+    may_skip_back = jnp.pad(may_skip, ((0, 0), (0, 2)))[:, 2:][:, ::-1]
+    may_skip = jnp.stack([may_skip, may_skip_back])  # each second state is a label, in reverse too
+    last = jnp.stack([lengths, jnp.full_like(lengths, frames)])
+    first = jnp.stack([jnp.zeros_like(lengths), frames - lengths])
+
+    def step(state, frame):
         index, emission = frame
-        # Before the first frame all stand at the first blank, which it may say, or go on from
-        moved = _moved(alpha, may_skip & (index > 0), may_stay)
-        alpha = jnp.where(index < logit_length[:, None], moved + emission, alpha)
-        return alpha, alpha
+        prior = jnp.where(index == first, first_prior, _moved(state, may_skip, may_stay))
+        here = (index >= first) & (index < last)
+        return jnp.where(here, prior + emission, state), prior
 
-    index = lax.iota(logit_length.dtype, frames)
-    last, alphas = lax.scan(step, start, (index, emitted))
-    final = _final(label_length, states.shape[1]).astype(last.dtype)
-    return -nn.logsumexp(last + final, axis=1).astype(logits.dtype), alphas
+    start = jnp.where(position == 0, 0.0, -jnp.inf)
+    index = lax.iota(jnp.int32, frames)
+    (reached, _), priors = lax.scan(step, both(start, start), (index, both(emitted, emitted[::-1])))
+    # Where labels do not fit, the likelihood is that of ending where none may
+    likelihood = nn.logsumexp(reached + jnp.where(final, jnp.where(fits | strict, 0.0, -jnp.inf), price), axis=1)
+    return -likelihood.astype(logits.dtype), priors
 
 
 @gradient(_ctc_loss)
-def _(op, dloss, dalphas):  # the alphas do not leave this file
-    dlogits = _ctc_loss_gradient(*op.inputs, op.outputs[1], blank=op.get_attr("blank"), merge=op.get_attr("merge"))
+def _(op, dloss, dpriors):  # the priors do not leave this file
+    dlogits = _ctc_loss_gradient(*op.inputs, op.outputs[1], blank=op.get_attr("blank"))
     return None, expand_dims(expand_dims(dloss, 0), 2) * dlogits, None, None
 
 
-@op("CTCLossDenseGrad", unhosted="it loops", infer=lambda labels, logits, *others, **attributes: logits, mixed=True)
-def _ctc_loss_gradient(labels, logits, label_length, logit_length, alphas, *, blank, merge=True):
-    """Return softmax(logits) less the probability that a frame says a class, given the labels; 0 where they are impossible."""
-    states, may_skip, may_stay = _states(labels, blank, merge)
+@op("CTCLossDenseGrad", unhosted="it scatters", infer=lambda labels, logits, *others, **attributes: logits, mixed=True)
+def _ctc_loss_gradient(labels, logits, label_length, logit_length, priors, *, blank):
+    """Return softmax(logits) less the probability that a frame says a class, given the labels; 0 of it where they are
+    impossible.
+    """
+    states, *_ = _states(labels, blank, True)
     z = wide(logits)
-    emitted = _emitted(z, states)
-    final = _final(label_length, states.shape[1]).astype(z.dtype)
-    lengths = logit_length[:, None]
-    # The same recursion backwards in time and, with the states in reverse, from the last label to the first
-    may_skip_back = jnp.pad(may_skip, ((0, 0), (0, 2)))[:, 2:][:, ::-1]
-
-    def step(beta, frame):
-        index, following = frame
-        onward = (beta + following)[:, ::-1]
-        moved = _moved(onward, may_skip_back, may_stay)[:, ::-1]  # each second state is a label, in reverse too
-        beta = jnp.where(index == lengths - 1, final, jnp.where(index < lengths - 1, moved, -jnp.inf))
-        return beta, beta
-
-    index = lax.iota(logit_length.dtype, z.shape[0])
-    following = jnp.concatenate([emitted[1:], jnp.zeros_like(emitted[:1])])
-    _, betas = lax.scan(step, jnp.full_like(final, -jnp.inf), (index, following), reverse=True)
-    likelihood = nn.logsumexp(alphas[-1] + final, axis=1)[None, :, None]
-    possible = jnp.isfinite(likelihood)
-    occupied = jnp.exp(alphas + betas - jnp.where(possible, likelihood, 0.0))
+    joint = priors[:, 0] + _emitted(z, states) + priors[::-1, 1, :, ::-1]
+    likelihood = nn.logsumexp(joint, axis=2, keepdims=True)
+    occupied = jnp.exp(joint - jnp.where(likelihood == -jnp.inf, 0.0, likelihood))
     frame, row = [lax.broadcasted_iota(jnp.int32, occupied.shape, axis) for axis in (0, 1)]
     said = at(jnp.zeros_like(z))[frame, row, states[None]].add(occupied)
-    here = (index[:, None, None] < lengths[None]) & possible
-    return jnp.where(here, nn.softmax(z) - said, 0.0).astype(logits.dtype)
+    return jnp.where(frame[..., :1] < logit_length.astype(jnp.int32)[:, None], nn.softmax(z) - said, 0.0).astype(logits.dtype)
 
 
 def _require_extents(labels, logits):
@@ -196,11 +242,12 @@ def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True,
 
     `labels` [batch, labels] are class numbers, of which `label_length` [batch] count; `logits` [frames, batch, classes]
     (batch first unless `logits_time_major`), of which `logit_length` [batch] frames count. `blank_index` is the class
-    that says nothing (0; negative ones count from the last). inf where the frames are too few for the labels; the
-    gradient there is 0. `unique` has no effect. Gradients of first order only.
+    that says nothing (0; negative ones count from the last). Labels that do not fit into their frames have TensorFlow's
+    loss, 707 or more, and its gradient; the log says so once. `unique` has no effect. Gradients of first order only.
 
     `labels` may be a SparseTensor: the entries of a row from the first on are its labels, and `label_length` has no effect.
-    `blank_index` must be given. Fewer frames than labels are an InvalidArgumentError.
+    `blank_index` must be given. Fewer frames than labels are an InvalidArgumentError; where repeated labels do not
+    fit, the loss is inf, and the gradient that of saying nothing, softmax(logits).
 
     >>> logits = tf.math.log([[[0.6, 0.4]], [[0.5, 0.5]]])  # 2 frames, 1 example, the blank and one more class
     >>> print(tf.nn.ctc_loss([[1]], logits, [1], [2], blank_index=0).numpy().round(4), -np.log(1 - 0.6 * 0.5).round(4))
@@ -274,9 +321,14 @@ def ctc_loss_v1(labels, logits, logit_length, collapse, merge, longer, time_majo
     labels, label_length = _dense(labels)
     _check(*[x.node.aval for x in (labels, logits, label_length, lengths)])
     frames, _, classes = logits.node.aval.shape
-    known, count = _trimmed(labels, label_length, lengths, null=classes - 1, collapse=bool(collapse), longer=bool(longer))
-    loss, _ = _ctc_loss(known, logits, count, lengths, blank=classes - 1, classes=classes, frames=frames, merge=bool(merge))
-    return where(label_length > cast(lengths, label_length.dtype), 0.0, loss) if longer else loss
+    options = {"null": classes - 1, "collapse": bool(collapse), "longer": bool(longer)}
+    known, count = _trimmed(labels, label_length, lengths, **options)
+    left_out = label_length > cast(lengths, label_length.dtype)
+    if longer:
+        count = where(left_out, 0, count)
+    options = {"blank": classes - 1, "classes": classes, "frames": frames}
+    loss, _ = _ctc_loss(known, logits, count, lengths, **options, strict=True, merge=bool(merge))
+    return where(left_out, 0.0, loss) if longer else loss
 
 
 @op("CTCUniqueLabels", infer=lambda labels: (aval(labels.shape, INT64), aval(labels.shape, INT32)))

@@ -1,11 +1,14 @@
-"""From frames to labels: greedy decoding of connectionist temporal classification, and merging of repeated labels."""
+"""From frames to labels: decoding of connectionist temporal classification, and merging of repeated labels."""
 
+import jax
 import numpy as np
 
-from gradtape._src.core.aval import provisional
-from gradtape._src.core.convert import tensor
+from gradtape._src.core.arrays import at, jnp, lax
+from gradtape._src.core.aval import aval, provisional
+from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import AT_ONCE, not_differentiable, op, ran
 from gradtape._src.core.errors import FailedPreconditionError, invalid, public
+from gradtape._src.ops.array.shape import transpose
 from gradtape._src.ops.shapes import require
 from gradtape._src.ops.sparse.tensor import SparseTensor
 
@@ -20,6 +23,31 @@ def _merged(labels, lengths, blank):
     return rows
 
 
+def _checked(inputs, sequence_length):
+    """Return logits and lengths as tensors; InvalidArgumentError or FailedPreconditionError unless their shapes fit."""
+    x, lengths = tensor(inputs), tensor(sequence_length)
+    require(x.node.aval, ("float32", "float64"))
+    if x.ndim != 3:
+        raise invalid(f"inputs is not a 3-Tensor: it must be [max_time, batch, classes], received shape {x.shape}.")
+    batch = x.node.aval.shape[1]
+    count = lengths.node.aval.size
+    if lengths.ndim != 1 or (count != batch and not provisional(count) and not provisional(batch)):
+        raise FailedPreconditionError(
+            None, None, f"len(sequence_length) != batch_size. sequence_length has shape {lengths.shape}, batch_size: {batch}"
+        )
+    return x, lengths
+
+
+def _sparse(rows):
+    """Return `(indices, values, dense_shape)` of a SparseTensor whose rows begin with these labels."""
+    places = [(i, time) for i, row in enumerate(rows) for time in range(len(row))]
+    return (
+        np.array(places, np.int64).reshape(-1, 2),
+        np.concatenate([np.zeros(0, np.int64), *rows]).astype(np.int64),
+        np.array([len(rows), max(map(len, rows), default=0)], np.int64),
+    )
+
+
 @op("CTCGreedyDecoder", unhosted=AT_ONCE)
 def _greedy(inputs, sequence_length, *, merge_repeated, blank_index):
     frames = len(inputs)
@@ -31,15 +59,9 @@ def _greedy(inputs, sequence_length, *, merge_repeated, blank_index):
         rows = _merged(best, sequence_length, blank_index)
     else:
         rows = [row[:n][row[:n] != blank_index] for row, n in zip(best, sequence_length, strict=True)]
-    places = [(i, time) for i, row in enumerate(rows) for time in range(len(row))]
     top = inputs.max(axis=2)
     certain = [-top[:n, i].sum(dtype=inputs.dtype) for i, n in enumerate(sequence_length)]
-    return (
-        np.array(places, np.int64).reshape(-1, 2),
-        np.concatenate([np.zeros(0, np.int64), *rows]).astype(np.int64),
-        np.array([len(rows), max(map(len, rows), default=0)], np.int64),
-        np.array(certain, inputs.dtype).reshape(-1, 1),
-    )
+    return *_sparse(rows), np.array(certain, inputs.dtype).reshape(-1, 1)
 
 
 not_differentiable(_greedy, because="it takes the best class of each frame, and how good it is belongs to decoding")
@@ -59,21 +81,143 @@ def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True, blank_index
     >>> print(decoded[0].values.numpy())
     [1]
     """
-    x, lengths = tensor(inputs), tensor(sequence_length)
-    require(x.node.aval, ("float32", "float64"))
-    if x.ndim != 3:
-        raise invalid(f"inputs is not a 3-Tensor: it must be [max_time, batch, classes], received shape {x.shape}.")
-    _, batch, classes = x.node.aval.shape
-    count = lengths.node.aval.size
-    if lengths.ndim != 1 or (count != batch and not provisional(count) and not provisional(batch)):
-        raise FailedPreconditionError(
-            None, None, f"len(sequence_length) != batch_size. sequence_length has shape {lengths.shape}, batch_size: {batch}"
-        )
+    x, lengths = _checked(inputs, sequence_length)
+    classes = x.node.aval.shape[2]
     blank = classes - 1 if blank_index is None else blank_index
     if not -classes <= blank < classes:
         raise invalid(f"blank_index expected to be between {-classes} and {classes - 1} but was {blank}")
     places, values, shape, certain = ran(_greedy, x, lengths, attrs=(bool(merge_repeated), blank % classes))
     return [SparseTensor(places, values, shape)], certain
+
+
+def _search(logits, length, width, top_paths, blank):
+    """Return the best paths of logits [frames, classes]: [top_paths, frames], filled up with -1, and log P [top_paths].
+
+    Prefix beam search (Hannun et al., "First-pass large vocabulary continuous speech recognition using bi-directional
+    recurrent DNNs", 2014, algorithm 1): for each prefix the probabilities that it ends with a blank, and that it does not.
+    """
+    frames, classes = logits.shape
+    places = lax.iota(jnp.int32, frames)
+    never = jnp.full((width,), -jnp.inf, logits.dtype)
+
+    def step(state, frame):
+        index, emitted = frame
+        paths, sizes, blanks, labels = state
+        total = jnp.logaddexp(blanks, labels)
+        last = jnp.where(sizes > 0, jnp.take_along_axis(paths, jnp.maximum(sizes - 1, 0)[:, None], 1)[:, 0], blank)
+        # The prefix goes on: a repeated class only after a blank
+        onward = jnp.where(lax.iota(jnp.int32, classes) == last[:, None], blanks[:, None], total[:, None]) + emitted
+        onward = at(onward)[:, blank].set(-jnp.inf)
+        # or stays
+        stay_blank = total + emitted[blank]
+        stay_label = jnp.where(sizes > 0, labels + emitted[last], -jnp.inf)
+        # Where a prefix that goes on becomes one that is there already, the two are one
+        parents = jnp.where(places == (sizes - 1)[:, None], -1, paths)
+        alive = (sizes > 0) & (total > -jnp.inf)
+        becomes = (paths[:, None] == parents[None]).all(-1) & alive  # [from, to]
+        joined = jnp.where(becomes, onward[:, last], -jnp.inf)
+        stay_label = jnp.logaddexp(stay_label, jax.nn.logsumexp(joined, axis=0))
+        taken = at(jnp.zeros((width, classes), dtype=bool))[:, last].max(becomes)
+        onward = jnp.where(taken, -jnp.inf, onward)
+
+        scores = jnp.concatenate([jnp.logaddexp(stay_blank, stay_label), onward.ravel()])
+        chosen = lax.top_k(scores, width)[1]
+        goes_on = chosen >= width
+        source = jnp.where(goes_on, (chosen - width) // classes, chosen)
+        label = ((chosen - width) % classes).astype(paths.dtype)
+        paths, sizes = paths[source], sizes[source]
+        paths = jnp.where(goes_on[:, None] & (places == sizes[:, None]), label[:, None], paths)
+        after = (
+            paths,
+            sizes + goes_on.astype(sizes.dtype),
+            jnp.where(goes_on, -jnp.inf, stay_blank[source]),
+            jnp.where(goes_on, scores[chosen], stay_label[source]),
+        )
+        return jax.tree.map(lambda new, old: jnp.where(index < length, new, old), after, state), None
+
+    start = (
+        jnp.full((width, frames), -1, jnp.int32),
+        jnp.zeros((width,), dtype=jnp.int32),
+        jnp.where(lax.iota(jnp.int32, width) == 0, jnp.zeros_like(never), never),
+        never,
+    )
+    start = lax.optimization_barrier(start)  # of a single frame the compiler would compute all by itself, slowly
+    (paths, _, blanks, labels), _ = lax.scan(step, start, (places, jax.nn.log_softmax(logits)))
+    scores, best = lax.top_k(jnp.logaddexp(blanks, labels), top_paths)
+    return paths[best], scores
+
+
+def _search_avals(inputs, sequence_length, beam_width, top_paths, blank):
+    batch, frames, _ = inputs.shape
+    return aval((top_paths, batch, frames), np.dtype(np.int32)), aval((batch, top_paths), inputs.dtype)
+
+
+@op("CTCBeamSearchDecoder", unhosted="it loops", infer=_search_avals, mixed=True)
+def beam_search(inputs, sequence_length, *, beam_width, top_paths, blank):
+    """Return the paths of logits [batch, frames, classes], filled up with -1, and log P.
+
+    They are int32 [top_paths, batch, frames], and [batch, top_paths].
+    """
+    paths, scores = jax.vmap(lambda x, n: _search(x, n, beam_width, top_paths, blank))(inputs, sequence_length)
+    return jnp.swapaxes(paths, 0, 1), scores
+
+
+not_differentiable(beam_search, because="it searches for labels, and how likely they are belongs to decoding")
+
+
+@op("CTCSparsePaths", unhosted=AT_ONCE)
+def _sparse_paths(paths, scores, sequence_length, *, merge_repeated):
+    """Return `(indices, values, dense_shape)` for each of the paths, one after the other."""
+    frames = paths.shape[2]
+    for i in np.flatnonzero(sequence_length > frames)[:1]:
+        raise FailedPreconditionError(None, None, f"sequence_length({i}) <= {frames} is needed, received {sequence_length[i]}")
+    if (scores == -np.inf).any():
+        raise invalid("Less leaves in the beam search than requested. Fewer top_paths are possible.")
+    parts = []
+    for path in paths:
+        lengths = (path >= 0).sum(axis=1)  # host-side: it runs at once
+        rows = [row[:n] for row, n in zip(path, lengths, strict=True)]
+        parts += _sparse(_merged(rows, lengths, None) if merge_repeated else rows)
+    return tuple(parts)
+
+
+not_differentiable(_sparse_paths, because="it moves labels, which are integers")
+
+
+@public
+def ctc_beam_search_decoder_v1(inputs, sequence_length, beam_width=100, top_paths=1, merge_repeated=True):
+    """Return the likeliest label sequences, as `ctc_beam_search_decoder`; of equal neighbours one only if `merge_repeated`."""
+    x, lengths = _checked(inputs, sequence_length)
+    width, count = static(beam_width, "beam_width"), static(top_paths, "top_paths")
+    for name, value in (("beam_width", width), ("top_paths", count)):
+        if value < 1:
+            raise invalid(f"Value for attr '{name}' of {value} must be at least minimum 1")
+    if count > width:
+        raise invalid(f"requested more paths than the beam width: top_paths is {count}, beam_width {width}.")
+    if not all(x.node.aval.shape):
+        raise invalid(f"inputs must not be empty: received shape {x.shape}.")
+    blank = x.node.aval.shape[2] - 1
+    paths, scores = beam_search(transpose(x, (1, 0, 2)), lengths, beam_width=width, top_paths=count, blank=blank)
+    parts = ran(_sparse_paths, paths, scores, lengths, attrs=(bool(merge_repeated),))
+    return [SparseTensor(*parts[i : i + 3]) for i in range(0, 3 * count, 3)], scores
+
+
+@public
+def ctc_beam_search_decoder(inputs, sequence_length, beam_width=100, top_paths=1):
+    """Return the likeliest label sequences that a beam search finds: `([SparseTensor, …], log_probabilities)`.
+
+    `inputs` are logits [max_time, batch, classes], float32 or float64, whose last class is the blank; `sequence_length` is
+    int32 [batch]. Of `beam_width` prefixes the search keeps, `top_paths` are returned, the best first: a SparseTensor of
+    int64 each, with the labels of each sequence. The probabilities are [batch, top_paths].
+
+    FailedPreconditionError if a length is beyond the frames; InvalidArgumentError if there are fewer paths than asked for.
+
+    >>> logits = tf.constant([[[0.0, 5.0, 0.0]], [[0.0, 0.0, 5.0]], [[0.0, 5.0, 0.0]]])
+    >>> decoded, log_probabilities = tf.nn.ctc_beam_search_decoder(logits, [3], top_paths=2)
+    >>> print(decoded[0].values.numpy(), log_probabilities.numpy().round(2))
+    [1 1] [[-0.04 -4.34]]
+    """
+    return ctc_beam_search_decoder_v1(inputs, sequence_length, beam_width, top_paths, False)
 
 
 @op("CollapseRepeated", unhosted=AT_ONCE)

@@ -14,6 +14,7 @@ from gradtape._src.control.checks import check
 from gradtape._src.control.function import Function
 from gradtape._src.core import dtypes, engine, execution, memory, tracing
 from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import variable_of
 from gradtape._src.core.errors import ResourceExhaustedError
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
@@ -49,7 +50,7 @@ class Residuals:
     """
 
     def __init__(self, function: Callable[[], Any], variables: Sequence[Any]) -> None:
-        self.variables: list[Variable] = [v if isinstance(v, Variable) else getattr(v, "variable", v) for v in variables]
+        self.variables: list[Variable] = list(map(variable_of, variables))
         _check_variables(self.variables)
         if not callable(function):
             raise TypeError(

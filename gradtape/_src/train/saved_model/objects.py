@@ -12,7 +12,7 @@ from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
 from gradtape._src.core.module import Stateful, Tracked
 from gradtape._src.core.variable import Variable
-from gradtape._src.train.graph import children, variable_of
+from gradtape._src.train.graph import children, saved_variable
 from gradtape._src.train.saved_model.encoding import plain
 from gradtape._src.train.saved_model.functions import Tracer
 from gradtape._src.train.storage import Node
@@ -50,7 +50,7 @@ class Objects:
 
     def _number(self, value: Any) -> int:
         """Return the number of an object, which is a new one if the object is."""
-        variable = variable_of(value)
+        variable = saved_variable(value)
         kept = value if variable is None else variable
         if id(kept) not in self._numbers:
             self._numbers[id(kept)] = len(self._found)

@@ -13,7 +13,8 @@ from gradtape._src.control.arguments import Arguments, symbol
 from gradtape._src.control.checks import Check
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
-from gradtape._src.control.scope import TENSOR, Body, Structure
+from gradtape._src.control.scope import Body
+from gradtape._src.control.structure import TENSOR, Structure
 from gradtape._src.core import nest
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
@@ -241,7 +242,7 @@ class RestoredFunction(Function):
             if not self._saved:
                 raise ValueError(NOTHING)
             found, nodes = self._found(self._signature.bind(args, kwargs))
-            return found._run(nodes)
+            return found.run(nodes)
         except BaseException as error:
             cut(error)
             raise

@@ -18,8 +18,7 @@ from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.indexed_slices import dense
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import ELEMENT, RAN, Node
-from gradtape._src.core.tensor import EagerTensor, Tensor, handle
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.sparse.tensor import SparseTensor, without_extents
 from gradtape._src.v1.graphs.examples import RANKS, REFUSALS, Example, Examples
@@ -198,7 +197,7 @@ def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     if any(type(item) is Extent for item in flat):
         flat = [_tensor_of(item) if type(item) is Extent else item for item in flat]
         args, kwargs = nest.pack_sequence_as((args, kwargs), flat, expand_composites=True)
-    positions = [i for i, item in enumerate(flat) if isinstance(item, (Tensor, Variable))]
+    positions = [i for i, item in enumerate(flat) if isinstance(item, (Tensor, Stored))]
     return DeferredCall(function, (args, kwargs), positions), [tensor(flat[i]).node for i in positions]
 
 
@@ -236,7 +235,7 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     if not any(type(item) is Extent or (isinstance(item, Tensor) and is_open(graph, item.node)) for item in flat):
         return NotImplemented
     changes = function.__name__.startswith(("assign", "scatter", "batch_scatter"))
-    if changes and any(isinstance(item, Variable) for item in flat):
+    if changes and any(isinstance(item, Stored) for item in flat):
         naming.calls.stack[-1].through = True
         return NotImplemented
     functions = _takes_function(function, flat)
@@ -450,7 +449,7 @@ def _takes_function(function: Callable[..., Any], flat: Sequence[Any]) -> bool:
 
 
 def _is_function(item: Any) -> bool:
-    return callable(item) and not isinstance(item, (Tensor, Variable, type))
+    return callable(item) and not isinstance(item, (Tensor, Stored, type))
 
 
 def _noted(op: Op) -> Op:

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gradtape._src.autodiff import eager_record
 from gradtape._src.autodiff.aggregation import AggregationMethod
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
+from gradtape._src.autodiff.sources import like, values_of
 from gradtape._src.autodiff.unconnected import UnconnectedGradients
-from gradtape._src.control import eager_record
 from gradtape._src.core import engine, hooks
 from gradtape._src.core.aval import LARGE, Aval, aval, common
-from gradtape._src.core.convert import tensor
+from gradtape._src.core.convert import tensor, variable_of
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.program import Node
+from gradtape._src.core.program import ELEMENT, Node, Trace
 from gradtape._src.core.signatures import known_as
-from gradtape._src.core.tensor import EagerTensor, Tensor, handle
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.variable_ops import READ
+from gradtape._src.ops.array.creation import ones_like, zeros_of
 from gradtape._src.ops.array.joining import stack
-from gradtape._src.ops.array.shape import ones, reshape, shape, zeros
+from gradtape._src.ops.array.shape import reshape, shape
 from gradtape._src.v1.graphs.deferred import examples_of
 from gradtape._src.v1.graphs.examples import Example
 from gradtape._src.v1.graphs.graph import Graph
@@ -66,23 +68,23 @@ def gradients(
     if aggregation_method not in (None, *AGGREGATIONS):
         raise ValueError(f"Invalid `aggregation_method` specified {aggregation_method!r}: give one of tf.AggregationMethod.")
     zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
-    targets = [tensor(y) if not isinstance(y, IndexedSlices) else y.values for y in _listed(ys)]
+    targets = [tensor(_part(y)) for y in _listed(ys)]
+    parts, stops = list(map(_part, _listed(xs))), [_source(_part(x)) for x in _listed(stop_gradients)]
     given = _listed(grad_ys) if grad_ys is not None else [None] * len(targets)
     if len(given) != len(targets):
         raise ValueError(f"Length mismatch. Passed {len(given)} grad_ys for {len(targets)} ys: give one for each, or None.")
     flows = [_flow(y, d) for y, d in zip(targets, given, strict=True)]
-    sources = [_source(x) for x in _listed(xs)]
-    stops = [_source(x) for x in _listed(stop_gradients)]
+    sources = list(map(_source, parts))
     graph = engine.current_graph()
     if engine.local.trace.scope is None:
-        read = [eager_record.reads(x) if isinstance(x, Variable) else [_source(x)] for x in _listed(xs)]
+        read = [eager_record.reads(x) if isinstance(x, Variable) else [_source(x)] for x in parts]
         results = _walked(eager_record.entries(), targets, flows, read, stops, zero)
     elif graph is None:
         results = _in_function(targets, flows, sources, stops, zero)
     else:
         results = in_graph(graph, targets, flows, sources, stops, zero)
-    hooks.gradients.graphed(targets, _listed(xs), results)
-    return results
+    hooks.gradients.graphed(targets, parts, results)
+    return list(map(like, _listed(xs), results))
 
 
 def _flow(y: Tensor, given: Any) -> Tensor | None:
@@ -90,7 +92,7 @@ def _flow(y: Tensor, given: Any) -> Tensor | None:
         if y.dtype.is_complex:
             raise TypeError(f"Gradients of complex tensors ({y}) must set grad_ys (y.dtype = {y.dtype!r}).")
         return None
-    dy = tensor(given, None if isinstance(given, Tensor) else y.dtype)
+    dy = tensor(given := values_of(given), None if isinstance(given, (Tensor, Stored)) else y.dtype)
     if dy.dtype != y.dtype:
         raise TypeError(
             f"Gradient type {dy.dtype.name} generated for {y.dtype.name}: grad_ys must have the dtypes of ys. Use tf.cast."
@@ -105,12 +107,13 @@ def _flow(y: Tensor, given: Any) -> Tensor | None:
     return dy
 
 
+def _part(x: Any) -> Any:
+    """Return what gradients flow to of an argument: the variable, or the values of what is composed of several tensors."""
+    return x.values if isinstance(x, IndexedSlices) else variable_of(values_of(x))
+
+
 def _source(x: Any) -> Node:
-    if isinstance(x, Variable):
-        return x.held()
-    if isinstance(x, IndexedSlices):
-        x = x.values
-    return tensor(x).node
+    return x.held() if isinstance(x, Variable) else tensor(x).node
 
 
 def in_graph(
@@ -186,8 +189,46 @@ def _in_function(ys: list[Tensor], given: list[Tensor | None], xs: list[Node], s
     traces = [engine.local.trace]
     while traces[0].parent is not None and traces[0].parent.scope is not None:
         traces.insert(0, traces[0].parent)  # what a branch or loop takes from around it was computed there
-    entries = [Entry(n, n.inputs, t.gradients.get(i)) for t in traces for i, n in enumerate(t.nodes)]
-    return _walked(entries, ys, given, [_everywhere(x) for x in xs], stops, zero)
+    entries, written_out = _written_out(traces, [y.node for y in ys])
+    sources = [[written_out.get(n, n) for n in _everywhere(x)] for x in xs]
+    targets = [handle(written_out.get(y.node, y.node)) for y in ys]
+    return _walked(entries, targets, given, sources, [written_out.get(n, n) for n in stops], zero)
+
+
+def _written_out(traces: Sequence[Trace], wanted: list[Node]) -> tuple[list[Entry], dict[Node, Node]]:
+    """Return the entries of `traces`, in which the gradients that a graph keeps are recorded op by op, where the function is.
+
+    A kept gradient depends on more than its op takes. Returns what stands for its results in the entries, too.
+    """
+    recorded = [(n, t.gradients.get(i)) for t in traces for i, n in enumerate(t.nodes)]
+    needed = _depended_on(wanted) if any(n.op is GRADIENT for n, _ in recorded) else set()
+    entries: list[Entry] = []
+    written_out: dict[Node, Node] = {}
+    for node, rule in recorded:
+        inputs = tuple([written_out.get(i, i) for i in node.inputs])
+        if node.op is not GRADIENT:
+            entries.append(Entry(node, inputs, rule))
+        elif node in needed:
+            trace = engine.local.trace
+            first = len(trace.nodes)
+            request: Request = node.attrs[0]
+            ys, xs, stops = [[written_out.get(n, n) for n in part] for part in (request.ys, request.xs, request.stops)]
+            flows = [None if d is None else handle(written_out.get(d, d)) for d in request.given]
+            found = _walked(entries, list(map(handle, ys)), flows, [_everywhere(x) for x in xs], stops, zero=True)
+            entries += [Entry(n, n.inputs, trace.gradients.get(first + i)) for i, n in enumerate(trace.nodes[first:])]
+            results = request.flat(found)
+            written_out |= {n: results[n.attrs[0]] for n, _ in recorded if n.op is ELEMENT and n.inputs[0] is node}
+    return entries, written_out
+
+
+def _depended_on(wanted: list[Node]) -> set[Node]:
+    """Return the nodes that some are computed from, in all traces."""
+    found, waiting = set(wanted), list(wanted)
+    while waiting:
+        new = [n for n in waiting.pop().inputs or () if n not in found]
+        found.update(new)
+        waiting += new
+    return found
 
 
 def _walked(
@@ -203,13 +244,11 @@ def _walked(
     cotangents: dict[Node, Any] = {}
     for y, d in zip(ys, given, strict=True):
         if y.node in active:
-            flow = ones(y.node.aval.shape, y.dtype) if d is None else d
+            flow = ones_like(y) if d is None else d
             cotangents[y.node] = summed([cotangents[y.node], flow]) if y.node in cotangents else flow
     total = reverse(entries, active, cotangents) if cotangents else {}
     found = [summed(parts) if (parts := [total[x] for x in each if x in total]) else None for each in sources]
-    return [
-        zeros(each[0].aval.shape, each[0].aval.type) if zero and d is None else d for each, d in zip(sources, found, strict=True)
-    ]
+    return [zeros_of(each[0]) if zero and d is None else d for each, d in zip(sources, found, strict=True)]
 
 
 def _everywhere(source: Node) -> list[Node]:

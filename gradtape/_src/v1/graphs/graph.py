@@ -13,6 +13,7 @@ from gradtape._src.autodiff.custom import gradient_override_map
 from gradtape._src.control.branch import COUNT
 from gradtape._src.core import engine, naming, nest, scopes
 from gradtape._src.core.aval import LARGE, PROVISIONAL, aval
+from gradtape._src.core.convert import variable_of
 from gradtape._src.core.errors import InvalidArgumentError, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op
@@ -387,7 +388,7 @@ class Graph(Operations):
                 item = item.values
             if isinstance(item, str):
                 item = self.as_graph_element(item)
-            if isinstance(item, Variable):
+            if isinstance(item := variable_of(item), Variable):
                 item = item._tensor
             if not isinstance(item, (Operation, Tensor)):
                 raise TypeError(f"Control input must be Operation, Tensor or Variable, received {item!r}.")

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.core import engine
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.errors import invalid
+from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Node
 
@@ -128,3 +130,15 @@ class Request:
     ) -> None:
         self.ys, self.given, self.xs, self.stops, self.zero = list(ys), list(given), list(xs), list(stops), zero
         self.avals, self.layout = (), []
+
+    def flat(self, results: Sequence[Any]) -> list[Node]:
+        """Return the nodes of the op's outputs, from the gradients."""
+        nodes: list[Node] = []
+        for result, layout in zip(results, self.layout, strict=True):
+            if isinstance(layout, int):
+                nodes.append(dense(result).node)
+            elif layout is not None and isinstance(result, IndexedSlices):
+                nodes += [result.values.node, result.indices.node]
+            elif layout is not None:
+                nodes += [result.node, engine.constant(np.arange(result.shape[0], dtype=np.int32))]
+        return nodes

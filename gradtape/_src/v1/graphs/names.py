@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape._src.control.graph_def import graph_def
 from gradtape._src.core import engine, naming, nest, scopes
+from gradtape._src.core.convert import variable_of
 from gradtape._src.core.errors import internal, public
 from gradtape._src.core.function_names import DEFAULTS, OPERATORS
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -285,7 +286,7 @@ class Operations:
     @public
     def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
         """Return the Tensor or Operation that `obj` is, or that it names."""
-        if isinstance(obj, Variable):
+        if isinstance(obj := variable_of(obj), Variable):
             obj = obj._tensor
         if isinstance(obj, Tensor) and allow_tensor:
             if graph_of(obj.node) is not self:

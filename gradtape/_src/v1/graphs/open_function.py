@@ -7,7 +7,8 @@ from typing import Any, ClassVar, NoReturn
 
 from gradtape._src.control.bounded_scan import SCAN, Scan
 from gradtape._src.control.checks import ASKED_FOR, CHECK, Check
-from gradtape._src.control.scope import TENSOR, MadeFromArguments, Structure, initial_value
+from gradtape._src.control.scope import MadeFromArguments, initial_value
+from gradtape._src.control.structure import TENSOR, Structure
 from gradtape._src.core import engine, nest
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.define import detected_at
@@ -18,7 +19,7 @@ from gradtape._src.core.program import Node, effectful
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.structured import BRANCH, StructuredOp
-from gradtape._src.core.tensor import Tensor, handle, stated_shape
+from gradtape._src.core.tensor import Stored, Tensor, handle, stated_shape
 from gradtape._src.core.variable import Variable
 from gradtape._src.v1.graphs.extents import UnknownExtent
 from gradtape._src.v1.graphs.graph import Graph
@@ -93,7 +94,7 @@ class OpenFunction:
             self._parameters = [self._graph.placeholder(dtype, shape, name).node for name, dtype, shape in parameters]
             results, self._spec = nest.flatten_with_spec(call(self._parameters), nest.EXPANDED)
             results = [convert(x) for x in results]
-        if self._graph.refused or any(isinstance(x, Variable) for x in results):
+        if self._graph.refused or any(isinstance(x, Stored) for x in results):
             raise Refused
         self._results = results
         self._own = [isinstance(x, Tensor) and x.node.trace is self._graph.trace for x in results]

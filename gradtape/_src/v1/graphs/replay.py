@@ -17,7 +17,6 @@ from gradtape._src.core import engine, execution, nest, tracing
 from gradtape._src.core.aval import LARGE, Aval, aval
 from gradtape._src.core.define import check
 from gradtape._src.core.errors import InvalidArgumentError, OpError, invalid
-from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import ELEMENT, NUMBER, Node, Program, leaf
 from gradtape._src.core.structured import Body, StructuredOp
@@ -378,20 +377,11 @@ class Replay:
     def _differentiate(self, node: Node) -> None:
         request: Request = node.attrs[0]
         results = self.gradients(request)
-        flat: list[Node] = []
-        for x, result, layout in zip(request.xs, results, request.layout, strict=True):
-            if layout is None:
-                continue
-            if result is None:  # it was not in what ran
+        for position, (x, result) in enumerate(zip(request.xs, results, strict=True)):
+            if result is None and request.layout[position] is not None:  # it was not in what ran
                 like = self._sources(x)[0].aval
-                result = zeros(like.shape, like.type)
-            if isinstance(layout, int):
-                flat.append(dense(result).node)
-            elif isinstance(result, IndexedSlices):
-                flat += [result.values.node, result.indices.node]
-            else:
-                flat += [result.node, engine.constant(np.arange(result.shape[0], dtype=np.int32))]
-        self.values[node] = Outputs(flat)
+                results[position] = zeros(like.shape, like.type)
+        self.values[node] = Outputs(request.flat(results))
 
     def gradients(self, request: Request) -> list[Any]:
         """Return the gradients of a request, one for each x: a Tensor, IndexedSlices, or None."""

@@ -15,6 +15,7 @@ from gradtape._src.control.scope import Body, trace
 from gradtape._src.core import engine, execution, nest, slices
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.constants import to_array
+from gradtape._src.core.convert import variable_of
 from gradtape._src.core.define import verify
 from gradtape._src.core.errors import FailedPreconditionError, public
 from gradtape._src.core.indexed_slices import IndexedSlices, IndexedSlicesValue
@@ -69,7 +70,7 @@ class Fetches:
         self.nodes.append(found.node)
 
     def _element(self, item: Any) -> Any:
-        if isinstance(item, Variable):
+        if isinstance(item := variable_of(item), Variable):
             item = item._tensor
         if not isinstance(item, (str, Tensor, Operation)):
             kind = type(item).__name__
@@ -155,12 +156,16 @@ class Session:
             defaults.sessions.remove(self)
 
     def __enter__(self) -> Session:
+        self._enter(with_graph=get_default_graph() is not self._graph or engine.local.trace.scope is None)
+        return self
+
+    def _enter(self, with_graph: bool) -> None:
+        """Become the default session, and let its graph be the default one if `with_graph`, until the session is left."""
         stack = ExitStack()
-        if get_default_graph() is not self._graph or engine.local.trace.scope is None:
+        if with_graph:
             stack.enter_context(self._graph.as_default())
         stack.enter_context(self.as_default())
         self._entered.append(stack)
-        return self
 
     def __exit__(self, *reason: Any) -> None:
         self._entered.pop().__exit__(*reason)
@@ -252,7 +257,7 @@ class Session:
             if isinstance(key, IndexedSlices):
                 key = [part for part in (key.values, key.indices, key.dense_shape) if part is not None]
                 value = [part for part in value if part is not None]
-            flat = [key] if isinstance(key, (Tensor, str, Variable)) else nest.flatten(key)
+            flat = [key] if isinstance(key, (Tensor, str, Stored)) else nest.flatten(key)
             values = [value] if len(flat) == 1 else nest.flatten(value)
             for tensor, given in zip(flat, values, strict=True):
                 if type(tensor).__name__ == "SparseTensor":
@@ -413,12 +418,12 @@ class Session:
 
 
 class InteractiveSession(Session):
-    """A Session that is the default one from when it is made until `close()`."""
+    """A Session that is the default one from when it is made until `close()`, and so is a `graph` that is given."""
 
     @public
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         super().__init__(target, graph, config)
-        self.__enter__()
+        self._enter(with_graph=graph is not None)
 
     def close(self) -> None:
         """Stop being the default session, and let go of the variables' values."""

@@ -11,6 +11,7 @@ import numpy as np
 from gradtape._src.core import convert, nest
 from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval, aval
 from gradtape._src.core.tensor import Tensor
+from gradtape._src.ops.sparse.tensor import SparseTensor
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.structure import structure_of
 
@@ -114,6 +115,18 @@ def _picked_with_scores(graph: Graph, scores: Any, **others: Any) -> tuple[Any, 
     return both, [aval((PROVISIONAL,), np.dtype(np.int32)), aval((PROVISIONAL,), convert.tensor(scores).node.aval.dtype)]
 
 
+def _searched(graph: Graph, inputs: Any, top_paths: Any = 1, **others: Any) -> tuple[Any, list[Aval | np.dtype]] | None:
+    """Return what a beam search gives: labels in as many sparse matrices as paths are asked for, and how likely each is."""
+    x = convert.tensor(inputs).node
+    if type(top_paths) is not int or top_paths < 1 or graph.open_rank(x):
+        return None
+    batch, whole = x.aval.shape[1], np.dtype(np.int64)
+    sparse = [aval((PROVISIONAL, 2), whole), aval((PROVISIONAL,), whole), aval((2,), whole)]
+    one = SparseTensor(np.zeros((0, 2), np.int64), np.zeros(0, np.int64), [1, 1])
+    leaves, layout = nest.flatten_with_spec(([one] * top_paths, 0), nest.EXPANDED)
+    return (layout, [True] * len(leaves)), [*sparse * top_paths, aval((batch, top_paths), x.aval.dtype)]
+
+
 TELLING = (
     "gradtape._src.ops.array.",
     "gradtape._src.ops.image.",
@@ -126,6 +139,8 @@ TOLD: dict[str, Callable[..., tuple[Any, list[Aval | np.dtype]] | None]] = {
     "split": _parts,
     "transpose": _turned,
     "ctc_loss": _losses,
+    "ctc_beam_search_decoder": _searched,
+    "ctc_beam_search_decoder_v1": _searched,
     "conv1d_transpose": _of_stated_shape,
     "conv2d_transpose": _of_stated_shape,
     "conv3d_transpose": _of_stated_shape,

@@ -15,6 +15,7 @@ from gradtape._src.ops.nn import (
     activation,
     candidates,
     ctc,
+    decoding,
     dropout as dropouts,
     embedding,
     embedding_sparse,
@@ -124,6 +125,8 @@ def ctc_loss(
 
 
 ctc_loss_v2 = ctc.ctc_loss
+ctc_beam_search_decoder = decoding.ctc_beam_search_decoder_v1
+ctc_beam_search_decoder_v2 = decoding.ctc_beam_search_decoder
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Tables in parts

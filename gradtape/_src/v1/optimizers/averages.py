@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gradtape._src.core import scopes
-from gradtape._src.core.convert import tensor
+from gradtape._src.core.convert import tensor, variable_of
 from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import zeros
@@ -50,7 +50,7 @@ class ExponentialMovingAverage:
     def apply(self, var_list: Any = None) -> Any:
         """Move the averages of `var_list` (all trainable variables); an Operation in a graph."""
         graph = in_graph()
-        wanted = list(trainable_variables() if var_list is None else var_list)
+        wanted = list(map(variable_of, trainable_variables() if var_list is None else var_list))
         for value in wanted:
             if not value.dtype.is_floating:
                 raise TypeError(f"The variables must be half, float, or double: {value.name} is {value.dtype}.")
@@ -70,7 +70,7 @@ class ExponentialMovingAverage:
         moved = []
         for value in wanted:
             average = self._shadows[self._key(value)]
-            rate = 1.0 - (cast(decay, average.dtype) if isinstance(decay, (Tensor, Variable)) else decay)
+            rate = 1.0 - (cast(decay, average.dtype) if isinstance(decay, (Tensor, Stored)) else decay)
             if self._key(value) in self._biased:
                 biased, count = self._biased[self._key(value)]
                 corrected = biased.assign_sub((biased - value) * rate) / (1.0 - power(1.0 - rate, count.assign_add(1.0)))
@@ -99,7 +99,7 @@ class ExponentialMovingAverage:
     @public
     def average(self, var: Any) -> Variable | None:
         """Return the variable that holds the average of `var`, or None."""
-        return self._shadows.get(self._key(var))
+        return self._shadows.get(self._key(variable_of(var)))
 
     @public
     def average_name(self, var: Any) -> str:

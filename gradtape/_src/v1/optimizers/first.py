@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.autodiff.eager_record import recording
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.control.eager_record import recording
 from gradtape._src.core import dtypes, hooks, naming, scopes
-from gradtape._src.core.convert import tensor
+from gradtape._src.core.convert import tensor, variable_of
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.module import SlotOwner
 from gradtape._src.core.scopes import control_dependencies
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import fill, ones_like
@@ -125,11 +125,11 @@ class Optimizer(SlotOwner):
     @public
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
         """Change variables by `[(gradient, variable), …]`; an Operation in a graph. `global_step` is increased by 1."""
-        pairs = list(grads_and_vars)
+        pairs = [(d, variable_of(v)) for d, v in grads_and_vars]
         if not pairs:
             raise ValueError("No variables provided.")
         for d, v in pairs:
-            if d is not None and not isinstance(d, (Tensor, IndexedSlices, Variable)):
+            if d is not None and not isinstance(d, (Tensor, IndexedSlices, Stored)):
                 try:
                     tensor(d)
                 except (TypeError, ValueError):
@@ -217,7 +217,7 @@ class Optimizer(SlotOwner):
 
     def get_slot(self, var: Variable, name: str) -> Variable | None:
         """Return the slot called `name` of a variable: a variable that the optimizer keeps for it, or None."""
-        return self._slots.get(name, {}).get(var._uid)
+        return self._slots.get(name, {}).get(variable_of(var)._uid)
 
     def get_slot_names(self) -> list[str]:
         """Return the names of the slots."""

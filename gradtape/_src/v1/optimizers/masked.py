@@ -108,7 +108,7 @@ class MaskedUpdate:
             }
             shape = tuple(variable.shape)
             known = self._numbers[id(variable)] = {
-                name: kind(broadcast_to(_value(number), shape), trainable=False, name=number.name)
+                name: kind(broadcast_to(tensor(number), shape), trainable=False, name=number.name)
                 for name, number in shared.items()
             }
         return known
@@ -146,11 +146,6 @@ def _masked(gradient: Any, mask: Tensor, variable: Any) -> Tensor:
     return masked
 
 
-def _value(variable: Any) -> Tensor:
-    """Return the value that a variable holds now, one of Keras's too."""
-    return tensor(variable if isinstance(variable, Variable) else variable.value)
-
-
 @contextlib.contextmanager
 def _replaced(owner: Any, **attributes: Any) -> Iterator[None]:
     """Open a context in which attributes of an object have other values."""
@@ -170,10 +165,10 @@ def _replaced(owner: Any, **attributes: Any) -> Iterator[None]:
 @contextlib.contextmanager
 def _frozen(variables: Sequence[tuple[Any, Tensor]]) -> Iterator[None]:
     """Open a context after which variables hold their earlier values where their mask is False."""
-    before = [_value(variable) for variable, _ in variables]
+    before = [tensor(variable) for variable, _ in variables]
     yield
     for (variable, mask), old in zip(variables, before, strict=True):
-        variable.assign(where(mask, _value(variable), old))
+        variable.assign(where(mask, tensor(variable), old))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -223,7 +218,7 @@ def _apply_keras(masked: MaskedUpdate, changes: Sequence[_Change], options: dict
         def assign(to: Any, value: Any) -> None:
             shape, own = tuple(to.shape), tuple(variable.shape)
             if shape == own:
-                value = where(change.mask, tensor(value, _value(to).dtype), _value(to))
+                value = where(change.mask, tensor(value, tensor(to).dtype), tensor(to))
             elif shape:
                 raise ValueError(
                     f"{type(optimizer).__name__} keeps {to.name} of shape {shape} for a variable of shape {own}: moments that "
@@ -232,10 +227,10 @@ def _apply_keras(masked: MaskedUpdate, changes: Sequence[_Change], options: dict
             to.assign(value)
 
         def assign_add(to: Any, value: Any) -> None:
-            assign(to, _value(to) + value)
+            assign(to, tensor(to) + value)
 
         def assign_sub(to: Any, value: Any) -> None:
-            assign(to, _value(to) - value)
+            assign(to, tensor(to) - value)
 
         writes = {"assign": assign, "assign_add": assign_add, "assign_sub": assign_sub}
         with _replaced(optimizer, _iterations=change.steps, **change.numbers, **writes):

@@ -10,7 +10,7 @@ from typing import Any
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.convert import constant, tensor
 from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
@@ -218,7 +218,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
 @public
 def assert_global_step(global_step_tensor: Any) -> None:
     """Raise TypeError unless what is given is an integer scalar, as a global step is."""
-    if not isinstance(global_step_tensor, (Tensor, Variable)):
+    if not isinstance(global_step_tensor, (Tensor, Stored)):
         raise TypeError(f'Existing "global_step" must be a Variable or Tensor: {global_step_tensor!r}.')
     if not global_step_tensor.dtype.is_integer:
         raise TypeError(f'Existing "global_step" does not have integer type: {global_step_tensor.dtype}')
