@@ -136,7 +136,6 @@ _TABLE = [
         quantization.dequantize quantization.quantize quantization.quantized_concat quantization.experimental
         """,
     ),
-    ("Out of scope: functions and datasets take tf.TensorSpec; an iterator is no argument of theirs.", "data.IteratorSpec"),
     (DEVICES, "check_pinned config.*"),
     (
         ENGINE,

@@ -18,7 +18,6 @@ from gradtape._src.core.errors import UnimplementedError, public
 # The classes of each namespace, with the class that each derives from, dotted under `tf`, in brackets. A namespace that
 # gradtape does not have otherwise is a module.
 NAMES = {
-    "data": "IteratorSpec(TypeSpec)",
     "config.experimental": "ClusterDeviceFilters",
     "data.experimental": "DatasetInitializer Reducer ServiceOptions SqlDataset",
     "data.experimental.service": "CrossTrainerCache DispatchServer DispatcherConfig ShardingPolicy WorkerConfig WorkerServer",

@@ -71,9 +71,9 @@ class Place:
         self._drawn.append(seed)
         return seed
 
-    def state(self) -> np.ndarray:
-        """Return the place as a scalar string."""
-        return np.array(json.dumps({"given": self.given, "seeds": self._drawn}).encode(), object)
+    def state(self, back: int = 0) -> np.ndarray:
+        """Return the place before the last `back` elements as a scalar string."""
+        return np.array(json.dumps({"given": self.given - back, "seeds": self._drawn}).encode(), object)
 
     @staticmethod
     def restored(state: np.ndarray) -> tuple[int, Place]:
