@@ -34,7 +34,7 @@ from gradtape._src.ops.linalg.systems import (
     square as square_matrix,
     triangular_solve,
 )
-from gradtape._src.ops.math.arithmetic import abs as abs_
+from gradtape._src.ops.math.arithmetic import abs as abs_, reciprocal
 from gradtape._src.ops.math.compare import equal
 from gradtape._src.ops.math.complex import conj, real
 from gradtape._src.ops.math.reduction import reduce_max
@@ -62,9 +62,9 @@ def _over(w, x, largest_x, largest_w):
     What is 0 to rounding is so beside the largest of the values that it was computed from.
     """
     vanishing = _vanishes(x, largest_x)
-    quotient = w / cast(where(vanishing, ones_like(x), x), w.dtype)
+    inverse = reciprocal(cast(where(vanishing, ones_like(x), x), w.dtype))
     unknown = where(_vanishes(w, largest_w), zeros_like(w), zeros_like(w) + float("nan"))
-    return where(broadcast_to(vanishing, w.shape), unknown, quotient)
+    return w * where(broadcast_to(vanishing, w.shape), unknown, broadcast_to(inverse, w.shape))  # NaN in forward mode, too
 
 
 def _largest(x):
