@@ -233,14 +233,6 @@ def named_parameters(arguments: Arguments, signature: inspect.Signature, specs: 
     return symbols
 
 
-def spoken(key: Any) -> str:
-    if isinstance(key, tuple) and key[0] is VariableSpec:
-        return f"a variable {key[3]!r}"
-    if isinstance(key, tuple) and key[0] is GivenSpec:
-        return repr(key[1])
-    return f"{key[1]!r}" if isinstance(key, tuple) and len(key) > 1 and key[0] is not object else repr(key)
-
-
 class Signature:
     """The parameters of a Python function; `wanted` has a nest of TensorSpecs and values for each that is constrained.
 

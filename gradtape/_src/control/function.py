@@ -5,11 +5,9 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import logging
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,6 @@ from gradtape._src.control.arguments import (
     Signature,
     Signatures,
     named_parameters,
-    spoken,
     symbol,
     tensors_in,
     without_shapes,
@@ -33,11 +30,12 @@ from gradtape._src.control.eager_record import asks_for_gradients
 from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.methods import Gone, reference
 from gradtape._src.control.passed import reachable_besides_arguments
+from gradtape._src.control.retracing import Calls, calls_of, warn
 from gradtape._src.control.scope import SINGLETON, Body, MadeFromArguments, Scope, trace
 from gradtape._src.core import engine, hooks, naming, nest, tracing
 from gradtape._src.core.aval import has_no_shape
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import InvalidArgumentError, OpError, cut, internal, of_user, public
+from gradtape._src.core.errors import InvalidArgumentError, OpError, cut, of_user, public
 from gradtape._src.core.opened import alone, thread
 from gradtape._src.core.program import Node, Trace
 from gradtape._src.core.spec import TensorSpec
@@ -49,43 +47,10 @@ from gradtape._src.ops.random import seeds
 # opened it where two calls differed; for variables of one shape; and for numbers that are equal. In gradtape each shape has a
 # Program of its own: recorded from one trace where the extents are open, traced anew where the function does what a graph cannot
 # keep. What is counted, and warned of, are TensorFlow's traces.
-MANY_TRACES = 5  # so many traces in so many calls are worth a warning
-MANY_WARNINGS = 2
-
-
-class Calls:
-    """The number of calls of one code from outside of functions, and of traces for these."""
-
-    def __init__(self) -> None:
-        self.since = self.counted = self._traces = self._warnings = 0
-
-    def traced_too_often(self) -> bool:
-        """Note a trace; whether so many of the last calls were traced that a warning is due. `counted` are those calls."""
-        self._traces += 1
-        if self._traces % MANY_TRACES:
-            return False
-        self.counted, self.since = max(self.since, MANY_TRACES), 0
-        due = self.counted < 2 * MANY_TRACES and self._warnings < MANY_WARNINGS
-        self._warnings += due
-        return due
-
-
-_calls: weakref.WeakKeyDictionary[CodeType, Calls] = weakref.WeakKeyDictionary()
-
-
-def calls_of(function: Any) -> Calls:
-    """Return the Calls of a Python function, shared by all functions of its code. A library's does not."""
-    code = getattr(getattr(inspect.unwrap(function), "__func__", function), "__code__", None)
-    if code is None or internal[code.co_filename]:
-        return Calls()
-    return _calls.setdefault(code, Calls())
-
-
 NOT_FIRST = (
     "Creating variables on a non-first call to a function decorated with tf.function.\n"
     "Make them in the first call, or before it: a layer, model or optimizer makes its variables in `build`."
 )
-logger = logging.getLogger("gradtape")
 _run_eagerly = False
 _functions: weakref.WeakSet[Function] = weakref.WeakSet()
 
@@ -314,8 +279,9 @@ class Function:
     def _trace(self, arguments: Arguments, passes: bool) -> ConcreteFunction:
         known, new = self._signatures.find(arguments, arguments.shapes(self._signature))
         self._traces += new
-        if new and engine.local.trace.parent is None and self._calls.traced_too_often():
-            self._warn(arguments)
+        if new and engine.local.trace.parent is None and self._calls.traced_too_often(self._traces == 1):
+            last = next(reversed(self._traced.values()))._arguments if self._traced else None
+            warn(self, self._calls, self._instance is not None, list(self._signature.parameters.parameters), last, arguments)
         python = self.transformed()
         parameters = named_parameters(arguments, self._signature.parameters, self.input_signature)
         opened = self._opened_for(known, arguments, parameters, python)
@@ -455,26 +421,6 @@ class Function:
                 f"values; in compilation of {self.python_function!r}, found return value of type {type(value).__name__}, which "
                 "is not a Tensor or ExtensionType."
             ) from None
-
-    def _warn(self, arguments: Arguments) -> None:
-        """Say which argument it is that is new in every call."""
-        names = list(self._signature.parameters.parameters)
-        last = next(reversed(self._traced.values()))._arguments if self._traced else None
-        changed = ""
-        if last is not None and last.spec == arguments.spec:
-            for i, (old, new) in enumerate(zip(last.key[1], arguments.key[1], strict=True)):
-                if old != new:
-                    name = names[i] if i < len(names) else f"number {i}"
-                    changed = f" The argument {name!r} changed: it was {spoken(old)} and is now {spoken(new)}."
-                    break
-        logger.warning(
-            "%d out of the last %d calls to %r triggered tf.function retracing. Tracing is expensive.%s A Python number is part "
-            "of the signature, so pass tf.constant(…) for what changes; give tensors of one shape, or an input_signature.",
-            MANY_TRACES,
-            self._calls.counted,
-            self,
-            changed,
-        )
 
     @public
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
