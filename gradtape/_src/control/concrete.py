@@ -390,7 +390,7 @@ class EagerFunction(ConcreteFunction):
         """Say once for the function's code that it runs as Python; not in a trace, which takes in what it does."""
         calls = self._function._calls
         if self.tells and isinstance(self.reason, NeedsValues) and engine.local.trace.parent is None:
-            tell(self._function._name, self.reason, self._line, again=calls.told)
+            tell(str(self._function._name), self.reason, self._line, again=calls.told)
             calls.told = True
 
     def _source(self) -> Any:
@@ -457,7 +457,7 @@ class ThroughDatasets(EagerFunction):
         if state.trace.parent is not None or any(tape() is not None for tape in state.tapes):
             return super()._run(nodes, passed)
         given = passed[len(passed) - len(self._arguments.given) :]
-        with calling(of_calls() | {id(x): other for x, other in zip(self._arguments.given, given, strict=True)}):
+        with calling({**of_calls(), **{id(x): y for x, y in zip(self._arguments.given, given, strict=True)}}):
             return ConcreteFunction._run(self, nodes, passed)
 
 

@@ -23,6 +23,7 @@ from gradtape._src.control.arguments import (
     tensors_in,
     without_shapes,
 )
+from gradtape._src.control.bound_names import with_returns
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall, Locked, ShapedByRuns, ThroughDatasets
 from gradtape._src.control.dataset_loop import DatasetLoop, ShownLoop, ThroughEagerCode, calls_python, is_in
 from gradtape._src.control.directives import do_not_convert
@@ -317,13 +318,14 @@ class Function:
 
         through = self._loop if outermost and not arguments.stored else None
 
-        def traced() -> tuple[Scope, Body]:
+        def once() -> tuple[Scope, Body]:
             scope = Scope(shaped_by_runs=outermost, through=through)
             try:
                 return scope, trace(run, parameters, scope, convert=self._result)
             finally:
                 scope.restore()
 
+        traced = functools.partial(with_returns, once)
         try:
             with tracing.creation_in_function(self._refusal) as creation:
                 scope, body = traced()
