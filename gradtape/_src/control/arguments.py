@@ -99,11 +99,11 @@ class Arguments(Structure):
 
     @property
     def passed(self) -> list[Any]:
-        """What each call has of its own besides tensors: the variables, then what is `given`."""
+        """The variables, then the Datasets: the arguments that each call passes besides tensors."""
         return [*self.stored, *self.given]
 
     def of(self, passed: Sequence[Any]) -> Arguments:
-        """Return the same arguments, with what a call passes."""
+        """Return the same arguments, with the variables and Datasets of a call."""
         if not passed:
             return self
         stored = [x for x in passed if isinstance(x, Stored)]
