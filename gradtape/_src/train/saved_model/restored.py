@@ -255,7 +255,7 @@ class RestoredFunction(Function):
             cut(error)
             raise
 
-    def retraced(self, arguments: Arguments, passes: bool) -> NoReturn:
+    def retraced(self, arguments: Arguments, passes: bool, again: Any = None) -> NoReturn:
         """Raise InvalidArgumentError: there is no Python code to trace for other extents of variables."""
         raise invalid(
             f"{self._name} was saved for other shapes of its variables than they have now. A loaded function cannot be traced "
