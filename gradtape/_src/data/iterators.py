@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradtape._src.core import engine
 from gradtape._src.core.errors import OutOfRangeError, public
-from gradtape._src.core.module import Stateful
+from gradtape._src.core.module import State, Stateful
 from gradtape._src.data.optional import Optional
 from gradtape._src.data.place import Place
 from gradtape._src.data.structure import as_numpy, handed
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
     from gradtape._src.data.pipeline import Pipeline
 
 
-class Iterator:
+class Iterator(Stateful):
     """One pass over a dataset. Several threads may share it: each element goes to one of them.
 
-    After an error it goes on with the next element.
+    After an error it goes on with the next element. A checkpoint that it hangs on saves its place. When it is restored, the
+    elements before that place are made again, and not given.
 
     >>> iterator = iter(tf.data.Dataset.range(2))
     >>> isinstance(iterator, tf.data.Iterator)
@@ -69,23 +71,17 @@ class Iterator:
         """A nest of specs: the structure of an element."""
         return self._dataset.element_spec
 
-
-class OwnedIterator(Iterator, Stateful):
-    """The iterator of `iter(dataset)`: its elements as tensors. A checkpoint that it hangs on saves its place.
-
-    When it is restored, the elements before that place are made again, and not given.
-    """
-
-    saved_as = "ITERATOR_STATE"
-
-    def saved_state(self) -> np.ndarray:
+    def saved_state(self) -> State:
         """Return the number of elements given so far, and the shuffles' states."""
         with self._lock:
-            return self._place.state()
+            return {"": self._place.state()}
 
-    def restore_state(self, state: np.ndarray) -> None:
-        """Go on from that place."""
-        given, place = Place.restored(state)
+    def restored(self, state: State) -> Callable[[], None]:
+        """Return the function that goes on from a saved place."""
+        given, place = Place.restored(state.get("", np.array(b"")))
+        return lambda: self._go_on(given, place)
+
+    def _go_on(self, given: int, place: Place) -> None:
         with self._lock:
             self._begin(place)
             with place:
@@ -96,6 +92,12 @@ class OwnedIterator(Iterator, Stateful):
                         break
                     except Exception:
                         continue
+
+
+class OwnedIterator(Iterator):
+    """The iterator of `iter(dataset)`: its elements as tensors."""
+
+    saved_as = "ITERATOR_STATE"
 
     @public
     def get_next(self) -> Any:
@@ -138,6 +140,7 @@ class NumpyIterator(Iterator):
     [0 1] [2 3]
     """
 
+    saved_as = "_STATE"
     _convert = staticmethod(as_numpy)
 
     def next(self) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from gradtape._src.core import nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
+from gradtape._src.core.module import Tracked
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor
@@ -71,8 +72,10 @@ def _none_of(value: Any) -> Any:
     return tensor(value)[:0]
 
 
-class DistributedIterator:
+class DistributedIterator(Tracked):
     """The iterator of a distributed dataset: the replicas' parts of its batches, PerReplica where there are several replicas.
+
+    A checkpoint that it hangs on saves its place.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> iterator = iter(strategy.experimental_distribute_dataset(tf.data.Dataset.range(4).batch(2)))
@@ -82,6 +85,10 @@ class DistributedIterator:
 
     def __init__(self, iterator: Any, given: Callable[[Any, Iterator[Any]], Any], specs: Any) -> None:
         self._iterator, self._given, self._specs = iterator, given, specs  # `given(element, what follows it)`
+
+    def tracked_children(self) -> dict[str, Any]:
+        """Return the saved part: the iterator whose elements are divided."""
+        return {"iterator": self._iterator}
 
     def __iter__(self) -> DistributedIterator:
         return self
