@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from keras.src import callbacks as callbacks_module, optimizers as optimizers_module, tree
 from keras.src.backend import config
+from keras.src.backend.common.global_state import GLOBAL_STATE_TRACKER
 from keras.src.backend.common.variables import initialize_all_variables
 from keras.src.metrics import Mean
 from keras.src.trainers import trainer as base_trainer
@@ -18,6 +19,7 @@ from keras.src.utils.python_utils import pythonify_logs
 
 import gradtape as tf
 from gradtape._src.core import engine
+from gradtape._src.core.per_thread import OfOthers
 from gradtape._src.distribute import group
 from gradtape._src.ops.random import seeds
 from keras_gradtape.src.data import Batches
@@ -25,6 +27,11 @@ from keras_gradtape.src.distribution_lib import distribute_batch, name_unmatched
 from keras_gradtape.src.least_squares import LeastSquares
 
 BaseTrainer: Any = getattr(base_trainer, "BaseTrainer", None) or base_trainer.Trainer  # its name from Keras 3.16 on, or before
+# What may be open in Keras where a replica calls `merge_call`.
+OfOthers(
+    GLOBAL_STATE_TRACKER,
+    "name_scope_stack autocast_scope stateless_scope symbolic_scope remat_scope_stack current_call_ctx",
+)
 
 
 class Trainer(BaseTrainer):

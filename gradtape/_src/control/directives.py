@@ -25,7 +25,7 @@ def do_not_convert(func: Any = None) -> Any:
 
     @functools.wraps(func)
     def as_it_is(*args: Any, **kwargs: Any) -> Any:
-        from malt.core import ag_ctx  # loads what transforms source, at the first call only
+        from gradtape._src.control.conversions import ag_ctx  # loads what transforms source, at the first call only
 
         with ag_ctx.ControlStatusCtx(ag_ctx.Status.DISABLED):
             return func(*args, **kwargs)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 from typing import Any
 
 import numpy as np
 
 from gradtape._src.core.errors import DataLossError
+from gradtape._src.core.per_thread import PerThread
 
 
 class Seeds:
@@ -89,7 +89,7 @@ class Glance(Place):
         return seeds.coming()
 
 
-class _Pulled(threading.local):
+class _Pulled(PerThread, replica=""):
     """The places of the iterators that this thread asks for an element, the innermost last."""
 
     def __init__(self) -> None:

@@ -9,14 +9,12 @@ from __future__ import annotations
 import contextvars
 import functools
 import itertools
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from gradtape._src.core import engine, hooks
-from gradtape._src.core.opened import Opened
+from gradtape._src.core import engine, hooks, per_thread
 from gradtape._src.core.variable import Variable
 from gradtape._src.distribute import context
 from gradtape._src.distribute.context import Entry, ReplicaContext
@@ -34,25 +32,6 @@ class Merge(NamedTuple):
     kwargs: Any
 
 
-def _opened() -> tuple[Opened, list[Entry], list[Any]]:
-    """Return the contexts that code has open in this thread, of which each replica has its own."""
-    return Opened.now(), context.entries(), list(_conversions())
-
-
-def _open(opened: tuple[Opened, list[Entry], list[Any]]) -> None:
-    """Let these contexts be the open ones."""
-    here, entries, conversions = opened
-    here.again()
-    context.reopen(entries)
-    _conversions()[:] = conversions
-
-
-def _conversions() -> list[Any]:
-    """Return the stack of autograph in this thread, if it is loaded."""
-    loaded = sys.modules.get("malt.core.ag_ctx")
-    return [] if loaded is None else getattr(loaded.stacks, "control_status", [])
-
-
 class Running:
     """A replica that runs: `go_on` lets it run up to its next `merge_call`, or to its end."""
 
@@ -61,7 +40,7 @@ class Running:
         replica = ReplicaContext(strategy, number, strategy.extended._count, self)
         self._greenlet = greenlet(lambda _: self._run(replica, number, call))
         self._greenlet.gr_context = contextvars.copy_context()
-        self._opened = _opened()
+        self._opened = per_thread.forked(per_thread.taken())
         self._around = _place()
 
     def _run(self, replica: ReplicaContext, number: int, call: Callable[[int], Any]) -> Any:
@@ -78,13 +57,13 @@ class Running:
             self._switch(self._greenlet.throw, GreenletExit)
 
     def _switch(self, how: Callable[[Any], Any], given: Any) -> Any:
-        around = _opened()
-        _open(self._opened)
+        around = per_thread.taken()
+        per_thread.put(self._opened)
         try:
             return how(given)
         finally:
-            self._opened = _opened()
-            _open(around)
+            self._opened = per_thread.taken()
+            per_thread.put(around)
 
     @property
     def ended(self) -> bool:
