@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from keras.src import callbacks as callbacks_module, optimizers as optimizers_module, tree
 from keras.src.backend import config
-from keras.src.backend.common.global_state import GLOBAL_STATE_TRACKER
 from keras.src.backend.common.variables import initialize_all_variables
 from keras.src.metrics import Mean
 from keras.src.trainers import trainer as base_trainer
@@ -29,7 +28,8 @@ from keras_gradtape.src.least_squares import LeastSquares
 BaseTrainer: Any = getattr(base_trainer, "BaseTrainer", None) or base_trainer.Trainer  # its name from Keras 3.16 on, or before
 # What may be open in Keras where a replica calls `merge_call`.
 OfOthers(
-    GLOBAL_STATE_TRACKER,
+    "keras.src.backend.common.global_state",
+    "GLOBAL_STATE_TRACKER",
     "name_scope_stack autocast_scope stateless_scope symbolic_scope remat_scope_stack current_call_ctx",
 )
 

@@ -20,14 +20,13 @@ from typing import Any
 
 import numpy as np
 from malt import operators
-from malt.core import converter
+from malt.core import ag_ctx, converter
 from malt.impl import api, conversion
 from malt.lang import directives as malt_directives
 from malt.pyct import anno, errors as malt_errors, inspect_utils
 
 from gradtape._src.control import branch, branch_captures
 from gradtape._src.control.bound_names import symbolic
-from gradtape._src.control.conversions import ag_ctx
 from gradtape._src.control.dynamic_range import DynamicRange
 from gradtape._src.control.mapping import map_fn
 from gradtape._src.control.statements import for_stmt, if_stmt, while_stmt

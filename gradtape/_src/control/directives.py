@@ -9,6 +9,9 @@ from typing import Any
 
 from gradtape._src.core import engine
 from gradtape._src.core.errors import public
+from gradtape._src.core.per_thread import OfOthers
+
+OfOthers("malt.core.ag_ctx", "stacks", "control_status")
 
 
 def do_not_convert(func: Any = None) -> Any:
@@ -25,7 +28,7 @@ def do_not_convert(func: Any = None) -> Any:
 
     @functools.wraps(func)
     def as_it_is(*args: Any, **kwargs: Any) -> Any:
-        from gradtape._src.control.conversions import ag_ctx  # loads what transforms source, at the first call only
+        from malt.core import ag_ctx  # loads what transforms source, at the first call only
 
         with ag_ctx.ControlStatusCtx(ag_ctx.Status.DISABLED):
             return func(*args, **kwargs)

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from gradtape._src.core import errors, execution, hooks, journal, memory, runtime, slices, tiers
+from gradtape._src.core import errors, execution, hooks, journal, memory, per_thread, runtime, slices, tiers
 from gradtape._src.core.aval import LARGE, aval
 from gradtape._src.core.errors import internal
 from gradtape._src.core.native import twins
 from gradtape._src.core.op import has_strings
 from gradtape._src.core.out_of_scope import out_of_scope
-from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.program import (
     ELEMENT,
     INDEX,
@@ -51,7 +50,7 @@ SMALL_BYTES = 1 << 16  # unless they are larger than this
 UNBOUNDED = sys.maxsize
 
 
-class State(PerThread, replica="tapes"):
+class State(per_thread.PerThread, replica="tapes"):
     """The state of a thread. `suspended`: the traces in which it goes on later, each in a list; `again`: it runs one again."""
 
     trace: Trace
@@ -63,18 +62,6 @@ class State(PerThread, replica="tapes"):
     def __init__(self) -> None:
         self.trace, self.suspended, self.tapes = Trace(LIMIT), [], []
         self.anchor, self.again = None, False
-
-    def taken(self) -> dict[str, Any]:
-        """Return the tapes, with the trace that they record."""
-        return {"tapes": self.tapes, "trace": self.trace}
-
-    def put(self, taken: dict[str, Any]) -> None:
-        """Open tapes again, which go on in what the thread records now."""
-        self.tapes, before = taken["tapes"], taken["trace"]
-        for reference in self.tapes if before is not self.trace else ():
-            tape = reference()
-            if tape is not None:
-                tape.moved(before, self.trace)
 
 
 local = State()

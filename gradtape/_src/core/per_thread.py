@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
@@ -46,23 +47,28 @@ class PerThread(Exchanged, threading.local):
 
 
 class OfOthers(Exchanged):
-    """The state of a thread that another package keeps as attributes of `kept`, which may be missing."""
+    """The state of a thread that another package keeps, as attributes of `name` in `module`. It may not be loaded yet."""
 
-    def __init__(self, kept: Any, names: str) -> None:
-        self._kept, self.of_replica = kept, tuple(names.split())
+    def __init__(self, module: str, name: str, replica: str) -> None:
+        self._module, self._name, self.of_replica = module, name, tuple(replica.split())
         _others.append(self)
+
+    def _kept(self) -> Any:
+        return getattr(sys.modules.get(self._module), self._name, None)
 
     def taken(self) -> dict[str, Any]:
         """Return what a replica has for itself."""
-        return {name: getattr(self._kept, name, ABSENT) for name in self.of_replica}
+        kept = self._kept()
+        return {name: getattr(kept, name, ABSENT) for name in self.of_replica}
 
     def put(self, taken: dict[str, Any]) -> None:
         """Let that be what the thread has."""
+        kept = self._kept()
         for name, value in taken.items():
             if value is not ABSENT:
-                setattr(self._kept, name, value)
-            elif hasattr(self._kept, name):
-                delattr(self._kept, name)
+                setattr(kept, name, value)
+            elif hasattr(kept, name):
+                delattr(kept, name)
 
 
 _exchanged: weakref.WeakSet[PerThread] = weakref.WeakSet()

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from gradtape._src.core import engine, hooks, per_thread
+from gradtape._src.core.program import Trace
 from gradtape._src.core.variable import Variable
 from gradtape._src.distribute import context
 from gradtape._src.distribute.context import Entry, ReplicaContext
@@ -32,6 +33,15 @@ class Merge(NamedTuple):
     kwargs: Any
 
 
+def _open(opened: per_thread.Taken, trace: Trace) -> None:
+    """Let what was taken be open. The tapes in it, which recorded `trace`, go on in what the thread records now."""
+    per_thread.put(opened)
+    for reference in engine.local.tapes if engine.local.trace is not trace else ():
+        tape = reference()
+        if tape is not None:
+            tape.moved(trace, engine.local.trace)
+
+
 class Running:
     """A replica that runs: `go_on` lets it run up to its next `merge_call`, or to its end."""
 
@@ -41,7 +51,7 @@ class Running:
         self._greenlet = greenlet(lambda _: self._run(replica, number, call))
         self._greenlet.gr_context = contextvars.copy_context()
         self._opened = per_thread.forked(per_thread.taken())
-        self._around = _place()
+        self._around, self._trace = _place(), engine.local.trace
 
     def _run(self, replica: ReplicaContext, number: int, call: Callable[[int], Any]) -> Any:
         with context.entered(Entry(replica.strategy, replica)):
@@ -57,13 +67,13 @@ class Running:
             self._switch(self._greenlet.throw, GreenletExit)
 
     def _switch(self, how: Callable[[Any], Any], given: Any) -> Any:
-        around = per_thread.taken()
-        per_thread.put(self._opened)
+        around, begun = per_thread.taken(), engine.local.trace
+        _open(self._opened, self._trace)
         try:
             return how(given)
         finally:
-            self._opened = per_thread.taken()
-            per_thread.put(around)
+            self._opened, self._trace = per_thread.taken(), engine.local.trace
+            _open(around, begun)
 
     @property
     def ended(self) -> bool:

@@ -80,7 +80,7 @@ def _check_unchanged(value: Any) -> None:
 
 def saved_graph(root: Any) -> tuple[list[Node], dict[str, Variable], dict[str, np.ndarray]]:
     """Return the graph under `root` as nodes, the root first, each variable under its key, and the arrays of what else has a
-    state. A key is the shortest way to a value. What has a state and is not saved is told in the log.
+    state. A key is the shortest way to a value. The log names states that are not saved.
     """
     nodes: list[Node] = [Node({})]
     objects, paths = [root], [""]

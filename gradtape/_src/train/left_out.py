@@ -1,4 +1,4 @@
-"""What a checkpoint leaves out: the variables of objects that it does not follow. The log says so, once for each."""
+"""A warning about the variables and states that a checkpoint leaves out, in objects that it does not follow."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Entry:
 class Node:
     """One object of the saved graph: its children by name, as numbers of nodes, and the key of its array, if it has one.
 
-    What is no variable may have several arrays: `key` and each of the `endings` are the keys of these.
+    An object that is no variable may have several arrays, whose keys are `key` and each of the `endings`.
 
     `name` is the one that a variable gives itself. `slots` are those of an optimizer that TensorFlow saved: the name of each, the
     node of its variable, and its own.
