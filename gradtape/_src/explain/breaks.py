@@ -257,19 +257,23 @@ class View:
         return bool(apart) and any(map(self.sees, given))
 
     def _was_active(self, name: Name) -> bool:
-        """Return whether a value was computed from others that the tape watches, so that it need not be watched itself."""
+        """Return whether the tape watches a value without being told to, or what it was computed from."""
         step = self.history.steps.get(name)
-        return step is not None and step.how != RESULT and any(i in self._roots() for i in self.history.before(step.inputs))
+        if step is None or step.how == RESULT:
+            return False
+        return name in self._automatic() or not self._roots().isdisjoint(self.history.before(step.inputs))
+
+    def _automatic(self) -> set[Name]:
+        """Return the values of the variables that the tape watches without being told to."""
+        if self.tape is None or not self.tape.automatic:
+            return set()
+        trained = [n for n in self.history.held if (v := journal.variables.get(n)) is not None and v.trainable]
+        return {name for number in trained for _, name in self.history.held[number]}
 
     def _roots(self) -> set[Name]:
         """Return the values that the tape watches, and those of its variables."""
-        found: set[Name] = set(self._watched)
-        for number, holdings in self.history.held.items():
-            variable = journal.variables.get(number)
-            automatic = self.tape is not None and self.tape.automatic and variable is not None and variable.trainable
-            if automatic or number in self._watched_variables:
-                found.update(name for _, name in holdings)
-        return found
+        told = {name for number in self._watched_variables for _, name in self.history.held.get(number, ())}
+        return {*self._watched} | told | self._automatic()
 
     def _later(self, watched: Moment, at: Moment) -> bool:
         order = {serial: k for k, (serial, _, _) in reversed(list(enumerate(self.segments)))}
