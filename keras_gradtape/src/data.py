@@ -5,6 +5,7 @@ import itertools
 
 import numpy as np
 from keras.src import tree
+from keras.src.backend.common import global_state
 from keras.src.trainers.data_adapters import data_adapter_utils
 from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter, can_convert_arrays
 from keras.src.trainers.data_adapters.data_adapter import DataAdapter
@@ -13,6 +14,7 @@ from keras.src.trainers.epoch_iterator import EpochIterator
 
 import gradtape as tf
 from gradtape._src.core.tensor import to_numpy
+from gradtape._src.distribute import group
 from gradtape._src.ops.random import philox, seeds
 
 PEEKED = data_adapter_utils.NUM_BATCHES_FOR_TENSOR_SPEC
@@ -44,11 +46,14 @@ class Batches(EpochIterator):
         self._first = _first_of(self.data_adapter)
 
     def __next__(self):
-        begin, end, iterator = next(self._epoch_iterator)
+        begin, end, iterator = next(self._epoch_iterator, (0, 0, None))
+        if iterator is None:
+            _agreed([])  # with those that have more batches
+            raise StopIteration
         wanted = self.steps_per_execution
         if self._num_batches:  # the last execution of an epoch may have fewer steps
             wanted = min(wanted, self._num_batches - (self._steps_seen - wanted))
-        batches = list(itertools.islice(iterator, wanted))
+        batches = _agreed(list(itertools.islice(iterator, wanted)))
         if len(batches) < wanted:
             with self.catch_stop_iteration():  # warns that the data ended early
                 raise StopIteration
@@ -59,6 +64,14 @@ class Batches(EpochIterator):
     def example(self):
         """The specs of a batch of a Dataset, the first batch of a PyDataset; None for data that are made without side effects."""
         return self.data_adapter.specs() if isinstance(self.data_adapter, DatasetAdapter) else self._first
+
+
+def _agreed(batches):
+    """The batches that all processes can train on: as many as the one with the fewest, where each has rows of its own."""
+    distribution = global_state.get_global_attribute("distribution")
+    if distribution is None or distribution.auto_shard_dataset:
+        return batches
+    return batches[: group.fewest(len(batches), "the number of batches")]
 
 
 def _first_of(adapter):

@@ -150,7 +150,7 @@ _TABLE = [
         "Out of scope: clusters and coordinators. tf.train has checkpoints, in safetensors.",
         """
         train.CheckpointView train.ClusterDef train.Coordinator train.JobDef train.ServerDef
-        train.TrackableView train.experimental.MaxShardSizePolicy train.experimental.PythonState
+        train.TrackableView train.experimental.MaxShardSizePolicy
         train.experimental.ShardableTensor
         """,
     ),

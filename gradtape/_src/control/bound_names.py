@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -11,6 +10,7 @@ from malt.operators.variables import Undefined, UndefinedReturnValue
 
 from gradtape._src.core import engine, nest
 from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.tensor import Stored, Tensor
 
 NUMBERS = (bool, int, float, complex, np.number, np.bool_, np.ndarray)
@@ -19,7 +19,7 @@ UNDEFINED = (Undefined, UndefinedReturnValue)
 T = TypeVar("T")
 
 
-class _Returns(threading.local):
+class _Returns(PerThread, replica="partly seen"):
     """Whether an `if` on a tensor may return in one branch only in the function under trace, and whether one did so."""
 
     partly, seen = True, False

@@ -46,7 +46,7 @@ from gradtape._src.core import engine, hooks, naming, nest, tracing
 from gradtape._src.core.aval import has_no_shape
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import InvalidArgumentError, OpError, cut, of_user, public
-from gradtape._src.core.opened import alone, thread
+from gradtape._src.core.per_thread import alone, replica
 from gradtape._src.core.program import Node, Trace
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Reference, Stored, Tensor
@@ -221,7 +221,7 @@ class Function:
         try:
             if _run_eagerly:
                 return self.python_function(*args, **kwargs)
-            seen = tensors_in(args) if not kwargs and engine.local.trace.overrides is None and thread.replica is None else None
+            seen = tensors_in(args) if not kwargs and engine.local.trace.overrides is None and replica.number is None else None
             if seen is not None:
                 found = self._seen.get(seen[1])
                 if found is not None:
@@ -243,7 +243,7 @@ class Function:
         state = engine.local.trace
         overrides = state.overrides
         names = None if overrides is None else tuple(sorted(overrides.names.items()))
-        key: Any = (arguments.key, names, thread.replica)
+        key: Any = (arguments.key, names, replica.number)
         found = self._known(key, state, arguments)
         self._calls.since += state.parent is None
         if found is not None:
@@ -383,7 +383,7 @@ class Function:
         """Return the one trace for open extents to which these arguments belong; None if their own shapes are traced."""
         state = engine.local.trace
         fits = without_shapes(arguments) == known.rest and known.takes([n.aval.tensor_shape for n in arguments.nodes])
-        if known.opened is None or arguments.passed or not fits or thread.replica is not None:
+        if known.opened is None or arguments.passed or not fits or replica.number is not None:
             return None
         if known.opened is UNTRIED:
             if state.parent is not None or state.overrides is not None:

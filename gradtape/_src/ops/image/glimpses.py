@@ -1,5 +1,7 @@
 """Glimpses: windows of images at points, with noise where they reach out of the image."""
 
+import functools
+
 from gradtape._src.core import dtypes
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.errors import invalid, public
@@ -61,7 +63,7 @@ def _noise(image, shape, noise):
 def _glimpses(image, window, offsets, first, noise):
     """Return the windows that begin at `first(offsets, …)` along each axis."""
     batch, *extents, channels = image.node.aval.shape
-    found, inside = image, True
+    found, inside = image, tensor(True)
     for axis, (extent, size) in enumerate(zip(extents, window, strict=True)):
         start = first(offsets[:, axis], extent, size)
         start = where(is_nan(start), -1.0 * size, clip_by_value(start, -1.0 * size, 1.0 * extent))
@@ -90,7 +92,7 @@ def extract_glimpse(input, size, offsets, centered=True, normalized=True, noise=
     if noise not in ("uniform", "gaussian", "zero"):
         raise invalid(f"The noise could only be uniform, gaussian, or zero, got {noise}")
     image, window, offsets = _checked(input, size, offsets)
-    return _glimpses(image, window, offsets, lambda *known: _first(*known, centered, normalized), noise)
+    return _glimpses(image, window, offsets, functools.partial(_first, centered=centered, normalized=normalized), noise)
 
 
 @public
@@ -98,4 +100,4 @@ def extract_glimpse_v1(input, size, offsets, centered=True, normalized=True, uni
     """Return glimpses as TensorFlow 1 cuts them: the offset is the middle of a window, however it is given."""
     image, window, offsets = _checked(input, size, offsets)
     noise = "uniform" if uniform_noise else "gaussian"
-    return _glimpses(image, window, offsets, lambda *known: _first_v1(*known, centered, normalized), noise)
+    return _glimpses(image, window, offsets, functools.partial(_first_v1, centered=centered, normalized=normalized), noise)

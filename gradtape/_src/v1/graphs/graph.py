@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
@@ -16,6 +15,7 @@ from gradtape._src.core.aval import LARGE, PROVISIONAL, aval
 from gradtape._src.core.errors import InvalidArgumentError, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op
+from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.program import ELEMENT, Node, Trace
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import UPDATES, EagerTensor, Stored, Tensor, graph_of, handle
@@ -32,7 +32,7 @@ from gradtape._src.v1.graphs.structure import structure_of
 OF_VARIABLES = ("variables", "local_variables", "trainable_variables")  # collections that functions share with their graph
 
 
-class Defaults(threading.local):
+class Defaults(PerThread, replica="sessions"):
     """The sessions that are entered in this thread, and the context of the graph that `disable_eager_execution` entered."""
 
     def __init__(self) -> None:
