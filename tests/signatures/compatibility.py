@@ -1,7 +1,7 @@
 """Print `docs/compatibility.md` as the code has it now. With `--write`, into the file; what stands above its marks stays.
 
-The names are TensorFlow's of `names.json`, looked up in gradtape; the reasons are those of the AttributeError. What differs by the
-kind of a value is listed in `tests/values`.
+The names are TensorFlow's of `names.json`, looked up in gradtape; the reasons are those of the AttributeError. What differs by
+the kind of a value is listed in `tests/values`.
 """
 
 import functools
