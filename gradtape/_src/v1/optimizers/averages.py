@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core import scopes
+from gradtape._src.core import engine, scopes
 from gradtape._src.core.convert import tensor, variable_of
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Stored, Tensor
@@ -52,7 +52,7 @@ class ExponentialMovingAverage:
         graph = in_graph()
         wanted = list(map(variable_of, trainable_variables() if var_list is None else var_list))
         for value in wanted:
-            if not isinstance(value, Variable) and graph is None:
+            if not isinstance(value, Variable) and graph is None and engine.local.trace.scope is None:
                 raise TypeError(f"In eager code an average is one of a variable, received {value!r}.")
             if not value.dtype.is_floating:
                 raise TypeError(f"The variables must be half, float, or double: {value.name} is {value.dtype}.")
