@@ -288,7 +288,7 @@ def summed(contributions: Sequence[Any]) -> Any:
 
 
 @contextlib.contextmanager
-def for_transposition(transposes: bool = True) -> Iterator[None]:
+def to_transpose(transposes: bool = True) -> Iterator[None]:
     """Open a context whose reverse passes are transposed to give forward mode, or with False are not.
 
     A custom gradient that is not linear has no transpose: the function's own ops are differentiated in its place.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Operation, for_transposition, transposing, vjp_program
+from gradtape._src.autodiff.backward import Operation, to_transpose, transposing, vjp_program
 from gradtape._src.autodiff.sources import like, values_of
 from gradtape._src.autodiff.tape import InnerTape
 from gradtape._src.core import convert, engine, nest, tracing
@@ -245,7 +245,7 @@ def _in_either_mode(function: Any, rule: Rule, inputs: Sequence[Node]) -> Rule:
             closed, captured = _closed(function, rule, results, inputs, transparent=False)
             if not isinstance(closed.raising, (engine.NeedsValues, TypeError)):
                 return _cotangents(closed, captured, op.needed, grads)
-        with for_transposition(False):
+        with to_transpose(False):
             return rule(op, *grads)
 
     return either
@@ -314,7 +314,7 @@ def _linear(program: Program, seeds: int) -> bool:
     """
     known: bool | None = program.derived.get("linear")
     if known is None:
-        with for_transposition(False):
+        with to_transpose(False):
             derived, where = vjp_program(program, tuple(range(len(program.outputs))), tuple(range(seeds)))
         read = read_by(program) & set(range(seeds))
         flows = all(where[seed] is not None for seed in read) and max(read_by(derived), default=-1) >= arity(program)

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gradtape._src.autodiff.backward import for_transposition
+from gradtape._src.autodiff.backward import to_transpose
 from gradtape._src.autodiff.recording import Recording
 from gradtape._src.autodiff.tape import GradientTape, UnconnectedGradients
 from gradtape._src.core import engine, nest
@@ -99,7 +99,7 @@ class ForwardAccumulator:
         with paused, GradientTape(watch_accessed_variables=False) as transposed:
             cotangent = ones(target.shape, target.dtype)  # any value: the map is linear in it
             transposed.watch(cotangent)
-            with for_transposition():
+            with to_transpose():
                 pulled = self._tape.gradient(target, self._primals, output_gradients=cotangent)
             pulled = [tensor(d) if isinstance(d, IndexedSlices) else d for d in pulled]
         pairs = [(d, t) for d, t in zip(pulled, self._tangents, strict=True) if d is not None]

@@ -8,16 +8,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
-from gradtape._src.autodiff.backward import (
-    Entry,
-    Parts,
-    active_nodes,
-    for_transposition,
-    leading_back,
-    reverse,
-    summed,
-    transposing,
-)
+from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, reverse, summed, to_transpose, transposing
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.pieces import Pieces, long, recurs, separable
 from gradtape._src.autodiff.plan import Places, Plan, close_plan, sought, stand_ins
@@ -421,7 +412,7 @@ class GradientTape(Recording):
         of = target.node.aval if isinstance(target, Tensor) else target.aval
         if not of.inexact:
             return [None] * len(sources)
-        with for_transposition(rows.mode == "forward"):
+        with to_transpose(rows.mode == "forward"):
             plan = self._plan([target], sources, [_one_of(of)], dense=True)
         if plan is not None:
             results = rows.jacobians(plan, [segment.trace for segment in self._segments], of)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.autodiff.backward import for_transposition
+from gradtape._src.autodiff.backward import to_transpose
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import dense
@@ -36,7 +36,7 @@ def pushing(at: Evaluation) -> Callable[[Any], Any]:
     try:
         cotangents = [ones(t.shape, t.dtype) for t in targets]  # any value: the map is linear in them
         transpose.watch(cotangents)
-        with for_transposition():
+        with to_transpose():
             pulled = [dense(d) for d in at.tape.gradient(targets, at.active, output_gradients=cotangents)]
     finally:
         transpose.__exit__(None, None, None)

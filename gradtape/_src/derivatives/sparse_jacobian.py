@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import for_transposition, vjp_program
+from gradtape._src.autodiff.backward import to_transpose, vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import engine, execution
@@ -215,7 +215,7 @@ def _values(traced: _Traced, pattern: Sparsity, chunk: int | None) -> Tensor:
     """Return the entries, in the order of the pattern."""
     kind = np.result_type(*[x.dtype.as_numpy_dtype for x in traced.sources], *[a.dtype for a in traced.results])
     every = tuple(range(len(traced.results)))
-    with for_transposition(pattern.mode == "forward"):
+    with to_transpose(pattern.mode == "forward"):
         program, found = vjp_program(traced.program, every, tuple(p for p in traced.places if p is not None))
     pulled = iter(found)
     where: Sequence[int | None] = [
