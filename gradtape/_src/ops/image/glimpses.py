@@ -1,7 +1,5 @@
 """Glimpses: windows of images at points, with noise where they reach out of the image."""
 
-import functools
-
 from gradtape._src.core import dtypes
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.errors import invalid, public
@@ -63,15 +61,15 @@ def _noise(image, shape, noise):
 def _glimpses(image, window, offsets, first, noise):
     """Return the windows that begin at `first(offsets, …)` along each axis."""
     batch, *extents, channels = image.node.aval.shape
-    found, inside = image, tensor(True)
+    found, inside = image, []
     for axis, (extent, size) in enumerate(zip(extents, window, strict=True)):
         start = first(offsets[:, axis], extent, size)
         start = where(is_nan(start), -1.0 * size, clip_by_value(start, -1.0 * size, 1.0 * extent))
         places = expand_dims(cast(start, dtypes.int32), 1) + range_(size)
         found = gather(found, clip_by_value(places, 0, extent - 1), axis=axis + 1, batch_dims=1)
         along = [batch, size, 1, 1] if axis == 0 else [batch, 1, size, 1]
-        inside = logical_and(inside, reshape(logical_and(places >= 0, places < extent), along))
-    return where(inside, found, _noise(image, [batch, *window, channels], noise))
+        inside.append(reshape(logical_and(places >= 0, places < extent), along))
+    return where(logical_and(*inside), found, _noise(image, [batch, *window, channels], noise))
 
 
 @public
@@ -92,7 +90,7 @@ def extract_glimpse(input, size, offsets, centered=True, normalized=True, noise=
     if noise not in ("uniform", "gaussian", "zero"):
         raise invalid(f"The noise could only be uniform, gaussian, or zero, got {noise}")
     image, window, offsets = _checked(input, size, offsets)
-    return _glimpses(image, window, offsets, functools.partial(_first, centered=centered, normalized=normalized), noise)
+    return _glimpses(image, window, offsets, lambda x, extent, side: _first(x, extent, side, centered, normalized), noise)
 
 
 @public
@@ -100,4 +98,4 @@ def extract_glimpse_v1(input, size, offsets, centered=True, normalized=True, uni
     """Return glimpses as TensorFlow 1 cuts them: the offset is the middle of a window, however it is given."""
     image, window, offsets = _checked(input, size, offsets)
     noise = "uniform" if uniform_noise else "gaussian"
-    return _glimpses(image, window, offsets, functools.partial(_first_v1, centered=centered, normalized=normalized), noise)
+    return _glimpses(image, window, offsets, lambda x, extent, side: _first_v1(x, extent, side, centered, normalized), noise)

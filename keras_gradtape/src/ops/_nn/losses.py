@@ -32,9 +32,11 @@ def _sparse_one_hot(x, num_classes, axis, dtype):
 
 def multi_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
     x = convert_to_tensor(x)
-    encoded = one_hot(x, num_classes, axis, dtype, sparse)
-    if sparse:
-        return tf.sparse.reduce_max(encoded, 1 if x.ndim > 1 else 0, output_is_sparse=True)
+    if sparse:  # bools have no maximum
+        known = "float32" if dtype is None else standardize_dtype(dtype)
+        encoded = one_hot(x, num_classes, axis, "int32" if known == "bool" else known, sparse)
+        return tf.cast(tf.sparse.reduce_max(encoded, 1 if x.ndim > 1 else 0, output_is_sparse=True), known)
+    encoded = one_hot(x, num_classes, axis, dtype)
     return (tf.reduce_any if encoded.dtype == tf.bool else tf.reduce_max)(encoded, 1 if x.ndim > 1 else 0)
 
 
