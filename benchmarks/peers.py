@@ -39,6 +39,7 @@ VARIANTS = (
     Variant("gradtape_run", "gradtape run", "gradtape", "gradtape", tuned=True),
     Variant("gradtape_python", "gradtape in Python", "gradtape", "gradtape", pure=True),
     Variant("gradtape_fit", "gradtape, Keras fit", "gradtape", "gradtape_fit"),
+    Variant("gradtape_dataset", "gradtape, over the Dataset", "gradtape", "gradtape_dataset"),
     Variant("tensorflow_eager", "TensorFlow eager", "tensorflow", "tensorflow_eager"),
     Variant("tensorflow_function", "tf.function", "tensorflow", "tensorflow_function"),
     Variant("torch_eager", "PyTorch eager", "torch", "torch_eager"),

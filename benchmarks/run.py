@@ -41,6 +41,7 @@ ROWS = (
     "first_fit_transformer",
     "memory_growth",
     "function_call",
+    "steps_per_call",
     "loop_gradient_short",
     "loop_gradient",
     "loop_gradient_long",

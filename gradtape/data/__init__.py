@@ -2,7 +2,7 @@
 
 from gradtape._src.compat.names import missing as _missing
 from gradtape._src.data.dataset import Dataset as Dataset
-from gradtape._src.data.iterators import Iterator as Iterator, NumpyIterator as NumpyIterator
+from gradtape._src.data.iterators import Iterator as Iterator, IteratorSpec as IteratorSpec, NumpyIterator as NumpyIterator
 from gradtape._src.data.options import (
     AUTOTUNE as AUTOTUNE,
     INFINITE_CARDINALITY as INFINITE_CARDINALITY,

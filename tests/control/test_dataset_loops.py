@@ -85,6 +85,37 @@ def test_a_carry_of_some_rank_is_no_obstacle_if_its_shape_stays():
     assert kind(train) == TRACED
 
 
+def in_another_loop(dataset):
+    total = tf.constant(0.0)
+    for x in dataset:
+        for y in dataset:
+            total += x * y
+    return total / 6.0
+
+
+def in_epochs(dataset):
+    total = tf.constant(0.0)
+    for _ in tf.range(2):
+        for x in dataset:
+            total += x
+    return total / 2.0
+
+
+def in_a_branch(dataset):
+    total = tf.constant(0.0)
+    if total < 1.0:
+        for x in dataset:
+            total += x
+    return total
+
+
+@pytest.mark.parametrize("python", [in_another_loop, in_epochs, in_a_branch])
+def test_loops_in_loops_and_branches(python):
+    function = tf.function(python)
+    assert function(floats(4)).numpy() == 6.0
+    assert kind(function) == TRACED
+
+
 def test_training():
     """The same numbers as in a loop of eager code."""
     rng = np.random.default_rng(0)

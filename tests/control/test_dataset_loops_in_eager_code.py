@@ -35,22 +35,6 @@ def returning(dataset, v):
     return tf.constant(-1.0)
 
 
-def in_another_loop(dataset, v):
-    total = tf.constant(0.0)
-    for x in dataset:
-        for y in dataset:
-            total += x * y
-    return total / 6.0
-
-
-def in_epochs(dataset, v):
-    total = tf.constant(0.0)
-    for _ in tf.range(2):
-        for x in dataset:
-            total += x
-    return total / 2.0
-
-
 def of_a_map_inside(dataset, v):
     total = tf.constant(0.0)
     for x in dataset.map(lambda x: x * (v / 2.0)):
@@ -86,8 +70,6 @@ def with_gradients(dataset, v):
         growing,
         looking_at_values,
         returning,
-        in_another_loop,
-        in_epochs,
         of_a_map_inside,
         of_a_zip_of_a_map_inside,
         checked_behind_it,

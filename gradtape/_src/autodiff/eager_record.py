@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Iterator
 from types import CodeType
 from typing import Any
@@ -12,6 +11,7 @@ from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.recording import Recording
 from gradtape._src.core import engine
 from gradtape._src.core.errors import internal
+from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.program import Node
 from gradtape._src.core.tracing import functions
 from gradtape._src.core.variable import Variable
@@ -19,7 +19,7 @@ from gradtape._src.core.variable import Variable
 ASKING = frozenset(("gradients", "hessians", "compute_gradients", "minimize"))
 
 
-class Running(threading.local):
+class Running(PerThread, replica="record"):
     """The record of the outermost function that this thread runs as eager code."""
 
     record: Recording | None = None

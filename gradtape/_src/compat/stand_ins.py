@@ -18,7 +18,6 @@ from gradtape._src.core.errors import UnimplementedError, public
 # The classes of each namespace, with the class that each derives from, dotted under `tf`, in brackets. A namespace that
 # gradtape does not have otherwise is a module.
 NAMES = {
-    "data": "IteratorSpec(TypeSpec)",
     "config.experimental": "ClusterDeviceFilters",
     "data.experimental": "DatasetInitializer Reducer ServiceOptions SqlDataset",
     "data.experimental.service": "CrossTrainerCache DispatchServer DispatcherConfig ShardingPolicy WorkerConfig WorkerServer",
@@ -69,7 +68,7 @@ NAMES = {
     """,
     "test": "Benchmark",
     "train": "CheckpointView ClusterDef Coordinator JobDef ServerDef TrackableView",
-    "train.experimental": "MaxShardSizePolicy PythonState ShardableTensor",
+    "train.experimental": "MaxShardSizePolicy ShardableTensor",
     "types.experimental.distributed": "Mirrored",
 }
 # What scripts catch: the error that TensorFlow raises where there is no TPU.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import itertools
 import weakref
 from collections.abc import Iterable, Sequence
@@ -11,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.eager_record import asks_for_gradients, recorded
 from gradtape._src.control.arguments import OTHER_EXTENT, OTHER_RANK, Arguments, misfit, symbol
+from gradtape._src.control.as_python import line_of, tell
 from gradtape._src.control.branch_captures import joined, on_tape
 from gradtape._src.control.critical_section import Lock, holding, note
-from gradtape._src.control.dataset_loop import ThroughEagerCode
+from gradtape._src.control.dataset_loop import REDUCE_DATASET, ThroughEagerCode
 from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
-from gradtape._src.control.given import calling, of_calls
+from gradtape._src.control.given import Given, calling, of_calls
+from gradtape._src.control.iterators import END, Again, Drawn, Take, TakesElement, taken
 from gradtape._src.control.scope import SINGLETON, Body, call
 from gradtape._src.control.structure import Structure, flatten_results
 from gradtape._src.core import engine, hooks, nest
@@ -56,7 +59,9 @@ class ConcreteFunction:
         self.result_names: list[str] | None = None  # those of a loaded signature, which its specs show
         self._type: FunctionType | None = None
         self.opened: Any = None  # the trace for open extents that it comes from
-        self._variants: dict[Any, ConcreteFunction] = {}  # for other extents of the variables that it looked at
+        self.elements: Sequence[Take] = ()  # the elements of iterators that each call draws, as more arguments
+        self.streams: list[Any] = []  # of random numbers, in its traces for other shapes of these
+        self._variants: dict[Any, ConcreteFunction] = {}  # for other extents of elements, and of the variables that it looked at
         self.called = f"__inference_{function._name}_{id(self) % 10000}"
         arguments.nodes = [leaf(n.aval, None) for n in arguments.nodes]  # the signature, not the first call's values
         arguments.leaves = []
@@ -318,6 +323,52 @@ class ConcreteFunction:
         return any(v is variable for v in self.variables) or any(other.uses(variable) for other in self._variants.values())
 
     def _run(self, nodes: Sequence[Node], passed: Sequence[Any] = ()) -> Any:
+        if self.elements:
+            return self._run_on_elements(nodes, passed)
+        return self._run_body(nodes, passed)
+
+    def _given(self, passed: Sequence[Any]) -> dict[int, Given]:
+        """Return what a call gives, by the id of what stands for it."""
+        own = self._arguments.given
+        return {id(x): other for x, other in zip(own, passed[len(passed) - len(own) :], strict=True)}
+
+    def _run_on_elements(self, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
+        """Draw the elements that the function takes, and run it on them; in a trace, take them there."""
+        drawn: Drawn | None = None
+        given: dict[int, Any] = self._given(passed)
+        if engine.local.trace.scope is None:
+            with calling({**of_calls(), **given}):
+                drawn = Drawn(self.elements)
+            if drawn.error is not None:
+                return self._in_order(drawn, nodes, passed)
+            elements, takes = drawn.nodes, drawn.takes
+        else:
+            each = [taken(given.get(id(take.source), take.source), take.optional) for take in self.elements]
+            elements = [n for some in each for n in some]
+            takes = [t._replace(avals=tuple([n.aval for n in e])) for t, e in zip(self.elements, each, strict=True)]
+        found = self._for(takes, passed)
+        if not isinstance(found, EagerFunction) or isinstance(found, ThroughDatasets):
+            return found._run_body([*nodes, *elements], passed)
+        if drawn is None:
+            raise TakesElement(str(found.reason))
+        return self._in_order(drawn, nodes, passed)
+
+    def _for(self, takes: Sequence[Take], passed: Sequence[Any]) -> ConcreteFunction:
+        """Return the trace for elements of the Avals that these takes have."""
+        key = [take.avals for take in takes]
+        if key == [take.avals for take in self.elements]:
+            return self
+        stored = passed[: len(passed) - len(self._arguments.given)]
+        arguments = copy.copy(self._arguments.of([*stored, *self._arguments.given]))
+        retraced = functools.partial(self._function.retraced, arguments, self._passes, Again(takes, self.streams))
+        return self._function.traced_in(self._variants, ("elements", *key), retraced)
+
+    def _in_order(self, drawn: Drawn, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
+        """Run a call as eager code, which takes the elements that were drawn one after the other, up to an error."""
+        drawn.give_back()
+        return EagerFunction(self._function, copy.copy(self._arguments.of(passed)), TakesElement())._run(nodes, passed)
+
+    def _run_body(self, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
         if hooks.watch.called is not None and engine.local.trace.parent is None:
             hooks.watch.called(self.keep())
         body = self._body.with_passed([x.variable for x in passed if isinstance(x, Stored)]) if self._passes else self._body
@@ -350,8 +401,10 @@ class Locked(ConcreteFunction):
 class EagerFunction(ConcreteFunction):
     """A function that cannot be compiled, because a shape or the way it goes on depends on values: it runs as eager code."""
 
+    tells = True  # in the log, that it runs as Python
+
     def __init__(self, function: Function, arguments: Arguments, reason: Exception) -> None:
-        self.reason = reason
+        self.reason, self._line = reason, line_of(reason)
         self._shown: ConcreteFunction | None = None
         body = Body()
         body.captures, body.variables, body.written, body.keep, body.avals, body.draws, body.updated = [], [], [], [], [], [], []
@@ -383,18 +436,26 @@ class EagerFunction(ConcreteFunction):
                 self._shown = self._function.shown(self._arguments)
         return FuncGraph(self._shown or self)
 
+    def _tell(self) -> None:
+        """Say once for the function's code that it runs as Python; not in a trace, which takes in what it does."""
+        calls = self._function._calls
+        if self.tells and isinstance(self.reason, NeedsValues) and engine.local.trace.parent is None:
+            tell(str(self._function._name), self.reason, self._line, again=calls.told)
+            calls.told = True
+
     def _source(self) -> Any:
         """Return the source of its ops' seeds: they are numbered, as in a compiled function."""
         others = [f for f in self._function._traced.values() if isinstance(f, EagerFunction) and f._is_one and f._seeds]
         return others[0]._seeds if self._is_one and others else seeds.begun()  # traces that are one go on in one source
 
     def _run(self, nodes: Sequence[Node], passed: Sequence[Any] = ()) -> Any:
+        self._tell()
         try:
             with recorded(self._recorded), seeds.drawn_by_function(self._seeds):
                 results = self._arguments.of(passed).call(self._function.transformed(), nodes)
                 results = joined(results) if on_tape() else results
         except StopIteration:  # a loop around the call would take it for its own end
-            raise OutOfRangeError(None, None, "End of sequence: the iterator has no more elements.") from None
+            raise OutOfRangeError(None, None, END) from None
         found, structure = flatten_results(results, self._function._result)
         return structure.pack(found)
 
@@ -407,6 +468,8 @@ class ShapedByRuns(EagerFunction):
         self._traced, self._body.looked_at = body, body.looked_at
         program = body.program
         for index, (op, _, *references) in enumerate(program.keys):
+            if has_no_shape(program.avals[index]) and self._line[0] is None and program.lines:
+                self._line = program.lines[index]
             if op is not ELEMENT and index not in program.on_host and any(has_no_shape(program.aval_of(r)) for r in references):
                 raise NeedsValues(f"{op.type} computes with a result whose shape is known when the function runs")
 
@@ -425,8 +488,9 @@ class ThroughDatasets(EagerFunction):
     """A function with loops over Datasets. It runs as eager code where these have to be differentiated: under a tape."""
 
     def __init__(self, function: Function, arguments: Arguments, body: Body) -> None:
-        super().__init__(function, arguments, ThroughEagerCode())
+        super().__init__(function, arguments, ThroughEagerCode("under a tape"))
         self._body = body
+        self._line = next(attrs[0].line for op, attrs, *_ in body.program.keys if op is REDUCE_DATASET)
 
     @property
     def program(self) -> Program:
@@ -442,13 +506,14 @@ class ThroughDatasets(EagerFunction):
         state = engine.local
         if state.trace.parent is not None or any(tape() is not None for tape in state.tapes):
             return super()._run(nodes, passed)
-        given = passed[len(passed) - len(self._arguments.given) :]
-        with calling(of_calls() | {id(x): other for x, other in zip(self._arguments.given, given, strict=True)}):
+        with calling({**of_calls(), **self._given(passed)}):
             return ConcreteFunction._run(self, nodes, passed)
 
 
 class FirstCall(EagerFunction):
     """The call of a function that makes variables from its arguments: eager code; it is traced for the calls that follow."""
+
+    tells = False
 
     def _source(self) -> Any:
         return None  # the global seed: the ops of what is traced draw their first numbers in the next call

@@ -1,9 +1,10 @@
-"""A loop over a Dataset in a function: one effect of the function's Program, which calls the traced body for each element.
+"""Loops of a function that run on the host: one effect of the function's Program, which calls the traced body for each element.
 
-TensorFlow makes one op of such a loop (`ReduceDataset`), whose function is the body: the Python body runs while the function is
-traced, and not for each element. The op runs on the host. Each trip is a call of the body, as of any function in eager code, with
-its checks, effects, draws and tapes. Variables are read and assigned in each trip: what the dataset's own functions see of
-them, and what an exception leaves behind, is what the last whole trip has made.
+Those over a Dataset, of which TensorFlow makes one op (`ReduceDataset`), whose function is the body: the Python body runs while
+the function is traced, and not for each element. And those on tensors whose body takes elements of an iterator, or goes through
+a Dataset. The op runs on the host. Each trip is a call of the body, as of any function in eager code, with its checks, effects,
+draws and tapes. Variables are read and assigned in each trip: what the dataset's own functions see of them, and what an
+exception leaves behind, is what the last whole trip has made.
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from gradtape._src.autodiff.eager_record import recorded
 from gradtape._src.control.cells import Kept
+from gradtape._src.control.iterators import END, OPEN, Drawn, ElementIterator, Elements, Take, dense, taken
 from gradtape._src.control.loop import ShapeChanged, check_same
 from gradtape._src.control.scope import Body, Scope, call, trace
-from gradtape._src.core import engine, hooks, journal, nest, tracing
+from gradtape._src.core import dtypes, engine, hooks, journal, nest, tracing
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import detected_at
-from gradtape._src.core.errors import OpError
+from gradtape._src.core.errors import OpError, OutOfRangeError
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Line, Node, Program, leaf
 from gradtape._src.core.spec import TensorSpec
@@ -28,11 +32,12 @@ from gradtape._src.core.structured import programs_of
 from gradtape._src.core.tensor import Tensor, handle
 from gradtape._src.core.transcript import Inner
 from gradtape._src.core.variable import Variable, put_all
+from gradtape._src.ops.array.shape import zeros
 from gradtape._src.ops.random import seeds
 
-OPEN = 5  # what an open extent is traced as, where nothing better is known
+NUMBER = aval((), np.dtype(np.int64))
 
-Elements = tuple[Aval, ...]  # those of the tensors of one element
+Avals = tuple[Aval, ...]  # those of the tensors of one element
 Step = Callable[[Sequence[Tensor], Any], list[Any]]
 
 
@@ -40,16 +45,20 @@ class ThroughEagerCode(engine.NeedsValues):
     """A function that goes through a Dataset has to run as eager code."""
 
     def __init__(self, why: str = "") -> None:
-        super().__init__(f"a function that goes through a Dataset runs as eager code{why and f': {why}'}")
+        super().__init__(
+            f"a function that goes through a Dataset runs as eager code{why and f': {why}'}",
+            "Open a tape inside of the loop; or let the loop call a tf.function, which is compiled.",
+        )
 
 
 def can_be_op(dataset: Any) -> bool:
-    """Return whether a loop over `dataset` can be an op: it is no iterator. Under a tape none can."""
-    return hasattr(dataset, "made_anew") and not any(tape() is not None for tape in engine.local.tapes)
+    """Return whether a loop over `dataset` can be an op: it is a Dataset or an iterator. Under a tape none can."""
+    known = hasattr(dataset, "made_anew") or isinstance(dataset, ElementIterator)
+    return known and not any(tape() is not None for tape in engine.local.tapes)
 
 
 class State(NamedTuple):
-    """The carry of a loop over a Dataset: the nodes before the first trip, and the user's names for them.
+    """The carry of a loop: the nodes before the first trip, and the user's names for them.
 
     `numbers` are the positions of those that are Python numbers. `ends`: the body says after each trip whether it goes on.
     """
@@ -67,15 +76,19 @@ class DatasetLoop:
     runs: the body is traced again then or, where that cannot be done, it is run as eager code.
     """
 
+    restarts = True  # whether the random streams begin anew with each pass
+
     def __init__(self, dataset: Any, step: Step, state: State, instance: Any = None) -> None:
         self.dataset, self.state = dataset, state
+        self.takes: Sequence[Take] = ()  # what the body takes from iterators in each trip
+        self.sources: list[Any] = []  # those iterators, with what loops inside take from
         self.line: Line = (None, 0)
         self.before: list[Variable] = []  # those that the function assigns before the loop
         self._carry = [node.aval for node in state.start]
-        self._specs, self._nest = nest.flatten_with_spec(dataset.element_spec)
+        self._specs, self._nest = nest.flatten_with_spec(dataset.element_spec, nest.EXPANDED)
         self._around = engine.local.trace
         self._step = Kept(step, instance)
-        self._bodies: dict[Elements, Body | None] = {}  # None: it runs as eager code
+        self._bodies: dict[Avals, Body | None] = {}  # None: it runs as eager code
         self.body = self._first(step)
 
     def __repr__(self) -> str:
@@ -83,7 +96,8 @@ class DatasetLoop:
 
     def _first(self, step: Step) -> Body:
         """Trace the body for elements as the dataset states them; NeedsValues where the loop is to be eager code."""
-        if self.dataset.made_anew or not all(isinstance(s, TensorSpec) and s.shape.rank is not None for s in self._specs):
+        of_known_rank = dense(self.dataset.element_spec) and all(s.shape.rank is not None for s in self._specs)
+        if getattr(self.dataset, "made_anew", False) or not of_known_rank:
             raise ThroughEagerCode
         shapes = [s.shape.as_list() for s in self._specs]
         usual = self.dataset.usual_batch or OPEN
@@ -92,22 +106,31 @@ class DatasetLoop:
             self._traced(step, self._avals(shapes, OPEN + 2))  # ShapeChanged where the carry depends on what is open
         return body
 
-    def _avals(self, shapes: Sequence[Sequence[int | None]], extent: int) -> Elements:
+    def _avals(self, shapes: Sequence[Sequence[int | None]], extent: int) -> Avals:
         closed = [tuple([extent if d is None else d for d in shape]) for shape in shapes]
         return tuple([aval(shape, s.dtype.numpy) for shape, s in zip(closed, self._specs, strict=True)])
 
-    def _traced(self, step: Step, elements: Elements) -> Body:
-        """Trace the body for elements of these Avals."""
+    def _traced(self, step: Step, elements: Avals, takes: Sequence[Take] | None = None) -> Body:
+        """Trace the body for elements of these Avals; what it takes has those of `takes`, if it was traced before."""
         carry = [leaf(a, None) for a in self._carry]
         element = [leaf(a, None) for a in elements]
-        scope = Scope(creates=False)
+        parameters = [*carry, *element]
+        scope = Scope(creates=False, through=getattr(engine.local.trace.scope, "through", None))
         scope.fixes_strings = False
-        body = trace(lambda: self._trip(step, carry, element), [*carry, *element], scope, convert=tensor)
-        if scope.locks or (body.variables and calls_python(body.program)):
-            raise engine.NeedsValues("its body locks, or calls Python functions, which are to see each variable as it is then")
+        scope.elements = taken = Elements(parameters, takes, take_in_order)
+        try:
+            body = trace(lambda: self._trip(step, carry, element), parameters, scope, convert=tensor)
+        finally:
+            scope.restore()
+        if scope.locks or is_in(body.checked) or (body.variables and calls_python(body.program)):
+            raise engine.NeedsValues(
+                "its body locks, checks what a loop gives, or calls Python functions, which are to see variables as they are"
+            )
         if any(variable._declared is not None for variable in body.written):
             raise engine.NeedsValues("its body assigns a variable of open shape")
-        self._bodies[elements] = body
+        self.takes = self.takes or taken.takes
+        self.sources = [*[take.source for take in taken.takes], *taken.behind, self.dataset]
+        self._bodies[(*elements, *[a for take in taken.takes for a in take.avals])] = body
         return body
 
     def _trip(self, step: Step, carry: Sequence[Node], element: Sequence[Node]) -> list[Tensor]:
@@ -131,15 +154,15 @@ class DatasetLoop:
         with tracing.outside():
             carry = [leaf(a, x) for a, x in zip(self._carry, arrays, strict=False)]
             given = [leaf(n.aval, x) for n, x in zip(self.body.captures, arrays[count:], strict=False)]
-            put_all(self.before, [leaf(v.aval, x) for v, x in zip(self.before, arrays[first:], strict=True)])
-            trips = Trips(self.body, given)
-            for element in self._drawn():
+            put_all(self.before, [leaf(v.aval, x) for v, x in zip(self.before, arrays[first:], strict=False)])
+            trips = Trips(self.body, given, self.restarts)
+            for element in self._drawn(arrays):
                 carry = trips.call(self, carry, element)
                 if self.state.ends and not engine.value(carry.pop()):
                     break
             return tuple(map(engine.argument, [*carry, *[v._tensor.node for v in self.body.written]]))
 
-    def _drawn(self) -> Iterator[list[Node]]:
+    def _drawn(self, arrays: Sequence[Any]) -> Iterator[list[Node]]:
         """Yield the nodes of the tensors of each element. The dataset's errors get the line of the loop."""
         elements = iter(self.dataset)
         while True:
@@ -150,25 +173,33 @@ class DatasetLoop:
             except OpError as error:
                 error.message += detected_at(self.line)
                 raise
-            yield [tensor(x).node for x in nest.flatten(element)]
+            yield [tensor(x).node for x in nest.flatten(element, expand_composites=True)]
 
-    def body_for(self, elements: Elements) -> Body | None:
+    def body_for(self, elements: Avals, takes: Sequence[Take]) -> Body | None:
         """Return the Body for elements of these Avals, traced now if they are new; None where they are to run as eager code."""
-        if elements not in self._bodies:
+        key = (*elements, *[a for take in takes for a in take.avals])
+        if key not in self._bodies:
             with self._step.called() as step, engine.recording_in(self._around):
-                if elements not in self._bodies:
+                if key not in self._bodies:
                     try:
-                        self._traced(step, elements)
+                        self._traced(step, elements, takes)
                     except Exception:
-                        if any(map(_symbolic, self.body.captures)):
-                            raise  # Python has only the symbol
-                        self._bodies[elements] = None
-        return self._bodies[elements]
+                        if not self.can_be_eager_code():
+                            raise
+                        self._bodies[key] = None
+        return self._bodies[key]
+
+    def can_be_eager_code(self) -> bool:
+        """Return whether Python can run a trip: of a capture without a value it has only the symbol."""
+        return not any(map(_symbolic, self.body.captures))
 
     def as_eager_code(self, carry: Sequence[Node], element: Sequence[Node]) -> list[Node]:
         """Run a trip as eager code."""
-        with self._step.called() as step, recorded(False), seeds.drawn_by_function(seeds.begun()):
-            return [tensor(x).node for x in self._trip(step, carry, element)]
+        try:
+            with self._step.called() as step, recorded(False), seeds.drawn_by_function(seeds.begun()):
+                return [tensor(x).node for x in self._trip(step, carry, element)]
+        except StopIteration:
+            raise OutOfRangeError(None, None, END) from None
 
 
 def _symbolic(node: Node) -> bool:
@@ -179,21 +210,29 @@ def _symbolic(node: Node) -> bool:
 class Trips:
     """The trips of one pass: the Bodies, with the values of what they capture, and the random streams from their beginning."""
 
-    def __init__(self, first: Body, given: Sequence[Node]) -> None:
+    def __init__(self, first: Body, given: Sequence[Node], restarts: bool) -> None:
         self._captured = dict(zip(first.captures, given, strict=True))
-        self._streams = [stream.again() for stream in first.draws]
-        self._bodies: dict[Elements, Body | None] = {}
+        self._streams = [stream.again() for stream in first.draws] if restarts else first.draws
+        self._bodies: dict[Avals, Body | None] = {}
 
     def call(self, loop: DatasetLoop, carry: Sequence[Node], element: Sequence[Node]) -> list[Node]:
         """Return the carry after a trip."""
         elements = tuple([n.aval for n in element])
-        if elements not in self._bodies:
-            found = loop.body_for(elements)
-            self._bodies[elements] = None if found is None else self._begun(found)
-        body = self._bodies[elements]
-        if body is None:
+        drawn = Drawn(loop.takes)
+        if drawn.error is not None:
+            if not loop.can_be_eager_code():
+                raise drawn.error
+            drawn.give_back()
             return loop.as_eager_code(carry, element)
-        results = call(body, [*carry, *element])
+        key = (*elements, *drawn.avals)
+        if key not in self._bodies:
+            found = loop.body_for(elements, drawn.takes)
+            self._bodies[key] = None if found is None else self._begun(found)
+        body = self._bodies[key]
+        if body is None:
+            drawn.give_back()
+            return loop.as_eager_code(carry, element)
+        results = call(body, [*carry, *element, *drawn.nodes])
         if hooks.watch.ran is not None and body.transcript is not None:
             hooks.watch.ran([*map(handle, results)])
         return results
@@ -207,11 +246,43 @@ class Trips:
         return body.begun(captures, [begun.shared(stream.blocks) for stream, begun in streams])
 
 
+class Count:
+    """The numbers from 0 to `end`, exclusive, which the trips of a loop on tensors have."""
+
+    element_spec = TensorSpec((), dtypes.int64)
+
+    def __init__(self, end: Tensor) -> None:
+        self.end = end
+
+
+class CountedLoop(DatasetLoop):
+    """A loop over a Count. Its random streams go on, as those of any loop on tensors."""
+
+    dataset: Count
+    restarts = False
+
+    def _first(self, step: Step) -> Body:
+        return self._traced(step, (NUMBER,))
+
+    def inputs(self, scope: Scope) -> tuple[Node, ...]:
+        """Return the inputs of the op, the count at the end."""
+        return (*super().inputs(scope), self.dataset.end.node)
+
+    def _drawn(self, arrays: Sequence[Any]) -> Iterator[list[Node]]:
+        for number in range(int(arrays[-1])):
+            yield [leaf(NUMBER, np.array(number))]
+
+
+def loop_over(source: Any, step: Step, state: State, instance: Any) -> DatasetLoop:
+    """Trace a loop over a Dataset, an iterator, or a Count."""
+    return (CountedLoop if isinstance(source, Count) else DatasetLoop)(source, step, state, instance)
+
+
 class ShownLoop(DatasetLoop):
     """A loop that is traced to be looked at, as a part of the function's graph: what is open has any extent."""
 
     def _first(self, step: Step) -> Body:
-        if not all(isinstance(s, TensorSpec) for s in self._specs):
+        if not dense(self.dataset.element_spec):
             raise ThroughEagerCode
         return self._traced(step, self._avals([() if s.shape.rank is None else s.shape.as_list() for s in self._specs], OPEN))
 
@@ -220,15 +291,15 @@ class ShownLoop(DatasetLoop):
             super()._check(before, after)
 
 
-def _avals(*inputs: Aval, loop: DatasetLoop, results: Elements) -> Elements:
+def _avals(*inputs: Aval, loop: DatasetLoop, results: Avals) -> Avals:
     return results
 
 
-def _not_compiled(*inputs: Any, loop: DatasetLoop, results: Elements) -> Any:
+def _not_compiled(*inputs: Any, loop: DatasetLoop, results: Avals) -> Any:
     raise NotImplementedError("a loop over a Dataset runs outside of XLA")
 
 
-def _on_host(*inputs: Any, loop: DatasetLoop, results: Elements) -> tuple[Any, ...]:
+def _on_host(*inputs: Any, loop: DatasetLoop, results: Avals) -> tuple[Any, ...]:
     return loop.run(*inputs)
 
 
@@ -257,12 +328,23 @@ def record_loop(loop: DatasetLoop, scope: Scope) -> list[Node]:
     scope.written.clear()  # the call assigns only what the function assigns after this: the others have their values, and
     scope.after.clear()  # what another thread has assigned since is not to be lost
     scope.loops += 1
+    if scope.elements is not None:
+        scope.elements.behind += loop.sources
     if body.transcript is not None:
         changing = len(body.transcript.inputs) - len(read) - len(body.captures) - len(body.draws)
         known = [*map(journal.origin_of, read), *map(journal.origin_of, body.captures)]
         given = [*[None] * changing, *known, *[None] * len(body.draws)]
         scope.inside.append(Inner(body.transcript, given, [*map(journal.origin_of, nodes[: len(start)])]))
     return nodes[: len(start)]
+
+
+def take_in_order(source: ElementIterator, optional: bool, avals: Avals) -> list[Node]:
+    """Record a loop of one trip that takes an element of `source`; return its tensors."""
+    scope: Any = engine.local.trace.scope
+    start = [zeros(a.shape, a.type).node for a in avals]
+    state = State(start, [f"part {i} of the element" for i in range(len(start))], (), False)
+    loop = scope.through(Count(tensor(1, dtypes.int64)), lambda carry, number: [*map(handle, taken(source, optional))], state)
+    return record_loop(loop, scope)
 
 
 def calls_python(program: Program) -> bool:

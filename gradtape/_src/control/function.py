@@ -5,11 +5,9 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import logging
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -22,23 +20,33 @@ from gradtape._src.control.arguments import (
     Signature,
     Signatures,
     named_parameters,
-    spoken,
     symbol,
     tensors_in,
     without_shapes,
 )
+from gradtape._src.control.bound_names import with_returns
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall, Locked, ShapedByRuns, ThroughDatasets
-from gradtape._src.control.dataset_loop import DatasetLoop, ShownLoop, ThroughEagerCode, calls_python, is_in
+from gradtape._src.control.dataset_loop import (
+    DatasetLoop,
+    ShownLoop,
+    ThroughEagerCode,
+    calls_python,
+    is_in,
+    loop_over,
+    take_in_order,
+)
 from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.function_type import FunctionType
+from gradtape._src.control.iterators import Again, Elements, Take, TakesElement
 from gradtape._src.control.methods import Gone, reference
 from gradtape._src.control.passed import reachable_besides_arguments
+from gradtape._src.control.retracing import Calls, calls_of, warn
 from gradtape._src.control.scope import SINGLETON, Body, MadeFromArguments, Scope, trace
 from gradtape._src.core import engine, hooks, naming, nest, tracing
 from gradtape._src.core.aval import has_no_shape
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import InvalidArgumentError, OpError, cut, internal, of_user, public
-from gradtape._src.core.opened import alone, thread
+from gradtape._src.core.errors import InvalidArgumentError, OpError, cut, of_user, public
+from gradtape._src.core.per_thread import alone, replica
 from gradtape._src.core.program import Node, Trace
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Reference, Stored, Tensor
@@ -49,43 +57,10 @@ from gradtape._src.ops.random import seeds
 # opened it where two calls differed; for variables of one shape; and for numbers that are equal. In gradtape each shape has a
 # Program of its own: recorded from one trace where the extents are open, traced anew where the function does what a graph cannot
 # keep. What is counted, and warned of, are TensorFlow's traces.
-MANY_TRACES = 5  # so many traces in so many calls are worth a warning
-MANY_WARNINGS = 2
-
-
-class Calls:
-    """The number of calls of one code from outside of functions, and of traces for these."""
-
-    def __init__(self) -> None:
-        self.since = self.counted = self._traces = self._warnings = 0
-
-    def traced_too_often(self) -> bool:
-        """Note a trace; whether so many of the last calls were traced that a warning is due. `counted` are those calls."""
-        self._traces += 1
-        if self._traces % MANY_TRACES:
-            return False
-        self.counted, self.since = max(self.since, MANY_TRACES), 0
-        due = self.counted < 2 * MANY_TRACES and self._warnings < MANY_WARNINGS
-        self._warnings += due
-        return due
-
-
-_calls: weakref.WeakKeyDictionary[CodeType, Calls] = weakref.WeakKeyDictionary()
-
-
-def calls_of(function: Any) -> Calls:
-    """Return the Calls of a Python function, shared by all functions of its code. A library's does not."""
-    code = getattr(getattr(inspect.unwrap(function), "__func__", function), "__code__", None)
-    if code is None or internal[code.co_filename]:
-        return Calls()
-    return _calls.setdefault(code, Calls())
-
-
 NOT_FIRST = (
     "Creating variables on a non-first call to a function decorated with tf.function.\n"
     "Make them in the first call, or before it: a layer, model or optimizer makes its variables in `build`."
 )
-logger = logging.getLogger("gradtape")
 _run_eagerly = False
 _functions: weakref.WeakSet[Function] = weakref.WeakSet()
 
@@ -246,7 +221,7 @@ class Function:
         try:
             if _run_eagerly:
                 return self.python_function(*args, **kwargs)
-            seen = tensors_in(args) if not kwargs and engine.local.trace.overrides is None and thread.replica is None else None
+            seen = tensors_in(args) if not kwargs and engine.local.trace.overrides is None and replica.number is None else None
             if seen is not None:
                 found = self._seen.get(seen[1])
                 if found is not None:
@@ -268,7 +243,7 @@ class Function:
         state = engine.local.trace
         overrides = state.overrides
         names = None if overrides is None else tuple(sorted(overrides.names.items()))
-        key: Any = (arguments.key, names, thread.replica)
+        key: Any = (arguments.key, names, replica.number)
         found = self._known(key, state, arguments)
         self._calls.since += state.parent is None
         if found is not None:
@@ -295,10 +270,10 @@ class Function:
                 known[(key, state.serial) if _belongs_to(state, found) else key] = found
             return found
 
-    def retraced(self, arguments: Arguments, passes: bool) -> ConcreteFunction:
-        """Trace again for arguments that were traced, as variables that the function looked at have other extents."""
+    def retraced(self, arguments: Arguments, passes: bool, again: Again | None = None) -> ConcreteFunction:
+        """Trace again for arguments that were traced: variables that the function looked at, or elements, have other extents."""
         parameters = named_parameters(arguments, self._signature.parameters, self.input_signature)
-        return self._traced_for(arguments, parameters, self.transformed(), passes)
+        return self._traced_for(arguments, parameters, self.transformed(), passes, again)
 
     def _known(self, key: Any, state: Trace, arguments: Arguments) -> ConcreteFunction | None:
         """Return the trace for these arguments: for their very variables, or for variables like them."""
@@ -314,8 +289,9 @@ class Function:
     def _trace(self, arguments: Arguments, passes: bool) -> ConcreteFunction:
         known, new = self._signatures.find(arguments, arguments.shapes(self._signature))
         self._traces += new
-        if new and engine.local.trace.parent is None and self._calls.traced_too_often():
-            self._warn(arguments)
+        if new and engine.local.trace.parent is None and self._calls.traced_too_often(self._traces == 1):
+            last = next(reversed(self._traced.values()))._arguments if self._traced else None
+            warn(self, self._calls, self._instance is not None, list(self._signature.parameters.parameters), last, arguments)
         python = self.transformed()
         parameters = named_parameters(arguments, self._signature.parameters, self.input_signature)
         opened = self._opened_for(known, arguments, parameters, python)
@@ -338,48 +314,57 @@ class Function:
         return self.input_signature is not None or (self._relaxed and bool(self._traced))
 
     def _traced_for(
-        self, arguments: Arguments, parameters: list[Node], python: Callable[..., Any], passes: bool
+        self, arguments: Arguments, parameters: list[Node], python: Any, passes: bool, again: Again | None = None
     ) -> ConcreteFunction:
-        """Trace the function for the shapes of the arguments."""
-        arguments = arguments.standing()
+        """Trace the function for the shapes of the arguments; `again` for those of the elements that it takes."""
+        if again is None:
+            arguments = arguments.standing()
         outermost = engine.local.trace.parent is None
+        streams = again.streams if again is not None else self._streams if self.is_one() else []
 
         def run() -> Any:
-            if self.is_one():
-                seeds.go_on(self._streams)
+            seeds.go_on(streams)
             return arguments.call(python, parameters)
 
-        through = self._loop if outermost and not arguments.stored else None
-
-        def traced() -> tuple[Scope, Body]:
-            scope = Scope(shaped_by_runs=outermost, through=through)
+        def once() -> tuple[Scope, Body, list[Take]]:
+            through = self._loop if outermost and not arguments.stored else None
+            scope, taken = Scope(shaped_by_runs=outermost, through=through), [*parameters]
+            scope.elements = elements = Elements(taken, again and again.takes, take_in_order)
             try:
-                return scope, trace(run, parameters, scope, convert=self._result)
+                return scope, trace(run, taken, scope, convert=self._result), elements.takes
             finally:
                 scope.restore()
 
+        traced = functools.partial(with_returns, once)
         try:
             with tracing.creation_in_function(self._refusal) as creation:
-                scope, body = traced()
+                scope, body, found = traced()
             if creation.variables:  # what is made once must not be made again
                 self._refusal = SINGLETON
                 self._traces += 1
                 with tracing.creation_in_function(SINGLETON):
-                    scope, body = traced()
+                    scope, body, found = traced()
             if scope.loops and (scope.locks or is_in(body.checked) or (body.variables and calls_python(body.program))):
                 raise ThroughEagerCode("it locks, calls Python functions, or checks what follows from the loop")
             if any(map(has_no_shape, body.program.avals)):
+                if found:
+                    raise TakesElement("the shape of a result is known when it runs")
                 return ShapedByRuns(self, arguments, body)
         except engine.NeedsValues as reason:
-            if not outermost and (isinstance(reason, MadeFromArguments) or not any(map(_known_integers, arguments.nodes))):
+            in_place = isinstance(reason, (TakesElement, ThroughEagerCode)) or any(map(_known_integers, arguments.nodes))
+            if not outermost and (isinstance(reason, MadeFromArguments) or not in_place):
                 raise  # the outermost function runs eagerly
             return (FirstCall if isinstance(reason, MadeFromArguments) else EagerFunction)(self, arguments, reason)
         self._refusal = self._refusal or NOT_FIRST
+        made: ConcreteFunction
         if scope.loops:
-            return ThroughDatasets(self, arguments, body)
-        return (
-            Locked(self, arguments, body, passes, scope.locks) if scope.locks else ConcreteFunction(self, arguments, body, passes)
-        )
+            made = ThroughDatasets(self, arguments, body)
+        elif scope.locks:
+            made = Locked(self, arguments, body, passes, scope.locks)
+        else:
+            made = ConcreteFunction(self, arguments, body, passes)
+        made.elements, made.streams = found, streams
+        return made
 
     def _recorded_again(self, opened: Any, arguments: Arguments, parameters: list[Node]) -> ConcreteFunction | Exception | None:
         """Return the function for these extents, out of its trace for open ones; the error, or None, if that cannot be."""
@@ -398,7 +383,7 @@ class Function:
         """Return the one trace for open extents to which these arguments belong; None if their own shapes are traced."""
         state = engine.local.trace
         fits = without_shapes(arguments) == known.rest and known.takes([n.aval.tensor_shape for n in arguments.nodes])
-        if known.opened is None or arguments.passed or not fits or thread.replica is not None:
+        if known.opened is None or arguments.passed or not fits or replica.number is not None:
             return None
         if known.opened is UNTRIED:
             if state.parent is not None or state.overrides is not None:
@@ -415,10 +400,10 @@ class Function:
         return known.opened
 
     def _loop(self, dataset: Any, step: Any, state: Any) -> DatasetLoop:
-        """Trace a loop over a Dataset; NeedsValues where it may have to be differentiated."""
+        """Trace a loop over a Dataset, an iterator or a Count; NeedsValues where it may have to be differentiated."""
         if asks_for_gradients(self.python_function):
             raise ThroughEagerCode
-        return DatasetLoop(dataset, step, state, None if self._instance is None else self._instance())
+        return loop_over(dataset, step, state, None if self._instance is None else self._instance())
 
     def shown(self, arguments: Arguments) -> ConcreteFunction:
         """Trace what goes through Datasets in eager code, for its graph: it is not to be run."""
@@ -455,26 +440,6 @@ class Function:
                 f"values; in compilation of {self.python_function!r}, found return value of type {type(value).__name__}, which "
                 "is not a Tensor or ExtensionType."
             ) from None
-
-    def _warn(self, arguments: Arguments) -> None:
-        """Say which argument it is that is new in every call."""
-        names = list(self._signature.parameters.parameters)
-        last = next(reversed(self._traced.values()))._arguments if self._traced else None
-        changed = ""
-        if last is not None and last.spec == arguments.spec:
-            for i, (old, new) in enumerate(zip(last.key[1], arguments.key[1], strict=True)):
-                if old != new:
-                    name = names[i] if i < len(names) else f"number {i}"
-                    changed = f" The argument {name!r} changed: it was {spoken(old)} and is now {spoken(new)}."
-                    break
-        logger.warning(
-            "%d out of the last %d calls to %r triggered tf.function retracing. Tracing is expensive.%s A Python number is part "
-            "of the signature, so pass tf.constant(…) for what changes; give tensors of one shape, or an input_signature.",
-            MANY_TRACES,
-            self._calls.counted,
-            self,
-            changed,
-        )
 
     @public
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtape._src.autodiff.backward import OF_TENSORFLOW, shown_attribute
 from gradtape._src.control.dataset_loop import REDUCE_DATASET, DatasetLoop
+from gradtape._src.control.given import GivenSpec
 from gradtape._src.control.scope import READ_ASSIGNED
 from gradtape._src.core import dtypes
 from gradtape._src.core.errors import public
@@ -99,12 +100,12 @@ class Operations:
 
     def _add_inputs(self, concrete: ConcreteFunction) -> None:
         """Add the arguments, the variables that it uses, what it captures."""
-        names = iter(concrete.inputs)
+        names, given = iter(concrete.inputs), iter(concrete._arguments.given)
         for path, value in concrete.leaves() if self._loops else ():
             if isinstance(value, TensorSpec):
                 self._add_placeholder(next(names))
-            elif hasattr(value, "element_spec"):
-                (self._datasets[id(value)],) = self._add(path, "Placeholder", [], [HANDLE])
+            elif isinstance(value, GivenSpec):
+                (self._datasets[id(next(given))],) = self._add(path, "Placeholder", [], [HANDLE])
         for spec in names:
             self._add_placeholder(spec)
         in_loops = {id(v) for loop, _ in self._loops for v in loop.body.variables} if self._loops else set()

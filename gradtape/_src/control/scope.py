@@ -65,9 +65,9 @@ class Scope:
         through: Any = None,
     ) -> None:
         self.nested, self.creates = nested, creates
-        self.through = through  # makes the loops over Datasets, where they can be a part of the trace
-        self.loops = 0  # those
-        self.rebound: list[Callable[[], None]] = []  # give names that such a loop binds what they held before
+        self.through = through  # makes the loops that run on the host, where they can be a part of the trace
+        self.elements: Any = None  # notes what is taken from iterators, where a call can draw it
+        self.loops, self.rebound = 0, list[Callable[[], None]]()  # those; what gives the names that they bind back
         self.shaped_by_runs = shaped_by_runs  # whether results may have shapes that only a run tells
         self.fixes_strings = not nested  # another branch, or a run of a session, may give other ones
         self.variables: dict[int, tuple[Variable, Node]] = {}
@@ -89,7 +89,7 @@ class Scope:
 
     def forget(self) -> None:
         """Let go of the variables: a trace and its nodes are a circle, which is left to the garbage collector."""
-        self.trace, self.variables, self.written, self.created, self.through = None, {}, {}, [], None
+        self.trace, self.variables, self.written, self.created, self.through, self.elements = None, {}, {}, [], None, None
 
     def restore(self) -> None:
         """Take the tensors of the trace out of attributes and globals that loops over Datasets bind: a later trace reads them."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,26 +10,25 @@ import numpy as np
 
 from gradtape._src.control import branch, branch_captures, loop
 from gradtape._src.control.bound_names import (
-    NUMBERS,
-    STRINGS,
     UNDEFINED,
     can_be_result,
-    can_be_tensor,
     check_not_none,
+    check_returns,
     empty,
     flatten,
     returned,
     symbolic,
-    tensor_dtype,
 )
-from gradtape._src.control.dataset_loop import State, ThroughEagerCode, can_be_op, record_loop
+from gradtape._src.control.bound_state import FROM_OP, BoundState, defined
+from gradtape._src.control.dataset_loop import Count
 from gradtape._src.control.dynamic_range import DynamicRange
+from gradtape._src.control.host_statements import Attempt, for_dataset, if_on_host, loop_on_host, while_on_host
 from gradtape._src.control.loop import check_same
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.python_loops import Rules, for_in_python, rules_of
 from gradtape._src.control.scope import Body, Scope, trace
 from gradtape._src.control.structure import TENSOR
-from gradtape._src.control.tensor_array import TensorArray, settled
+from gradtape._src.control.tensor_array import TensorArray
 from gradtape._src.control.tensor_array_size import Growth
 from gradtape._src.core import dtypes, engine, execution, nest, tracing
 from gradtape._src.core.aval import aval
@@ -40,7 +38,6 @@ from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import Tensor, handle
 from gradtape._src.ops.array import cast, select, shape as array
 from gradtape._src.ops.array.gather import gather
-from gradtape._src.ops.debugging import checks as debugging
 from gradtape._src.ops.math import compare
 from gradtape._src.ops.math.arithmetic import minimum
 from gradtape._src.ops.math.rounding import ceil
@@ -68,8 +65,11 @@ def if_stmt(
         return
     pred = branch._scalar_bool(condition, "The condition of `if`").node
     before = get_state()
-    branches = [_Branch(body, get_state, set_state, before, nouts), _Branch(orelse, get_state, set_state, before, nouts)]
-    first, second = branches
+    with Attempt(get_state, set_state) as attempt:
+        first, second = [_Branch(run, get_state, set_state, before, nouts) for run in (body, orelse)]
+    if attempt.failed:
+        if_on_host(condition, body, orelse, get_state, set_state, symbol_names[:nouts])
+        return
     merged = _merge(first, second, symbol_names, condition)
     nodes = iter(branch.join(pred, [first.body, second.body], branch.IF, ("the main branch", "the else branch")))
     after = [m.pack(nodes) if isinstance(m, _Merged) else m for m in merged]
@@ -105,10 +105,7 @@ class _Merged:
         self.spec, self.leaves = spec, leaves
 
     def pack(self, nodes: Any) -> Any:
-        return nest.unflatten(self.spec, [next(nodes) if x is _FROM_OP else x for x in self.leaves])
-
-
-_FROM_OP = object()
+        return nest.unflatten(self.spec, [next(nodes) if x is FROM_OP else x for x in self.leaves])
 
 
 def _array_of_zeros(arrays: Sequence[TensorArray], places: list[list[int | None]]) -> tuple[int | None, int | None]:
@@ -146,18 +143,19 @@ def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any
                     f"'{name}' must also be initialized in the {where} branch: both branches of an `if` on a tensor are part of "
                     f"the function. Give '{name}' a value before the `if`, or in both branches."
                 )
+            check_returns(where)
             leaves, leaves_spec, here = (other, spec2, places[1]) if undefined[0] else (mine, spec, places[0])
             if not all(can_be_result(x) for x in leaves):
                 merged.append(nest.unflatten(leaves_spec, leaves))
                 continue
-            merged.append(_Merged(leaves_spec, [_FROM_OP] * len(leaves)))
+            merged.append(_Merged(leaves_spec, [FROM_OP] * len(leaves)))
             plans += [(None, p) if undefined[0] else (p, None) for p in here]
             continue
         if spec != spec2:
             arrays = nest.unflatten(spec, mine), nest.unflatten(spec2, other)
             if all(isinstance(array, TensorArray) for array in arrays):
                 plan = _array_of_zeros(arrays, places)
-                merged.append(_Merged(spec if mine else spec2, [_FROM_OP]))
+                merged.append(_Merged(spec if mine else spec2, [FROM_OP]))
                 plans.append(plan)
                 continue
             raise TypeError(
@@ -177,7 +175,7 @@ def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any
                 )
             else:
                 _check_dtypes(name, first.body, second.body, p, q)
-                held.append(_FROM_OP)
+                held.append(FROM_OP)
                 plans.append((p, q))
         merged.append(_Merged(spec, held))
     _arrange(first.body, second.body, plans)
@@ -252,116 +250,6 @@ def adapted(body: Body, change: Callable[[list[Node]], list[Node]], results: int
 # while and for
 
 
-class _State:
-    """The names that a loop binds, as a flat list of tensors, and the way back."""
-
-    def __init__(self, values: Any, names: Sequence[str]) -> None:
-        self.bound = names
-        self.names: list[str] = []  # of each tensor
-        self.parts: list[tuple[Any, list[Any]]] = []
-        self.tensors: list[Tensor] = []
-        self.numbers: list[int] = []  # the positions of those that are Python's
-        for name, value in zip(names, values, strict=True):
-            leaves, spec = flatten(value)
-            fixed = []
-            for x in leaves:
-                if can_be_tensor(x):
-                    fixed.append(_FROM_OP)
-                    self.numbers += [] if is_tensor(x) else [len(self.tensors)]
-                    self.tensors.append(tensor(x))
-                    self.names.append(name)
-                else:
-                    fixed.append(x)
-            self.parts.append((spec, fixed))
-
-    def pack(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
-        """Pack these tensors into the values of the names."""
-        remaining = iter(tensors)
-        return tuple(
-            [nest.unflatten(spec, [next(remaining) if x is _FROM_OP else x for x in fixed]) for spec, fixed in self.parts]
-        )
-
-    def flat(self, values: Any) -> list[Tensor]:
-        """Return the tensors in the values after a trip; values that are no tensors must be the same as before."""
-        result: list[Tensor] = []
-        known = iter(self.tensors)
-        for (spec, fixed), value, name in zip(self.parts, values, self.bound, strict=True):
-            leaves, new = flatten(value)
-            if new != spec:
-                if isinstance(value, TensorArray):
-                    raise engine.NeedsValues(f"'{name}', a TensorArray, grows in a loop: its size depends on values")
-                raise TypeError(
-                    f"'{name}' does not have the same nested structure after one iteration of the loop: a loop on tensors keeps "
-                    f"the structure of what it binds. It was {nest.unflatten(spec, fixed)!r}."
-                )
-            for x, before in zip(leaves, fixed, strict=True):
-                if before is _FROM_OP:
-                    like = next(known)
-                    own = is_tensor(x) or isinstance(x, (np.generic, np.ndarray))
-                    result.append(x if isinstance(x, Tensor) else tensor(x, None if own else like.dtype))
-                elif isinstance(x, STRINGS) and isinstance(before, STRINGS) and x != before:
-                    raise engine.NeedsValues(
-                        f"'{name}' is another Python string in each trip: start from tf.constant({before!r})"
-                    )
-                elif x is not before and not (isinstance(x, UNDEFINED) or x == before):
-                    raise ValueError(
-                        f"'{name}' is {before!r} before the loop and {x!r} after one iteration: a loop on tensors can change "
-                        "tensors only."
-                    )
-        return result
-
-
-def _defined(
-    get_state: Any,
-    set_state: Any,
-    run: Callable[[], None],
-    names: Sequence[str],
-    runs: Callable[[], Any],
-    growth: Growth | None = None,
-) -> Any:
-    """Return the values of the names before a loop. A name that only the loop binds (None counts, too) starts as zeros of what it
-    binds; a check at the call ensures that the loop `runs` at least once. TensorArrays get room for the loop's writes.
-    """
-    values = get_state()
-    if not any(v is None or isinstance(v, (*UNDEFINED, TensorArray)) for v in values):
-        return values
-
-    def after(trip: Callable[[], None]) -> Sequence[Any]:
-        found: list[Any] = []
-
-        def one() -> list[Any]:
-            set_state([nest.map_structure(lambda x: tensor(x) if isinstance(x, NUMBERS) else x, value) for value in values])
-            trip()
-            found.extend(get_state())
-            return []
-
-        with contextlib.nullcontext() if growth is None else growth.in_loop():
-            trace(one, (), Scope(nested=True), draws=False)
-        return found
-
-    try:
-        found = after(run)
-    except UnboundLocalError as error:
-        raise ValueError(f"{error}: what a loop on tensors reads before it binds it must be defined before the loop.") from None
-    set_state(values)
-    filled, bound = [], []
-    for name, before, bound_to in zip(names, settled(values, found, growth), found, strict=True):
-        if empty(before) and not empty(bound_to):
-            leaves, spec = flatten(bound_to)
-            like = [array.zeros(tensor(x).shape, tensor_dtype(x)) if can_be_tensor(x) else x for x in leaves]
-            if not returned(name, before):
-                bound.append(name)
-            before = nest.unflatten(spec, like)
-        elif before is None and not returned(name, before):
-            raise ValueError(f"'{name}' is not allowed to be None before the loop: it is None after one iteration, too.")
-        filled.append(before)
-    scope: Any = engine.local.trace.scope
-    if bound and not scope.nested:
-        debugging.Assert(runs(), [f"loop must iterate at least once to initialize {', '.join(bound)}"])
-        set_state(values)
-    return tuple(filled)
-
-
 def while_stmt(
     test: Callable[[], Any],
     body: Callable[[], None],
@@ -377,7 +265,7 @@ def while_stmt(
     trips = 0
     while True:
         before = get_state()
-        assigned = dict(scope.after) if isinstance(scope, Scope) else {}
+        done = _done(scope)
         holds = test()
         if symbolic(holds):
             break
@@ -394,14 +282,19 @@ def while_stmt(
         if rules is not None:
             rules.made_a_trip()
     set_state(before)
-    first = holds if isinstance(scope, Scope) and scope.after != assigned else None
+    first = None if _done(scope) == done else holds
     _staged_while(test, body, get_state, set_state, symbol_names, opts, first)
 
 
+def _done(scope: Any) -> Any:
+    """Return what the function under trace has assigned so far, and the elements that it has taken."""
+    return (dict(scope.after), scope.elements and len(scope.elements.takes)) if isinstance(scope, Scope) else None
+
+
 def _staged_while(test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str], opts: Any, first: Any) -> None:
-    """Record a loop on tensors; `first` is the condition's value before it, if its evaluation assigns variables."""
+    """Record a loop on tensors; `first` is the condition's value before it, if its evaluation assigns or takes elements."""
     limit = (opts or {}).get("maximum_iterations")
-    state = _State(_defined(get_state, set_state, body, names, test), names)
+    state = BoundState(defined(get_state, set_state, body, names, test), names)
 
     def condition(tensors: Any) -> Any:
         set_state(state.pack(tensors))
@@ -412,10 +305,14 @@ def _staged_while(test: Any, body: Any, get_state: Any, set_state: Any, names: S
         body()
         return state.flat(get_state())
 
-    if first is None:
-        after = loop.run_loop(condition, step, state.tensors, limit, state.names)
-    else:
-        after = loop.run_assigning_loop(condition, step, state.tensors, first, limit, state.names)
+    with Attempt(get_state, set_state) as attempt:
+        if first is None:
+            after = loop.run_loop(condition, step, state.tensors, limit, state.names)
+        else:
+            after = loop.run_assigning_loop(condition, step, state.tensors, first, limit, state.names)
+    if attempt.failed:
+        holds = condition(state.tensors) if first is None else first
+        after = while_on_host(holds, limit, state, lambda _: body(), test, get_state, set_state)
     set_state(state.pack(after))
 
 
@@ -430,7 +327,7 @@ def for_stmt(
 ) -> None:
     """Run a `for` statement: one op over a tensor's rows or a range of tensors; over anything else a loop in Python."""
     if not is_tensor(iterated) and hasattr(iterated, "element_spec") and engine.local.trace.scope is not None:
-        _for_dataset(iterated, extra_test, body, get_state, set_state, symbol_names)
+        for_dataset(iterated, extra_test, body, get_state, set_state, symbol_names)
         return
     limit = (opts or {}).get("maximum_iterations")
     if isinstance(iterated, DynamicRange):
@@ -459,30 +356,6 @@ def for_stmt(
         for_in_python(iterated, extra_test, body, rules_of(iterated, get_state, symbol_names))
 
 
-def _for_dataset(dataset: Any, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
-    """Record a loop over a Dataset as one op; NeedsValues where that cannot be done, so that the function runs as eager code."""
-    scope, before = engine.local.trace.scope, get_state()
-    if not isinstance(scope, Scope) or scope.through is None or engine.local.trace is not scope.trace or not can_be_op(dataset):
-        raise ThroughEagerCode
-    if any(map(empty, before)) or (extra_test is not None and extra_test() is not True):
-        raise ThroughEagerCode
-    held = _State(before, names)
-
-    def step(carry: Sequence[Tensor], element: Any) -> list[Any]:
-        set_state(held.pack(carry))
-        body(element)
-        return [*held.flat(get_state()), *([] if extra_test is None else [extra_test()])]
-
-    state = State([t.node for t in held.tensors], held.names, held.numbers, extra_test is not None)
-    try:
-        last = record_loop(scope.through(dataset, step, state), scope)
-    except Exception as error:  # of the user's code: eager code raises it again, if there is an element
-        set_state(before)
-        raise ThroughEagerCode(str(error)) from error
-    set_state(held.pack([handle(n) for n in last]))
-    scope.rebound.append(lambda: set_state(before))
-
-
 def _starts_at(start: Tensor, get_state: Any, set_state: Any, names: Sequence[str], opts: Any) -> None:
     """Bind an unbound loop variable to the range's start before the loop."""
     values = list(get_state())
@@ -500,7 +373,7 @@ def _for_rows(rows: Tensor, body: Any, get_state: Any, set_state: Any, names: Se
     if taken.count == 0 and not any(map(empty, get_state())):
         branch_captures.looped(get_state(), 0, body, taken.avals, get_state, set_state)
         return
-    before = _defined(get_state, set_state, lambda: body(symbol), names, lambda: tensor(taken.count > 0), growth)
+    before = defined(get_state, set_state, lambda: body(symbol), names, lambda: tensor(taken.count > 0), growth)
 
     def step(carry: list[Node], row: list[Node]) -> list[Tensor]:
         set_state(state.pack([handle(n) for n in carry]))
@@ -510,9 +383,14 @@ def _for_rows(rows: Tensor, body: Any, get_state: Any, set_state: Any, names: Se
         return after
 
     with growth.in_loop():
-        state = _State(before, names)
-        last, _ = record_rows(step, [t.node for t in state.tensors], taken)
-    set_state(state.pack([handle(n) for n in last]))
+        state = BoundState(before, names)
+        with Attempt(get_state, set_state) as attempt:
+            last, _ = record_rows(step, [t.node for t in state.tensors], taken)
+            after = [handle(n) for n in last]
+        if attempt.failed:
+            trips = Count(tensor(taken.count, dtypes.int64))
+            after = loop_on_host(trips, state, lambda i: body(gather(rows, i)), None, get_state, set_state)
+    set_state(state.pack(after))
 
 
 def _for_rows_until(rows: Tensor, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
@@ -545,7 +423,7 @@ def _counted(item: Any, count: Tensor, extra_test: Any, body: Any, get_state: An
     most = None if known is None else int(known)
     growth = Growth(None if most is None or extra_test is not None else _numbers(item, most))
     body = growth.counting(body)
-    before = _defined(get_state, set_state, lambda: body(item(symbol)), names, lambda: count > 0, growth)
+    before = defined(get_state, set_state, lambda: body(item(symbol)), names, lambda: count > 0, growth)
 
     def condition(values: Any) -> Any:
         i, *tensors = values
@@ -562,9 +440,13 @@ def _counted(item: Any, count: Tensor, extra_test: Any, body: Any, get_state: An
         return [i + 1, *state.flat(get_state())]
 
     with growth.in_loop():
-        state = _State(before, names)
-        after = loop.run_loop(condition, step, [zero, *state.tensors], most, ["the counter", *state.names])
-    set_state(state.pack(after[1:]))
+        state = BoundState(before, names)
+        with Attempt(get_state, set_state) as attempt:
+            _, *after = loop.run_loop(condition, step, [zero, *state.tensors], most, ["the counter", *state.names])
+        if attempt.failed:
+            trips = count if extra_test is None else select.where(extra_test(), count, zero)
+            after = loop_on_host(Count(trips), state, lambda i: body(item(i)), extra_test, get_state, set_state)
+    set_state(state.pack(after))
 
 
 def _numbers(item: Any, count: int) -> np.ndarray | None:

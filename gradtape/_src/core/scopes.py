@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -16,10 +15,24 @@ from gradtape._src.core import engine, tracing
 from gradtape._src.core.device_config import check_device
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.tensor import Stored, Tensor, unvalued
 
 MOST = 1 << 15  # entered scopes that are remembered
-_local = threading.local()
+
+
+class _Names(PerThread, replica="prefix"):
+    """The prefix of names in a thread, and the history of it, where that is watched."""
+
+    prefix = ""
+    seen: Seen | None = None
+
+    def put(self, taken: dict[str, Any]) -> None:
+        """Let names begin with a prefix again."""
+        enter_scope(taken["prefix"])
+
+
+_local = _Names()
 
 
 def scoped(name: str) -> str:
@@ -29,14 +42,14 @@ def scoped(name: str) -> str:
 
 def prefix() -> str:
     """Return the prefix of this thread's open name scopes: "", or "a/b/"."""
-    return getattr(_local, "prefix", "")
+    return _local.prefix
 
 
 def enter_scope(to: str, again: bool = False) -> str:
     """Let names begin with `to` from here on; return the prefix before. `again`: it is a scope that was entered before."""
     before = prefix()
     _local.prefix = to
-    trace, seen = engine.local.trace, getattr(_local, "seen", None)
+    trace, seen = engine.local.trace, _local.seen
     if trace.scope is not None:
         trace.names.append((len(trace.nodes), to, () if again else []))
     if seen is not None:
@@ -61,10 +74,10 @@ class Seen:
 @contextlib.contextmanager
 def watched() -> Iterator[Seen]:
     """Open a context that collects the name scopes that this thread enters."""
-    outer = getattr(_local, "seen", None)
-    _local.seen = Seen()
+    outer = _local.seen
+    _local.seen = seen = Seen()
     try:
-        yield _local.seen
+        yield seen
     finally:
         _local.seen = outer
 

@@ -32,7 +32,6 @@ from gradtape._src.data.structure import (
     LEAF,
     PAIR,
     DatasetSpec,
-    Elements,
     Structure,
     element,
     flatten,
@@ -97,11 +96,9 @@ class Dataset(Filing):
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
         """Return the rows of `tensors`, a nest of arrays with first axes of one length (ValueError otherwise)."""
         arrays, how = whole = taken(tensors)
-        if any(isinstance(array, Elements) for array in arrays):
-            raise ValueError("A dataset has no rows that from_tensor_slices could take. Use from_tensors, or the dataset itself.")
         if any(isinstance(array, Composite) for array in arrays):
             return Dataset.holding([(row, how) for row in rows_of(arrays)], structure_of_rows(whole))
-        arguments.check_not_empty(arrays)
+        arguments.check_rows(arrays)
         shapes = [array.shape for array in arrays if array is not None]
         if any(not shape for shape in shapes):
             raise ValueError("Unbatching a tensor is only supported for rank >= 1: each component needs a first axis.")

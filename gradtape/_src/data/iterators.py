@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gradtape._src.control.iterators import ElementIterator, ElementIteratorSpec
 from gradtape._src.core import engine
-from gradtape._src.core.errors import OutOfRangeError, public
-from gradtape._src.core.module import Stateful
+from gradtape._src.core.errors import public
+from gradtape._src.core.module import State, Stateful
 from gradtape._src.data.optional import Optional
 from gradtape._src.data.place import Place
 from gradtape._src.data.structure import as_numpy, handed
@@ -18,10 +20,11 @@ if TYPE_CHECKING:
     from gradtape._src.data.pipeline import Pipeline
 
 
-class Iterator:
+class Iterator(Stateful):
     """One pass over a dataset. Several threads may share it: each element goes to one of them.
 
-    After an error it goes on with the next element.
+    After an error it goes on with the next element. A checkpoint that it hangs on saves its place. When it is restored, the
+    elements before that place are made again, and not given.
 
     >>> iterator = iter(tf.data.Dataset.range(2))
     >>> isinstance(iterator, tf.data.Iterator)
@@ -48,7 +51,10 @@ class Iterator:
     @public
     def __next__(self) -> Any:
         if engine.local.trace.scope is not None:
-            raise engine.NeedsValues("a function that takes elements from an iterator runs as eager code")
+            raise engine.NeedsValues("a function that takes NumPy arrays from an iterator runs as eager code")
+        return self._pull()
+
+    def _pull(self) -> Any:
         with self._lock, self._place:
             element = self._pulled()
         return self._convert(element)
@@ -69,23 +75,21 @@ class Iterator:
         """A nest of specs: the structure of an element."""
         return self._dataset.element_spec
 
+    def _given_back(self) -> int:
+        """Return how many elements are given again."""
+        return 0
 
-class OwnedIterator(Iterator, Stateful):
-    """The iterator of `iter(dataset)`: its elements as tensors. A checkpoint that it hangs on saves its place.
-
-    When it is restored, the elements before that place are made again, and not given.
-    """
-
-    saved_as = "ITERATOR_STATE"
-
-    def saved_state(self) -> np.ndarray:
+    def saved_state(self) -> State:
         """Return the number of elements given so far, and the shuffles' states."""
         with self._lock:
-            return self._place.state()
+            return {"": self._place.state(self._given_back())}
 
-    def restore_state(self, state: np.ndarray) -> None:
-        """Go on from that place."""
-        given, place = Place.restored(state)
+    def restored(self, state: State) -> Callable[[], None]:
+        """Return the function that goes on from a saved place."""
+        given, place = Place.restored(state.get("", np.array(b"")))
+        return lambda: self._go_on(given, place)
+
+    def _go_on(self, given: int, place: Place) -> None:
         with self._lock:
             self._begin(place)
             with place:
@@ -97,23 +101,56 @@ class OwnedIterator(Iterator, Stateful):
                     except Exception:
                         continue
 
-    @public
-    def get_next(self) -> Any:
-        """Return the next element; OutOfRangeError at the end, where `next` raises StopIteration."""
-        try:
-            return next(self)
-        except StopIteration:
-            raise OutOfRangeError(None, None, "End of sequence: the dataset has no more elements.") from None
 
-    next = get_next
+class OwnedIterator(ElementIterator, Iterator):
+    """The iterator of `iter(dataset)`: its elements as tensors. Python code of a function that takes its elements runs once."""
 
-    @public
-    def get_next_as_optional(self) -> Optional:
-        """Return the next element as a `tf.experimental.Optional`, which has no value at the end."""
-        try:
-            return Optional(self.element_spec, (next(self),))
-        except StopIteration:
-            return Optional.empty(self.element_spec)
+    saved_as = "ITERATOR_STATE"
+    element_spec, _pull = Iterator.element_spec, Iterator._pull
+
+    def __init__(self, dataset: Pipeline) -> None:
+        super().__init__(dataset)
+        self.usual_batch, self.made_anew = dataset.usual_batch, engine.local.trace.scope is not None
+
+    @property
+    def _type_spec(self) -> IteratorSpec:
+        return IteratorSpec(self.element_spec)
+
+    def _optional(self, value: tuple[Any, ...], holds: Any = None, element_spec: Any = None) -> Optional:
+        return Optional(self.element_spec if element_spec is None else element_spec, value, holds)
+
+    def _go_on(self, given: int, place: Place) -> None:
+        self._returned = ()
+        super()._go_on(given, place)
+
+    next = ElementIterator.get_next
+
+
+class Described(NamedTuple):
+    """The known part of the dataset of an iterator that stands for others."""
+
+    element_spec: Any
+
+
+class IteratorSpec(ElementIteratorSpec):
+    """The spec of iterators of datasets, whose elements look like `element_spec`; for the `input_signature` of a function.
+
+    >>> @tf.function(input_signature=[tf.data.IteratorSpec(tf.TensorSpec([], tf.int64))])
+    ... def total(iterator):
+    ...     return next(iterator) + next(iterator)
+    >>> int(total(iter(tf.data.Dataset.range(4))))
+    1
+    """
+
+    __slots__ = ()
+
+    @property
+    def value_type(self) -> type[OwnedIterator]:
+        """The class of the iterators."""
+        return OwnedIterator
+
+    def _described(self, iterator: Any) -> None:
+        iterator._dataset = Described(self._element_spec)
 
 
 @public
@@ -138,6 +175,7 @@ class NumpyIterator(Iterator):
     [0 1] [2 3]
     """
 
+    saved_as = "_STATE"
     _convert = staticmethod(as_numpy)
 
     def next(self) -> Any:

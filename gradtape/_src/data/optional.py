@@ -12,6 +12,9 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.spec import TypeSpec, type_spec_from_value
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.data.structure import Elements, flatten, spec_of
+from gradtape._src.ops.debugging import checks as debugging
+
+EMPTY = "The given optional does not have a value. Ask has_value() first."
 
 
 class Optional(CompositeTensor):
@@ -24,9 +27,9 @@ class Optional(CompositeTensor):
     False
     """
 
-    def __init__(self, element_spec: Any, value: tuple[Any, ...]) -> None:
-        """Store the `value`, if there is one."""
-        self._element_spec, self._value = element_spec, value
+    def __init__(self, element_spec: Any, value: tuple[Any, ...], holds: Tensor | None = None) -> None:
+        """Store the `value`, if there is one. In a function a tensor says whether it `holds` one; else the value is zeros."""
+        self._element_spec, self._value, self._holds = element_spec, value, holds
 
     @staticmethod
     @public
@@ -47,13 +50,15 @@ class Optional(CompositeTensor):
     @public
     def has_value(self, name: str | None = None) -> Tensor:
         """Return whether there is a value, a scalar bool tensor."""
-        return constant(bool(self._value))
+        return constant(bool(self._value)) if self._holds is None else self._holds
 
     @public
     def get_value(self, name: str | None = None) -> Any:
         """Return the value; InvalidArgumentError if there is none."""
         if not self._value:
-            raise invalid("The given optional does not have a value. Ask has_value() first.")
+            raise invalid(EMPTY)
+        if self._holds is not None:
+            debugging.Assert(self._holds, [EMPTY])
         return self._value[0]
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from gradtape._src.control.given import Given, of_calls
 from gradtape._src.core.errors import DataLossError
+from gradtape._src.core.per_thread import PerThread
 
 
 class Seeds:
@@ -71,9 +71,9 @@ class Place:
         self._drawn.append(seed)
         return seed
 
-    def state(self) -> np.ndarray:
-        """Return the place as a scalar string."""
-        return np.array(json.dumps({"given": self.given, "seeds": self._drawn}).encode(), object)
+    def state(self, back: int = 0) -> np.ndarray:
+        """Return the place before the last `back` elements as a scalar string."""
+        return np.array(json.dumps({"given": self.given - back, "seeds": self._drawn}).encode(), object)
 
     @staticmethod
     def restored(state: np.ndarray) -> tuple[int, Place]:
@@ -95,7 +95,7 @@ class Glance(Place):
         return seeds.coming()
 
 
-class _Pulled(threading.local):
+class _Pulled(PerThread, replica=""):
     """The places of the iterators that this thread asks for an element, the innermost last."""
 
     def __init__(self) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gradtape._src.control.iterators import ElementIterator, ElementIteratorSpec
 from gradtape._src.core import nest
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import public
+from gradtape._src.core.module import Tracked
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor
@@ -50,6 +51,10 @@ class Division:
         each = -(-batch.shape[0] // self.count)
         return PerReplica([self.place(batch[number * each : (number + 1) * each]) for number in range(self.count)])
 
+    def usual_batch(self, rows: int | None) -> int | None:
+        """Return the rows of a replica's part of a batch of so many rows."""
+        return rows if rows is None or self.parts == 1 or self._whole else -(-rows // self.count)
+
     def spec(self, specs: Any) -> Any:
         """Return the specs of the values of all replicas, where `specs` are those of an element."""
         if self.count == 1 or (self._whole and self.together == 1):
@@ -71,8 +76,10 @@ def _none_of(value: Any) -> Any:
     return tensor(value)[:0]
 
 
-class DistributedIterator:
+class DistributedIterator(ElementIterator, Tracked):
     """The iterator of a distributed dataset: the replicas' parts of its batches, PerReplica where there are several replicas.
+
+    A checkpoint that it hangs on saves its place.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> iterator = iter(strategy.experimental_distribute_dataset(tf.data.Dataset.range(4).batch(2)))
@@ -80,33 +87,51 @@ class DistributedIterator:
     (True, [0, 1])
     """
 
-    def __init__(self, iterator: Any, given: Callable[[Any, Iterator[Any]], Any], specs: Any) -> None:
+    def __init__(
+        self, iterator: Any, given: Callable[[Any, Iterator[Any]], Any], specs: Any, usual_batch: int | None = None
+    ) -> None:
         self._iterator, self._given, self._specs = iterator, given, specs  # `given(element, what follows it)`
+        self.usual_batch, self.made_anew = usual_batch, iterator.made_anew
 
-    def __iter__(self) -> DistributedIterator:
-        return self
+    def tracked_children(self) -> dict[str, Any]:
+        """Return the saved part: the iterator whose elements are divided."""
+        return {"iterator": self._iterator}
 
-    @public
-    def __next__(self) -> Any:
+    def _pull(self) -> Any:
         return self._given(next(self._iterator), self._iterator)
 
-    @public
-    def get_next(self) -> Any:
-        """Return the next values; OutOfRangeError at the end, where `next` raises StopIteration."""
-        return self._given(self._iterator.get_next(), self._iterator)
+    def _optional(self, value: tuple[Any, ...], holds: Any = None) -> Any:
+        return self._iterator._optional(value, holds, self._specs)
 
-    @public
-    def get_next_as_optional(self) -> Any:
-        """Return the next values as a `tf.experimental.Optional`, which has no value at the end."""
-        found = self._iterator.get_next_as_optional()
-        if not found.has_value():
-            return found
-        return type(found)(self._specs, (self._given(found.get_value(), self._iterator),))
+    @property
+    def _type_spec(self) -> DistributedIteratorSpec:
+        return DistributedIteratorSpec(self._specs, self._iterator._type_spec)
 
     @property
     def element_spec(self) -> Any:
         """A nest of specs: the structure of a batch, PerReplica where there are several replicas."""
         return self._specs
+
+
+class DistributedIteratorSpec(ElementIteratorSpec):
+    """The spec of a DistributedIterator; `whole` is that of the iterator over what is divided."""
+
+    __slots__ = ("_whole",)
+
+    def __init__(self, element_spec: Any, whole: ElementIteratorSpec) -> None:
+        super().__init__(element_spec)
+        self._whole = whole
+
+    @property
+    def value_type(self) -> type[DistributedIterator]:
+        """The class of the iterators."""
+        return DistributedIterator
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return self._element_spec, self._whole
+
+    def _described(self, iterator: Any) -> None:
+        iterator._specs, iterator._iterator = self._element_spec, self._whole.standing_for(None)
 
 
 class DistributedDataset:
@@ -126,7 +151,8 @@ class DistributedDataset:
         self._dataset, self._division = dataset, division
 
     def __iter__(self) -> DistributedIterator:
-        return DistributedIterator(iter(self._dataset), self._division.next, self.element_spec)
+        iterator, division = iter(self._dataset), self._division
+        return DistributedIterator(iterator, division.next, self.element_spec, division.usual_batch(iterator.usual_batch))
 
     def whole(self) -> DistributedDataset:
         """Return the dataset with its batches whole, for one replica."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,12 +17,13 @@ from gradtape._src.core.convert import constant, tensor
 from gradtape._src.core.dtypes import string
 from gradtape._src.core.errors import public
 from gradtape._src.core.op import Op, define
+from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.scopes import name_scope
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
 from gradtape._src.summary import messages
 
 
-class State(threading.local):
+class State(PerThread, replica="writer step recording"):
     """The writer, the step and the condition that hold in a thread where none is given."""
 
     writer: SummaryWriter | None = None

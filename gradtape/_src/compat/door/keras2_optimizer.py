@@ -22,7 +22,7 @@ def optimizer(base: Any) -> type:
         def __subclasscheck__(cls, subclass: type) -> bool:
             return issubclass(subclass, base) if cls is Optimizer else type.__subclasscheck__(cls, subclass)
 
-    class Optimizer(base, metaclass=Kind):  # type: ignore[misc]
+    class Optimizer(base, metaclass=Kind):
         """The base class of optimizers of one's own, as Keras 2 has it.
 
         A class derived from it sets `_learning_rate` to `_build_learning_rate(learning_rate)` in its constructor. Its `build`

@@ -223,6 +223,11 @@ class Tracer:
                     f"The function {of._function._name!r} cannot be saved: it runs as eager code, because {concrete.reason}. "
                     "Only what is traced to one program can be saved."
                 )
+            if concrete.elements:
+                raise NotImplementedError(
+                    f"The function {of._function._name!r} cannot be saved: it takes elements from an iterator, which is no part "
+                    "of a saved model. Let it take tensors, and its caller the elements."
+                )
         bodies = [concrete._body for concrete in traced]
         first = bodies[0]
         columns = ("variables", "written", "captures", "draws", "checks")

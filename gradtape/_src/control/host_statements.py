@@ -1,0 +1,144 @@
+"""Statements of a function that run on the host: loops over Datasets and iterators, loops and branches that take elements.
+
+Each is a `ReduceDataset` (`control/dataset_loop`), whose body is a call for each trip. A `while` is a loop over a Count that ends
+where its condition says so, and a branch is one of at most one trip.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.control.bound_names import UNDEFINED, can_be_tensor, empty, flatten, returned, tensor_dtype
+from gradtape._src.control.bound_state import BoundState, probed
+from gradtape._src.control.dataset_loop import Count, State, ThroughEagerCode, can_be_op, record_loop
+from gradtape._src.control.iterators import TakesElement
+from gradtape._src.control.scope import Scope
+from gradtape._src.core import dtypes, engine, nest
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.tensor import Tensor, handle
+from gradtape._src.ops.array import cast, select, shape as array
+
+MOST = np.iinfo(np.int64).max
+
+
+def _scope() -> Scope | None:
+    """Return the scope under trace if it can have loops that run on the host."""
+    scope: Any = engine.local.trace.scope
+    fits = isinstance(scope, Scope) and scope.through is not None and engine.local.trace is scope.trace
+    return scope if fits else None
+
+
+def loop_on_host(
+    source: Any,
+    held: BoundState,
+    run: Callable[[Any], None],
+    test: Callable[[], Any] | None,
+    get_state: Any,
+    set_state: Any,
+) -> list[Tensor]:
+    """Record a loop over `source`, as long as `test` holds; return the tensors of the names after it."""
+    scope = _scope()
+    assert scope is not None and scope.through is not None
+    before = get_state()
+
+    def step(carry: Sequence[Tensor], element: Any) -> list[Any]:
+        set_state(held.pack(carry))
+        run(element)
+        return [*held.flat(get_state()), *([] if test is None else [test()])]
+
+    state = State([t.node for t in held.tensors], held.names, held.numbers, test is not None)
+    try:
+        last = record_loop(scope.through(source, step, state), scope)
+    except Exception as error:  # of the user's code: eager code raises it again, if there is an element
+        set_state(before)
+        raise ThroughEagerCode(str(error)) from error
+    scope.rebound.append(lambda: set_state(before))
+    return [handle(n) for n in last]
+
+
+def for_dataset(dataset: Any, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
+    """Record a loop over a Dataset or an iterator; NeedsValues where that cannot be done: the function runs as eager code."""
+    before = get_state()
+    if _scope() is None or not can_be_op(dataset):
+        raise ThroughEagerCode
+    if any(map(empty, before)) or (extra_test is not None and extra_test() is not True):
+        raise ThroughEagerCode
+    held = BoundState(before, names)
+    set_state(held.pack(loop_on_host(dataset, held, body, extra_test, get_state, set_state)))
+
+
+class Attempt:
+    """A context for a statement that is to be one op. It has `failed` where the host is to run it: it takes elements."""
+
+    def __init__(self, get_state: Any, set_state: Any) -> None:
+        self.failed = False
+        self._scope = _scope()
+        self._before, self._set_state = get_state(), set_state
+        self._inside = 0 if self._scope is None else len(self._scope.inside)
+
+    def __enter__(self) -> Attempt:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, _: Any) -> bool:
+        if (
+            not isinstance(error, (TakesElement, ThroughEagerCode))
+            or self._scope is None
+            or any(t() is not None for t in engine.local.tapes)
+        ):
+            return False
+        del self._scope.inside[self._inside :]
+        self._set_state(self._before)
+        self.failed = True
+        return True
+
+
+def while_on_host(holds: Any, limit: Any, state: BoundState, run: Any, test: Any, get_state: Any, set_state: Any) -> list[Tensor]:
+    """Record a loop that runs while `test` holds, and `limit` times at most; at first `holds` says whether it does."""
+    most = tensor(MOST if limit is None else limit, dtypes.int64)
+    count = select.where(holds, most, tensor(0, dtypes.int64))
+    return loop_on_host(Count(count), state, run, test, get_state, set_state)
+
+
+def if_on_host(condition: Any, body: Any, orelse: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
+    """Record a branch whose sides take elements. `names` are those that are used afterwards, the first of the state."""
+    count, before = len(names), get_state()
+    values = _bound_before(before, (body, orelse), get_state, set_state, count)
+    taken = cast.cast(condition, dtypes.int64)
+
+    def bound() -> Any:
+        return get_state()[:count]
+
+    def bind(found: Any) -> None:
+        set_state((*found, *before[count:]))
+
+    bind(values)
+    for trips, run in ((taken, body), (1 - taken, orelse)):
+        held = BoundState(bound(), names)
+        bind(held.pack(loop_on_host(Count(trips), held, functools.partial(_trip, run), None, bound, bind)))
+
+
+def _trip(run: Callable[[], None], number: Any) -> None:
+    run()
+
+
+def _bound_before(before: Any, sides: Sequence[Any], get_state: Any, set_state: Any, count: int) -> list[Any]:
+    """Return what the names hold before a branch: zeros of what both sides bind, where they are unbound."""
+    if not any(isinstance(value, UNDEFINED) for value in before[:count]):
+        return list(before[:count])
+    found = [probed(before, run, get_state, set_state) for run in sides]
+    set_state(before)
+    values = []
+    for value, *bound in zip(before[:count], *found, strict=False):
+        if isinstance(value, UNDEFINED):
+            given = [b for b in bound if not empty(b)]
+            if not given or (len(given) < len(bound) and not returned("", value)):
+                raise TakesElement("a branch does not bind what the other one does")
+            leaves, spec = flatten(given[0])
+            zeros = [array.zeros(tensor(x).shape, tensor_dtype(x)) if can_be_tensor(x) else x for x in leaves]
+            value = nest.unflatten(spec, zeros)
+        values.append(value)
+    return values

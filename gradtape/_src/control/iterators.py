@@ -1,0 +1,285 @@
+"""Iterators in functions: what is taken from one while a function is traced is a parameter of it, and each call draws it.
+
+So Python runs once, as for TensorFlow's `IteratorGetNext`. A call draws all its elements before it begins; what it does with them
+is one compiled program, and a tape outside sees them as inputs. In a loop whose body takes elements, each trip is such a call.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from gradtape._src.control.given import Given, GivenSpec, of_calls
+from gradtape._src.control.scope import Scope
+from gradtape._src.core import engine, journal, nest
+from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import detected_at
+from gradtape._src.core.errors import OpError, OutOfRangeError, public
+from gradtape._src.core.program import Line, Node, leaf
+from gradtape._src.core.spec import TensorSpec, TypeSpec
+from gradtape._src.core.tensor import handle
+
+OPEN = 5  # what an open extent is traced as, where nothing better is known
+HOLDS = aval((), np.dtype(np.bool_))
+_NONE = object()
+END = "End of sequence: the iterator has no more elements."
+
+
+class TakesElement(engine.NeedsValues):
+    """An element is taken in a part of a function that is compiled as an op: a branch, or the body of a loop."""
+
+    def __init__(self, why: str = "its elements depend on values") -> None:
+        super().__init__(f"a function that takes elements from an iterator runs as eager code: {why}")
+
+
+class Take(NamedTuple):
+    """An element that a traced function takes: from what, whether as an Optional, of which Avals, and the line."""
+
+    source: ElementIterator
+    optional: bool
+    avals: tuple[Aval, ...]
+    line: Line
+
+
+class Again(NamedTuple):
+    """A trace for elements of other shapes: the takes of an earlier one with their Avals now, and its streams of numbers."""
+
+    takes: Sequence[Take]
+    streams: list[Any]
+
+
+class Elements:
+    """The elements that are taken while a function is traced: more `parameters` of it.
+
+    `known` are the takes of an earlier trace with the Avals that the elements have in this one; without it the specs say.
+    Elements are drawn before a call begins. Where a loop has taken some, those `behind` it are drawn by what `in_order` records.
+    """
+
+    def __init__(
+        self, parameters: list[Node], known: Sequence[Take] | None = None, in_order: Callable[..., list[Node]] | None = None
+    ) -> None:
+        self.takes: list[Take] = []
+        self.behind: list[Any] = []
+        self._parameters, self._known, self._in_order = parameters, known, in_order
+
+    def symbols(self, source: ElementIterator, optional: bool) -> list[Node]:
+        """Return the tensors of the next element of `source`, without values; first whether there is one, if `optional`."""
+        if any(other is source for other in self.behind):
+            avals = _avals(source)
+            closed = all(s.shape.is_fully_defined() for s in nest.flatten(source.element_spec, expand_composites=True))
+            if self._in_order is None or not closed:
+                raise TakesElement(
+                    "behind a loop that takes some, an element must have a shape that is known: batch with drop_remainder=True"
+                )
+            return self._in_order(source, optional, (HOLDS, *avals) if optional else avals)
+        if self._known is None:
+            avals = (HOLDS, *_avals(source)) if optional else _avals(source)
+        else:
+            place = len(self.takes)
+            known = self._known[place] if place < len(self._known) else None
+            if known is None or (known.source, known.optional) != (source, optional):
+                raise TakesElement("which it takes depends on their shapes")
+            avals = known.avals
+        nodes = [leaf(a, None) for a in avals]
+        self.takes.append(Take(source, optional, avals, journal.user_line()))
+        self._parameters += nodes
+        return nodes
+
+
+def dense(element_spec: Any) -> bool:
+    """Return whether elements are made of dense tensors. The parts of a ragged or sparse one have other extents in each."""
+    composite = any(isinstance(s, TypeSpec) and not isinstance(s, TensorSpec) for s in nest.flatten(element_spec))
+    return not composite and all(isinstance(s, TensorSpec) for s in nest.flatten(element_spec, expand_composites=True))
+
+
+def _avals(source: ElementIterator) -> tuple[Aval, ...]:
+    """Return the Avals of the tensors of an element, as the spec states them: of a batch as large as most."""
+    specs = nest.flatten(source.element_spec, expand_composites=True)
+    if not dense(source.element_spec) or any(s.shape.rank is None for s in specs):
+        raise TakesElement("not all of them are dense tensors of a known rank")
+    usual = source.usual_batch or OPEN
+    shapes = [[usual if d is None and not i else OPEN if d is None else d for i, d in enumerate(s.shape)] for s in specs]
+    return tuple([aval(tuple(shape), s.dtype.numpy) for shape, s in zip(shapes, specs, strict=True)])
+
+
+def taken(source: ElementIterator, optional: bool = False) -> list[Node]:
+    """Return the tensors of the next element of `source` in the function under trace; TakesElement where that cannot be."""
+    scope = engine.local.trace.scope
+    if not isinstance(scope, Scope) or scope.elements is None or engine.local.trace is not scope.trace:
+        raise TakesElement("they are taken in a part of it that is one op")
+    if source.made_anew:
+        raise TakesElement("it makes the iterator, another one in each call; make it outside, or loop over the Dataset")
+    nodes: list[Node] = scope.elements.symbols(source, optional)
+    return nodes
+
+
+class Drawn:
+    """The elements of a call: their tensors, and the takes with their Avals. The first one's end or error is raised.
+
+    `error` is an end or an error behind the first. Eager code does the part before it, if all are given back.
+    """
+
+    def __init__(self, takes: Sequence[Take]) -> None:
+        self.nodes: list[Node] = []
+        self.takes: list[Take] = []
+        self.error: Exception | None = None
+        self._items: list[tuple[ElementIterator, Any]] = []
+        for take in takes:
+            self.error = self._draw(take, take.source.here())
+            if self.error is not None and len(self._items) == 1:
+                raise self.error
+            if self.error is not None:
+                break
+
+    @property
+    def avals(self) -> tuple[Aval, ...]:
+        """The Avals of all tensors."""
+        return tuple([n.aval for n in self.nodes])
+
+    def give_back(self) -> None:
+        """Let the iterators give the elements again, and the error."""
+        for source, item in reversed(self._items):
+            source.give_back(item)
+
+    def _draw(self, take: Take, source: ElementIterator) -> Exception | None:
+        """Draw one element; return the error for the line where it is taken."""
+        try:
+            item = source.drawn()
+        except StopIteration as end:
+            self._items.append((source, end))
+            if not take.optional:
+                return OutOfRangeError(None, None, END + detected_at(take.line))
+            nodes = [leaf(a, np.zeros(a.shape, a.dtype)) for a in take.avals]
+        except Exception as error:
+            self._items.append((source, error))
+            if isinstance(error, OpError):
+                error.message += detected_at(take.line)
+            return error
+        else:
+            self._items.append((source, item))
+            nodes = [tensor(x).node for x in nest.flatten(item, expand_composites=True)]
+            nodes[:0] = [leaf(HOLDS, np.array(True))] if take.optional else []
+        self.nodes += nodes
+        self.takes.append(take._replace(avals=tuple([n.aval for n in nodes])))
+        return None
+
+
+class ElementIterator(Given):
+    """Base of iterators whose elements are tensors. In a function that takes one, another stands for it."""
+
+    usual_batch: int | None = None  # the open first extent of most elements
+    made_anew = False  # whether a function makes it, so that each call is to have one of its own
+    _returned: deque[Any] | tuple[()] = ()
+
+    @property
+    def element_spec(self) -> Any:
+        """A nest of specs: the structure of an element."""
+        raise NotImplementedError
+
+    @property
+    def _type_spec(self) -> ElementIteratorSpec:
+        raise NotImplementedError
+
+    def _pull(self) -> Any:
+        """Return the next element; StopIteration at the end."""
+        raise NotImplementedError
+
+    def _optional(self, value: tuple[Any, ...], holds: Any = None) -> Any:
+        """Return an Optional of an element. `holds`: a tensor that says whether there is one."""
+        raise NotImplementedError
+
+    def here(self) -> ElementIterator:
+        """Return the iterator of eager code: that of the calls under way which it stands for, or itself."""
+        found, calls = self, of_calls()
+        while isinstance(other := calls.get(id(found)), ElementIterator):
+            found = other
+        return found
+
+    def drawn(self) -> Any:
+        """Return the next element in eager code; StopIteration at the end."""
+        try:
+            item = self._returned.popleft() if self._returned else _NONE
+        except IndexError:  # another thread has taken it
+            item = _NONE
+        if isinstance(item, BaseException):
+            raise item
+        return self._pull() if item is _NONE else item
+
+    def _given_back(self) -> int:
+        """Return how many elements are given again: those that failed count, too."""
+        return sum(not isinstance(item, StopIteration) for item in self._returned)
+
+    def give_back(self, item: Any) -> None:
+        """Let `item`, an element or an exception, be what comes next."""
+        if not self._returned:
+            self._returned = deque()
+        self._returned.appendleft(item)
+
+    def __iter__(self) -> Self:
+        return self
+
+    @public
+    def __next__(self) -> Any:
+        if engine.local.trace.scope is None:
+            return self.here().drawn()
+        return self._packed(taken(self))
+
+    def _packed(self, nodes: Sequence[Node]) -> Any:
+        _, structure = nest.flatten_with_spec(self.element_spec, nest.EXPANDED)
+        return nest.unflatten(structure, map(handle, nodes))
+
+    @public
+    def get_next(self) -> Any:
+        """Return the next element; OutOfRangeError at the end, where `next` raises StopIteration."""
+        try:
+            return next(self)
+        except StopIteration:
+            raise OutOfRangeError(None, None, END) from None
+
+    @public
+    def get_next_as_optional(self) -> Any:
+        """Return the next element as a `tf.experimental.Optional`, which has no value at the end."""
+        if engine.local.trace.scope is not None:
+            holds, *nodes = taken(self, optional=True)
+            return self._optional((self._packed(nodes),), handle(holds))
+        try:
+            return self._optional((next(self),))
+        except StopIteration:
+            return self._optional(())
+
+
+class ElementIteratorSpec(GivenSpec):
+    """Base of the specs of iterators whose elements look like `element_spec`."""
+
+    __slots__ = ("_element_spec",)
+
+    def __init__(self, element_spec: Any) -> None:
+        self._element_spec = element_spec
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return (self._element_spec,)
+
+    def _key(self) -> tuple[Any, ...]:
+        specs, structure = nest.flatten_with_spec(self._element_spec, nest.EXPANDED)
+        return type(self), structure, tuple(specs)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ElementIteratorSpec) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def standing_for(self, given: Any) -> ElementIterator:
+        """Return what stands in a trace for `given` and all that are of this spec."""
+        made: ElementIterator = object.__new__(self.value_type)
+        made.usual_batch = getattr(given, "usual_batch", None)
+        self._described(made)
+        return made
+
+    def _described(self, iterator: Any) -> None:
+        """Give an iterator that stands for others what these have in common."""
+        raise NotImplementedError
