@@ -152,14 +152,4 @@ LIBRARIES = (
         sdist=True,
         options=("-k", "tensorflow"),
     ),
-    Library(
-        "quimb",
-        "1.16.0",
-        tests=("tests/test_tensor/test_optimizers.py", "tests/test_tensor/test_fitting.py", "tests/test_tensor/test_decomp.py"),
-        share=0.97,
-        sample=(),
-        needs=tuple("autoray==0.11.0 cotengra cytoolz llvmlite numba psutil toolz tqdm".split()),
-        sdist=True,
-        options=("-k", "tensorflow"),
-    ),
 )
