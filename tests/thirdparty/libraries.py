@@ -144,22 +144,6 @@ LIBRARIES = (
         files="gpflow_tests.tar.xz",  # an empty tests/__init__.py: without it the tests are a package gpflow, too
     ),
     Library(
-        "shap",
-        "0.51.0",
-        tests=("tests/explainers/test_deep.py", "tests/explainers/test_gradient.py"),
-        share=0.97,
-        sample=(),
-        needs=tuple(
-            """
-            cloudpickle contourpy cycler fonttools joblib kiwisolver llvmlite matplotlib narwhals numba pandas pillow pyparsing
-            python-dateutil scikit-learn slicer==0.0.8 threadpoolctl tqdm
-            """.split()
-        ),
-        sdist=True,
-        # The tests that are left out want a network, or PyTorch.
-        options=("--random-seed", "1", "-k", "not imdb and not imbdb and not pytorch"),
-    ),
-    Library(
         "autoray",
         "0.11.0",
         tests=tuple(f"tests/test_{name}.py" for name in ("autocompile", "autoray", "grad", "linalg")),
@@ -167,24 +151,5 @@ LIBRARIES = (
         sample=("tests/test_grad.py",),
         sdist=True,
         options=("-k", "tensorflow"),
-    ),
-    Library(
-        "quimb",
-        "1.16.0",
-        tests=("tests/test_tensor/test_optimizers.py", "tests/test_tensor/test_fitting.py", "tests/test_tensor/test_decomp.py"),
-        share=0.97,
-        sample=(),
-        needs=tuple("autoray==0.11.0 cotengra cytoolz llvmlite numba psutil toolz tqdm".split()),
-        sdist=True,
-        options=("-k", "tensorflow"),
-    ),
-    Library(
-        "piquasso",
-        "8.0.2",
-        tests=("tests/_simulators/tensorflow",),
-        share=0.97,
-        sample=(),
-        needs=tuple("antlr4-python3-runtime==4.9.2 llvmlite networkx numba quantum-blackbird sympy mpmath".split()),
-        sdist=True,
     ),
 )

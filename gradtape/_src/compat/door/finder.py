@@ -12,6 +12,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from gradtape._src.compat.door.version import KERAS_2
 from gradtape._src.compat.reasons import reason
 from gradtape._src.core.errors import public
 
@@ -33,7 +34,6 @@ TENSORFLOW_ROWS = {
     },
     "keras.src.backend.tensorflow": "keras_gradtape.src.ops",
 }
-KERAS_2 = ("tf_keras", "tf_keras.optimizers")  # modules with names of Keras 3 and names of their own
 # Packages of TensorFlow that only lead to such names.
 STEPS = ("tensorflow._api", "tensorflow._api.v2")
 # What lies in these is private to TensorFlow, and `private` knows which of it is public under another name.

@@ -9,8 +9,8 @@ import importlib
 from types import ModuleType
 from typing import Any, NoReturn
 
-from gradtape._src.compat.door.finder import KERAS_2
 from gradtape._src.compat.door.keras2_optimizer import optimizer
+from gradtape._src.compat.door.version import KERAS_2
 from gradtape._src.core.errors import UnimplementedError, public
 
 VERSION = "2.21.0"
