@@ -362,7 +362,7 @@ def test_a_gradient_for_each_captured_variable():
     "function, values, message",
     [
         (lambda x: (x * 2.0, lambda dy: []), [1.0], "expected to return 1 gradients, but returned 0 instead"),
-        (lambda x: (x * 2.0, lambda dy: (dy, dy)), [1.0], "expected to return 1 gradients, but returned 2 instead"),
+        (lambda x: (x * 2.0, lambda dy: (dy, dy)), [1.0], "expected to return 1 gradients, but returned 2 instead. Return one"),
         (lambda x, y: (x * y, lambda dy: dy), [1.0, 2.0], "expected to return 2 gradients, but returned 1 instead"),
     ],
 )

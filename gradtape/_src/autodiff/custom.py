@@ -379,7 +379,8 @@ def _rule(grad_fn: Callable[..., Any], results: list[Any], arguments: list[bool]
         flat = list(map(values_of, nest.flatten(input_grads)))
         if len(flat) != len(arguments):
             raise ValueError(
-                f"custom_gradient function expected to return {len(arguments)} gradients, but returned {len(flat)} instead."
+                f"custom_gradient function expected to return {len(arguments)} gradients, but returned {len(flat)} instead. "
+                "Return one for each argument that is given by position; an argument by keyword gets none."
             )
         return [None] * count + [d for d, is_tensor in zip(flat, arguments, strict=True) if is_tensor] + variable_grads
 

@@ -13,7 +13,7 @@ from gradtape._src.core import engine
 from gradtape._src.core.errors import internal
 from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.program import Node
-from gradtape._src.core.tracing import functions
+from gradtape._src.core.tracing import as_function
 from gradtape._src.core.variable import Variable
 
 ASKING = frozenset(("gradients", "hessians", "compute_gradients", "minimize"))
@@ -66,12 +66,8 @@ def _names(code: CodeType) -> set[str]:
 @contextlib.contextmanager
 def recorded(wanted: bool) -> Iterator[None]:
     """Open a context for a function that runs as eager code: record it if `wanted` and no record is open."""
-    functions.running += 1
-    try:
-        with _record() if wanted and running.record is None else contextlib.nullcontext():
-            yield
-    finally:
-        functions.running -= 1
+    with as_function(), _record() if wanted and running.record is None else contextlib.nullcontext():
+        yield
 
 
 @contextlib.contextmanager

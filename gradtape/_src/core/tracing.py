@@ -44,6 +44,16 @@ functions = _Functions()
 
 
 @contextlib.contextmanager
+def as_function() -> Iterator[None]:
+    """Open a context for a function that runs as eager code: its code is no eager code to the user."""
+    functions.running += 1
+    try:
+        yield
+    finally:
+        functions.running -= 1
+
+
+@contextlib.contextmanager
 def outside(graph: bool = False) -> Iterator[None]:
     """Record in the thread's eager trace again, whatever is being traced; without tapes. `graph`: or in the graph around."""
     trace = engine.local.trace

@@ -91,7 +91,7 @@ class Writer:
     def op(self, op: Op) -> Any:
         """Return the name of an op; with the name of its gradient where that is an override."""
         if op.on_host:
-            raise Unsaveable(f"{op.type} has strings, and runs on the host: it is no part of a saved model")
+            raise Unsaveable(f"{op.type} runs on the host: it is no part of a saved model")
         if ops.get(op.type) is op:
             return op.type
         names = [name for name, derived in ops[op.type].derived.items() if derived is op] if op.type in ops else []
