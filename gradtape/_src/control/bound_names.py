@@ -1,4 +1,4 @@
-"""The names that an `if` or a loop binds: a tensor or what can be one, a string, None, nothing yet; a loop has them as tensors."""
+"""The names that an `if` or a loop binds: a tensor or what can be one, a string, None, nothing yet; a loop has them in a list."""
 
 from __future__ import annotations
 
