@@ -74,6 +74,7 @@ from gradtape._src.ops.image.geometry import (
     rot90 as rot90,
     transpose as transpose,
 )
+from gradtape._src.ops.image.glimpses import extract_glimpse as extract_glimpse
 from gradtape._src.ops.image.quality import (
     image_gradients as image_gradients,
     psnr as psnr,

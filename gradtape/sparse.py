@@ -1,6 +1,7 @@
 """Sparse tensors: `tf.sparse`, as far as gradients need it."""
 
 from gradtape._src.compat.names import missing as _missing
+from gradtape._src.ops.sparse.counting import bincount as bincount
 from gradtape._src.ops.sparse.parts import (
     fill_empty_rows as fill_empty_rows,
     mask as mask,

@@ -1,6 +1,7 @@
 """Devices, switches and counters."""
 
 from gradtape._src.compat.names import missing as _missing
+from gradtape._src.control.as_python import require_compiled_functions as require_compiled_functions
 from gradtape._src.control.function import (
     functions_run_eagerly as functions_run_eagerly,
     run_functions_eagerly as run_functions_eagerly,

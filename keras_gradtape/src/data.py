@@ -5,6 +5,7 @@ import itertools
 
 import numpy as np
 from keras.src import tree
+from keras.src.backend.common import global_state
 from keras.src.trainers.data_adapters import data_adapter_utils
 from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter, can_convert_arrays
 from keras.src.trainers.data_adapters.data_adapter import DataAdapter
@@ -13,6 +14,7 @@ from keras.src.trainers.epoch_iterator import EpochIterator
 
 import gradtape as tf
 from gradtape._src.core.tensor import to_numpy
+from gradtape._src.distribute import group
 from gradtape._src.ops.random import philox, seeds
 
 PEEKED = data_adapter_utils.NUM_BATCHES_FOR_TENSOR_SPEC
@@ -31,20 +33,27 @@ class Batches(EpochIterator):
                         "entry of what the Dataset gives."
                     )
             x, class_weight = DatasetAdapter(x, class_weight), None
-        elif can_convert_arrays((x, y, sample_weight)):
-            named = {"sample_weight": sample_weight, "class_weight": class_weight, "shuffle": options.get("shuffle", False)}
+        elif can_convert_arrays(tree.map_structure(_row_numbers, (x, y, sample_weight), none_is_leaf=False)):
+            named = {"class_weight": class_weight, "shuffle": options.get("shuffle", False)}
             steps, kind = options.get("steps_per_epoch"), ShuffledArrays if named["shuffle"] else ArrayDataAdapter
+            whole = (x, y, sample_weight)
+            x, y, named["sample_weight"] = tree.map_structure(_row_numbers, whole, none_is_leaf=False)
             x = kind(x, y, batch_size=options.get("batch_size"), steps=steps, **named)
+            if any(isinstance(part, tf.SparseTensor) for part in tree.flatten(whole)):
+                x = SparseRows(x, whole[0])
             y = sample_weight = class_weight = None
         super().__init__(x=x, y=y, sample_weight=sample_weight, class_weight=class_weight, **options)
         self._first = _first_of(self.data_adapter)
 
     def __next__(self):
-        begin, end, iterator = next(self._epoch_iterator)
+        begin, end, iterator = next(self._epoch_iterator, (0, 0, None))
+        if iterator is None:
+            _agreed([])  # with those that have more batches
+            raise StopIteration
         wanted = self.steps_per_execution
         if self._num_batches:  # the last execution of an epoch may have fewer steps
             wanted = min(wanted, self._num_batches - (self._steps_seen - wanted))
-        batches = list(itertools.islice(iterator, wanted))
+        batches = _agreed(list(itertools.islice(iterator, wanted)))
         if len(batches) < wanted:
             with self.catch_stop_iteration():  # warns that the data ended early
                 raise StopIteration
@@ -57,6 +66,14 @@ class Batches(EpochIterator):
         return self.data_adapter.specs() if isinstance(self.data_adapter, DatasetAdapter) else self._first
 
 
+def _agreed(batches):
+    """The batches that all processes can train on: as many as the one with the fewest, where each has rows of its own."""
+    distribution = global_state.get_global_attribute("distribution")
+    if distribution is None or distribution.auto_shard_dataset:
+        return batches
+    return batches[: group.fewest(len(batches), "the number of batches")]
+
+
 def _first_of(adapter):
     """Return the first batch of a PyDataset. As on TensorFlow two are made before the first epoch, which random data show."""
     if not isinstance(adapter, PyDatasetAdapter):
@@ -67,6 +84,53 @@ def _first_of(adapter):
     if not batches:
         raise ValueError("The PyDataset has length 0")
     return batches[0]
+
+
+def _row_numbers(x):
+    """What stands for a SparseTensor where Keras cuts batches: the numbers of its rows."""
+    return np.arange(x.shape[0]) if isinstance(x, tf.SparseTensor) else x
+
+
+def _rows_of(x, rows):
+    """The rows of a SparseTensor with these numbers; `x` itself, or what Keras cut, if it is none."""
+    if not isinstance(x, tf.SparseTensor):
+        return rows
+    indices, rows = x.indices.numpy(), np.asarray(rows)
+    order = np.argsort(indices[:, 0], kind="stable")
+    begin, end = [np.searchsorted(indices[order, 0], rows, side) for side in ("left", "right")]
+    kept = order[np.concatenate([np.arange(0), *map(np.arange, begin, end)])]
+    places = np.concatenate([np.repeat(np.arange(len(rows)), end - begin)[:, None], indices[kept, 1:]], axis=1)
+    return tf.SparseTensor(places, x.values.numpy()[kept], [len(rows), *x.shape[1:]])
+
+
+class SparseRows(DataAdapter):
+    """Batches of arrays among which are SparseTensors, of which another adapter has cut the numbers of the rows."""
+
+    def __init__(self, adapter, x):
+        self._adapter, self._x = adapter, x
+
+    def get_numpy_iterator(self):
+        return map(self._given, self._adapter.get_numpy_iterator())
+
+    def _given(self, batch):
+        x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(batch)
+        return data_adapter_utils.pack_x_y_sample_weight(tree.map_structure(_rows_of, self._x, x), y, sample_weight)
+
+    @property
+    def num_batches(self):
+        return self._adapter.num_batches
+
+    @property
+    def batch_size(self):
+        return self._adapter.batch_size
+
+    @property
+    def has_partial_batch(self):
+        return self._adapter.has_partial_batch
+
+    @property
+    def partial_batch_size(self):
+        return self._adapter.partial_batch_size
 
 
 class ShuffledArrays(ArrayDataAdapter):
@@ -99,7 +163,7 @@ def _exchanged(numbers, state):
 
 def _sized(spec):
     open_batch = spec.shape.rank and spec.shape[0] is None
-    return tf.TensorSpec([SOME_SIZE, *spec.shape[1:]], spec.dtype) if open_batch else spec
+    return type(spec)([SOME_SIZE, *spec.shape[1:]], spec.dtype) if open_batch else spec
 
 
 class DatasetAdapter(DataAdapter):

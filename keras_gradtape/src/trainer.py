@@ -18,13 +18,21 @@ from keras.src.utils.python_utils import pythonify_logs
 
 import gradtape as tf
 from gradtape._src.core import engine
+from gradtape._src.core.per_thread import OfOthers
 from gradtape._src.distribute import group
 from gradtape._src.ops.random import seeds
 from keras_gradtape.src.data import Batches
 from keras_gradtape.src.distribution_lib import distribute_batch, name_unmatched_keys
 from keras_gradtape.src.least_squares import LeastSquares
+from keras_gradtape.src.ops.core import COMPOSITE
 
 BaseTrainer: Any = getattr(base_trainer, "BaseTrainer", None) or base_trainer.Trainer  # its name from Keras 3.16 on, or before
+# What may be open in Keras where a replica calls `merge_call`.
+OfOthers(
+    "keras.src.backend.common.global_state",
+    "GLOBAL_STATE_TRACKER",
+    "name_scope_stack autocast_scope stateless_scope symbolic_scope remat_scope_stack current_call_ctx",
+)
 
 
 class Trainer(BaseTrainer):
@@ -115,9 +123,9 @@ class Trainer(BaseTrainer):
 
     def _laid_out(self, x):
         """A part of a batch as a tensor, which lies where the strategy or `keras.distribution` says."""
-        if x is None:
-            return None
-        batch = tf.convert_to_tensor(x)
+        batch = _tensor(x)
+        if batch is None or isinstance(batch, COMPOSITE):
+            return batch
         return distribute_batch(batch) if self._strategy is None else self._strategy.extended._batch(batch)
 
     def _make_function(self, step):
@@ -401,7 +409,7 @@ def joined(*parts):
 
 
 def _tensor(x):
-    return None if x is None else tf.convert_to_tensor(x)
+    return x if x is None or isinstance(x, COMPOSITE) else tf.convert_to_tensor(x)
 
 
 def _has_known_rows(batch):

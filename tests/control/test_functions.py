@@ -1,7 +1,6 @@
 """What a function is besides its results: its signatures, its errors, what it runs, what it leaves behind."""
 
 import copy
-import logging
 import pickle
 import traceback
 
@@ -75,19 +74,6 @@ def test_a_concrete_function():
         concrete(tf.constant([1, 2]))
     with pytest.raises(TypeError, match="too many positional arguments"):
         concrete(tf.constant([1.0]), tf.constant([1.0]), tf.constant([1.0]))
-
-
-def test_a_function_that_is_traced_again_and_again_says_why(caplog):
-    @tf.function
-    def scaled(x, rate):
-        return x * rate
-
-    with caplog.at_level(logging.WARNING, "gradtape"):
-        for step in range(6):
-            scaled(tf.constant(1.0), step / 10)
-    (record,) = caplog.records
-    assert "triggered tf.function retracing" in record.getMessage()
-    assert "The argument 'rate' changed: it was 0.3 and is now 0.4" in record.getMessage()
 
 
 def test_objects_are_told_apart_by_identity():

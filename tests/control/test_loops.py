@@ -3,6 +3,7 @@
 Each form is written once, over a module `tf`: compiled by gradtape, and unrolled by `tests.fuzz.unrolled` under `jax.grad`.
 """
 
+import functools
 import itertools
 from typing import Any, NamedTuple
 
@@ -267,21 +268,47 @@ def test_any_number_of_trips(function, trips):
     close(derivatives(lambda y: function(y, n), tf.constant(x, tf.float64), 2), powers(x, trips))
 
 
-@pytest.mark.parametrize("trips", [0, 3, 4, 5, 8, 9, 12, 15, 16])
-def test_checkpoints_move_apart_when_they_are_full(monkeypatch, trips):
+@pytest.fixture
+def short_of_room(monkeypatch):
+    """Loops keep 4 checkpoints, and the gradient of a part of more than 5 trips is taken by 3 blocks, of 3 blocks if need be."""
+    monkeypatch.setattr(bounded_scan, "ROOM", 5)
+    monkeypatch.setattr(bounded_scan, "BLOCKS", 3)
+    monkeypatch.setattr(checkpointed_while, "BLOCKS", 3)
     monkeypatch.setattr(checkpointed_while, "MOST_CHECKPOINTS", 4)
+    monkeypatch.setattr(checkpointed_while, "MOST_TRIPS", 100)
+
+
+def test_checkpoints_move_apart_when_they_are_full_and_blocks_lie_between_them(short_of_room):
     x = 0.9
-    n = tf.constant(trips)
     loop = tf.function(power.python_function)
-    close(derivatives(lambda y: loop(y, n), tf.constant(x, tf.float64), 2), powers(x, trips))
+    for trips in (0, 3, 4, 5, 8, 9, 12, 15, 16, 17, 32, 33, 63, 64, 65, 100, 128):
+        after = functools.partial(loop, n=tf.constant(trips))
+        close(derivatives(after, tf.constant(x, tf.float64), 2), powers(x, trips))
 
 
-def test_beyond_the_square_of_the_checkpoints_the_gradient_is_nan_not_wrong(monkeypatch):
-    monkeypatch.setattr(checkpointed_while, "MOST_CHECKPOINTS", 4)
+def test_beyond_the_room_of_all_blocks_the_gradient_is_nan_not_wrong(short_of_room):
     loop = tf.function(power.python_function)
-    value, gradient = derivatives(lambda y: loop(y, tf.constant(17)), tf.constant(0.9, tf.float64), 1)
-    np.testing.assert_allclose(value, 0.9**17)
+    value, gradient = derivatives(lambda y: loop(y, tf.constant(129)), tf.constant(0.9, tf.float64), 1)
+    np.testing.assert_allclose(value, 0.9**129)
     assert np.isnan(gradient)
+
+
+@tf.function
+def flow(x, n):
+    """x' = sin x over a time of 1, by n steps: tan(y / 2) = e tan(x / 2)."""
+    step = 1.0 / tf.cast(n, x.dtype)
+    return tf.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, y + step * tf.sin(y)), (tf.constant(0), x))[1]
+
+
+@pytest.mark.parametrize(
+    "trips, order", [(1_200_000, 1), *[pytest.param(10**7, order, marks=pytest.mark.long) for order in (1, 2)]]
+)
+def test_millions_of_trips(trips, order):
+    y = 2.0 * np.arctan(np.e * np.tan(0.5))
+    slope = np.sin(y) / np.sin(1.0)
+    expected = [y, slope, slope * (np.cos(y) - np.cos(1.0)) / np.sin(1.0)]
+    found = derivatives(lambda x: flow(x, tf.constant(trips)), tf.constant(1.0, tf.float64), order)
+    np.testing.assert_allclose(found, expected[: order + 1], 1e-6)
 
 
 def test_memory_of_a_gradient_of_100_000_trips_is_that_of_its_checkpoints():

@@ -31,6 +31,26 @@ def test_random_numbers_differ_from_call_to_call_and_trip_to_trip():
     np.testing.assert_array_equal(again(), first)
 
 
+@pytest.mark.parametrize("shaped_by_values", [False, True], ids=["compiled", "as eager code"])
+def test_code_in_a_function_is_no_eager_code_however_it_runs(shaped_by_values):
+    """TensorFlow traces such a function too. What leaves the function is eager code: `init_scope`, Python functions."""
+    seen = []
+
+    @tf.function
+    def f(x):
+        kept = tf.boolean_mask(x, x > 0.0) if shaped_by_values else x
+        with tf.init_scope():
+            lifted = tf.executing_eagerly()
+        tf.py_function(lambda: inside.append(tf.executing_eagerly()), [], [])
+        seen.append((tf.executing_eagerly(), tf.compat.v1.executing_eagerly(), tf.inside_function(), lifted))
+        return tf.reduce_sum(kept * 2.0)
+
+    inside = []
+    assert float(f(tf.constant([1.0, -1.0, 3.0]))) == (8.0 if shaped_by_values else 6.0)
+    assert set(seen) == {(False, False, True, True)} and inside == [True]
+    assert tf.executing_eagerly()
+
+
 def test_a_function_without_values_runs_as_one_program():
     @tf.function
     def f(x):

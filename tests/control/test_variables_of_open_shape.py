@@ -212,3 +212,32 @@ def test_a_layer():
     found = [model.predict(x, verbose=0).ravel().tolist()]
     layer.memory.assign([2.0])
     assert [*found, model.predict(x, verbose=0).ravel().tolist()] == [[18.0, 18.0], [2.0, 2.0]]
+
+
+def test_a_loaded_function_takes_the_extents_that_were_saved(tmp_path):
+    """TensorFlow takes others, too: here there is no Python code to trace for them."""
+
+    class Memory(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.v = tf.Variable([1.0, 2.0, 3.0], shape=[None])
+
+        @tf.function(input_signature=[])
+        def weighed(self):
+            return of_ones(self.v)
+
+        @tf.function(input_signature=[tf.TensorSpec([None])])
+        def put(self, x):
+            self.v.assign(x)
+
+    memory = Memory()
+    memory.weighed()
+    memory.v.assign([1.0, 2.0])
+    tf.saved_model.save(memory, str(tmp_path))
+    loaded = tf.saved_model.load(str(tmp_path))
+    assert loaded.weighed().numpy() == 6.0
+    loaded.put(tf.ones([3]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="weighed was saved for other shapes of its variables"):
+        loaded.weighed()
+    loaded.put(tf.ones([2]))
+    assert loaded.weighed().numpy() == 4.0

@@ -98,6 +98,15 @@ SAMPLED = {
         lambda: D.range(4).window(2).map(lambda window: window.reduce(np.int64(0), lambda s, x: s + x)),
         [1, 5],
     ),
+    "rows of windows whose elements have several lengths": (
+        lambda: (
+            D.range(1, 4)
+            .map(lambda n: tf.fill([n], n))
+            .window(2)
+            .flat_map(lambda window: window.ragged_batch(2).map(lambda rows: tf.reduce_sum(rows.to_tensor(), 0)))
+        ),
+        [[3, 2], [3, 3, 3]],
+    ),
     "zip of one": (lambda: D.zip(D.range(2)), [0, 1]),
     "slices of a range": (lambda: D.from_tensor_slices(range(3)), [0, 1, 2]),
 }

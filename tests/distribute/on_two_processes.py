@@ -19,6 +19,7 @@ import gradtape as tf  # `tf.keras` is imported in the ways that need it: that t
 
 way = sys.argv[1]
 strategy = tf.distribute.FullyShardedStrategy(min_bytes=256) if way == "parts" else tf.distribute.MultiWorkerMirroredStrategy()
+assert strategy.extended._in_multi_worker_mode()  # libraries ask
 me = jax.process_index()
 
 X = np.random.default_rng(0).normal(size=(70, 8)).astype("f")
@@ -182,6 +183,11 @@ if way == "train":
             x, y = (X, Y) if whole else (X[me:64:count], Y[me:64:count])
             history = model.fit(x, y, batch_size=32 if whole else 32 // count, epochs=2, verbose=0, shuffle=whole)
             result[name] = [*history.history["loss"], float(model.evaluate(x, y, verbose=0))]
+            if not whole and count > 1:  # of two one has 8 batches, the other 6
+                rows = slice(0, len(x) if me == 0 else len(x) * 3 // 4)
+                steps = int(model.optimizer.iterations)
+                history = model.fit(x[rows], y[rows], batch_size=4, epochs=2, verbose=0, shuffle=False)
+                result["uneven"] = [len(history.history["loss"]), int(model.optimizer.iterations) - steps]
     divided = strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices((X, Y)).batch(32))
     split, said = next(iter(divided))[0], []
 

@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape._src.core import per_thread
+from gradtape._src.summary.summary import state
 from tests.distribute.checks import report
 
 distribute = tf.distribute
 NONE, SUM, MEAN, FIRST = (tf.VariableAggregation[name] for name in ("NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA"))
 ON_READ = tf.VariableSynchronization.ON_READ
+OTHER = {"prefix": "other/", "number": 7}  # where a state takes no other value
 TWO = distribute.MirroredStrategy(["CPU:0", "CPU:1"])
 
 
@@ -443,6 +446,48 @@ def check_summaries_of_the_first_replica():
 
         assert numbers(TWO.run(written)) == [True, False]
         writer.close()
+
+
+def check_a_writer_is_the_default_of_its_replica_alone():
+    """One that is open at a `merge_call`, in each replica, is closed after it."""
+    with tempfile.TemporaryDirectory() as folder:
+        writers, seen = [tf.summary.create_file_writer(f"{folder}/{i}") for i in range(3)], []
+
+        def step():
+            context = distribute.get_replica_context()
+            own = writers[context.replica_id_in_sync_group]
+            with own.as_default(step=context.replica_id_in_sync_group):
+                context.merge_call(lambda strategy: None)
+                seen.append((tf.summary.experimental.get_step(), state.writer is own))
+
+        TWO.run(step)
+        assert seen == [(0, True), (1, True)]
+        assert state.writer is None and tf.summary.experimental.get_step() is None
+        with writers[2].as_default(step=7):
+            TWO.run(step)
+            assert state.writer is writers[2] and tf.summary.experimental.get_step() == 7
+        for writer in writers:
+            writer.close()
+
+
+def check_each_replica_has_its_own_of_what_is_declared():
+    assert tf.keras.backend and tf.compat.v1.get_variable and tf.function(lambda x: x)(1.0) == 1.0  # which loads what declares
+    held = [(kept, name) for kept, fields in per_thread.taken() for name in kept.of_replica if name in fields]
+    assert len(held) > 15
+    for kept, name in held:
+        before, seen = kept.taken()[name], []
+
+        def step(kept=kept, name=name, before=before, seen=seen):
+            context = distribute.get_replica_context()
+            seen.append(own := kept.taken()[name])
+            if context.replica_id_in_sync_group == 0:
+                own = [*own] if isinstance(own, list) else OTHER.get(name, object())
+                kept.put(kept.taken() | {name: own})
+            context.merge_call(lambda strategy: None)
+            assert kept.taken()[name] is own, name
+
+        TWO.run(step)
+        assert kept.taken()[name] is before, name
 
 
 if __name__ == "__main__":

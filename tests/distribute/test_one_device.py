@@ -63,6 +63,7 @@ def test_a_replica(strategy):
     def seen(x):
         context = distribute.get_replica_context()
         assert context.strategy is strategy and context.num_replicas_in_sync == 1
+        assert not strategy.extended._in_multi_worker_mode()
         assert context.replica_id_in_sync_group.dtype == tf.int32 and int(context.replica_id_in_sync_group) == 0
         assert context.devices == strategy.extended.worker_devices == ("/job:localhost/replica:0/task:0/device:CPU:0",)
         with tf.GradientTape() as tape:

@@ -53,6 +53,7 @@ def test_processes_train_as_one_does(count):
     for number, result in enumerate(results):
         assert f"thread 'a reader' of process {number} asked for it" in result["in a thread"]
         assert result["drawn"] == results[0]["drawn"]
+        assert result["uneven"] == [2, 2 * 12 // count]
         assert result["why"][0].startswith(f"process {number} of {count}: {PROGRAM}:")
         assert result["why"][1] == f"process {number} of {count}"
         for name, value in wanted.items():

@@ -105,6 +105,7 @@ from tensorflow.python.framework.composite_tensor import CompositeTensor
 from tensorflow.python.framework import type_spec; type_spec.BatchableTypeSpec
 from tensorflow.python.autograph.pyct import transformer; transformer.Base
 from tensorflow.python.ops.parallel_for.control_flow_ops import pfor
+from tensorflow.python.ops.parallel_for.gradients import batch_jacobian, jacobian
 from tensorflow.python.ops.linalg.linear_operator_addition import add_operators
 import tensorflow as tf; tf.__internal__.CompositeTensor
 from tensorflow.python.ops import gen_math_ops
@@ -147,7 +148,6 @@ from tensorflow.python.util.tf_export import keras_export
 # Run on TensorFlow 2.21, and are errors here: what the message says.
 LEFT_OUT = {
     "from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2": "Count the FLOPs",
-    "from tensorflow.python.ops.parallel_for.gradients import batch_jacobian, jacobian": "Use tape.jacobian",
     "from tensorflow.python.trackable.data_structures import ListWrapper": "Use list and dict",
     "from tensorflow.python.keras.backend import set_session": "Remove the call",
     "from tensorflow.lite.python import interpreter": "'tensorflow.lite' is not a package",

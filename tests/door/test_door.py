@@ -22,6 +22,7 @@ from tests.door.import_lines import FAIL, LEFT_OUT, RUN
 from tests.door.keras_modules import SUBMODULES
 
 IN_TURN = Path(__file__).with_name("in_turn.py")
+TOUCHED = Path(__file__).with_name("touched.txt")  # written down after public packages were searched
 ROOT = Path(gradtape.__file__).parents[1]
 
 
@@ -187,6 +188,27 @@ def test_private_paths_of_public_objects(tf):
 def test_what_has_no_public_name(tf, path, name, message):
     with pytest.raises(AttributeError, match=message):
         getattr(importlib.import_module(f"tensorflow.python.{path}"), name)
+
+
+def there(path):
+    """Whether a dotted private name, of a module or in one, is found."""
+    above, _, last = path.rpartition(".")
+    try:
+        return importlib.import_module(path) is not None
+    except ImportError:
+        try:
+            return hasattr(importlib.import_module(above), last)
+        except ImportError:
+            return "." in above and hasattr(
+                getattr(importlib.import_module(above.rpartition(".")[0]), above.rpartition(".")[2]), last
+            )
+
+
+def test_names_that_packages_touch_are_there_or_say_why_not(tf):
+    lines = [line for line in TOUCHED.read_text("utf-8").splitlines() if not line.startswith("#")]
+    table = {line.partition("  # ")[0].split(" ")[1]: line.partition("  # ")[2] for line in lines}
+    assert len(table) == len(lines) > 120
+    assert {path for path in table if not there(path)} == {path for path, reason in table.items() if reason}
 
 
 def test_modes_of_the_context(tf):

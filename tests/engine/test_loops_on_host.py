@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.control import checkpointed_while
+from gradtape._src.control import bounded_scan, checkpointed_while
 from tests.agreement import agree
 from tests.engine.test_structured import SAMPLES, X, smooth
 
@@ -120,16 +120,20 @@ def test_a_loop_whose_length_says_that_it_is_long_does_not_begin_on_the_host(fre
     assert (info["programs"], info["went_over"]) == (1, 0)
 
 
-@pytest.mark.parametrize("trips", [0, 4, 5, 15, 16, 17])
+@pytest.mark.parametrize("trips", [0, 4, 5, 15, 16, 17, 64, 65])
 def test_checkpoints_on_the_host_move_apart_as_in_compiled_code(trips, fresh, monkeypatch):
     monkeypatch.setattr(checkpointed_while, "MOST_CHECKPOINTS", 4)
+    monkeypatch.setattr(checkpointed_while, "MOST_TRIPS", 64)
+    monkeypatch.setattr(checkpointed_while, "BLOCKS", 4)
+    monkeypatch.setattr(bounded_scan, "BLOCKS", 4)
+    monkeypatch.setattr(bounded_scan, "ROOM", 5)
     x = tf.Variable(0.9, dtype=tf.float64)
     power = tf.function(lambda x, n: tf.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, y * x), (0, x))[1])
     with tf.GradientTape() as tape:
         y = power(x * 1.0, tf.constant(trips))
     gradient = float(tape.gradient(y, x))
     assert tf.config.cache_info()["programs"] == 0
-    assert gradient == pytest.approx((trips + 1) * 0.9**trips if trips < 17 else np.nan, nan_ok=True)
+    assert gradient == pytest.approx((trips + 1) * 0.9**trips if trips < 65 else np.nan, nan_ok=True)
 
 
 def test_an_interrupt_of_python_reaches_the_user_from_a_loop_on_the_host(fresh, monkeypatch):

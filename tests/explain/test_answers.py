@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import journal
+from gradtape._src.core import hooks, journal
 from gradtape._src.core.program import Node
 from gradtape._src.explain.words import SENTENCES
 
@@ -597,3 +597,29 @@ def test_of_two_calls_that_may_be_meant_none_is_blamed():
     diagnosis = tf.autodiff.explain(loss, first.w)
     assert diagnosis.cause.startswith("`return x * self.w` ran before the tape opened")
     assert diagnosis.mend == "call `Scale.__call__` in the tape's `with` block."
+
+
+def scaled(x, zero):
+    try:
+        return x * float(1 / zero)
+    except ZeroDivisionError:
+        return tf.ones(())
+
+
+def test_the_line_of_an_except_in_another_function():
+    x, w = tf.Variable(2.0), tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        y = scaled(x, 0) * w
+    assert tape.gradient(y, x) is None
+    diagnosis = tf.autodiff.explain(y, x)
+    assert (diagnosis.code, diagnosis.line) == ("branch_not_taken", scaled.__code__.co_firstlineno + 3)
+
+
+def test_a_gradient_that_is_none_is_never_called_connected():
+    """Whatever loses it: the library is at fault then."""
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        y = x * x
+    assert tape.gradient(y, x) is not None
+    with pytest.raises(ValueError, match=r"The gradient is None\. unknown: .*\n.* this is a fault of gradtape: please report it"):
+        hooks.gradients.missing(journal.calls[-1], [x], [False], strict=True)

@@ -157,6 +157,29 @@ def test_rows_of_a_table_give_indexed_slices(session):
     same(got.indices, [0, 2, 0])
 
 
+@pytest.mark.parametrize("lookup", ["embedding_lookup_sparse", "safe_embedding_lookup_sparse"])
+def test_a_call_that_waits_for_values_gives_slices_where_it_takes_rows(session, lookup):
+    """So an optimizer leaves alone the rows that a batch does not name: FTRL sets them to 0 otherwise."""
+    table = tf.get_variable("table", [5, 3], initializer=tf.ones_initializer())
+    ids = tf.sparse_placeholder(tf.int64)
+    rows = getattr(tf.nn, lookup)(table, ids, None, combiner="mean")
+    loss = tf.reduce_sum(rows**2)
+    (slices,) = tf.gradients(loss, table)
+    assert rows.shape.as_list() == [None, 3]
+    assert isinstance(slices, tf.IndexedSlices) and slices.values.shape.as_list() == [None, 3]
+    train = tf.train.FtrlOptimizer(0.5, l1_regularization_strength=0.1).minimize(loss)
+    session.run(tf.global_variables_initializer())
+    fed = {ids: tf.SparseTensorValue([[0, 0], [0, 1], [1, 0]], [1, 3, 1], [2, 2])}
+    found = session.run(slices, fed)
+    same(sorted(found.indices), [1, 3])
+    same(sorted(found.values[:, 0]), [1.0, 3.0])
+    (doubled,) = tf.gradients(tf.reduce_sum(slices.values**2), table)
+    same(session.run(tf.convert_to_tensor(doubled), fed)[:, 0], [0.0, 16.0, 0.0, 4.0, 0.0])
+    session.run(train, fed)
+    same(session.run(table)[[0, 2, 4]], np.ones([3, 3]))
+    assert (session.run(table)[[1, 3]] < 1.0).all()
+
+
 def test_override_map(session):
     x = tf.constant([1.3, 2.4])
     graph = tf.get_default_graph()
@@ -165,6 +188,22 @@ def test_override_map(session):
     assert y.op.get_attr("_gradient_op_type") == "FloorOfOne"
     same(session.run([y, *tf.gradients(y, x)]), [[1.0, 2.0], [1.0, 1.0]])
     assert tf.gradients(tf.floor(x), x) == [None]
+
+
+def test_a_gradient_that_runs_python_finds_the_graph_that_it_was_made_for(session):
+    """A run whose shapes depend on Python goes on op by op; `py_func` gives a list for a list of dtypes all the same."""
+    eager = []
+
+    @tf.RegisterGradient("TwiceInPython")
+    def twice(op, dy):
+        eager.append(tf.executing_eagerly())
+        return dy * tf.py_func(lambda x: 2.0 * x, [op.inputs[0]], [tf.float32])[0]
+
+    x = tf.placeholder(tf.float32, [3])
+    with tf.get_default_graph().gradient_override_map({"PyFunc": "TwiceInPython"}):
+        y = tf.py_func(np.square, [x], [tf.float32])[0]
+    same(session.run(tf.gradients(y, x)[0], {x: [1.0, 2.0, -3.0]}), [2.0, 4.0, -6.0])
+    assert not any(eager)
 
 
 def test_an_override_concerns_its_type_and_its_scope_alone(session):

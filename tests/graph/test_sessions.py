@@ -118,6 +118,21 @@ def test_interactive_session():
         assert tf.get_default_session() is None
 
 
+def test_an_interactive_session_leaves_eager_code_on_unless_it_is_given_a_graph():
+    session = tf.InteractiveSession()
+    assert tf.executing_eagerly() and tf.get_default_session() is session
+    session.close()
+    assert tf.executing_eagerly() and tf.get_default_session() is None
+    session = tf.InteractiveSession(graph=tf.Graph())
+    assert not tf.executing_eagerly() and tf.get_default_graph() is session.graph and tf.constant(1.0).eval() == 1
+    session.close()
+    assert tf.executing_eagerly()
+    with tf.Graph().as_default():
+        session, x = tf.InteractiveSession(), tf.constant(2.0)
+    assert tf.executing_eagerly() and x.eval() == 2
+    session.close()
+
+
 def test_disable_and_enable_eager_execution():
     tf.disable_eager_execution()
     try:

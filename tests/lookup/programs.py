@@ -137,6 +137,20 @@ def called(tf):
     return tf.function(lambda x: table.lookup(x) * 2)(tf.constant(["a", "q"]))
 
 
+def called_with_numbers(tf):
+    """Whole numbers in a function, whose Program has no strings; `gather` behind it, with a gradient."""
+    table = static(tf, (1, 2, 5), (0, 1, 1), 2, key_dtype=tf.int64, value_dtype=tf.int64)
+    weights = tf.Variable([[1.0], [2.0], [3.0]])
+
+    @tf.function
+    def step(codes):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.gather(weights, table.lookup(codes)) ** 2)
+        return table.lookup(codes + 1), tf.convert_to_tensor(tape.gradient(loss, weights))
+
+    return [step(tf.constant(codes, tf.int64)) for codes in ([1, 9], [5, 1])]
+
+
 TABLES = {
     "found": lambda tf: static(tf).lookup(tf.constant([["a"], ["c"]])),
     "by index": lambda tf: static(tf)[tf.constant("b")],
@@ -154,6 +168,7 @@ TABLES = {
     "ragged": lambda tf: static(tf).lookup(tf.ragged.constant([["a"], ["b", "z"]])),
     "sparse": lambda tf: static(tf).lookup(tf.sparse.from_dense(tf.constant([["a", ""], ["", "z"]]))),
     "function": called,
+    "function, numbers": called_with_numbers,
     "dataset": mapped,
     "gradient": gradient,
     "words": lambda tf: words(tf).lookup(tf.constant(["a", "c", "x", "y", "zed"])),

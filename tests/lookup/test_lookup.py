@@ -61,9 +61,3 @@ def test_a_model_is_trained_on_an_array_of_strings(column):
     model = tf.keras.Sequential([tf.keras.Input((1,) if column else (), dtype="string"), *(parts if column else parts[:2])])
     model.compile("sgd", "mse")
     assert np.isfinite(model.fit(words, np.zeros((2, 1 if column else 2)), verbose=0).history["loss"][0])
-
-
-def test_a_table_that_no_checkpoint_holds_is_refused():
-    table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, default_value=-1)
-    with pytest.raises(ValueError, match="was expecting table to be a trackable object"):
-        tf.train.Checkpoint(table=table)

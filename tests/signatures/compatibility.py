@@ -1,6 +1,7 @@
-"""Print `docs/compatibility.md` as the code has it now. With `--write`, into the file; what stands above its mark stays.
+"""Print `docs/compatibility.md` as the code has it now. With `--write`, into the file; what stands above its marks stays.
 
-The names are TensorFlow's of `names.json`, looked up in gradtape; the reasons are those of the AttributeError.
+The names are TensorFlow's of `names.json`, looked up in gradtape; the reasons are those of the AttributeError. What differs by
+the kind of a value is listed in `tests/values`.
 """
 
 import functools
@@ -16,6 +17,9 @@ from gradtape._src.compat.stand_ins import is_stand_in
 
 PAGE = Path(__file__).parents[2] / "docs" / "compatibility.md"
 TENSORFLOW = json.loads(Path(__file__).with_name("names.json").read_text("utf-8"))
+DIFFERENCES = Path(__file__).parents[1] / "values" / "differences.json"
+BEGIN = "<!-- Written from tests/values/differences.json: make snapshot -->\n"
+END = "<!-- Until here -->\n"
 MARK = "<!-- From here on written by tests/signatures/compatibility.py: make snapshot -->\n"
 
 
@@ -121,10 +125,19 @@ def generated():
     return "\n".join(lines).rstrip() + "\n"
 
 
+def values():
+    """The table of kinds of value that are taken or refused in another way: a reason, and in how many cells it counts."""
+    groups = json.loads(DIFFERENCES.read_text("utf-8"))
+    rows = [f"| {reason} | {sum(map(len, cells.values()))} |" for reason, cells in groups.items()]
+    return "\n".join(["| difference | cells |", "|---|--:|", *rows]) + "\n"
+
+
 def page():
     """The whole page."""
     above, mark, _ = PAGE.read_text("utf-8").partition(MARK)
-    return f"{above}{mark}\n{generated()}"
+    above, begin, rest = above.partition(BEGIN)
+    _, end, below = rest.partition(END)
+    return f"{above}{begin}\n{values()}\n{end}{below}{mark}\n{generated()}"
 
 
 if __name__ == "__main__":

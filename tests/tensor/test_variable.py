@@ -1,5 +1,6 @@
 """`Variable`: creation, assignment, scatters, assignment to slices."""
 
+import abc
 import copy
 import pickle
 
@@ -496,3 +497,21 @@ class TestWhatAssignmentsReturn:
         assert v.numpy().tolist() == [4.0, 5.0]
         assert copy.copy(returned) is returned
         assert pickle.loads(pickle.dumps(returned)).numpy().tolist() == copy.deepcopy(returned).numpy().tolist() == [4.0, 5.0]
+
+
+def test_a_derived_class_may_have_an_abstract_one_beside_it():
+    class Named(abc.ABC):
+        @abc.abstractmethod
+        def called(self): ...
+
+    class Mine(tf.Variable, Named):
+        def called(self):
+            return "mine"
+
+    class Open(tf.Variable, Named):
+        pass
+
+    v = Mine(2.0)
+    assert isinstance(v, Named) and isinstance(v, tf.Variable) and v.called() == "mine" and v.assign_add(1.0).numpy() == 3
+    with pytest.raises(TypeError, match=r"abstract method '?called"):
+        Open(1.0)

@@ -8,9 +8,11 @@ import pytest
 
 import gradtape as tf
 from gradtape import keras
+from gradtape._src.core import hooks
 from gradtape._src.files.records import CHECKSUM, masked_checksum
 from gradtape._src.files.snappy import uncompressed
 from gradtape._src.files.table import FOOTER, MAGIC, table
+from gradtape._src.train.bundle import Bundle
 
 v1 = tf.compat.v1
 
@@ -83,6 +85,24 @@ class TestObjects:
         with pytest.raises(ValueError, match=r"shape \(2, 2\) when attempting to restore variable with shape \(2,\)"):
             tf.train.Checkpoint(model=model).restore("objects/ckpt-3")
         assert not model.kernel.numpy().any()
+
+    def test_tables(self, folder):
+        lookup = tf.lookup.experimental
+        checkpoint = tf.train.Checkpoint(
+            words=lookup.MutableHashTable(tf.string, tf.int64, -1),
+            rows=lookup.DenseHashTable(tf.int64, tf.float32, [0.0, 0.0], -1, -2),
+            texts=lookup.DenseHashTable(tf.string, tf.int64, -1, "", "gone"),
+        )
+        checkpoint.read("tables/ck").assert_consumed()
+        assert checkpoint.words.lookup(["a", "é", "longer", "?"]).numpy().tolist() == [1, 2, 3, -1]
+        rows = checkpoint.rows.lookup(tf.constant([5, 13, 21, -8], tf.int64)).numpy()
+        assert rows.tolist() == [[1.0, 2.0], [0.0, 0.0], [5.0, 6.0], [7.0, 8.0]]
+        assert checkpoint.texts.lookup([str(i) for i in range(7)]).numpy().tolist() == [i * i for i in range(7)]
+        assert [int(t.size()) for t in (checkpoint.words, checkpoint.rows, checkpoint.texts)] == [3, 3, 7]
+        with hooks.filled(hooks.door, is_open=True):
+            ours = Bundle(checkpoint.write("again/ck"))
+        graphs = [[(sorted(n.children), n.key, n.endings) for n in b.nodes] for b in (ours, Bundle("tables/ck"))]
+        assert graphs[0] == graphs[1]
 
     def test_the_state_of_an_iterator_is_refused(self, folder):
         v = tf.Variable([0.0, 0.0])

@@ -45,6 +45,18 @@ def objects():
     tf.train.Checkpoint(v=v, iterator=iter(tf.data.Dataset.range(3))).write("iterator/ck")
 
 
+def tables():
+    lookup = tf.lookup.experimental
+    words = lookup.MutableHashTable(tf.string, tf.int64, -1)
+    rows = lookup.DenseHashTable(tf.int64, tf.float32, [0.0, 0.0], -1, -2, initial_num_buckets=8)
+    texts = lookup.DenseHashTable(tf.string, tf.int64, -1, "", "gone", initial_num_buckets=16)
+    words.insert(["a", "é", "longer"], [1, 2, 3])
+    rows.insert([5, 13, 21, -8], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])
+    rows.remove(tf.constant([13], tf.int64))
+    texts.insert([str(i) for i in range(7)], [i * i for i in range(7)])
+    tf.train.Checkpoint(words=words, rows=rows, texts=texts).write("tables/ck")
+
+
 def keras_model():
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(2), keras.layers.Dropout(0.5, seed=1), keras.layers.Dense(1)])
     model.set_weights([np.float32([[1, -1], [2, 0.5]]), np.float32([0.1, 0.2]), np.float32([[1], [3]]), np.float32([0.5])])
@@ -90,7 +102,7 @@ if __name__ == "__main__":
     here = Path(__file__).parent
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for write in (objects, keras_model, names):
+        for write in (objects, tables, keras_model, names):
             write()
         files = {str(file): np.frombuffer(file.read_bytes(), np.uint8) for file in sorted(Path().rglob("*")) if file.is_file()}
         np.savez_compressed(here / "checkpoints.npz", **files)

@@ -85,6 +85,8 @@ def one(tf, item, run):
     if run is not None and not isinstance(item, (np.ndarray, np.generic)):
         item = run(item)
     array = np.asarray(item)
+    if array.dtype == object and array.ndim == 0 and not isinstance(array.item(), (str, bytes)):
+        return f"an object, {type(array.item()).__name__}"
     values = " ".join(
         x.decode() if isinstance(x, bytes) else f"{x:.7g}" if array.dtype.kind == "f" else str(x) for x in array.ravel()
     )

@@ -12,12 +12,6 @@ GROUPS = json.loads((HERE / "differences.json").read_text("utf-8"))
 LISTED = {(row, kind): here for rows in GROUPS.values() for row, cells in rows.items() for kind, here in cells.items()}
 
 
-def table():
-    """The groups as a table for users: what is different, and in how many cells."""
-    lines = ["| difference | cells |", "|---|--:|"]
-    return [*lines, *[f"| {reason} | {sum(map(len, rows.values()))} |" for reason, rows in GROUPS.items()]]
-
-
 def unlisted(tf, rows=None):
     """The cells that are neither as in TensorFlow nor as listed: row, kind, what is there, what is here."""
     from tests.values.cells import agree, outcome

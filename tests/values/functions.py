@@ -289,7 +289,7 @@ for name, code in {
 for name, code in {
     "len": "len(x)",
     "list": "[float(a) for a in x]",
-    "np.asarray": "[np.asarray(a) for a in np.asarray(x)]",
+    "np.asarray": "np.asarray(x)",
     "type_spec_from_value": "str(tf.type_spec_from_value(x))",
     "experimental.numpy": "tf.experimental.numpy.add(x, x)",
     "Variable.assign": "tf.Variable([0.0, 0.0]).assign(x)",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import threading
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Op, Rule, define
+from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.program import ELEMENT, INSIDE, NUMBER, Node, Program, leaf, read_by
 from gradtape._src.core.structured import GRADIENT, Body, StructuredOp, arity, is_call
 from gradtape._src.core.tensor import EagerTensor, Stored
@@ -178,7 +178,15 @@ def _checked(given: Any) -> tuple[Any, Callable[..., Any]]:
 
 # Derivatives up to this order go through a custom gradient in a function: its gradient function may use the function itself.
 HIGHEST_ORDER = 4
-_traced = threading.local()  # `functions`: those whose gradient functions are being traced, one in another
+
+
+class _Traced(PerThread, replica=""):
+    """The functions whose gradient functions are being traced, one in another."""
+
+    functions: tuple[Any, ...] = ()
+
+
+_traced = _Traced()
 
 
 def _record_closed(function: Any, rule: Rule, results: list[Node], inputs: list[Node], transparent: bool) -> Node:
@@ -257,7 +265,7 @@ def _likeness(function: Any) -> tuple[Any, ...]:
 def _called(function: Any, rule: Rule, seeds: list[Any]) -> list[Any]:
     """Call the gradient function of a function; NotImplementedError where it calls itself without an end."""
     own = _likeness(function)
-    around: tuple[Any, ...] = getattr(_traced, "functions", ())
+    around = _traced.functions
     if around.count(own) == HIGHEST_ORDER:
         raise NotImplementedError(
             f"In a tf.function, derivatives of order {HIGHEST_ORDER + 1} do not go through "

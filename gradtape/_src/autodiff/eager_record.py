@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Iterator
 from types import CodeType
 from typing import Any
@@ -12,16 +11,17 @@ from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.recording import Recording
 from gradtape._src.core import engine
 from gradtape._src.core.errors import internal
+from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.program import Node
+from gradtape._src.core.tracing import functions
 from gradtape._src.core.variable import Variable
 
 ASKING = frozenset(("gradients", "hessians", "compute_gradients", "minimize"))
 
 
-class Running(threading.local):
-    """The number of functions that this thread runs as eager code, in one another; the record of the outermost."""
+class Running(PerThread, replica="record"):
+    """The record of the outermost function that this thread runs as eager code."""
 
-    functions = 0
     record: Recording | None = None
 
 
@@ -66,12 +66,12 @@ def _names(code: CodeType) -> set[str]:
 @contextlib.contextmanager
 def recorded(wanted: bool) -> Iterator[None]:
     """Open a context for a function that runs as eager code: record it if `wanted` and no record is open."""
-    running.functions += 1
+    functions.running += 1
     try:
         with _record() if wanted and running.record is None else contextlib.nullcontext():
             yield
     finally:
-        running.functions -= 1
+        functions.running -= 1
 
 
 @contextlib.contextmanager
@@ -83,11 +83,6 @@ def _record() -> Iterator[None]:
     finally:
         running.record = None
         record._close()
-
-
-def in_function() -> bool:
-    """Return whether the running code is part of a function, traced or not."""
-    return engine.local.trace.scope is not None or running.functions > 0
 
 
 def recording() -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import hooks, nest
-from gradtape._src.core.convert import NUMBERS
+from gradtape._src.core import hooks
+from gradtape._src.core.convert import NUMBERS, is_composed
 from gradtape._src.ops.array.ragged import RaggedTensor
 
 _NUMBERS = (*NUMBERS, np.ndarray, np.generic)
@@ -32,9 +32,10 @@ def in_rows(sources: Sequence[Any], pack: Callable[[Sequence[Any]], Any], result
 
 def no_tensor(role: str, value: Any) -> Exception:
     """Return the error for a target or source that no tape can record: an AttributeError for numbers, as in TensorFlow."""
-    if len(nest.flatten(value, expand_composites=True)) > 1:
+    if is_composed(value):
         return ValueError(
-            f"Type {type(value).__name__} is not supported as a gradient source or gradient target: give its `values`."
+            f"Type {type(value).__name__} is not supported as a gradient source or gradient target: give the tensors that it "
+            "is made of, such as `values`."
         )
     left = hooks.gradients.left() if role == "target" else ""
     return (AttributeError if isinstance(value, _NUMBERS) else TypeError)(

@@ -18,7 +18,6 @@ from gradtape._src.autodiff.backward import (
     summed,
     transposing,
 )
-from gradtape._src.autodiff.eager_record import in_function
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.pieces import Pieces, long, recurs, separable
 from gradtape._src.autodiff.plan import Places, Plan, close_plan, sought, stand_ins
@@ -27,12 +26,13 @@ from gradtape._src.autodiff.sources import VALUES, in_rows, no_tensor, values_of
 from gradtape._src.autodiff.unconnected import NONE, UnconnectedGradients
 from gradtape._src.core import engine, execution, hooks, nest, tracing
 from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import is_tensor, tensor, variable_of
+from gradtape._src.core.convert import is_composed, is_tensor, tensor, variable_of
 from gradtape._src.core.dtypes import string
 from gradtape._src.core.errors import InvalidArgumentError, cut, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
-from gradtape._src.core.op import no_gradient
+from gradtape._src.core.op import no_gradient, replaced
 from gradtape._src.core.program import ELEMENT, FUNCTION, Cache, Node, leaf
+from gradtape._src.core.scopes import executing_eagerly
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle
 from gradtape._src.core.variable import ResourceVariable, Variable
 from gradtape._src.ops.array.creation import eye, ones_like, zeros_like
@@ -139,7 +139,7 @@ class GradientTape(Recording):
                 t = self.get_tensor_by_name(t)
             t = variable_of(values_of(t))
             if not isinstance(t, (Tensor, Variable)):
-                if t is None or isinstance(t, VALUES):
+                if t is None or isinstance(t, VALUES) or is_composed(t):
                     raise no_tensor("target", t)
                 t = tensor(t)
             if not inexact(t.dtype):
@@ -155,6 +155,8 @@ class GradientTape(Recording):
         for t, d in zip(flat, given, strict=True):
             if d is not None:
                 d = values_of(d)
+                if is_composed(d):
+                    raise no_tensor("output gradient", d)
                 d = tensor(d, t.dtype if not is_tensor(d) else None)
                 if d.shape != t.shape:
                     d = _spread(d, t)
@@ -265,6 +267,8 @@ class GradientTape(Recording):
         if not self._segments or any(segment.trace.gradients for segment in self._segments):
             return None
         if engine.local.trace.overrides is not None:  # the gradient's own ops may be overridden, for an outer tape
+            return None
+        if replaced:
             return None
         places = Places(self._segments)
         key = self._plan_key(places, targets, sources, given, dense)
@@ -477,7 +481,7 @@ class GradientTape(Recording):
         return zeros(shape, source.dtype) if result is None else result
 
     def _check_row_by_row(self, method: str, vectorized: bool) -> None:
-        if not vectorized and not self._persistent and not in_function():
+        if not vectorized and not self._persistent and executing_eagerly():
             raise RuntimeError(
                 f"In eager code a tape must be created with persistent=True to compute the {method} with experimental_use_pfor "
                 "set to False. Leave experimental_use_pfor at True: all rows are then one call."

@@ -99,10 +99,6 @@ _TABLE = [
         "image.generate_bounding_box_proposals image.non_max_suppression_padded",
     ),
     (
-        "Out of scope: draw offsets with tf.random and cut with slices or tf.image.crop_and_resize.",
-        "image.extract_glimpse",
-    ),
-    (
         "Out of scope: sparse tensors have products, sums, and what moves their elements; use tf.sparse.to_dense.",
         "sparse.*",
     ),
@@ -154,7 +150,7 @@ _TABLE = [
         "Out of scope: clusters and coordinators. tf.train has checkpoints, in safetensors.",
         """
         train.CheckpointView train.ClusterDef train.Coordinator train.JobDef train.ServerDef
-        train.TrackableView train.experimental.MaxShardSizePolicy train.experimental.PythonState
+        train.TrackableView train.experimental.MaxShardSizePolicy
         train.experimental.ShardableTensor
         """,
     ),

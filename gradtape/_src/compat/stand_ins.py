@@ -68,7 +68,7 @@ NAMES = {
     """,
     "test": "Benchmark",
     "train": "CheckpointView ClusterDef Coordinator JobDef ServerDef TrackableView",
-    "train.experimental": "MaxShardSizePolicy PythonState ShardableTensor",
+    "train.experimental": "MaxShardSizePolicy ShardableTensor",
     "types.experimental.distributed": "Mirrored",
 }
 # What scripts catch: the error that TensorFlow raises where there is no TPU.

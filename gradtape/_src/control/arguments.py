@@ -99,11 +99,11 @@ class Arguments(Structure):
 
     @property
     def passed(self) -> list[Any]:
-        """What each call has of its own besides tensors: the variables, then what is `given`."""
+        """The variables, then the Datasets: the arguments that each call passes besides tensors."""
         return [*self.stored, *self.given]
 
     def of(self, passed: Sequence[Any]) -> Arguments:
-        """Return the same arguments, with what a call passes."""
+        """Return the same arguments, with the variables and Datasets of a call."""
         if not passed:
             return self
         stored = [x for x in passed if isinstance(x, Stored)]
@@ -231,14 +231,6 @@ def named_parameters(arguments: Arguments, signature: inspect.Signature, specs: 
     for place, (_, node) in enumerate(named):
         node.key = (None, (taken, place))
     return symbols
-
-
-def spoken(key: Any) -> str:
-    if isinstance(key, tuple) and key[0] is VariableSpec:
-        return f"a variable {key[3]!r}"
-    if isinstance(key, tuple) and key[0] is GivenSpec:
-        return repr(key[1])
-    return f"{key[1]!r}" if isinstance(key, tuple) and len(key) > 1 and key[0] is not object else repr(key)
 
 
 class Signature:

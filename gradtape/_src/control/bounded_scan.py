@@ -18,6 +18,7 @@ from gradtape._src.control.programs import linearized, narrowed, selected
 from gradtape._src.core import engine, execution, tracing
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import InvalidArgumentError
 from gradtape._src.core.op import define
@@ -25,9 +26,13 @@ from gradtape._src.core.program import Node, Program, leaf, read_by
 from gradtape._src.core.structured import LOOP, Body, Interpreter, Pruned, StructuredOp, arity, programs_of
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.ops.array.creation import zeros_of
+from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.shape import identity_n, zeros
+from gradtape._src.ops.math.arithmetic import maximum, minimum
 
 TRIPS = np.dtype(np.int64)
+ROOM = 1025  # most trips whose residuals are kept: a loop of an open length beyond it has its gradient by blocks
+BLOCKS = 64
 NO_GRADIENT = (LookupError, InvalidArgumentError)  # of an op at all, or in this dtype
 
 
@@ -142,6 +147,12 @@ def _lean_scan(scan: Scan, live: Set[int]) -> Scan:
     return scan._replace(body=selected(scan.body, range(plain)), saved=0)
 
 
+def _scan_runs(scan: Scan, trips: Any) -> list[tuple[Program, int]]:
+    if trips is None:
+        trips = min(scan.length, ROOM) if scan.dynamic else scan.length
+    return [(scan.body, trips)]
+
+
 SCAN = define(
     StructuredOp(
         "Scan",
@@ -152,7 +163,7 @@ SCAN = define(
         run=_run_scan,
         pruned=_pruned_scan,
         lean=_lean_scan,
-        runs=lambda scan, trips: [(scan.body, scan.length if trips is None else trips)],
+        runs=_scan_runs,
         decided_by=lambda scan: 0 if scan.dynamic else None,
         infer=_scan_avals,
         saves="inputs y",
@@ -181,7 +192,8 @@ def record_scan(
     loop of a gradient (`derived`) over loops has none: else derivatives of higher and higher order would be made for them.
     """
     taped = bool(engine.local.tapes) or engine.local.trace.scope is not None  # what a function is called in is not known
-    saves = again or (taped and not body.effects and not (derived and _holds_loop(body)))
+    by_blocks = trips is not None and not xs and length > ROOM
+    saves = again or (taped and not by_blocks and not body.effects and not (derived and _holds_loop(body)))
     whole, saved = with_residuals(body, len(consts), len(carry)) if saves else (body, 0)
     n = engine.constant(np.array(length, TRIPS)) if trips is None else trips
     attrs = Scan(whole, len(consts), len(carry), length, reverse, trips is not None, saved)
@@ -274,6 +286,9 @@ def _scan_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     body, consts, carry, length, reverse, dynamic, saved = scan
     n, fixed, start, xs = scan.split(entry.inputs)
     plain = len(body.outputs) - saved
+    if dynamic and not xs and length > ROOM:
+        results = _by_blocks(without_effects(body), n, fixed, start, grads, op.needed[1:], length // BLOCKS)
+        return [None, *leading_back(op, body, results, op.needed[1:], entry.inputs[1:])]
     outputs = [t.node for t in op.outputs]
     if saved and any(d is not None for d in grads[plain:]):
         saved, plain = 0, len(body.outputs)  # a gradient of a gradient: the residuals are results like others
@@ -293,6 +308,43 @@ def _scan_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
         original, split, n if dynamic else None, (fixed, start, xs), residuals, grads[:plain], needed, length, reverse
     )
     return [None, *leading_back(op, original, results, op.needed[1:], entry.inputs[1:])]
+
+
+def _by_blocks(
+    body: Program,
+    trips: Node,
+    fixed: Sequence[Node],
+    start: Sequence[Node],
+    grads: Sequence[Any],
+    needed: Sequence[bool],
+    room: int,
+) -> list[Tensor | None]:
+    """Return the gradient of a long loop: it is run up to the beginning of its last block, and each block again from its own.
+
+    A block has `room` trips, and its gradient may be by blocks in turn. The carry at each beginning is all that is kept.
+    """
+    count = len(fixed) + len(start)
+    with tracing.inner() as inner:
+        parts = [leaf(n.aval, None) for n in (*fixed, *start)]
+        whole = engine.constant(np.array(room, TRIPS))
+        run = record_scan(body, parts[: len(fixed)], parts[len(fixed) :], [], room, trips=whole)[: len(start)]
+        block = execution.intern(tracing.close(inner, [*run, *run], parts))
+    with tracing.inner() as inner:
+        parts = [leaf(n.aval, None) for n in (*fixed, trips, *start)]
+        number = leaf(aval((), TRIPS), None)
+        now = minimum(EagerTensor(parts[len(fixed)]) - EagerTensor(number) * room, tensor(room, "int64"))
+        run = record_scan(body, parts[: len(fixed)], parts[len(fixed) + 1 :], [], room, trips=now.node)[: len(start)]
+        last = execution.intern(tracing.close(inner, run, [*parts, number]))
+    blocks = (EagerTensor(trips) + (room - 1)) // room
+    before_last = maximum(blocks - 1, tensor(0, "int64"))
+    ends = record_scan(block, fixed, start, [], BLOCKS - 1, trips=before_last.node)[len(start) : 2 * len(start)]
+    begins = [concat([EagerTensor(s)[None], EagerTensor(rows)], 0).node for s, rows in zip(start, ends, strict=True)]
+    numbers = engine.constant(np.arange(BLOCKS, dtype=TRIPS))
+    wanted = [i if i < len(fixed) else i + 1 for i in range(count) if needed[i]]
+    results = reverse_scan(
+        last, None, blocks.node, ([*fixed, trips], start, [numbers]), (), grads, wanted, BLOCKS, False, begins, body
+    )
+    return [*results[: len(fixed)], *results[len(fixed) + 1 : count + 1]]
 
 
 def reverse_scan(

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape._src.autodiff.backward import Entry, blocks, differentiable
-from gradtape._src.autodiff.eager_record import running
 from gradtape._src.control.scope import Scope, is_constant
 from gradtape._src.core import engine, nest, tracing
 from gradtape._src.core.aval import Aval
@@ -25,7 +24,7 @@ from gradtape._src.ops.array.shape import identity_n
 def on_tape() -> bool:
     """Return whether the running code is part of a function that runs as eager code under a tape."""
     state = engine.local
-    return running.functions > 0 and state.trace.scope is None and any(tape() is not None for tape in state.tapes)
+    return tracing.functions.running > 0 and state.trace.scope is None and any(tape() is not None for tape in state.tapes)
 
 
 def counts(decides: Any) -> bool:

@@ -1,9 +1,9 @@
 """The loop that runs until a condition fails, `While`, and its gradient, which is a `Scan`.
 
 `While`: (constants…, carry…) → (carry…, trips, stride, checkpoints…). It keeps checkpoints of its carry, twice as far apart each
-time they are full; its gradient is a Scan over the checkpoints, each of which runs its part of the loop again (Griewank and
-Walther, "Algorithm 799: revolve" (2000), describe such schemes; here the stride doubles as in Stumm and Walther, "New algorithms
-for optimal online checkpointing" (2010), section 2). Where nobody asks for a gradient there are none.
+time they are full; its gradient is a Scan over the checkpoints, each of which runs its part of the loop again, a long one by
+blocks (Griewank and Walther, "Algorithm 799: revolve" (2000), describe such schemes; here the stride doubles as in Stumm and
+Walther, "New algorithms for optimal online checkpointing" (2010), section 2). Where nobody asks for a gradient there are none.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.control.bounded_scan import (
+    BLOCKS,
+    ROOM,
     SCAN,
     TRIPS,
     Scan,
@@ -39,9 +41,10 @@ from gradtape._src.ops.array.creation import zeros_of
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.math.arithmetic import minimum
 
-MOST_CHECKPOINTS = 1024
+MOST_CHECKPOINTS = ROOM - 1  # one row is for what comes behind them
 FEWEST_CHECKPOINTS = 64
 CHECKPOINT_BYTES = 1 << 28
+MOST_TRIPS = 1 << 24  # have a gradient at least: each level of blocks is one more copy of the body to compile
 
 
 def _while(
@@ -224,7 +227,7 @@ def for_other_shapes(op: Op, attrs: Attributes, inputs: Sequence[Aval]) -> Attri
 def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     """Return the gradient: a Scan from the last checkpoint to the first, which runs each part of the loop again."""
     entry = op.entry
-    _, whole, consts, carry, capacity, _ = While(*entry.node.attrs)
+    _, whole, consts, carry, capacity, limit = While(*entry.node.attrs)
     body = without_effects(whole)
     fixed, start = entry.inputs[:consts], entry.inputs[consts:]
     if [body.aval_of(r) for r in body.outputs] != [n.aval for n in start]:  # a graph is being built, and shapes are open
@@ -239,7 +242,7 @@ def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
         body_consts, (all_trips, far), carried = parts[:consts], parts[consts : consts + 2], parts[consts + 2 :]
         left = EagerTensor(all_trips) - EagerTensor(number) * EagerTensor(far)
         now = minimum(left, EagerTensor(far))
-        run = _run_again(body, body_consts, carried, now.node, far, capacity)
+        run = _run_again(body, body_consts, carried, now.node, far, capacity, limit)
         results = [*run, *(carried if second else [])]
         segment = execution.intern(tracing.close(inner, results, [*parts, number]))
     segments = (EagerTensor(trips) + EagerTensor(stride) - 1) // EagerTensor(stride)
@@ -254,24 +257,33 @@ def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
 
 
 def _run_again(
-    body: Program, consts: Sequence[Node], carry: Sequence[Node], trips: Node, stride: Node, capacity: int
+    body: Program, consts: Sequence[Node], carry: Sequence[Node], trips: Node, stride: Node, capacity: int, limit: int | None
 ) -> list[Node]:
     """Run a part of a loop again, from one checkpoint to the next: one trip if all were kept, else a Scan of `trips`."""
     count = len(consts) + len(carry)
     avals = [n.aval for n in (*consts, *carry, trips, stride)]
     with tracing.inner() as inner:
         parts = [leaf(a, None) for a in avals]
-        run = record_scan(body, parts[: len(consts)], parts[len(consts) : count], [], capacity, trips=parts[count])
-        results = [_unless_beyond(r, parts[-1], capacity) if r.aval.inexact else r for r in run[: len(carry)]]
+        room = _room(capacity, limit)
+        run = record_scan(body, parts[: len(consts)], parts[len(consts) : count], [], room, trips=parts[count])
+        results = [_unless_beyond(r, parts[-1], room) if r.aval.inexact else r for r in run[: len(carry)]]
         several = execution.intern(tracing.close(inner, results, parts))
     once = rewired(body, range(count), avals)
     choice = EagerTensor(stride) == tensor(1, "int64")
     return engine.elements(engine.record(IF, (choice.node, *consts, *carry, trips, stride), If(once, several)))
 
 
-def _unless_beyond(value: Node, stride: Node, capacity: int) -> Node:
-    """Return `value`, or NaN where a part of the loop is longer than the capacity (capacity² trips in all)."""
+def _room(capacity: int, limit: int | None) -> int:
+    """Return how many trips a part of a loop may have: with blocks of blocks, so that MOST_TRIPS or the limit is reached."""
+    room = capacity
+    while (capacity - 1) << (room.bit_length() - 1) < min(MOST_TRIPS, limit or MOST_TRIPS):  # strides are powers of two
+        room *= BLOCKS
+    return room
+
+
+def _unless_beyond(value: Node, stride: Node, room: int) -> Node:
+    """Return `value`, or NaN where a part of the loop is longer than `room`."""
     dtype = value.aval.type
-    factor = where(EagerTensor(stride) > capacity, tensor(float("nan"), dtype), tensor(1.0, dtype))
+    factor = where(EagerTensor(stride) > room, tensor(float("nan"), dtype), tensor(1.0, dtype))
     result: Node = (EagerTensor(value) * factor).node
     return result

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.eager_record import asks_for_gradients, recorded
 from gradtape._src.control.arguments import OTHER_EXTENT, OTHER_RANK, Arguments, misfit, symbol
+from gradtape._src.control.as_python import line_of, tell
 from gradtape._src.control.branch_captures import joined, on_tape
 from gradtape._src.control.critical_section import Lock, holding, note
-from gradtape._src.control.dataset_loop import ThroughEagerCode
+from gradtape._src.control.dataset_loop import REDUCE_DATASET, ThroughEagerCode
 from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
 from gradtape._src.control.given import Given, calling, of_calls
@@ -400,8 +401,10 @@ class Locked(ConcreteFunction):
 class EagerFunction(ConcreteFunction):
     """A function that cannot be compiled, because a shape or the way it goes on depends on values: it runs as eager code."""
 
+    tells = True  # in the log, that it runs as Python
+
     def __init__(self, function: Function, arguments: Arguments, reason: Exception) -> None:
-        self.reason = reason
+        self.reason, self._line = reason, line_of(reason)
         self._shown: ConcreteFunction | None = None
         body = Body()
         body.captures, body.variables, body.written, body.keep, body.avals, body.draws, body.updated = [], [], [], [], [], [], []
@@ -433,12 +436,20 @@ class EagerFunction(ConcreteFunction):
                 self._shown = self._function.shown(self._arguments)
         return FuncGraph(self._shown or self)
 
+    def _tell(self) -> None:
+        """Say once for the function's code that it runs as Python; not in a trace, which takes in what it does."""
+        calls = self._function._calls
+        if self.tells and isinstance(self.reason, NeedsValues) and engine.local.trace.parent is None:
+            tell(str(self._function._name), self.reason, self._line, again=calls.told)
+            calls.told = True
+
     def _source(self) -> Any:
         """Return the source of its ops' seeds: they are numbered, as in a compiled function."""
         others = [f for f in self._function._traced.values() if isinstance(f, EagerFunction) and f._is_one and f._seeds]
         return others[0]._seeds if self._is_one and others else seeds.begun()  # traces that are one go on in one source
 
     def _run(self, nodes: Sequence[Node], passed: Sequence[Any] = ()) -> Any:
+        self._tell()
         try:
             with recorded(self._recorded), seeds.drawn_by_function(self._seeds):
                 results = self._arguments.of(passed).call(self._function.transformed(), nodes)
@@ -457,6 +468,8 @@ class ShapedByRuns(EagerFunction):
         self._traced, self._body.looked_at = body, body.looked_at
         program = body.program
         for index, (op, _, *references) in enumerate(program.keys):
+            if has_no_shape(program.avals[index]) and self._line[0] is None and program.lines:
+                self._line = program.lines[index]
             if op is not ELEMENT and index not in program.on_host and any(has_no_shape(program.aval_of(r)) for r in references):
                 raise NeedsValues(f"{op.type} computes with a result whose shape is known when the function runs")
 
@@ -475,8 +488,9 @@ class ThroughDatasets(EagerFunction):
     """A function with loops over Datasets. It runs as eager code where these have to be differentiated: under a tape."""
 
     def __init__(self, function: Function, arguments: Arguments, body: Body) -> None:
-        super().__init__(function, arguments, ThroughEagerCode())
+        super().__init__(function, arguments, ThroughEagerCode("under a tape"))
         self._body = body
+        self._line = next(attrs[0].line for op, attrs, *_ in body.program.keys if op is REDUCE_DATASET)
 
     @property
     def program(self) -> Program:
@@ -498,6 +512,8 @@ class ThroughDatasets(EagerFunction):
 
 class FirstCall(EagerFunction):
     """The call of a function that makes variables from its arguments: eager code; it is traced for the calls that follow."""
+
+    tells = False
 
     def _source(self) -> Any:
         return None  # the global seed: the ops of what is traced draw their first numbers in the next call

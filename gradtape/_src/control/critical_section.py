@@ -12,6 +12,7 @@ from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import UnimplementedError, public
+from gradtape._src.core.per_thread import PerThread
 
 
 class Lock:
@@ -44,7 +45,7 @@ class Lock:
             yield
 
 
-class _Inside(threading.local):
+class _Inside(PerThread, replica=""):
     """The locks of the sections that a thread is in."""
 
     def __init__(self) -> None:

@@ -45,7 +45,10 @@ class ThroughEagerCode(engine.NeedsValues):
     """A function that goes through a Dataset has to run as eager code."""
 
     def __init__(self, why: str = "") -> None:
-        super().__init__(f"a function that goes through a Dataset runs as eager code{why and f': {why}'}")
+        super().__init__(
+            f"a function that goes through a Dataset runs as eager code{why and f': {why}'}",
+            "Open a tape inside of the loop; or let the loop call a tf.function, which is compiled.",
+        )
 
 
 def can_be_op(dataset: Any) -> bool:

@@ -9,6 +9,9 @@ from typing import Any
 
 from gradtape._src.core import engine
 from gradtape._src.core.errors import public
+from gradtape._src.core.per_thread import OfOthers
+
+OfOthers("malt.core.ag_ctx", "stacks", "control_status")
 
 
 def do_not_convert(func: Any = None) -> Any:

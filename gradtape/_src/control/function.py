@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import logging
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -21,12 +20,11 @@ from gradtape._src.control.arguments import (
     Signature,
     Signatures,
     named_parameters,
-    spoken,
     symbol,
     tensors_in,
     without_shapes,
 )
-from gradtape._src.control.call_counts import MANY_TRACES, Calls, calls_of
+from gradtape._src.control.bound_names import with_returns
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall, Locked, ShapedByRuns, ThroughDatasets
 from gradtape._src.control.dataset_loop import (
     DatasetLoop,
@@ -42,12 +40,13 @@ from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.iterators import Again, Elements, Take, TakesElement
 from gradtape._src.control.methods import Gone, reference
 from gradtape._src.control.passed import reachable_besides_arguments
+from gradtape._src.control.retracing import Calls, calls_of, warn
 from gradtape._src.control.scope import SINGLETON, Body, MadeFromArguments, Scope, trace
 from gradtape._src.core import engine, hooks, naming, nest, tracing
 from gradtape._src.core.aval import has_no_shape
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import InvalidArgumentError, OpError, cut, of_user, public
-from gradtape._src.core.opened import alone, thread
+from gradtape._src.core.per_thread import alone, replica
 from gradtape._src.core.program import Node, Trace
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Reference, Stored, Tensor
@@ -58,12 +57,10 @@ from gradtape._src.ops.random import seeds
 # opened it where two calls differed; for variables of one shape; and for numbers that are equal. In gradtape each shape has a
 # Program of its own: recorded from one trace where the extents are open, traced anew where the function does what a graph cannot
 # keep. What is counted, and warned of, are TensorFlow's traces.
-
 NOT_FIRST = (
     "Creating variables on a non-first call to a function decorated with tf.function.\n"
     "Make them in the first call, or before it: a layer, model or optimizer makes its variables in `build`."
 )
-logger = logging.getLogger("gradtape")
 _run_eagerly = False
 _functions: weakref.WeakSet[Function] = weakref.WeakSet()
 
@@ -224,7 +221,7 @@ class Function:
         try:
             if _run_eagerly:
                 return self.python_function(*args, **kwargs)
-            seen = tensors_in(args) if not kwargs and engine.local.trace.overrides is None and thread.replica is None else None
+            seen = tensors_in(args) if not kwargs and engine.local.trace.overrides is None and replica.number is None else None
             if seen is not None:
                 found = self._seen.get(seen[1])
                 if found is not None:
@@ -246,7 +243,7 @@ class Function:
         state = engine.local.trace
         overrides = state.overrides
         names = None if overrides is None else tuple(sorted(overrides.names.items()))
-        key: Any = (arguments.key, names, thread.replica)
+        key: Any = (arguments.key, names, replica.number)
         found = self._known(key, state, arguments)
         self._calls.since += state.parent is None
         if found is not None:
@@ -292,8 +289,9 @@ class Function:
     def _trace(self, arguments: Arguments, passes: bool) -> ConcreteFunction:
         known, new = self._signatures.find(arguments, arguments.shapes(self._signature))
         self._traces += new
-        if new and engine.local.trace.parent is None and self._calls.traced_too_often():
-            self._warn(arguments)
+        if new and engine.local.trace.parent is None and self._calls.traced_too_often(self._traces == 1):
+            last = next(reversed(self._traced.values()))._arguments if self._traced else None
+            warn(self, self._calls, self._instance is not None, list(self._signature.parameters.parameters), last, arguments)
         python = self.transformed()
         parameters = named_parameters(arguments, self._signature.parameters, self.input_signature)
         opened = self._opened_for(known, arguments, parameters, python)
@@ -328,7 +326,7 @@ class Function:
             seeds.go_on(streams)
             return arguments.call(python, parameters)
 
-        def traced() -> tuple[Scope, Body, list[Take]]:
+        def once() -> tuple[Scope, Body, list[Take]]:
             through = self._loop if outermost and not arguments.stored else None
             scope, taken = Scope(shaped_by_runs=outermost, through=through), [*parameters]
             scope.elements = elements = Elements(taken, again and again.takes, take_in_order)
@@ -337,6 +335,7 @@ class Function:
             finally:
                 scope.restore()
 
+        traced = functools.partial(with_returns, once)
         try:
             with tracing.creation_in_function(self._refusal) as creation:
                 scope, body, found = traced()
@@ -384,7 +383,7 @@ class Function:
         """Return the one trace for open extents to which these arguments belong; None if their own shapes are traced."""
         state = engine.local.trace
         fits = without_shapes(arguments) == known.rest and known.takes([n.aval.tensor_shape for n in arguments.nodes])
-        if known.opened is None or arguments.passed or not fits or thread.replica is not None:
+        if known.opened is None or arguments.passed or not fits or replica.number is not None:
             return None
         if known.opened is UNTRIED:
             if state.parent is not None or state.overrides is not None:
@@ -441,26 +440,6 @@ class Function:
                 f"values; in compilation of {self.python_function!r}, found return value of type {type(value).__name__}, which "
                 "is not a Tensor or ExtensionType."
             ) from None
-
-    def _warn(self, arguments: Arguments) -> None:
-        """Say which argument it is that is new in every call."""
-        names = list(self._signature.parameters.parameters)
-        last = next(reversed(self._traced.values()))._arguments if self._traced else None
-        changed = ""
-        if last is not None and last.spec == arguments.spec:
-            for i, (old, new) in enumerate(zip(last.key[1], arguments.key[1], strict=True)):
-                if old != new:
-                    name = names[i] if i < len(names) else f"number {i}"
-                    changed = f" The argument {name!r} changed: it was {spoken(old)} and is now {spoken(new)}."
-                    break
-        logger.warning(
-            "%d out of the last %d calls to %r triggered tf.function retracing. Tracing is expensive.%s A Python number is part "
-            "of the signature, so pass tf.constant(…) for what changes; give tensors of one shape, or an input_signature.",
-            MANY_TRACES,
-            self._calls.counted,
-            self,
-            changed,
-        )
 
     @public
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:

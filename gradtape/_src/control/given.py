@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.spec import TypeSpec
 
 
@@ -28,7 +28,7 @@ class Given:
         raise NotImplementedError
 
 
-class _OfCall(threading.local):
+class _OfCall(PerThread, replica="arguments"):
     """The arguments of the calls that this thread makes, by the id of what stands for them."""
 
     arguments: Mapping[int, Given] = {}

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.backward import Operation
-from gradtape._src.autodiff.eager_record import in_function
 from gradtape._src.autodiff.tape import InnerTape
 from gradtape._src.control.frozen import live
 from gradtape._src.control.scope import Scope
@@ -31,6 +30,7 @@ from gradtape._src.core.errors import (
 )
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Op, define
+from gradtape._src.core.scopes import executing_eagerly
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
 
 Shapes = tuple[tuple[int, ...] | None, ...]
@@ -170,7 +170,8 @@ def _call(op: Op, run: Callable[[list[np.ndarray]], list[Any]], inp: Any, Tout: 
     types, many = _types(Tout)
     nodes = tuple([x.node for x in inputs])
     if engine.local.trace.scope is None:
-        with _as_op_error() if op is EAGER_PY_FUNC or in_function() else contextlib.nullcontext():
+        errors = _as_op_error() if op is EAGER_PY_FUNC or not executing_eagerly() else contextlib.nullcontext()
+        with errors, tracing.outside():
             arrays = run([to_numpy(n) for n in nodes])
         if not types:
             return [] if many else None
@@ -235,7 +236,7 @@ def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful
     if func is None:
         return _decorator(numpy_function, Tout)
     func = live(_callable(func))
-    if engine.local.trace.scope is None and not in_function():
+    if executing_eagerly():
         return _at_once(func, list(inp) if isinstance(inp, (list, tuple)) else [inp])
     types, _ = _types(Tout)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtape._src.autodiff.eager_record import in_function
 from gradtape._src.control.bounded_scan import record_scan
 from gradtape._src.control.composite_rows import Parts, outline
 from gradtape._src.control.loop import check_same, stopped, trace_body
@@ -15,7 +14,9 @@ from gradtape._src.core import dtypes, engine, nest
 from gradtape._src.core.aval import aval, provisional
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import LOOKS_AT_VALUES, invalid, public
+from gradtape._src.core.indexed_slices import dense
 from gradtape._src.core.program import Node, leaf
+from gradtape._src.core.scopes import executing_eagerly
 from gradtape._src.core.tensor import Tensor, handle
 from gradtape._src.ops.array.joining import concat, stack
 from gradtape._src.ops.array.shape import zeros
@@ -141,7 +142,7 @@ def map_fn(
         _check_signature(results, signature, rows)
         return results
 
-    if rows.count == 0 and not in_function():
+    if rows.count == 0 and executing_eagerly():
         return _no_rows(one, rows, kept)
     try:
         _, ys = record_rows(one, (), rows)
@@ -184,7 +185,7 @@ def _check_signature(results: Sequence[Tensor], signature: Any, rows: Rows) -> N
 def _accumulate(fn: Any, elems: Any, initializer: Any, what: str, reverse: bool, every: bool) -> Any:
     if not callable(fn):
         raise TypeError(f"{fn.__class__.__name__} is not callable. Please provide a callable function.")
-    rows = Rows(elems, what)
+    rows = Rows(nest.map_structure(dense, elems), what)
     if initializer is None:
         if not rows.count:
             raise ValueError(f"{what}: elems have no rows, and there is no initializer.")
@@ -204,7 +205,7 @@ def _accumulate(fn: Any, elems: Any, initializer: Any, what: str, reverse: bool,
         check_same(carry, after)
         return [*after, *after] if every else after
 
-    if rows.count or in_function():
+    if rows.count or not executing_eagerly():
         try:
             last, ys = record_rows(one, [s.node for s in state], rows, reverse)
         except BaseException as error:

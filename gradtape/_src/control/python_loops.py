@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtape._src.autodiff.eager_record import running
 from gradtape._src.control.bound_names import UNDEFINED, can_be_tensor, returned, symbolic, tensor_dtype
-from gradtape._src.core import engine, nest
+from gradtape._src.core import engine, nest, tracing
 from gradtape._src.core.convert import is_tensor
 from gradtape._src.core.errors import InvalidArgumentError
 
@@ -53,7 +52,7 @@ class Rules:
 
 def rules_of(decides: Any, get_state: Callable[[], Any], names: Sequence[str]) -> Rules | None:
     """Return the Rules for a loop over `decides` or with that condition; None if TensorFlow makes no op of it."""
-    if not running.functions or engine.local.trace.scope is not None:
+    if not tracing.functions.running or engine.local.trace.scope is not None:
         return None
     dataset = hasattr(decides, "element_spec")
     return Rules(get_state, names, dataset) if dataset or is_tensor(decides) else None

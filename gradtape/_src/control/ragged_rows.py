@@ -26,6 +26,11 @@ def has_ragged_rows(elems: Any, signature: Any) -> bool:
 
 def map_rows(fn: Callable[[Any], Any], elems: Any, signature: Any) -> Any:
     """Call `fn` for each row of `elems`, and return its results as rows of one tensor, or of a sparse or ragged one."""
+    if (graph := engine.current_graph()) is not None and not graph.building_function:
+        raise NotImplementedError(
+            "tf.map_fn over rows of different sizes does not go into a graph of TensorFlow 1. Call it in a tf.function, or map "
+            "flat_values and put them into rows by with_flat_values."
+        )
     if engine.local.trace.scope is not None:
         raise engine.NeedsValues("rows of sparse and ragged tensors are of different sizes")
     leaves = nest.flatten(elems)

@@ -15,6 +15,7 @@ from gradtape._src.control.bound_names import (
     BoundState,
     can_be_result,
     check_not_none,
+    check_returns,
     defined,
     empty,
     flatten,
@@ -144,6 +145,7 @@ def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any
                     f"'{name}' must also be initialized in the {where} branch: both branches of an `if` on a tensor are part of "
                     f"the function. Give '{name}' a value before the `if`, or in both branches."
                 )
+            check_returns(where)
             leaves, leaves_spec, here = (other, spec2, places[1]) if undefined[0] else (mine, spec, places[0])
             if not all(can_be_result(x) for x in leaves):
                 merged.append(nest.unflatten(leaves_spec, leaves))

@@ -9,7 +9,6 @@ import numpy as np
 import optree
 
 from gradtape._src.autodiff.backward import Operation
-from gradtape._src.autodiff.eager_record import in_function
 from gradtape._src.control.tensor_array_size import Growth, entries_for, is_around
 from gradtape._src.core import dtypes, engine, nest
 from gradtape._src.core.arrays import jnp, lax
@@ -18,6 +17,7 @@ from gradtape._src.core.convert import is_tensor, static, static_list, tensor
 from gradtape._src.core.define import AT_ONCE, gradient, op, ran
 from gradtape._src.core.errors import InvalidArgumentError, OutOfRangeError, invalid, public
 from gradtape._src.core.op import Op, define
+from gradtape._src.core.scopes import executing_eagerly
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TypeSpec
 from gradtape._src.core.tensor import EagerTensor, Tensor
@@ -341,7 +341,7 @@ class TensorArray:
                 "clear_after_read = false?)"
             )
         entry = self._entry(at)
-        if self._clear and at in self._entries and not in_function():
+        if self._clear and at in self._entries and executing_eagerly():
             self._read.add(at)
             del self._entries[at]
         return entry

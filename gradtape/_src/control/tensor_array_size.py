@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -16,6 +15,7 @@ import jax
 import numpy as np
 
 from gradtape._src.core import engine
+from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.program import ELEMENT, Node, effectful
 from gradtape._src.core.structured import is_call
 from gradtape._src.core.tensor import Tensor
@@ -60,7 +60,7 @@ class Growth:
             _loops.around.pop()
 
 
-class _Loops(threading.local):
+class _Loops(PerThread, replica=""):
     def __init__(self) -> None:
         self.around: list[Growth] = []
 

@@ -9,11 +9,11 @@ from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.composite_rows import Parts
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.scope import Body, Scope, trace
-from gradtape._src.core import engine
+from gradtape._src.core import engine, nest
 from gradtape._src.core.aval import LARGE, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
-from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import Tensor, handle
 from gradtape._src.core.variable import Variable
@@ -115,7 +115,7 @@ class Call:
 
     def __init__(self, fn: Any, elems: Any) -> None:
         self._fn = fn
-        self._parts = Parts(elems)
+        self._parts = Parts(nest.map_structure(dense, elems))
         self._tensors = [tensor(x) for x in self._parts.leaves]
         for x in self._tensors:
             if not x.shape.rank:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +15,14 @@ import jax.numpy
 import numpy as np
 
 from gradtape._src.core.host import arrays, indexing
+from gradtape._src.core.per_thread import PerThread
 
 if TYPE_CHECKING:
     from gradtape._src.core.aval import Aval
     from gradtape._src.core.op import Attributes, Op
 
 
-class _Local(threading.local):
+class _Local(PerThread, replica=""):
     on_host = False
 
 

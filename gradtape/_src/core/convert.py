@@ -144,6 +144,12 @@ def is_tensor(x: object) -> bool:
     return isinstance(x, (Tensor, Stored, IndexedSlices))
 
 
+def is_composed(value: object) -> bool:
+    """Return whether a value is made of tensors and is none itself: ragged or sparse, a dataset, an iterator, an optional."""
+    kind = type(value)
+    return (hasattr(kind, "_type_spec") or hasattr(kind, "element_spec")) and not is_tensor(value)
+
+
 def variable_of(value: Any) -> Any:
     """Return the Variable that `value` is or stands for, as one of Keras's or what `assign` returns; any other value as it is."""
     return value.variable if isinstance(value, Stored) else value

@@ -6,11 +6,11 @@ import abc
 import contextlib
 import enum
 import inspect
-import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.core.errors import cut
+from gradtape._src.core.per_thread import PerThread
 
 
 class VariableSynchronization(enum.Enum):
@@ -56,7 +56,7 @@ def checked(synchronization: Any, aggregation: Any, trainable: bool | None) -> t
     return synchronization, aggregation, bool(trainable)
 
 
-class _Open(threading.local):
+class _Open(PerThread, replica="creators"):
     """The creators that are open in this thread, the innermost last."""
 
     def __init__(self) -> None:
@@ -64,16 +64,6 @@ class _Open(threading.local):
 
 
 _open = _Open()
-
-
-def opened() -> list[Callable[..., Any]]:
-    """Return the creators that are open in this thread."""
-    return _open.creators
-
-
-def reopen(creators: list[Callable[..., Any]]) -> None:
-    """Let `creators`, that `opened` returned, be those that are open in this thread."""
-    _open.creators = creators
 
 
 @contextlib.contextmanager

@@ -325,6 +325,11 @@ def not_differentiable(*functions: Any, because: str, unregistered: bool = False
         made.declare(reason=because, unregistered=unregistered)
 
 
+FIX = (
+    "Keep the shape: put zeros in the place of what is left out (tf.where(condition, x, 0.0)); or select outside of the function."
+)
+
+
 def ran(function: Any, *values: Any, attrs: Attributes = ()) -> Any:
     """Run an op whose result's shape depends on values, at once, on NumPy arrays; tapes see it as any other op.
 
@@ -335,7 +340,7 @@ def ran(function: Any, *values: Any, attrs: Attributes = ()) -> Any:
     if graph is not None:
         return graph.deferred(made, tuple([convert.node_of(v) for v in values]), attrs)
     if engine.local.trace.scope is not None:
-        raise engine.NeedsValues(f"the shape of what {made.type} gives depends on values")
+        raise engine.NeedsValues(f"the shape of what {made.type} gives depends on values", FIX)
     nodes = tuple([convert.node_of(v) for v in values])
     result = made.run([to_numpy(n) for n in nodes], attrs)
     if isinstance(result, tuple):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from gradtape._src.core import errors, execution, hooks, journal, memory, runtime, slices, tiers
+from gradtape._src.core import errors, execution, hooks, journal, memory, per_thread, runtime, slices, tiers
 from gradtape._src.core.aval import LARGE, aval
 from gradtape._src.core.errors import internal
 from gradtape._src.core.native import twins
@@ -50,7 +50,7 @@ SMALL_BYTES = 1 << 16  # unless they are larger than this
 UNBOUNDED = sys.maxsize
 
 
-class State(threading.local):
+class State(per_thread.PerThread, replica="tapes"):
     """The state of a thread. `suspended`: the traces in which it goes on later, each in a list; `again`: it runs one again."""
 
     trace: Trace

@@ -44,10 +44,15 @@ class NeedsValues(NotImplementedError):
     """Something that is being traced cannot be compiled: a shape, or the way it goes on, depends on values.
 
     Raised by the library where it needs a value, not where the user asks for one; a function is run eagerly then. `node` is what
-    has to have a value, where that is known.
+    has to have a value, where that is known; `fix` is what to do instead.
     """
 
     node: Any = None
+    fix = ""
+
+    def __init__(self, message: str = "", fix: str = "") -> None:
+        super().__init__(message)
+        self.fix = fix
 
 
 class OpError(Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -18,7 +18,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Tracked:
+class Trackable:
+    """Base of what may hang on a checkpoint; by itself it has nothing to save, as a dataset."""
+
+
+class Tracked(Trackable):
     """Base of objects whose attributes a checkpoint saves.
 
     A restore may have values for attributes that do not exist yet. For each of these `_awaited` has the restore, and the number
@@ -67,17 +71,20 @@ class SlotOwner(Tracked):
         return f"{slot}/{variable._uid}"
 
 
-class Stateful:
-    """Base of what a checkpoint saves as one array, though it is no variable."""
+State = Mapping[str, np.ndarray]  # arrays by the endings of their names
+
+
+class Stateful(Trackable):
+    """Base of what a checkpoint saves as arrays, though it is no variable: each under `saved_as` and an ending of its own."""
 
     saved_as: str  # how TensorFlow calls that in the names of a checkpoint
 
-    def saved_state(self) -> np.ndarray:
-        """Return the state to be saved."""
+    def saved_state(self) -> State:
+        """Return the arrays to be saved, by their endings: "" where there is one."""
         raise NotImplementedError
 
-    def restore_state(self, state: np.ndarray) -> None:
-        """Become what was saved."""
+    def restored(self, state: State) -> Callable[[], None]:
+        """Check what was saved, and return the function by which this becomes it. The check changes nothing."""
         raise NotImplementedError
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradtape._src.core.hooks import graphs
+from gradtape._src.core.per_thread import PerThread
 
 _SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OPERATORS = {os.path.join(_SOURCE, "core", "define.py"), os.path.join(_SOURCE, "ops", "operators.py")}
@@ -36,7 +37,7 @@ class Call:
         self.through = False
 
 
-class Calls(threading.local):
+class Calls(PerThread, replica="stack"):
     """The calls of public functions that are under way in this thread."""
 
     def __init__(self) -> None:

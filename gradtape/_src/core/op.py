@@ -283,6 +283,8 @@ def _array(value: Any) -> np.ndarray:
 ops: dict[str, Op] = {}
 data_kinds: dict[str, type] = {}  # by name the classes whose instances are attributes: frozen dataclasses of plain values
 registered: dict[str, tuple[Rule, str]] = {}
+replaced: dict[Op, dict[str, Any]] = {}  # the built-in ops whose gradients were replaced, with what they declared themselves
+_GRADIENT = ("gradient", "reason", "unregistered", "impure", "saves")
 
 # The types of ops that TensorFlow has not: a user's gradient may have such a name, and the op keeps its own.
 OWN = frozenset(
@@ -329,6 +331,41 @@ def gradient_named(name: str) -> tuple[Rule | None, bool]:
 def no_gradient(name: str) -> LookupError:
     """Return the error for a name without an entry in the registry."""
     return LookupError(f"gradient registry has no entry for: {name}")
+
+
+def replace_gradient(name: str, rule: Rule | None, where: str) -> None:
+    """Let `rule` be the gradient of a name from now on, and nothing flow back for None.
+
+    A built-in op is as it was once its own rule is put back. A traced function keeps the gradient that it has.
+    """
+    op = None if name in OWN else ops.get(name)
+    if op is None:
+        registered[name] = rule or _nothing, where
+        return
+    own = _kept_aside(op)
+    if rule is own["gradient"]:
+        op.declare(**replaced.pop(op))
+    elif rule is None:
+        op.declare(gradient=None, reason="its gradient was taken out of the registry", unregistered=False, impure=False)
+    else:
+        op.declare(gradient=rule, impure=True, unregistered=False, saves=(*op.parameters, "y"))
+
+
+def remove_gradient(name: str) -> None:
+    """Take a name out of the registry: to ask for a gradient through it is a LookupError from now on."""
+    op = None if name in OWN else ops.get(name)
+    registered.pop(name, None)
+    if op is not None and op.in_registry:
+        _kept_aside(op)
+        op.declare(gradient=None, unregistered=True, impure=False)
+
+
+def _kept_aside(op: Op) -> dict[str, Any]:
+    return replaced.setdefault(op, {state: getattr(op, state) for state in _GRADIENT})
+
+
+def _nothing(op: Any, *gradients: Any) -> list[None]:
+    return [None] * len(op.inputs)
 
 
 class RegisterGradient:
@@ -384,4 +421,4 @@ def no_gradient_of(op_type: str) -> None:
     >>> print(tape.gradient(y, x).numpy())
     1.0
     """
-    RegisterGradient(op_type)(lambda op, *gradients: [None] * len(op.inputs))
+    RegisterGradient(op_type)(_nothing)

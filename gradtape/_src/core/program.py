@@ -362,12 +362,13 @@ class Program(Executable):
     ) -> None:
         self.keys, self.avals, self.parameters, self.outputs = keys, avals, parameters, outputs
         self.constants, self.lines, self.precision = constants, lines, precision
-        held = [(i, key[0], programs_of(*key[:2])) for i, key in enumerate(keys) if key[0].structured or key[0].effect]
+        special = [(i, key) for i, key in enumerate(keys) if key[0].structured or key[0].effect or key[0].on_host]
+        held = [(i, key[0], programs_of(*key[:2])) for i, key in special]
         super().__init__(len(keys) + sum([sum([p.size for p in inner]) - is_call(op) for _, op, inner in held]))
         self.bytes = bytes_of(avals)
         strings = has_strings(parameters) or has_strings(avals)
         self.effects = any(op.effect or any(p.effects for p in inner) for _, op, inner in held)
-        hosted = [i for i, op, inner in held if op.effect or any(p.hosted for p in inner)]
+        hosted = [i for i, op, inner in held if op.effect or op.on_host or any(p.hosted for p in inner)]
         self.on_host = frozenset([*hosted, *[i for i in range(len(keys)) if strings and self._has_strings(i)]])
         self.hosted = bool(self.on_host) or strings
         self.endless = any(op.endless or any(p.endless for p in inner) for _, op, inner in held)

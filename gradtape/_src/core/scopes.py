@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -15,10 +14,25 @@ import numpy as np
 from gradtape._src.core import engine, tracing
 from gradtape._src.core.device_config import check_device
 from gradtape._src.core.errors import public
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.tensor import Stored, Tensor, unvalued
 
 MOST = 1 << 15  # entered scopes that are remembered
-_local = threading.local()
+
+
+class _Names(PerThread, replica="prefix"):
+    """The prefix of names in a thread, and the history of it, where that is watched."""
+
+    prefix = ""
+    seen: Seen | None = None
+
+    def put(self, taken: dict[str, Any]) -> None:
+        """Let names begin with a prefix again."""
+        enter_scope(taken["prefix"])
+
+
+_local = _Names()
 
 
 def scoped(name: str) -> str:
@@ -28,14 +42,14 @@ def scoped(name: str) -> str:
 
 def prefix() -> str:
     """Return the prefix of this thread's open name scopes: "", or "a/b/"."""
-    return getattr(_local, "prefix", "")
+    return _local.prefix
 
 
 def enter_scope(to: str, again: bool = False) -> str:
     """Let names begin with `to` from here on; return the prefix before. `again`: it is a scope that was entered before."""
     before = prefix()
     _local.prefix = to
-    trace, seen = engine.local.trace, getattr(_local, "seen", None)
+    trace, seen = engine.local.trace, _local.seen
     if trace.scope is not None:
         trace.names.append((len(trace.nodes), to, () if again else []))
     if seen is not None:
@@ -60,10 +74,10 @@ class Seen:
 @contextlib.contextmanager
 def watched() -> Iterator[Seen]:
     """Open a context that collects the name scopes that this thread enters."""
-    outer = getattr(_local, "seen", None)
-    _local.seen = Seen()
+    outer = _local.seen
+    _local.seen = seen = Seen()
     try:
-        yield _local.seen
+        yield seen
     finally:
         _local.seen = outer
 
@@ -183,12 +197,12 @@ def init_scope() -> Iterator[None]:
 
 
 def executing_eagerly() -> bool:
-    """Return whether ops give values at once: True outside of functions and graphs.
+    """Return whether ops give values at once: True outside of functions and graphs, also of those that run as eager code.
 
     >>> tf.executing_eagerly()
     True
     """
-    return engine.local.trace.scope is None
+    return engine.local.trace.scope is None and not tracing.functions.running
 
 
 def inside_function() -> bool:
@@ -209,7 +223,8 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     array([1, 2], dtype=int32)
     """
     if not isinstance(tensor, (Tensor, Stored)):
-        return tensor
+        of_tensors = hasattr(type(tensor), "_type_spec") and not hasattr(type(tensor), "element_spec")
+        return None if of_tensors or isinstance(tensor, IndexedSlices) else tensor
     if not isinstance(tensor, Tensor):  # a variable's value may change
         return None
     if engine.local.trace.scope is None:

@@ -15,7 +15,7 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import Tensor, graph_of, name_of, stated_shape
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.variable import ResourceVariable, Variable
 
 
 class TypeSpec:
@@ -422,7 +422,7 @@ def type_spec_from_value(value: Any) -> TypeSpec:
         return spec
     if isinstance(value, Tensor):
         return TensorSpec.from_tensor(value)
-    if isinstance(value, Variable):
+    if type(value) is ResourceVariable:
         return VariableSpec.of(value)
     if isinstance(value, IndexedSlices):
         values, indices, extents = value.values, value.indices, value.dense_shape

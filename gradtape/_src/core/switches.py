@@ -100,6 +100,17 @@ def enable_op_determinism() -> None:
         config.clear_cache()
 
 
+def disable_op_determinism() -> None:
+    """Take `enable_op_determinism` back: random ops need no seed any more. Programs stay as they are compiled."""
+    engine.flush_if_outermost()
+    tiers.compute_deterministically(False)
+
+
+def is_op_determinism_enabled() -> bool:
+    """Return whether `enable_op_determinism` was called."""
+    return tiers.deterministic
+
+
 def get_synchronous_execution() -> bool:
     """Return the last argument of `set_synchronous_execution`; True before.
 

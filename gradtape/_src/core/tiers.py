@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -20,6 +19,7 @@ from jax.sharding import SingleDeviceSharding
 from gradtape._src.core import hooks, memory
 from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.backend import platform
+from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.program import ELEMENT
 from gradtape._src.core.structured import BRANCH, ROWS, StructuredOp, is_call, programs_of
 
@@ -99,7 +99,7 @@ def compute_deterministically(wanted: bool) -> None:
     deterministic = wanted
 
 
-class _Thread(threading.local):
+class _Thread(PerThread, replica=""):
     """Whether what a thread computes goes from the host to the host: the functions of datasets, element by element."""
 
     one_by_one: bool = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from gradtape._src.core import engine, execution, naming
 from gradtape._src.core.aval import aval
 from gradtape._src.core.op import Attributes, Op
+from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.program import CALL, Node, Program, Trace, effectful, leaf
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.structured import StructuredOp, arity
@@ -34,6 +34,15 @@ def inner(scope: Any = None) -> Iterator[Trace]:
         naming.calls.stack = around
 
 
+class _Functions(PerThread, replica="running"):
+    """The number of functions, and of runs of sessions, that a thread runs as eager code, in one another."""
+
+    running = 0
+
+
+functions = _Functions()
+
+
 @contextlib.contextmanager
 def outside(graph: bool = False) -> Iterator[None]:
     """Record in the thread's eager trace again, whatever is being traced; without tapes. `graph`: or in the graph around."""
@@ -42,14 +51,15 @@ def outside(graph: bool = False) -> Iterator[None]:
         if graph and (around := engine.current_graph(trace)) is not None and not around.building_function:
             break
         trace = trace.parent
-    if engine.local.trace.parent is None:
-        yield
-        return
-    with engine.recording_in(trace):
-        yield
+    before, functions.running = functions.running, 0
+    try:
+        with contextlib.nullcontext() if engine.local.trace.parent is None else engine.recording_in(trace):
+            yield
+    finally:
+        functions.running = before
 
 
-class _Assumed(threading.local):
+class _Assumed(PerThread, replica=""):
     """The extent that stands for one that is not known, while the shapes of results are asked for without values."""
 
     extent: int | None = None
@@ -112,7 +122,7 @@ class Creation:
         self.variables.append(variable)
 
 
-class _Innermost(threading.local):
+class _Innermost(PerThread, replica=""):
     """The Creation of the innermost function that is being traced in this thread."""
 
     def __init__(self) -> None:

@@ -12,6 +12,7 @@ from gradtape._src.core.errors import invalid
 from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.data.options import AUTOTUNE
 from gradtape._src.data.place import Seeds
+from gradtape._src.data.structure import Elements
 from gradtape._src.ops.random.seeds import draw, pair_of
 
 
@@ -89,8 +90,10 @@ def check_unique(specs: tuple[Any, ...]) -> None:
         )
 
 
-def check_not_empty(arrays: tuple[Any, ...]) -> None:
-    """Raise ValueError unless there is a tensor."""
+def check_rows(arrays: tuple[Any, ...]) -> None:
+    """Raise ValueError unless there is a tensor, and no dataset."""
+    if any(isinstance(array, Elements) for array in arrays):
+        raise ValueError("A dataset has no rows that from_tensor_slices could take. Use from_tensors, or the dataset itself.")
     if all(array is None for array in arrays):
         raise ValueError("Invalid `element`. `element` should not be empty: give at least one tensor.")
 

@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import itertools
 import queue
-import threading
 import time
 import weakref
 from collections import deque
@@ -15,10 +14,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeAlias
 
 from gradtape._src.core import engine, runtime
+from gradtape._src.core.per_thread import PerThread
 from gradtape._src.data.place import around
 
 
-class _Thread(threading.local):
+class _Thread(PerThread, replica=""):
     """The state of a thread: whether it works for a dataset, or closes what does."""
 
     works = False

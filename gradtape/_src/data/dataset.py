@@ -98,7 +98,7 @@ class Dataset(Filing):
         arrays, how = whole = taken(tensors)
         if any(isinstance(array, Composite) for array in arrays):
             return Dataset.holding([(row, how) for row in rows_of(arrays)], structure_of_rows(whole))
-        arguments.check_not_empty(arrays)
+        arguments.check_rows(arrays)
         shapes = [array.shape for array in arrays if array is not None]
         if any(not shape for shape in shapes):
             raise ValueError("Unbatching a tensor is only supported for rank >= 1: each component needs a first axis.")

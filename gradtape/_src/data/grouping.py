@@ -107,7 +107,11 @@ class Grouping(Pipeline):
     def _as_datasets(self, window: list[Element]) -> Element:
         """Return the elements of a window as one element, of datasets."""
         columns = zip(*[arrays for arrays, _ in window], strict=True)
-        return tuple([self.holding([((array,), LEAF) for array in column]) for column in columns]), window[0][1]
+        specs = self.structure.specs
+        held = [
+            self.holding([((a,), LEAF) for a in column], Structure(LEAF, (s,))) for column, s in zip(columns, specs, strict=True)
+        ]
+        return tuple(held), window[0][1]
 
     @public
     def ragged_batch(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from gradtape._src.control.iterators import ElementIterator, ElementIteratorSpec
 from gradtape._src.core import engine
 from gradtape._src.core.errors import public
-from gradtape._src.core.module import Stateful
+from gradtape._src.core.module import State, Stateful
 from gradtape._src.data.optional import Optional
 from gradtape._src.data.place import Place
 from gradtape._src.data.structure import as_numpy, handed
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
     from gradtape._src.data.pipeline import Pipeline
 
 
-class Iterator:
+class Iterator(Stateful):
     """One pass over a dataset. Several threads may share it: each element goes to one of them.
 
-    After an error it goes on with the next element.
+    After an error it goes on with the next element. A checkpoint that it hangs on saves its place. When it is restored, the
+    elements before that place are made again, and not given.
 
     >>> iterator = iter(tf.data.Dataset.range(2))
     >>> isinstance(iterator, tf.data.Iterator)
@@ -73,13 +75,35 @@ class Iterator:
         """A nest of specs: the structure of an element."""
         return self._dataset.element_spec
 
+    def _given_back(self) -> int:
+        """Return how many elements are given again."""
+        return 0
 
-class OwnedIterator(ElementIterator, Iterator, Stateful):
-    """The iterator of `iter(dataset)`: its elements as tensors. A checkpoint that it hangs on saves its place.
+    def saved_state(self) -> State:
+        """Return the number of elements given so far, and the shuffles' states."""
+        with self._lock:
+            return {"": self._place.state(self._given_back())}
 
-    When it is restored, the elements before that place are made again, and not given. Python code of a function that takes its
-    elements runs once.
-    """
+    def restored(self, state: State) -> Callable[[], None]:
+        """Return the function that goes on from a saved place."""
+        given, place = Place.restored(state.get("", np.array(b"")))
+        return lambda: self._go_on(given, place)
+
+    def _go_on(self, given: int, place: Place) -> None:
+        with self._lock:
+            self._begin(place)
+            with place:
+                while place.given < given:
+                    try:
+                        self._pulled()
+                    except StopIteration:
+                        break
+                    except Exception:
+                        continue
+
+
+class OwnedIterator(ElementIterator, Iterator):
+    """The iterator of `iter(dataset)`: its elements as tensors. Python code of a function that takes its elements runs once."""
 
     saved_as = "ITERATOR_STATE"
     element_spec, _pull = Iterator.element_spec, Iterator._pull
@@ -95,25 +119,9 @@ class OwnedIterator(ElementIterator, Iterator, Stateful):
     def _optional(self, value: tuple[Any, ...], holds: Any = None, element_spec: Any = None) -> Optional:
         return Optional(self.element_spec if element_spec is None else element_spec, value, holds)
 
-    def saved_state(self) -> np.ndarray:
-        """Return the number of elements given so far, and the shuffles' states."""
-        with self._lock:
-            return self._place.state(self._given_back())
-
-    def restore_state(self, state: np.ndarray) -> None:
-        """Go on from that place."""
-        given, place = Place.restored(state)
-        with self._lock:
-            self._returned = ()
-            self._begin(place)
-            with place:
-                while place.given < given:
-                    try:
-                        self._pulled()
-                    except StopIteration:
-                        break
-                    except Exception:
-                        continue
+    def _go_on(self, given: int, place: Place) -> None:
+        self._returned = ()
+        super()._go_on(given, place)
 
     next = ElementIterator.get_next
 
@@ -167,6 +175,7 @@ class NumpyIterator(Iterator):
     [0 1] [2 3]
     """
 
+    saved_as = "_STATE"
     _convert = staticmethod(as_numpy)
 
     def next(self) -> Any:

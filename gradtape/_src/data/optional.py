@@ -6,9 +6,10 @@ from typing import Any
 
 from gradtape._src.core import nest
 from gradtape._src.core.composite import CompositeTensor
-from gradtape._src.core.convert import constant, tensor
+from gradtape._src.core.convert import constant, is_composed, tensor
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.spec import NoneTensorSpec, TensorSpec, TypeSpec
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.spec import TypeSpec, type_spec_from_value
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.data.structure import Elements, flatten, spec_of
 from gradtape._src.ops.debugging import checks as debugging
@@ -35,7 +36,9 @@ class Optional(CompositeTensor):
     def from_value(value: Any) -> Optional:
         """Create an Optional with a value: a nest of tensors, of what can be made one, of None and datasets."""
         leaves, how = flatten(value)
-        leaves = [item if item is None or isinstance(item, Elements) else tensor(item) for item in leaves]
+        leaves = [
+            item if item is None or is_composed(item) or isinstance(item, IndexedSlices) else tensor(item) for item in leaves
+        ]
         return Optional(nest.unflatten(how, [_spec(item) for item in leaves]), (nest.unflatten(how, leaves),))
 
     @staticmethod
@@ -99,4 +102,4 @@ class OptionalSpec(TypeSpec):
 
 
 def _spec(item: Any) -> Any:
-    return TensorSpec(item.shape, item.dtype) if isinstance(item, Tensor) else NoneTensorSpec() if item is None else spec_of(item)
+    return spec_of(item) if isinstance(item, Elements) else type_spec_from_value(item)

@@ -8,6 +8,7 @@ from typing import Any, Self
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import public
+from gradtape._src.core.module import Trackable
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.data.iterators import NumpyIterator, OwnedIterator
 from gradtape._src.data.options import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Options
@@ -25,7 +26,7 @@ PLAIN = frozenset(
 """Kinds that call nothing of the user's and draw nothing: two of them, made alike, are the same."""
 
 
-class Pipeline(Elements):
+class Pipeline(Elements, Trackable):
     """A stream of elements that can be begun again and again, and what is known of it.
 
     `made_anew`: a function makes it, so that each call is to have one of its own; not so what is the same each time.
@@ -105,7 +106,13 @@ class Pipeline(Elements):
         return True
 
     @public
+    @public
     def __iter__(self) -> OwnedIterator:
+        if (graph := engine.current_graph()) is not None and not graph.building_function:
+            raise RuntimeError(
+                "`tf.data.Dataset` only supports Python-style iteration in eager mode or within tf.function. In a graph use "
+                "`tf.compat.v1.data.make_one_shot_iterator(dataset).get_next()`."
+            )
         return OwnedIterator(self)
 
     @public

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from gradtape._src.control.given import Given, of_calls
 from gradtape._src.core.errors import DataLossError
+from gradtape._src.core.per_thread import PerThread
 
 
 class Seeds:
@@ -95,7 +95,7 @@ class Glance(Place):
         return seeds.coming()
 
 
-class _Pulled(threading.local):
+class _Pulled(PerThread, replica=""):
     """The places of the iterators that this thread asks for an element, the innermost last."""
 
     def __init__(self) -> None:

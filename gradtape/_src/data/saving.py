@@ -66,7 +66,7 @@ def _saved(path: str, elements: Stream, structure: Structure, compression: str, 
     for spec in structure.specs:
         if not isinstance(spec, TensorSpec):
             raise TypeError(f"save() takes datasets of tensors; an element has a {spec}. Use flat_map() or batch() first.")
-    run, spec = str(secrets.randbits(63)), _as_message(structure.element_spec).SerializeToString(deterministic=True)
+    run, spec = str(secrets.randbits(63)), message_of_specs(structure.element_spec).SerializeToString(deterministic=True)
     with _replacing(gfile.join(path, run)) as folder:
         count = yield from _written(folder, elements, compression, shard)
         write_whole(gfile.join(folder, SPEC), spec)
@@ -139,7 +139,7 @@ class Snapshot:
         if element_spec is None:
             own = gfile.join(path, metadata.run_id, SPEC)  # a save that is killed leaves the other of another save
             found = own if gfile.exists(own) else gfile.join(path, SPEC)
-            element_spec = _as_specs(_read(found, "StructuredValue"), 0)
+            element_spec = specs_of_message(_read(found, "StructuredValue"))
         self.structure = from_specs(element_spec)
         kinds = [spec.dtype.enum for spec in self.structure.specs]
         if len(kinds) != len(metadata.dtype):
@@ -196,7 +196,8 @@ def _read(path: str, kind: str) -> Any:
 # Specs as messages
 
 
-def _as_message(spec: Any) -> Any:
+def message_of_specs(spec: Any) -> Any:
+    """Return a structure of specs as a message, StructuredValue. TypeError for what is no TensorSpec, tuple or dict of them."""
     made = message("StructuredValue")()
     match spec:
         case TensorSpec():
@@ -210,24 +211,25 @@ def _as_message(spec: Any) -> Any:
         case tuple() if hasattr(spec, "_fields"):
             made.named_tuple_value.name = type(spec).__name__
             for key, value in zip(spec._fields, spec, strict=True):
-                made.named_tuple_value.values.add(key=key, value=_as_message(value))
+                made.named_tuple_value.values.add(key=key, value=message_of_specs(value))
         case tuple():
             made.tuple_value.SetInParent()
-            made.tuple_value.values.extend(map(_as_message, spec))
+            made.tuple_value.values.extend(map(message_of_specs, spec))
         case dict():
             made.dict_value.SetInParent()
             for key, value in spec.items():
-                made.dict_value.fields[str(key)].CopyFrom(_as_message(value))
+                made.dict_value.fields[str(key)].CopyFrom(message_of_specs(value))
         case _:
             raise TypeError(f"save() cannot write an element that has a {type(spec).__name__}: {spec}.")
     return made
 
 
-def _as_specs(made: Any, depth: int) -> Any:
+def specs_of_message(made: Any, depth: int = 0) -> Any:
+    """Return the structure of specs that `message_of_specs` wrote; DataLossError if it is none."""
     kind = made.WhichOneof("kind")
     if depth > DEEPEST:
         raise DataLossError(None, None, f"{SPEC} is damaged: it is nested too deep.")
-    inner = functools.partial(_as_specs, depth=depth + 1)
+    inner = functools.partial(specs_of_message, depth=depth + 1)
     match kind:
         case "tensor_spec_value":
             shape = made.tensor_spec_value.shape

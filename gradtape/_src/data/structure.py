@@ -47,7 +47,7 @@ class DatasetSpec(GivenSpec):
     True
     """
 
-    stands_in: ClassVar[Callable[[Any], Elements]]  # makes a dataset of an element_spec, which stands for others
+    stands_in: ClassVar[Callable[..., Elements]]  # makes a dataset of an element_spec, which stands for others
 
     @public
     def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from gradtape._src.autodiff.custom import CustomGradient
-from gradtape._src.core import hooks, nest, opened
+from gradtape._src.core import hooks, nest, per_thread
 from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.per_thread import PerThread
 from gradtape._src.distribute.values import ReduceOp, as_reduce_op, as_tensor, of_each
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat, split
@@ -30,7 +30,7 @@ class Entry(NamedTuple):
     replica: ReplicaContext | None
 
 
-class _Open(threading.local):
+class _Open(PerThread, replica="entries"):
     def __init__(self) -> None:
         self.entries: list[Entry] = []
 
@@ -45,27 +45,22 @@ def current() -> Entry:
     return entry
 
 
-def entries() -> list[Entry]:
-    """Return the contexts that are open in this thread, the innermost last."""
-    return _open.entries
-
-
-def reopen(entries: list[Entry]) -> None:
+def _reopen(entries: list[Entry]) -> None:
     """Let `entries` be the contexts that are open in this thread."""
     _open.entries = entries
     replica = entries[-1].replica if entries else None
-    opened.enter_replica(None if replica is None or replica.num_replicas_in_sync == 1 else replica.number)
+    per_thread.enter_replica(None if replica is None or replica.num_replicas_in_sync == 1 else replica.number)
 
 
 @contextlib.contextmanager
 def entered(entry: Entry) -> Iterator[None]:
     """Open a context in which `entry` is the current one."""
     before = _open.entries
-    reopen([*before, entry])
+    _reopen([*before, entry])
     try:
         yield
     finally:
-        reopen(before)
+        _reopen(before)
 
 
 def require_replica(what: str) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from gradtape._src.control.iterators import ElementIterator, ElementIteratorSpec
 from gradtape._src.core import nest
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.module import Tracked
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor
@@ -75,8 +76,10 @@ def _none_of(value: Any) -> Any:
     return tensor(value)[:0]
 
 
-class DistributedIterator(ElementIterator):
+class DistributedIterator(ElementIterator, Tracked):
     """The iterator of a distributed dataset: the replicas' parts of its batches, PerReplica where there are several replicas.
+
+    A checkpoint that it hangs on saves its place.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> iterator = iter(strategy.experimental_distribute_dataset(tf.data.Dataset.range(4).batch(2)))
@@ -89,6 +92,10 @@ class DistributedIterator(ElementIterator):
     ) -> None:
         self._iterator, self._given, self._specs = iterator, given, specs  # `given(element, what follows it)`
         self.usual_batch, self.made_anew = usual_batch, iterator.made_anew
+
+    def tracked_children(self) -> dict[str, Any]:
+        """Return the saved part: the iterator whose elements are divided."""
+        return {"iterator": self._iterator}
 
     def _pull(self) -> Any:
         return self._given(next(self._iterator), self._iterator)

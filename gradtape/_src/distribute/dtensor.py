@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from gradtape._src.core import engine, hooks, nest
 from gradtape._src.core.convert import tensor, variable_of
 from gradtape._src.core.device_spec import DeviceSpec
 from gradtape._src.core.errors import InternalError, InvalidArgumentError, UnimplementedError, invalid, public
+from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Stored, Tensor, graph_of
 from gradtape._src.core.variable import Variable
@@ -26,7 +26,7 @@ from gradtape._src.ops.debugging.printing import array_text
 from gradtape._src.ops.math.reduction import reduce_sum
 
 
-class _Open(threading.local):
+class _Open(PerThread, replica="meshes"):
     """The meshes of the `default_mesh` contexts that are open in this thread, the innermost last."""
 
     def __init__(self) -> None:

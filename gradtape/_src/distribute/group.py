@@ -190,6 +190,13 @@ def same_for_all(value: np.ndarray) -> np.ndarray:
     return np.asarray(_together(what, multihost_utils.broadcast_one_to_all, value))
 
 
+def fewest(number: int, what: str) -> int:
+    """Return the smallest of the numbers that the processes have; `what` says of what."""
+    if _watch is None:
+        return number
+    return int(np.min(_together(f"an agreement on {what}", multihost_utils.process_allgather, np.int64(number))))
+
+
 def join_by_environment() -> None:
     """Join the group that the environment's TF_CONFIG names, or that a launcher has started, if there is one."""
     addresses, number = of_config(os.environ.get("TF_CONFIG"))

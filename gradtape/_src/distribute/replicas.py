@@ -9,14 +9,13 @@ from __future__ import annotations
 import contextvars
 import functools
 import itertools
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from gradtape._src.core import engine, hooks
-from gradtape._src.core.opened import Opened
+from gradtape._src.core import engine, hooks, per_thread
+from gradtape._src.core.program import Trace
 from gradtape._src.core.variable import Variable
 from gradtape._src.distribute import context
 from gradtape._src.distribute.context import Entry, ReplicaContext
@@ -34,23 +33,13 @@ class Merge(NamedTuple):
     kwargs: Any
 
 
-def _opened() -> tuple[Opened, list[Entry], list[Any]]:
-    """Return the contexts that code has open in this thread, of which each replica has its own."""
-    return Opened.now(), context.entries(), list(_conversions())
-
-
-def _open(opened: tuple[Opened, list[Entry], list[Any]]) -> None:
-    """Let these contexts be the open ones."""
-    here, entries, conversions = opened
-    here.again()
-    context.reopen(entries)
-    _conversions()[:] = conversions
-
-
-def _conversions() -> list[Any]:
-    """Return the stack of autograph in this thread, if it is loaded."""
-    loaded = sys.modules.get("malt.core.ag_ctx")
-    return [] if loaded is None else getattr(loaded.stacks, "control_status", [])
+def _open(opened: per_thread.Taken, trace: Trace) -> None:
+    """Let what was taken be open. The tapes in it, which recorded `trace`, go on in what the thread records now."""
+    per_thread.put(opened)
+    for reference in engine.local.tapes if engine.local.trace is not trace else ():
+        tape = reference()
+        if tape is not None:
+            tape.moved(trace, engine.local.trace)
 
 
 class Running:
@@ -61,8 +50,8 @@ class Running:
         replica = ReplicaContext(strategy, number, strategy.extended._count, self)
         self._greenlet = greenlet(lambda _: self._run(replica, number, call))
         self._greenlet.gr_context = contextvars.copy_context()
-        self._opened = _opened()
-        self._around = _place()
+        self._opened = per_thread.forked(per_thread.taken())
+        self._around, self._trace = _place(), engine.local.trace
 
     def _run(self, replica: ReplicaContext, number: int, call: Callable[[int], Any]) -> Any:
         with context.entered(Entry(replica.strategy, replica)):
@@ -78,13 +67,13 @@ class Running:
             self._switch(self._greenlet.throw, GreenletExit)
 
     def _switch(self, how: Callable[[Any], Any], given: Any) -> Any:
-        around = _opened()
-        _open(self._opened)
+        around, begun = per_thread.taken(), engine.local.trace
+        _open(self._opened, self._trace)
         try:
             return how(given)
         finally:
-            self._opened = _opened()
-            _open(around)
+            self._opened, self._trace = per_thread.taken(), engine.local.trace
+            _open(around, begun)
 
     @property
     def ended(self) -> bool:

@@ -24,6 +24,11 @@ MANY = 1024
 BETWEEN = (tape.__name__, errors.__name__, "gradtape._src.control.autograph", "gradtape._src.v1.graphs.gradients")
 MOST_REASONS = 20  # in one error
 MOST_ASKED = 5  # sources for one warning
+LOST = Diagnosis(
+    "unknown",
+    cause="the gradient is None, though all that leads from the source to the target was recorded and has a derivative",
+    mend="this is a fault of gradtape: please report it. Try a tf.GradientTape that watches the source, or its `value`",
+)
 _warned: dict[Line, None] = {}  # gradient calls of which that was said already
 
 
@@ -31,15 +36,15 @@ def missing(call: Asked, sources: Sequence[Any], given: Sequence[bool], strict: 
     """Report a gradient call's None: raise for the first if `strict`; warn once for each line if all results are None."""
     if strict:
         first = next(s for s, has in zip(sources, given, strict=True) if not has)
-        raise _error(_latest(first), user_frame())
+        raise _error(_of_none(_latest(first)), user_frame())
     if any(given) or call.line in _warned or not _asked_by_user():
         return
     if len(_warned) >= MANY:
         _warned.clear()
     _warned[call.line] = None
     with contextlib.suppress(Exception):  # what is said unasked must never break a program that runs
-        found = [_latest(source) for source in sources[:1]]
-        found += [_latest(source) for source in sources[1:MOST_ASKED] if not any(d.at_fault for d in found)]
+        found = [_of_none(_latest(source)) for source in sources[:1]]
+        found += [_of_none(_latest(source)) for source in sources[1:MOST_ASKED] if not any(d.at_fault for d in found)]
         logger.warning("The gradient is None. %s", _in_one_line(by_cause(enumerate(found))[0][1]))
 
 
@@ -50,7 +55,8 @@ def graphed(targets: Sequence[Any], sources: Sequence[Any], results: Sequence[An
     with contextlib.suppress(Exception):
         line = journal.user_line()
         question = Question(targets, None, user_frame(), in_graph=True)
-        found = [question.about(s) if r is None else None for s, r in zip(map(variable_of, sources), results, strict=True)]
+        parts = zip(map(variable_of, sources), results, strict=True)
+        found = [_of_none(question.about(s)) if r is None else None for s, r in parts]
         remember(sources, found)
         if hooks.watch.graphed is not None:
             hooks.watch.graphed(question, line, sources, found)
@@ -58,6 +64,11 @@ def graphed(targets: Sequence[Any], sources: Sequence[Any], results: Sequence[An
         if said and None not in found and line not in _warned and _asked_by_user():
             _warned[line] = None
             logger.warning("The gradient is None. %s", _in_one_line(by_cause(enumerate(said))[0][1]))
+
+
+def _of_none(diagnosis: Diagnosis) -> Diagnosis:
+    """Return the Diagnosis of a source whose gradient is None in fact: it is never "connected"."""
+    return LOST if diagnosis.connected else diagnosis
 
 
 def _asked_by_user() -> bool:

@@ -35,6 +35,9 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
     if instead is not None and (data is None or _copied_out(view, source, data) or _into_a_variable(data)):
         return [not_taken(view, used, names, frame) or instead]
     left = _left(view, source, used)
+    early = left is not None and view.tape is not None and left.number < view.tape.number
+    if early and _linear(history, source, history.since_state(targets)) is not None:
+        left = None  # the target has a gradient by the source: what left before the tape opened is no way to it
     if left is not None and not _copied_out(view, source, left):
         return until(view, source, left)
     end = None if source.variable is None else _dead_end(view, source, used)

@@ -158,12 +158,7 @@ class View:
     def active(self) -> set[Name]:
         """Return the values that depend on the tape's watched values."""
         if self._active is None:
-            found: set[Name] = set(self._watched)
-            for number, holdings in self.history.held.items():
-                variable = journal.variables.get(number)
-                automatic = self.tape is not None and self.tape.automatic and variable is not None and variable.trainable
-                if automatic or number in self._watched_variables:
-                    found.update(name for _, name in holdings)
+            found = self._roots()
             for step in sorted([s for s in self.history.steps.values() if self.sees(s.at)], key=lambda s: s.at):
                 if any(i in found and self.fault(i, step) is None for i in step.inputs):
                     found.add(step.name)
@@ -227,8 +222,9 @@ class View:
         outer = self.history.steps.get(step.name[:2], step)  # the call, of what a function did
         if self.sees(at) and not alone:
             watched = self._watched.get(before)
-            if watched is not None and self._later(watched, at) and self._given(before):
-                return Break("watched_late", outer.line, step.how, step)
+            if watched is not None and self._later(watched, at) and not self._was_active(before):
+                made = self.history.steps.get(before)
+                return Break("watched_late", outer.line, step.how, step, made=made is not None and made.how != RESULT)
             return None
         if self._in_another_thread(step):
             return Break("other_thread", outer.line, step.how, step)
@@ -260,10 +256,24 @@ class View:
         apart = [tape for tape in others if not any(self.sees((serial, start)) for serial, start, _ in tape.segments)]
         return bool(apart) and any(map(self.sees, given))
 
-    def _given(self, name: Name) -> bool:
-        """Return whether a value was not computed, but is a leaf, or a parameter of a function."""
+    def _was_active(self, name: Name) -> bool:
+        """Return whether the tape watches a value without being told to, or what it was computed from."""
         step = self.history.steps.get(name)
-        return step is None or step.how == RESULT
+        if step is None or step.how == RESULT:
+            return False
+        return name in self._automatic() or not self._roots().isdisjoint(self.history.before(step.inputs))
+
+    def _automatic(self) -> set[Name]:
+        """Return the values of the variables that the tape watches without being told to."""
+        if self.tape is None or not self.tape.automatic:
+            return set()
+        trained = [n for n in self.history.held if (v := journal.variables.get(n)) is not None and v.trainable]
+        return {name for number in trained for _, name in self.history.held[number]}
+
+    def _roots(self) -> set[Name]:
+        """Return the values that the tape watches, and those of its variables."""
+        told = {name for number in self._watched_variables for _, name in self.history.held.get(number, ())}
+        return {*self._watched} | told | self._automatic()
 
     def _later(self, watched: Moment, at: Moment) -> bool:
         order = {serial: k for k, (serial, _, _) in reversed(list(enumerate(self.segments)))}

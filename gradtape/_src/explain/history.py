@@ -315,7 +315,8 @@ class History:
 
     def _result(self, step: Step) -> Any:
         given = [self.avals.get(i) for i in step.inputs]
-        beside = next((a for a in given if a is not None and type(a) is not tuple), None)
+        tensors = [a for i, a in zip(step.inputs, given, strict=True) if i != journal.NUMBERS]
+        beside = next((a for a in tensors if a is not None and type(a) is not tuple), None)
         if beside is not None:  # a Python number has the dtype of the tensor beside it
             given = [aval((), beside.dtype) if i == journal.NUMBERS else a for i, a in zip(step.inputs, given, strict=True)]
         if step.op is None:

@@ -15,9 +15,15 @@ from gradtape._src.explain.breaks import Break
 from gradtape._src.explain.precision import contribution_at, in_float64
 from gradtape._src.explain.probe import Probe, array, like, value
 from gradtape._src.explain.source import NO_LINE
+from gradtape._src.ops.linalg.decompositions import DIGITS
 
 QUOTIENTS = {"RealDiv", "Div", "Reciprocal", "Rsqrt"}  # which make 0 of infinity
 PARTS = {"StridedSlice", "GatherV2", "GatherNd", "Reshape", "Identity"}  # which take finite elements from beside others
+SPECTRA: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
+    "SelfAdjointEigV2": ("eigenvalue", np.linalg.eigvalsh),
+    "Eig": ("eigenvalue", np.linalg.eigvals),
+    "Svd": ("singular value", lambda matrices: np.linalg.svd(matrices, compute_uv=False)),
+}
 MOST = 100  # values are looked at on the way back to such a one
 
 
@@ -114,7 +120,26 @@ def _told(probe: Probe, guilty: Entry, where: str, code: str, held_by: Callable[
     dtype = guilty.node.aval.type.name if where != "given" and overflows else None
     since = next(((entered.code, entered.offset) for entered in leaves if entered.code is not None), NO_LINE)
     line = guilty.node.code, guilty.node.offset
-    return Break(code, line, guilty.node.op.type, None, where=where, dtype=dtype, since=since)
+    equal = _equal_in_spectrum(guilty) if where == "backward" else None
+    return Break(code, line, guilty.node.op.type, None, where=where, dtype=dtype, since=since, equal=equal)
+
+
+def _equal_in_spectrum(entry: Entry) -> str | None:
+    """Return which eigenvalues or singular values of the input of a decomposition are equal to rounding, or zero; else None."""
+    spectrum = SPECTRA.get(entry.node.op.type)
+    if spectrum is None:
+        return None
+    name, values_of = spectrum
+    matrices = np.asarray(value(entry.inputs[0]))
+    matrices = matrices.astype(np.promote_types(matrices.dtype, np.float32))
+    rounding = DIGITS * float(np.finfo(matrices.dtype).eps)
+    for values in values_of(matrices).reshape(-1, min(matrices.shape[-2:])):
+        near = np.abs(values[:, None] - values) <= rounding * np.abs(values).max(initial=0.0)
+        if (pairs := np.argwhere(np.triu(near, 1))).size:
+            return f"{name}s {pairs[0][0] + 1} and {pairs[0][1] + 1} are equal"
+        if name == "singular value" and values[-1] <= rounding * values[0]:
+            return f"{name} {len(values)} is 0"
+    return None
 
 
 def given(probe: Probe, entry: Entry) -> list[Node]:

@@ -273,7 +273,11 @@ def value_of(line: Line, name: str) -> str | None:
 
 
 def line_at(code: CodeType, at: int) -> Line:
-    """Return an instruction of the line with a number, of the code or of a function inside of it."""
+    """Return an instruction of the line with a number: of the code, of a function inside of it, or of another in its file."""
+    return _instruction(code, at) or line_in(code.co_filename, at)
+
+
+def _instruction(code: CodeType, at: int) -> Line | None:
     stack = [code]
     while stack:
         current = stack.pop()
@@ -281,13 +285,13 @@ def line_at(code: CodeType, at: int) -> Line:
             if p[0] == at:
                 return current, 2 * i
         stack += [inner for inner in current.co_consts if isinstance(inner, CodeType)]
-    return code, 0
+    return None
 
 
 def line_in(name: str, at: int) -> Line:
     """Return an instruction of the line with a number in a file, of which no code that ran is known."""
     whole = tree(name)
-    return NO_LINE if whole is None else line_at(compile(whole, name, "exec"), at)
+    return (None if whole is None else _instruction(compile(whole, name, "exec"), at)) or NO_LINE
 
 
 def one_by_one(line: Line) -> str | None:

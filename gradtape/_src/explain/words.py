@@ -76,7 +76,8 @@ def _not_watched(w: Words, b: Break) -> tuple[str, str]:
 def _watched_late(w: Words, b: Break) -> tuple[str, str]:
     return (
         f"{b.written} ran before `{w.tape}.watch({w.code})`, which counts from where it stands",
-        f"move `{w.tape}.watch({w.code})` to the beginning of the tape",
+        f"move `{w.tape}.watch({w.code})` to "
+        + ("the line after the one that computes it" if b.detail.get("made") else "the beginning of the tape"),
     )
 
 

@@ -212,6 +212,13 @@ def nonfinite(w: Any, b: Break) -> tuple[str, str]:
             if b.op == "Pow" and not b.detail.get("masked")
             else at_the_edge(b, SMALLER),
         )
+    if b.detail.get("equal") is not None:
+        return (
+            f"{b.detail['equal']} in {b.op} in {b.written}: their vectors are not unique and have no derivative, "
+            f"which reaches {w.source}",
+            "use the values alone (tf.linalg.eigvalsh, svd(compute_uv=False)) or a function of the matrix (tf.linalg.expm, "
+            "sqrtm, pinv); else add something to the matrix that sets them apart",
+        )
     if b.detail.get("where") == "forward":
         return f"{b.op} in {b.written} gives a value that is not finite, and it reaches {reached}", mend
     return f"the derivative of {b.op} in {b.written} is not finite at this value, and it reaches {w.source}", mend

@@ -10,9 +10,11 @@ import numpy as np
 from gradtape._src.control.host import PY_FUNC
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import invalid_for, public
+from gradtape._src.core.errors import InvalidArgumentError, invalid_for, public
+from gradtape._src.core.module import State, Stateful
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
 from gradtape._src.lookup.static import looked_up, vector
+from gradtape._src.ops.strings.hashing import murmur
 
 Shape = tuple[int, ...]
 Result = tuple[dtypes.DType, Shape | None]  # None: only a run tells
@@ -27,10 +29,11 @@ def _call(run: Callable[..., list[np.ndarray]], inputs: Sequence[Tensor], result
     return [EagerTensor(n) for n in engine.elements(engine.record(PY_FUNC, nodes, (run, types, shapes)))]
 
 
-class MutableHashTable:
+class MutableHashTable(Stateful):
     """A table that starts empty. `default_value` is what other keys find; its shape is that of each value.
 
-    Keys are strings or integers. In a function each call happens in its place. No checkpoint holds it.
+    Keys are strings or integers. In a function each call happens in its place. A checkpoint that it hangs on saves its pairs,
+    whatever `checkpoint` says, as in TensorFlow.
 
     >>> table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, default_value=0)
     >>> for word in ["a", "b", "a"]:
@@ -38,6 +41,8 @@ class MutableHashTable:
     >>> table.lookup(["a", "b", "c"]).numpy(), int(table.size())
     (array([2, 1, 0]), 2)
     """
+
+    saved_as = "table"
 
     @public
     def __init__(
@@ -122,11 +127,35 @@ class MutableHashTable:
         return keys, values
 
     def _export(self, _: list[np.ndarray]) -> list[np.ndarray]:
-        keys = vector(list(self._pairs), self.key_dtype)
-        values = np.empty((len(self._pairs), *self._shape), self.value_dtype.numpy)
-        for row, value in enumerate(self._pairs.values()):
+        pairs = self._pairs.copy()  # another thread may insert meanwhile
+        keys = vector(list(pairs), self.key_dtype)
+        values = np.empty((len(pairs), *self._shape), self.value_dtype.numpy)
+        for row, value in enumerate(pairs.values()):
             values[row] = value
         return [keys, values]
+
+    def saved_state(self) -> State:
+        """Return the keys and the values."""
+        keys, values = self._export([])
+        return {"-keys": keys, "-values": values}
+
+    def restored(self, state: State) -> Callable[[], None]:
+        """Return the function that puts saved pairs in the place of those that are there."""
+        keys, values = state.get("-keys"), state.get("-values")
+        count = 0 if keys is None else keys.size
+        wanted = (self.key_dtype.numpy, self.value_dtype.numpy, (count, *self._shape))
+        if keys is None or values is None or (keys.dtype, values.dtype, values.shape) != wanted:
+            got = [None if array is None else f"{array.dtype.name}{list(array.shape)}" for array in (keys, values)]
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"The table {self._name!r} cannot be restored: it has keys of {self.key_dtype.name} and values of "
+                f"{self.value_dtype.name}{list(self._shape)}, the checkpoint has keys {got[0]} and values {got[1]}. "
+                "Make the table as it was saved. Nothing was changed.",
+            )
+        pairs = dict(zip(keys.ravel().tolist(), [np.array(row) if self._shape else row for row in values], strict=True))
+        pairs = {key: value for key, value in pairs.items() if key not in self._refused_keys}
+        return lambda: setattr(self, "_pairs", pairs)
 
     def _check(self, keys: np.ndarray, op: str) -> None:
         """Raise InvalidArgumentError for keys that the table cannot hold."""
@@ -137,6 +166,8 @@ class MutableHashTable:
 
 class DenseHashTable(MutableHashTable):
     """A `MutableHashTable` that cannot hold two keys, `empty_key` and `deleted_key`, as TensorFlow's marks free places by them.
+
+    A checkpoint has it as TensorFlow's lies in memory: places that are found by a key's hash, free ones among them.
 
     >>> table = tf.lookup.experimental.DenseHashTable(tf.int64, tf.int64, default_value=0, empty_key=-1, deleted_key=-2)
     >>> table.insert(tf.constant([5], tf.int64), tf.constant([7], tf.int64))
@@ -161,7 +192,29 @@ class DenseHashTable(MutableHashTable):
         empty, deleted = (to_numpy(tensor(key, self.key_dtype).node).item() for key in (empty_key, deleted_key))
         if empty == deleted:
             raise invalid_for("MutableDenseHashTableV2", "Empty and deleted keys cannot be equal")
-        self._refused_keys = {empty: "empty_key", deleted: "deleted_key"}
+        self._empty, self._refused_keys = empty, {empty: "empty_key", deleted: "deleted_key"}
+
+    def saved_state(self) -> State:
+        """Return the places, a power of two of them of which at most half are taken."""
+        pairs = self._pairs.copy()
+        count = 1 << max(2 * len(pairs) - 1, 3).bit_length()
+        keys, values = vector([self._empty] * count, self.key_dtype), np.zeros((count, *self._shape), self.value_dtype.numpy)
+        if self.value_dtype == dtypes.string:
+            values[...] = b""
+        for key, value in pairs.items():
+            place, tries = (murmur(key) if isinstance(key, bytes) else int(key)) % count, 0
+            while keys[place] != self._empty:
+                tries += 1
+                place = (place + tries) % count
+            keys[place], values[place] = key, value
+        return {"-keys": keys[:, None], "-values": values if self._shape else values[:, None]}
+
+    def restored(self, state: State) -> Callable[[], None]:
+        """Return the function that puts saved pairs in the place of those that are there."""
+        values = state.get("-values")
+        if values is not None and not self._shape:
+            state = {**state, "-values": values.reshape(values.shape[0])}
+        return super().restored(state)
 
     def insert_or_assign(self, keys: Any, values: Any, name: str | None = None) -> None:
         """Give each key a value, in place of the one that it has."""

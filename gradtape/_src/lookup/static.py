@@ -12,6 +12,7 @@ from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import not_differentiable, op
 from gradtape._src.core.errors import FailedPreconditionError, public
+from gradtape._src.core.module import Trackable
 from gradtape._src.core.tensor import Tensor, emit, to_numpy
 from gradtape._src.lookup.initializers import Pairs
 from gradtape._src.ops.array.ragged import RaggedTensor
@@ -69,7 +70,7 @@ def looked_up(keys: Any, dtype: dtypes.DType, find: Callable[[Tensor], Any]) -> 
     return find(keys)
 
 
-class _Table:
+class _Table(Trackable):
     """The parts that both tables have."""
 
     _entries: Entries

@@ -213,7 +213,7 @@ def _of_tape(
         tracing.enter(inner, derived)
         forward = [n for n in inner.leaves if n.index != NUMBER]
         program = tracing.close(inner, derived, forward)
-    known = scopes.executing_eagerly()
+    known = not engine.tracing()
     recorded = _Recorded(entries, places, known)
     outputs = [recorded.reference(tape._target_node(t)) for t in targets]
     inputs = [recorded.reference(node) for node in forward]

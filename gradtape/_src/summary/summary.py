@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,16 +13,17 @@ import numpy as np
 from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.core import engine, hooks
 from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import constant, tensor, tensor as to_tensor
+from gradtape._src.core.convert import constant, tensor
+from gradtape._src.core.dtypes import string
 from gradtape._src.core.errors import public
 from gradtape._src.core.op import Op, define
+from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.scopes import name_scope
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
-from gradtape._src.ops.debugging.printing import strings_of
 from gradtape._src.summary import messages
 
 
-class State(threading.local):
+class State(PerThread, replica="writer step recording"):
     """The writer, the step and the condition that hold in a thread where none is given."""
 
     writer: SummaryWriter | None = None
@@ -268,34 +268,12 @@ class Encoded:
         return hash(self.parts)
 
 
-class Constant:
-    """A message of strings, which are no part of programs."""
-
-    def __init__(self, kind: str | bytes | None, description: str | None, texts: np.ndarray) -> None:
-        self.kind, self.description, self.texts = kind, description, texts
-
-    def __call__(self, tag: str) -> Any:
-        return messages.tensor(tag, self.texts, self.kind, self.description)
-
-
-def _texts(data: Any) -> np.ndarray | None:
-    """Return the array of one string, a list of some, or a constant tensor of them; None for anything else."""
-    if isinstance(data, (str, bytes)):
-        return np.array(data, object)
-    return strings_of(data if isinstance(data, Tensor) else to_tensor(data))
-
-
-class Raw:
-    """Summaries that are messages already."""
-
-    def __init__(self, texts: np.ndarray) -> None:
-        self.texts = texts
-
-    def __call__(self, tag: str) -> Any:
-        merged = messages.tensorboard().Summary()
-        for text in self.texts.ravel():
-            merged.MergeFromString(text)
-        return merged
+def _raw(tag: str, texts: np.ndarray) -> Any:
+    """Return one message of summaries that are messages already."""
+    merged = messages.tensorboard().Summary()
+    for text in texts.ravel():
+        merged.MergeFromString(text)
+    return merged
 
 
 def _is_silent() -> bool:
@@ -328,6 +306,14 @@ def _written(tag: str, step: Any, encode: Callable[..., Any], data: list[Any]) -
 
 def _as_it_is(value: np.ndarray) -> np.ndarray:
     return value
+
+
+def _texts(data: Any) -> Tensor:
+    """Return a tensor of strings; TypeError for one of another dtype."""
+    texts = tensor(data)
+    if texts.dtype != string:
+        raise TypeError(f"Expected a string, or a tensor of strings; received {data!r}. Convert it with tf.strings.as_string.")
+    return texts
 
 
 @public
@@ -370,16 +356,13 @@ def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, descript
 
 @public
 def text(name: str, data: Any, step: Any = None, description: str | None = None) -> Tensor:
-    """Write strings, which TensorBoard shows as Markdown: one, a list, or a constant tensor. Whether it was written, a tensor.
+    """Write strings, which TensorBoard shows as Markdown: one, a list, or a tensor. Whether it was written, a tensor.
 
     >>> with tf.summary.create_file_writer("texts").as_default():
     ...     print(tf.summary.text("note", "first run", step=1).numpy())
     True
     """
-    known = _texts(data)
-    if known is None:
-        raise ValueError(f"Expected data to be a string, or a constant tensor of strings; received {data!r}.")
-    return _summary(name, step, Constant("text", description, known), [])
+    return _summary(name, step, Encoded("text", description, _as_it_is), [_texts(data)])
 
 
 @public
@@ -421,9 +404,6 @@ def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: s
     if hasattr(metadata, "SerializeToString"):
         metadata = metadata.SerializeToString()
     data = tensor() if callable(tensor) else tensor
-    texts = _texts(data)
-    if texts is not None:
-        return _written(tag, step, Constant(metadata, None, texts), [])
     return _written(tag, step, Encoded(metadata, None, _as_it_is), [data])
 
 
@@ -434,10 +414,7 @@ def write_raw_pb(tensor: Any, step: Any = None, name: str | None = None) -> Tens
     >>> bool(tf.summary.experimental.write_raw_pb(tf.compat.v1.Summary().SerializeToString(), step=1))
     False
     """
-    known = _texts(tensor)
-    if known is None:
-        raise ValueError(f"Expected tensor to be a constant of serialized summaries; received {tensor!r}.")
-    return _written("", step, Raw(known), [])
+    return _written("", step, _raw, [_texts(tensor)])
 
 
 @public

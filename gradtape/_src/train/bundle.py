@@ -164,13 +164,14 @@ def _short(key: str, placed: dict[str, Placed]) -> str:
     return key if short in placed else short
 
 
-def _key_of(given: str, placed: dict[str, Placed]) -> str | None:
-    """Return the key that an object was saved as. An object that is no variable has keys that only begin as the graph says."""
+def _key_of(given: str, placed: dict[str, Placed]) -> tuple[str | None, tuple[str, ...] | None]:
+    """Return the key that an object was saved as, and the endings where only the beginning of its keys is in the graph."""
     if given in placed:
-        return _short(given, placed)
+        return _short(given, placed), None
     if given.endswith(VALUE):
         raise ValueError(f"it has no tensor {given!r}")
-    return next((key for key in placed if key.startswith(given)), None)
+    endings = tuple([key.removeprefix(given) for key in placed if key.startswith(given)])
+    return (given, endings) if endings else (None, None)
 
 
 def _nodes(graph: bytes, placed: dict[str, Placed]) -> list[Node]:
@@ -179,14 +180,14 @@ def _nodes(graph: bytes, placed: dict[str, Placed]) -> list[Node]:
     nodes = []
     for given in found:
         attributes = sorted(given.attributes, key=lambda a: not a.checkpoint_key.endswith(VALUE))
-        key = _key_of(attributes[0].checkpoint_key, placed) if attributes else None
+        key, endings = _key_of(attributes[0].checkpoint_key, placed) if attributes else (None, None)
         slots = [(s.slot_name, s.original_variable_node_id, s.slot_variable_node_id) for s in given.slot_variables]
         children = {child.local_name: child.node_id for child in given.children}
         numbers: Sequence[Any] = [*children.values(), *(number for _, *pair in slots for number in pair)]
         if not all(0 <= number < len(found) for number in numbers):
             raise ValueError(f"objects have the numbers {sorted(numbers)} among {len(found)}")
         name = attributes[0].full_name or None if attributes else None
-        nodes.append(Node(children, key, name, tuple(slots) or None))
+        nodes.append(Node(children, key, name, tuple(slots) or None, endings))
     if not nodes:
         raise ValueError("it has no objects")
     return nodes

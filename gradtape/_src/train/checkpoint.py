@@ -91,12 +91,12 @@ class Checkpoint(Tracked):
 
     def written(self, prefix: str, options: CheckpointOptions | None, then: Callable[[], None]) -> str:
         """Write a checkpoint as `write` does; `then` is called when it is there."""
-        nodes, variables = saved_graph(self)
+        nodes, variables, states = saved_graph(self)
         if options is not None and options.in_parts:
-            arrays = {key: array_of(variable) for key, variable in variables.items()}
+            arrays = {key: array_of(variable) for key, variable in variables.items()} | states
             parts.save(prefix, nodes, arrays, options.background, then)
         else:
-            sources.save(prefix, nodes, {key: held(variable) for key, variable in variables.items()})
+            sources.save(prefix, nodes, {key: held(variable) for key, variable in variables.items()} | states)
             then()
         return prefix
 
@@ -162,29 +162,32 @@ class Restore:
     def run(self, value: Any, number: int, hung: Hung | None = None) -> None:
         """Restore what corresponds to the object `value` and the node `number`; all of it or nothing."""
         match = self.match(value, number, hung)
-        wanted = [(variable, key) for _, variable, key in match.bound if id(variable) not in self.done]
+        new = [(variable, node) for _, variable, node in match.bound if id(variable) not in self.done]
+        wanted = [(variable, key) for variable, node in new if isinstance(variable, Variable) and (key := node.key) is not None]
+        states = [(variable, node.keys) for variable, node in new if isinstance(variable, Stateful)]
         _check(wanted, self.reader)
         layouts = {key: layout for variable, key in wanted if (layout := layout_of(variable)) is not None}
-        arrays = self.reader.arrays(list({key: None for _, key in wanted}), layouts)
+        keys = [key for _, node in new for key in node.keys.values()]
+        arrays = self.reader.arrays(list(dict.fromkeys(keys)), layouts)
+        become = [value.restored({ending: arrays[key] for ending, key in keys.items()}) for value, keys in states]
         changed: list[tuple[Variable, Any]] = []
         try:
             for variable, key in wanted:
-                if isinstance(variable, Stateful):
-                    variable.restore_state(arrays[key])
-                    continue
                 if graph_of(variable._tensor.node) is not None:
                     self.later.append((variable, arrays[key]))
                     continue
                 before = variable._tensor
                 changed.append((variable, before))
                 variable.assign(arrays[key])
+            for restore in become:
+                restore()
         except BaseException:
             for variable, before in changed:
                 variable._restore(before)
             raise
         self.used |= match.used
-        self.kept += [variable for variable, _ in wanted]
-        self.done |= {id(variable) for variable, _ in wanted}
+        self.kept += [variable for variable, _ in new]
+        self.done |= {id(variable) for variable, _ in new}
         self._await(match)
         self._later_slots(match)
 
@@ -227,13 +230,11 @@ class Restore:
             self.run(value, number, (owner, name, number))
 
 
-def _check(wanted: list[tuple[Variable | Stateful, str]], reader: storage.Source) -> None:
+def _check(wanted: list[tuple[Variable, str]], reader: storage.Source) -> None:
     """Raise one error that names every variable which cannot take its value."""
     shapes, types = [], []
     for variable, key in wanted:
         entry = reader.entries[key]
-        if isinstance(variable, Stateful):
-            continue
         if not variable.shape.is_compatible_with(entry.shape):
             shapes.append(
                 f"Received incompatible tensor with shape {entry.shape} when attempting to restore variable with shape "
@@ -308,7 +309,7 @@ class CheckpointLoadStatus:
     def initialize_or_restore(self, session: Any = None) -> None:
         """Restore like `run_restore_ops`; variables of a graph that the checkpoint does not have get their initial values."""
         match = self._restore.match(self._restore.root)
-        begin([variable for _, variable in match.unbound], session)
+        begin([variable for _, variable in match.unbound if isinstance(variable, Variable)], session)
         self.run_restore_ops(session)
 
 
@@ -328,7 +329,8 @@ class NothingRestored:
     @public
     def initialize_or_restore(self, session: Any = None) -> None:
         """Give variables of a graph their initial values in `session`, or the default one."""
-        begin([variable for _, variable in Match([], self._root, None).unbound], session)
+        unbound = [variable for _, variable in Match([], self._root, None).unbound]
+        begin([variable for variable in unbound if isinstance(variable, Variable)], session)
 
     def expect_partial(self) -> NothingRestored:
         """Allow that not everything is restored."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import Any
 
+import numpy as np
+
 from gradtape._src.core.convert import variable_of
-from gradtape._src.core.module import SlotOwner, Stateful, Tracked
+from gradtape._src.core.module import SlotOwner, Stateful, Trackable, Tracked
 from gradtape._src.core.variable import Variable
 from gradtape._src.train.containers import AwaitingDict, AwaitingList
+from gradtape._src.train.left_out import tell_left_out
 from gradtape._src.train.storage import ATTRIBUTES, Node
 
 Hung = tuple[Tracked, str, int]  # an object, the name of an attribute of it, and the node of what is to hang there
@@ -31,26 +34,31 @@ def own_name(variable: Variable | Stateful) -> str | None:
 def is_trackable(value: Any) -> bool:
     """Return whether `value` can hang on a checkpoint: a variable, a module, a list, tuple or dict, or what has `variables`."""
     return (
-        isinstance(value, Tracked | list | tuple | Mapping)
+        isinstance(value, Trackable | list | tuple | Mapping)
         or saved_variable(value) is not None
         or (not isinstance(value, type) and hasattr(type(value), "variables"))
     )
 
 
 def children(value: Any) -> dict[str, Any]:
-    """Return the children of `value`, by name: attributes, positions, keys."""
+    """Return the children of `value` that a checkpoint follows, by name: attributes, positions, keys."""
+    return {name: item for name, item in named_in(value).items() if is_trackable(item)}
+
+
+def named_in(value: Any) -> dict[str, Any]:
+    """Return all that `value` holds by name, what no checkpoint follows among it."""
     if saved_variable(value) is not None:
         return {}
     if isinstance(value, Mapping):
-        named = {str(key): item for key, item in value.items()}
-    elif isinstance(value, list | tuple):
+        return {str(key): item for key, item in value.items()}
+    if isinstance(value, list | tuple):
         fields = getattr(value, "_fields", range(len(value)))
-        named = {str(name): item for name, item in zip(fields, value, strict=True)}
-    elif isinstance(value, Tracked):
-        named = value.tracked_children()
-    else:
-        named = {"variables": list(value.variables() if callable(value.variables) else value.variables)}
-    return {name: item for name, item in named.items() if is_trackable(item)}
+        return {str(name): item for name, item in zip(fields, value, strict=True)}
+    if isinstance(value, Tracked):
+        return value.tracked_children()
+    if isinstance(value, Trackable):
+        return {}
+    return {"variables": list(value.variables() if callable(value.variables) else value.variables)}
 
 
 def _escaped(name: str) -> str:
@@ -66,22 +74,32 @@ def _check_unchanged(value: Any) -> None:
         )
 
 
-def saved_graph(root: Any) -> tuple[list[Node], dict[str, Variable | Stateful]]:
-    """Return the graph under `root` as nodes, the root first, and each variable under its key: the shortest way to it."""
+def saved_graph(root: Any) -> tuple[list[Node], dict[str, Variable], dict[str, np.ndarray]]:
+    """Return the graph under `root` as nodes, the root first, each variable under its key, and the arrays of what else has a
+    state. A key is the shortest way to a value. The log names states that are not saved.
+    """
     nodes: list[Node] = [Node({})]
     objects, paths = [root], [""]
     numbers = {id(root): 0}
-    variables: dict[str, Variable | Stateful] = {}
+    variables: dict[str, Variable] = {}
+    states: dict[str, np.ndarray] = {}
+    unfollowed: dict[str, Any] = {}
     for number, value in enumerate(objects):  # grows as it goes: breadth first
         if (variable := saved_variable(value)) is not None:
-            key = nodes[number].key = (paths[number] or "root") + (
-                f"{ATTRIBUTES}{variable.saved_as}" if isinstance(variable, Stateful) else ""
-            )
-            variables[key] = variable
-            nodes[number].name = own_name(variable)
+            node, key = nodes[number], paths[number] or "root"
+            if isinstance(variable, Stateful):
+                state = variable.saved_state()
+                node.key, node.endings = f"{key}{ATTRIBUTES}{variable.saved_as}", None if [*state] == [""] else tuple(state)
+                states |= {node.key + ending: array for ending, array in state.items()}
+            else:
+                node.key, node.name = key, own_name(variable)
+                variables[key] = variable
             continue
         _check_unchanged(value)
-        for name, child in children(value).items():
+        for name, child in named_in(value).items():
+            if not is_trackable(child):
+                unfollowed[f"{paths[number]}/{name}".lstrip("/")] = child
+                continue
             variable = saved_variable(child)
             identity = id(child if variable is None else variable)
             if identity not in numbers:
@@ -90,13 +108,14 @@ def saved_graph(root: Any) -> tuple[list[Node], dict[str, Variable | Stateful]]:
                 nodes.append(Node({}))
                 paths.append(f"{paths[number]}/{_escaped(name)}" if paths[number] else _escaped(name))
             nodes[number].children[name] = numbers[identity]
-    return nodes, variables
+    tell_left_out(unfollowed, numbers)
+    return nodes, variables, states
 
 
 class Match:
     """The match of present objects with those of a checkpoint: by the names on the way from the root.
 
-    `bound` are the variables that a value was found for, as `(path, variable, key)`; `unbound` those that have none, as
+    `bound` are the variables that a value was found for, as `(path, variable, node)`; `unbound` those that have none, as
     `(path, variable)`; `waiting` the attributes for which something is to be restored that is not there yet, as
     `(object, name, node)`: also those that hold a list or dict which lacks something.
 
@@ -108,7 +127,7 @@ class Match:
     def __init__(
         self, nodes: list[Node], value: Any, number: int | None, hung: Hung | None = None, foreign: bool = False
     ) -> None:
-        self.bound: list[tuple[str, Variable | Stateful, str]] = []
+        self.bound: list[tuple[str, Variable | Stateful, Node]] = []
         self.unbound: list[tuple[str, Variable | Stateful]] = []
         self.waiting: list[Hung] = []
         self.used: set[int] = set()
@@ -162,7 +181,7 @@ class Match:
     def by_name(self, names: Container[str]) -> Match:
         """Bind to those of `names` that are variables' own: the checkpoint has no graph. A counter of `save` may be missing."""
         named = [(path, variable, own_name(variable)) for path, variable in self.unbound]
-        self.bound = [(path, variable, name) for path, variable, name in named if name and name in names]
+        self.bound = [(path, variable, Node({}, name)) for path, variable, name in named if name and name in names]
         self.unbound = [entry for entry in self.unbound if entry[0] != "(root).save_counter"]
         self._settle()
         return self
@@ -172,10 +191,9 @@ class Match:
         self.unbound = [(path, variable) for path, variable in self.unbound if id(variable) not in found]
 
     def _variable(self, variable: Variable | Stateful, number: int | None, nodes: list[Node], path: str) -> None:
-        key = None if number is None else nodes[number].key
-        if key is None:
+        if number is None or nodes[number].key is None:
             self.unbound.append((path, variable))
         else:
-            self.bound.append((path, variable, key))
-            if isinstance(variable, Variable) and number is not None:
+            self.bound.append((path, variable, nodes[number]))
+            if isinstance(variable, Variable):
                 self.objects[number] = variable

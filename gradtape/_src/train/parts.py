@@ -70,8 +70,7 @@ def save(prefix: str, nodes: list[Node], values: Mapping[str, Any], background: 
             entry["number"] = len(arrays)
             kept = jax.numpy.copy if background and isinstance(value, jax.Array) else np.array if background else lambda x: x
             arrays[str(len(arrays))] = kept(value)  # the training goes on with the memory of what it has
-    graph = [{name: value for name, value in vars(node).items() if value is not None} for node in nodes]
-    index = {"format": FORMAT, "nodes": graph, "arrays": entries}
+    index = {"format": FORMAT, "nodes": storage.graph_data(nodes), "arrays": entries}
     finish = _together(f"a checkpoint of {len(entries)} values", _begin, folder_of(prefix), index, arrays)
     if not background:
         _together("the end of a checkpoint", finish)

@@ -40,6 +40,8 @@ class Entry:
 class Node:
     """One object of the saved graph: its children by name, as numbers of nodes, and the key of its array, if it has one.
 
+    An object that is no variable may have several arrays, whose keys are `key` and each of the `endings`.
+
     `name` is the one that a variable gives itself. `slots` are those of an optimizer that TensorFlow saved: the name of each, the
     node of its variable, and its own.
     """
@@ -48,6 +50,12 @@ class Node:
     key: str | None = None
     name: str | None = None
     slots: tuple[tuple[str, int, int], ...] | None = None
+    endings: tuple[str, ...] | None = None
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The keys of its arrays by their endings."""
+        return {} if self.key is None else {ending: self.key + ending for ending in self.endings or ("",)}
 
 
 def file_of(prefix: str) -> str:
@@ -69,10 +77,7 @@ def save(prefix: str, nodes: list[Node] | None, arrays: Mapping[str, np.ndarray]
             tensors[key] = stored = _stored(array)
             entry["crc32"] = _checksum(stored)
         entries[key] = entry
-    graph = None
-    if nodes is not None:
-        graph = [{name: value for name, value in vars(node).items() if value is not None} for node in nodes]
-    index = json.dumps({"format": FORMAT, "nodes": graph, "arrays": entries})
+    index = json.dumps({"format": FORMAT, "nodes": nodes and graph_data(nodes), "arrays": entries})
     metadata = {"gradtape": index, "crc32": str(zlib.crc32(index.encode()))}
     file = file_of(prefix)
     os.makedirs(os.path.dirname(os.path.abspath(file)), exist_ok=True)
@@ -200,6 +205,11 @@ def strings_of(entry: Entry) -> np.ndarray:
     return result.reshape(entry.shape)
 
 
+def graph_data(nodes: Sequence[Node]) -> list[dict[str, Any]]:
+    """Return the graph of the objects as it is written."""
+    return [{name: value for name, value in vars(node).items() if value is not None} for node in nodes]
+
+
 def graph_of(nodes: Sequence[Node]) -> bytes:
     """Return the graph of the objects as JSON."""
     return json.dumps([{name: vars(node)[name] for name in ("children", "key", "name")} for node in nodes]).encode()
@@ -221,12 +231,15 @@ def entry_of(key: str, given: Any, stored: set[str]) -> Entry:
 
 
 def node_of(given: Any, count: int, entries: Mapping[str, Entry]) -> Node:
-    children, key, own_name = given["children"], given.get("key"), given.get("name")
+    children, key, own_name, endings = given["children"], given.get("key"), given.get("name"), given.get("endings")
     for name, number in children.items():
         if type(number) is not int or not 0 <= number < count:
             raise ValueError(f"object {name!r} has the number {number!r} among {count}")
-    if key is not None and key not in entries:
-        raise ValueError(f"it has no array {key!r}")
+    if endings is not None and not (type(endings) is list and all(type(ending) is str for ending in endings)):
+        raise ValueError(f"an object has the endings {endings!r}")
+    node = Node(dict(children), key, own_name, endings=tuple(endings) if endings else None)
+    if missing := node.keys.values() - entries.keys():
+        raise ValueError(f"it has no array {sorted(missing)[0]!r}")
     if own_name is not None and not isinstance(own_name, str):
         raise ValueError(f"a variable has the name {own_name!r}")
-    return Node(dict(children), key, own_name)
+    return node

@@ -10,16 +10,15 @@ import numpy as np
 from jax.sharding import Sharding
 
 from gradtape._src.core import engine, hooks
-from gradtape._src.core.module import Stateful
 from gradtape._src.core.tensor import graph_of
 from gradtape._src.core.variable import Variable
 
 
-def _session_of(variable: Variable | Stateful, session: Any) -> Any:
+def _session_of(variable: Variable, session: Any) -> Any:
     """Return the session that a variable of a graph has its value in: `session`, or the default one; None for one of eager
     code.
     """
-    if isinstance(variable, Stateful) or graph_of(variable._tensor.node) is None:
+    if graph_of(variable._tensor.node) is None:
         return None
     found = hooks.graphs.default_session() if session is None else session
     if found is None:
@@ -30,10 +29,8 @@ def _session_of(variable: Variable | Stateful, session: Any) -> Any:
     return found
 
 
-def held(variable: Variable | Stateful, session: Any = None, initial: Any = None) -> np.ndarray:
+def held(variable: Variable, session: Any = None, initial: Any = None) -> np.ndarray:
     """Return the value of a variable as an array; if it has none yet `initial`, without that FailedPreconditionError."""
-    if isinstance(variable, Stateful):
-        return variable.saved_state()
     found = _session_of(variable, session)
     if found is None:
         return variable.__array__()
@@ -42,16 +39,16 @@ def held(variable: Variable | Stateful, session: Any = None, initial: Any = None
     return np.asarray(found.value_of(variable))
 
 
-def array_of(variable: Variable | Stateful) -> Any:
+def array_of(variable: Variable) -> Any:
     """Return the value of a variable as it lies: an array of JAX, in parts maybe, or of NumPy."""
-    if isinstance(variable, Stateful) or graph_of(variable._tensor.node) is not None:
+    if graph_of(variable._tensor.node) is not None:
         return held(variable)
     return engine.value(variable.held())
 
 
-def layout_of(variable: Variable | Stateful) -> Sharding | None:
+def layout_of(variable: Variable) -> Sharding | None:
     """Return how a variable lies in parts; None for one that lies whole on its devices."""
-    value = None if isinstance(variable, Stateful) else variable.held().value
+    value = variable.held().value
     return value.sharding if isinstance(value, jax.Array) and not value.is_fully_replicated else None
 
 

@@ -175,7 +175,7 @@ def _named(variables: Any) -> dict[str, Variable]:
     if isinstance(variables, Mapping):
         pairs = list(variables.items())
     else:
-        pairs = [(getattr(v, "name", "").removesuffix(":0"), v) for v in variables]
+        pairs = [(str(getattr(v, "name", "")).removesuffix(":0"), v) for v in variables]
     named: dict[str, Variable] = {}
     for name, variable in pairs:
         variable = variable_of(variable)

@@ -6,12 +6,12 @@ import contextlib
 from contextlib import AbstractContextManager
 from typing import Any
 
-from gradtape._src.autodiff.eager_record import in_function
 from gradtape._src.control.branch import cond as new_cond, unpacked
 from gradtape._src.control.host import numpy_function
 from gradtape._src.control.loop import while_loop as new_while_loop
 from gradtape._src.core import engine, nest, scopes
 from gradtape._src.core.errors import public
+from gradtape._src.core.scopes import executing_eagerly
 from gradtape._src.core.shape import give_dimensions
 from gradtape._src.core.switches import behave_as_tensorflow_2
 from gradtape._src.ops.random import seeds
@@ -124,12 +124,6 @@ def set_random_seed(seed: Any) -> None:
     seeds.set_seed(seed)
 
 
-@public
-def executing_eagerly() -> bool:
-    """Return whether operations run at once."""
-    return engine.local.trace.scope is None
-
-
 def executing_eagerly_outside_functions() -> bool:
     """Return whether operations run at once, outside of functions."""
     return in_graph() is None
@@ -213,8 +207,8 @@ def while_loop(
 
     One variable alone comes back without its list, unless `return_same_structure`; in eager code if `body` gives it so.
     """
-    eager = executing_eagerly()
-    bare = function = not eager or in_function()  # a function may run as eager code
+    eager = not engine.tracing()
+    bare = function = not executing_eagerly()  # a function may run as eager code
 
     def noted(*state: Any) -> Any:
         nonlocal bare

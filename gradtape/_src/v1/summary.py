@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import constant, tensor
+from gradtape._src.core.convert import constant, tensor, tensor as to_tensor
+from gradtape._src.core.dtypes import string
 from gradtape._src.core.errors import public
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.scopes import name_scope
 from gradtape._src.core.tensor import EagerTensor, to_numpy
 from gradtape._src.files.protocol import protocol
 from gradtape._src.files.records import tf_record_iterator
-from gradtape._src.ops.debugging.printing import strings_of
 from gradtape._src.summary import messages
 from gradtape._src.v1.graphs.collections import GraphKeys, get_collection
 from gradtape._src.v1.graphs.graph import Graph, in_graph
@@ -108,21 +108,11 @@ def image(name: str, tensor: Any, max_outputs: int = 3, collections: Any = None,
 
 @public
 def text(name: str, tensor: Any, collections: Any = None) -> Any:
-    """Return a summary of a constant tensor of strings."""
-    known = strings_of(constant(tensor) if isinstance(tensor, (str, bytes, list)) else tensor)
-    if known is None:
-        raise ValueError(f"Expected tensor {tensor!r} to be a constant of strings: there are no others.")
-    return _summary(name, None, _Written(known), [], collections)
-
-
-class _Written:
-    """A text that is known."""
-
-    def __init__(self, texts: np.ndarray) -> None:
-        self.texts = texts
-
-    def __call__(self, tag: str) -> Any:
-        return messages.text(tag, self.texts)
+    """Return a summary of a tensor of strings."""
+    texts = to_tensor(tensor)
+    if texts.dtype != string:
+        raise ValueError(f"Expected tensor {tensor!r} to be of strings. Convert it with tf.strings.as_string.")
+    return _summary(name, None, messages.text, [texts], collections)
 
 
 @public

@@ -109,6 +109,7 @@ from gradtape._src.core.creators import (
     VariableSynchronization as VariableSynchronization,
     variable_creator_scope as variable_creator_scope,
 )
+from gradtape._src.core.scopes import executing_eagerly as executing_eagerly
 from gradtape._src.core.dimension import (
     Dimension as Dimension,
     dimension_at_index as dimension_at_index,
@@ -215,7 +216,6 @@ from gradtape._src.v1.setup import (
     enable_tensor_equality as enable_tensor_equality,
     enable_v2_behavior as enable_v2_behavior,
     enable_v2_tensorshape as enable_v2_tensorshape,
-    executing_eagerly as executing_eagerly,
     executing_eagerly_outside_functions as executing_eagerly_outside_functions,
     name_scope as name_scope,
     op_scope as op_scope,

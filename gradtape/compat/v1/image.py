@@ -5,6 +5,7 @@ from gradtape._src.v1.ops.images import (
     ResizeMethod as ResizeMethod,
     crop_and_resize as crop_and_resize,
     draw_bounding_boxes as draw_bounding_boxes,
+    extract_glimpse as extract_glimpse,
     extract_image_patches as extract_image_patches,
     resize_area as resize_area,
     resize_bicubic as resize_bicubic,

@@ -54,12 +54,16 @@ COMPOSITE = (tf.SparseTensor, tf.RaggedTensor)
 # Two values for an extent that is not known: a result's extent that differs between them is not known either.
 # Where these fail, as a layer splits the extent into parts, two with many divisors are tried.
 OPEN_EXTENTS = ((83, 89), (3360, 6720))
+STORED = 7  # how many elements stand for any number of them in a sparse tensor
 
 
 def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
-    """`x` as a Tensor (a gradtape Variable stays what it is); Python floats become `floatx()`, ints int32."""
-    if sparse or ragged:
-        raise ValueError(f"gradtape has dense tensors only. Received: sparse={sparse}, ragged={ragged}")
+    """`x` as a Tensor (a gradtape Variable stays what it is); Python floats become `floatx()`, ints int32.
+
+    `sparse=False` makes a SparseTensor dense; True leaves all as it is, as on TensorFlow.
+    """
+    if ragged:
+        raise ValueError(f"gradtape makes no ragged tensor of a dense one. Received: ragged={ragged}")
     kind = type(x)
     if kind is not EagerTensor:
         if isinstance(x, KerasVariable):
@@ -170,7 +174,10 @@ def _in_graph(fn, args, kwargs):
     """Return the results of `fn` on placeholders: in a graph an extent that depends on values, as of a mask, may stay open."""
 
     def placeholder(x):
-        return tf.compat.v1.placeholder(standardize_dtype(x.dtype), x.shape) if isinstance(x, KerasTensor) else x
+        if not isinstance(x, KerasTensor):
+            return x
+        make = tf.compat.v1.sparse_placeholder if x.sparse else tf.compat.v1.placeholder
+        return make(standardize_dtype(x.dtype), x.shape)
 
     with tf.Graph().as_default(), GraphScope(), SymbolicScope():
         args, kwargs = tree.map_structure(placeholder, (args, kwargs))
@@ -191,6 +198,11 @@ class Scratch(Scope):
         )
 
 
+def _unknown(shape, dtype):
+    """A symbol for any value of this shape."""
+    return EagerTensor(leaf(aval.aval(shape, tf.as_dtype(dtype).numpy), None))
+
+
 def _traced(fn, args, kwargs, extent):
     """The results of `fn` on symbols whose unknown extents are `extent`."""
 
@@ -198,7 +210,10 @@ def _traced(fn, args, kwargs, extent):
         if not isinstance(x, KerasTensor):
             return x
         known = tuple([extent if d is None else d for d in x.shape])
-        return EagerTensor(leaf(aval.aval(known, tf.as_dtype(x.dtype).numpy), None))
+        if x.sparse:
+            places = _unknown((STORED, len(known)), tf.int64)
+            return tf.SparseTensor(places, _unknown((STORED,), x.dtype), known)
+        return _unknown(known, x.dtype)
 
     scope = Scratch()
     scope.draws = seeds.Draws()
@@ -213,7 +228,7 @@ def _spec(x, other=None):
     extents = tuple(x.shape)
     if other is not None:
         extents = tuple([d if d == e else None for d, e in zip(extents, other.shape, strict=True)])
-    return KerasTensor(extents, standardize_dtype(x.dtype))
+    return KerasTensor(extents, standardize_dtype(x.dtype), sparse=isinstance(x, tf.SparseTensor))
 
 
 # Control flow

@@ -84,3 +84,18 @@ def a_generator_that_was_read_before():
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(first**2)
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_value_that_was_looked_at_in_the_trip_before():
+    x, w = tf.constant([[1.0], [3.0]]), tf.Variable([[2.0]])
+    for layer in (lambda x: tf.tanh(x @ w), lambda x: x @ w):
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                u = layer(x)
+            u_x = inner.gradient(u, x)  # <- unused
+        gradient = outer.gradient(u_x, x)
+        if gradient is not None:
+            gradient.numpy()
+    return gradient, tf.autodiff.explain(u_x, x)

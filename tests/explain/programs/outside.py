@@ -328,3 +328,11 @@ def a_weight_added_before_the_tape():
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(x**2)
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_rounding_of_a_number_times_a_tensor_after_an_integer_index():
+    table, x = tf.Variable([[1.0, 2.0]]), tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        first = table[:, 0]
+        y = tf.reduce_sum(tf.round(0.5 * tf.exp(x))) + tf.reduce_sum(first)  # <- not_differentiable
+    return tape.gradient(y, x), tf.autodiff.explain(y, x)

@@ -29,6 +29,15 @@ def a_computed_tensor_that_nobody_watched():
     return tape.gradient(y, x), tf.autodiff.explain(y, x)
 
 
+def a_computed_tensor_watched_too_late():
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        doubled = x * 2.0
+        y = doubled * 3.0  # <- watched_late
+        tape.watch(doubled)
+    return tape.gradient(y, doubled), tf.autodiff.explain(y, doubled)
+
+
 def watched_too_late():
     x = tf.constant(3.0)
     with tf.GradientTape() as tape:

@@ -370,6 +370,14 @@ ROWS = (
         special=((np.ones((3, 2), "float32"), np.zeros((2, 2)), np.zeros((3, 2))),),
         errors=SEGMENT_ERRORS,
     ),
+    Row(
+        "bincount",  # more stands in test_counting.py
+        lambda x: sparse.bincount(np.array([[1, 0, 1], [2, 2, 2]]), weights=x, axis=-1).values,
+        (real(2, 3),),
+        lambda x: jnp.stack([x[0, 1], x[0, 0] + x[0, 2], x[1, 0] + x[1, 1] + x[1, 2]]),
+        ops=("SparseCountSparseOutput",),
+        order=-1,
+    ),
     *[bag_row(combiner, weighted) for combiner in ("sum", "mean", "sqrtn") for weighted in (False, True)],
     Row(
         "embedding_lookup_sparse-edges",

@@ -68,6 +68,10 @@ def gradients_function(f: Function, params: Sequence[Any] | None = None) -> Func
     return lambda *args, **kwargs: both(*args, **kwargs)[1]
 
 
+def record_gradient(op_name: str, inputs: Any, attrs: Any, results: Any) -> None:
+    """Do nothing: each op is on the tapes as soon as it is called."""
+
+
 @public
 def make_vjp(f: Function, params: Sequence[Any] | None = None, persistent: bool = True) -> Function:
     """Return a function of the arguments of `f` for its value, and for the function of `dy` that gives its gradients."""

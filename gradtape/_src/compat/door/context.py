@@ -6,11 +6,12 @@ import contextlib
 from contextlib import AbstractContextManager
 from typing import Any
 
-from gradtape._src.core import tracing
+from gradtape._src.core import engine, tracing
 from gradtape._src.core.device_config import list_logical_devices, list_physical_devices
 from gradtape._src.core.device_spec import DeviceSpec
 from gradtape._src.core.errors import public
 from gradtape._src.core.scopes import executing_eagerly as executing_eagerly, get_current_name_scope
+from gradtape._src.ops.random import seeds
 
 
 class Context:
@@ -56,6 +57,21 @@ def context() -> Context:
 def num_gpus() -> int:
     """Return the number of GPUs."""
     return CONTEXT.num_gpus()
+
+
+def in_eager_mode() -> bool:
+    """Return whether ops run as they stand: not in a function or graph."""
+    return executing_eagerly()
+
+
+def global_seed() -> Any:
+    """Return the seed that `tf.random.set_seed` set last in eager code; None before."""
+    return seeds.global_seed()
+
+
+def async_wait() -> None:
+    """Wait until all ops that were called have run; what one of them raised is raised here."""
+    engine.flush_if_outermost()
 
 
 def eager_mode() -> AbstractContextManager[None]:

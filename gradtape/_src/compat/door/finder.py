@@ -33,6 +33,7 @@ TENSORFLOW_ROWS = {
     },
     "keras.src.backend.tensorflow": "keras_gradtape.src.ops",
 }
+KERAS_2 = ("tf_keras", "tf_keras.optimizers")  # modules with names of Keras 3 and names of their own
 # Packages of TensorFlow that only lead to such names.
 STEPS = ("tensorflow._api", "tensorflow._api.v2")
 # What lies in these is private to TensorFlow, and `private` knows which of it is public under another name.
@@ -68,7 +69,7 @@ class Finder(MetaPathFinder, Loader):
         origin = self.origin(fullname)
         if origin is None:
             return None
-        if fullname == "tf_keras" or (fullname.startswith("tf_keras.") and not find(origin)):
+        if fullname in KERAS_2 or (fullname.startswith("tf_keras.") and not find(origin)):
             return ModuleSpec(fullname, self, is_package=True)  # with names of its own, which `keras2` has
         return ModuleSpec(fullname, self, origin=origin) if find(origin) else self.refuse(fullname, origin)
 

@@ -9,6 +9,8 @@ import importlib
 from types import ModuleType
 from typing import Any, NoReturn
 
+from gradtape._src.compat.door.finder import KERAS_2
+from gradtape._src.compat.door.keras2_optimizer import optimizer
 from gradtape._src.core.errors import UnimplementedError, public
 
 VERSION = "2.21.0"
@@ -19,10 +21,14 @@ INTERNAL = "backend eager_context layers legacy losses models optimizers utils".
 def fill(module: ModuleType) -> None:
     """Fill a new module of TF-Keras: the package itself with Keras's names, one that Keras 3 lacks with none."""
     path = module.__name__
-    if path == "tf_keras":
-        keras = importlib.import_module("gradtape.keras")
+    if path in KERAS_2:
+        keras = importlib.import_module(path.replace("tf_keras", "gradtape.keras", 1))
         names = [name for name in dir(keras) if not name.startswith("_")]
-        vars(module).update({name: getattr(keras, name) for name in names}, __all__=names, __version__=VERSION)
+        own = [name for name in names if f"{path}.{name}" in KERAS_2]
+        vars(module).update({name: getattr(keras, name) for name in names if name not in own}, __all__=names, __version__=VERSION)
+        if path == "tf_keras.optimizers":
+            vars(module).update(Optimizer=optimizer(keras.Optimizer))
+        module.__getattr__ = lambda name: _own_module(path, name, own)  # type: ignore[method-assign]
         return
 
     @public
@@ -37,6 +43,12 @@ def fill(module: ModuleType) -> None:
         return made
 
     vars(module)["__getattr__"] = __getattr__
+
+
+def _own_module(path: str, name: str, own: list[str]) -> ModuleType:
+    if name not in own:
+        raise AttributeError(f"module {path!r} has no attribute {name!r}")
+    return importlib.import_module(f"{path}.{name}")
 
 
 class Keras2Name(type):

@@ -15,12 +15,13 @@ import numpy as np
 from gradtape._src.autodiff.custom import custom_gradient
 from gradtape._src.compat.door import deprecation, object_identity, utilities
 from gradtape._src.compat.door.device_list import list_local_devices
-from gradtape._src.compat.door.kinds import EagerTensor, SymbolicTensor
+from gradtape._src.compat.door.kinds import AnyTensor, EagerTensor, SymbolicTensor
+from gradtape._src.compat.door.registry import GradientRegistry
 from gradtape._src.compat.door.version import VERSION
 from gradtape._src.control.branch import switch_case
 from gradtape._src.control.mapping import map_fn
 from gradtape._src.control.vectorized_map import vectorized_map
-from gradtape._src.core import nest, shallow_nest, spec
+from gradtape._src.core import nest, shallow_nest, spec, switches
 from gradtape._src.core.composite import CompositeTensor
 from gradtape._src.core.convert import convert_to_tensor
 from gradtape._src.core.dtypes import as_dtype, float32, int32
@@ -29,10 +30,10 @@ from gradtape._src.core.indexed_slices import IndexedSlices, IndexedSlicesValue
 from gradtape._src.core.module import Tracked, is_module, is_variable
 from gradtape._src.core.scopes import control_dependencies, get_static_value
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.switches import behaves_as_tensorflow_2
 from gradtape._src.core.tensor import Reference, Stored, Tensor
 from gradtape._src.core.variable import ResourceVariable
 from gradtape._src.data.iterators import OwnedIterator
+from gradtape._src.data.saving import message_of_specs, specs_of_message
 from gradtape._src.operators.base import make_composite_tensor
 from gradtape._src.operators.solvers import add_operators
 from gradtape._src.ops.array.creation import range_
@@ -43,6 +44,8 @@ from gradtape._src.ops.random.distributions import stateless_parameterized_trunc
 from gradtape._src.ops.random.draws import uniform
 from gradtape._src.ops.sparse.tensor import SparseTensor
 from gradtape._src.train.checkpoint import CheckpointLoadStatus
+from gradtape._src.v1.graphs.graph import get_default_graph
+from gradtape._src.v1.optimizers.averages import assign_moving_average
 
 
 def convert_variables_to_tensors(values: Any) -> Any:
@@ -224,7 +227,12 @@ OWN: dict[str, dict[str, Any]] = {
     "python.eager.context": {"_reset_context": lambda: seeds.set_seed(None)},  # the global seed is all that is kept there
     "python.client.device_lib": {"list_local_devices": list_local_devices},
     "python.data.ops.iterator_ops": {"OwnedIterator": OwnedIterator},
-    "python.framework.ops": {"EagerTensor": EagerTensor, "SymbolicTensor": SymbolicTensor, "name_scope": name_scope},
+    "python.framework.ops": {
+        "EagerTensor": EagerTensor,
+        "SymbolicTensor": SymbolicTensor,
+        "_gradient_registry": GradientRegistry(),
+        "name_scope": name_scope,
+    },
     "python.framework.tensor": {"DenseSpec": spec.DenseSpec},
     "python.framework.sparse_tensor": {"is_sparse": lambda x: isinstance(x, SparseTensor)},
     "python.framework.tensor_shape": {
@@ -244,10 +252,16 @@ OWN: dict[str, dict[str, Any]] = {
         "register": spec.register,
         "_NAME_TO_TYPE_SPEC": spec.by_name,
         "_TYPE_SPEC_TO_NAME": spec.names,
+        "get_name": spec.names.__getitem__,
+        "lookup": spec.by_name.__getitem__,
     },
     "python.framework.indexed_slices": {"IndexedSlicesValue": IndexedSlicesValue},
     "python.framework.versions": {"__version__": VERSION},
+    "python.framework.config": {
+        name: getattr(switches, name) for name in ("disable_op_determinism", "is_op_determinism_enabled")
+    },
     "python.module.module": {"_is_module": is_module, "_is_variable": is_variable},
+    "python.keras.backend": {"get_graph": get_default_graph},
     "python.ops.array_ops": {"prevent_gradient": prevent_gradient},
     "python.ops.cond_v2": {"indexed_case": indexed_case},
     "python.ops.math_ops": {"_as_indexed_slices": as_indexed_slices},
@@ -257,6 +271,7 @@ OWN: dict[str, dict[str, Any]] = {
         "is_ragged": lambda value: isinstance(value, RaggedTensor),
     },
     "python.platform.test": {"mock": unittest.mock},
+    "python.saved_model.nested_structure_coder": {"decode_proto": specs_of_message, "encode_structure": message_of_specs},
     "python.trackable.autotrackable": {"AutoTrackable": Tracked},
     "python.trackable.base": {"Trackable": Tracked},
     "python.ops.control_flow_case": {"_case_helper": case_helper},
@@ -268,7 +283,9 @@ OWN: dict[str, dict[str, Any]] = {
     "python.ops.parallel_for.control_flow_ops": {"for_loop": for_loop, "pfor": pfor},
     "python.ops.random_ops": {"parameterized_truncated_normal": parameterized_truncated_normal},
     "python.ops.resource_variable_ops": {"ResourceVariable": ResourceVariable, "VariableSpec": spec.VariableSpec},
-    "python.tf2": {"enabled": behaves_as_tensorflow_2},
+    "python.tf2": {"enabled": switches.behaves_as_tensorflow_2},
+    "python.training.moving_averages": {"assign_moving_average": assign_moving_average},
+    "python.types.core": {"Tensor": AnyTensor},
     "python.util.compat": {"collections_abc": collections.abc},
     "python.util.deprecation": {
         name: getattr(deprecation, name)

@@ -45,6 +45,7 @@ TWINS = {
         "tensor_not_equals": "math.not_equal",
     },
     "python.ops.ragged.ragged_map_ops": {"map_fn": "map_fn"},
+    "python.ops.standard_ops": {"mul": "multiply", "sub": "subtract"},
     "python.ops.string_ops": {"reduce_join": "compat.v1.strings.reduce_join"},
     "python.platform.googletest": {"main": "test.main"},
     "python.ops.resource_variable_ops": {"BaseResourceVariable": "Variable"},
@@ -53,10 +54,12 @@ TWINS = {
 MODULES = {
     "python.eager.backprop": "gradtape._src.compat.door.backprop",
     "python.eager.context": "gradtape._src.compat.door.context",
+    "python.eager.monitoring": "gradtape._src.compat.door.monitoring",
     "python.eager.record": "gradtape._src.compat.door.record",
     "python.framework.combinations": "gradtape._src.testing.combinations",
     "python.framework.test_combinations": "gradtape._src.testing.combinations",
     "python.framework.test_util": "gradtape._src.testing.modes",
+    "python.ops.parallel_for.gradients": "gradtape._src.compat.door.jacobians",
 }
 
 # Classes that keep their own module: by it Keras tells TensorFlow's tensors apart, for which it has code of its own.
@@ -70,7 +73,6 @@ INSTEAD = {
     "python.framework.ops.Tensor": "Use tf.Tensor.",
     "python.keras.backend.set_session": "Remove the call: tf.keras has no sessions.",
     "python.keras.engine.data_adapter": "Give `fit` arrays, a tf.data.Dataset or a tf.keras.utils.PyDataset.",
-    "python.ops.parallel_for.gradients": "Use tape.jacobian and tape.batch_jacobian of a tf.GradientTape.",
     "python.ops.rnn_cell": "Use the cells of tf.keras.layers.",
     "python.trackable.data_structures": "Use list and dict: they are tracked as they are.",
     "python.util.tf_inspect": "Use Python's inspect.",
@@ -134,10 +136,10 @@ def fill(module: ModuleType) -> None:
 
     @public
     def __getattr__(name: str) -> Any:
-        if name in names:
-            value = public_object(path, name)
-        elif name in OWN.get(path, ()):
+        if name in OWN.get(path, ()):
             value = OWN[path][name]
+        elif name in names:
+            value = public_object(path, name)
         elif path in MODULES and not name.startswith("_") and hasattr(own := importlib.import_module(MODULES[path]), name):
             value = getattr(own, name)
         elif (function := generated(path, name)) is not None:

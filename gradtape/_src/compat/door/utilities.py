@@ -5,16 +5,23 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import os
+import secrets
+import sys
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
 from gradtape._src.control.branch import cond
+from gradtape._src.core import nest
 from gradtape._src.core.convert import variable_of
 from gradtape._src.core.scopes import get_static_value
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import ResourceVariable
+from gradtape._src.files import gfile
 from gradtape._src.files.gfile import GFile
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.shape import expand_dims
 
 ArgSpec = namedtuple("ArgSpec", "args varargs keywords defaults")
 
@@ -106,6 +113,42 @@ def write_string_to_file(filename: str, file_content: Any) -> None:
         file.write(file_content)
 
 
+def get_path_to_datafile(path: str) -> str:
+    """Return the path of a file that lies beside the file of the caller."""
+    return os.path.join(os.path.dirname(sys._getframe(1).f_code.co_filename), path)
+
+
+def atomic_write_string_to_file(filename: str, contents: Any, overwrite: bool = True) -> None:
+    """Write a string or bytes to a file, which others see as a whole or not at all."""
+    partial = f"{filename}.tmp{secrets.token_hex(8)}"
+    write_string_to_file(partial, contents)
+    try:
+        gfile.rename(partial, filename, overwrite)
+    except Exception:
+        gfile.remove(partial)
+        raise
+
+
+def match_dtype_and_rank(y_t: Any, y_p: Any, sw: Any) -> tuple[Any, Any, Any]:
+    """Return targets, predictions and sample weights, or None: columns beside predictions of rank 2, in the dtype of these."""
+    columns = y_p.shape.rank == 2
+    y_t, sw = [expand_dims(x, -1) if columns and x is not None and x.shape.rank == 1 else x for x in (y_t, sw)]
+    if (y_t.dtype.is_floating and y_p.dtype.is_floating) or (y_t.dtype.is_integer and y_p.dtype.is_integer):
+        y_t = cast(y_t, y_p.dtype)
+    return y_t, y_p, None if sw is None else cast(sw, y_p.dtype)
+
+
+def expand_1d(data: Any) -> Any:
+    """Return a structure with the tensors of rank 1 in it as columns."""
+    return nest.map_structure(lambda x: expand_dims(x, -1) if isinstance(x, Tensor) and x.shape.rank == 1 else x, data)
+
+
+class TpuContext:
+    """The context of a TPU: nothing is divided into shards."""
+
+    number_of_shards = None
+
+
 def is_resource_variable(var: Any) -> bool:
     """Return whether an object is a variable, as variables have been since TensorFlow 2."""
     return isinstance(variable_of(var), ResourceVariable)
@@ -114,8 +157,14 @@ def is_resource_variable(var: Any) -> bool:
 PLACES: dict[str, dict[str, Any]] = {
     "python.framework.smart_cond": {"smart_cond": smart_cond, "smart_constant_value": smart_constant_value},
     "python.layers.utils": {"smart_cond": smart_cond, "constant_value": smart_constant_value},
-    "python.lib.io.file_io": {"read_file_to_string": read_file_to_string, "write_string_to_file": write_string_to_file},
+    "python.keras.engine.compile_utils": {"match_dtype_and_rank": match_dtype_and_rank},
+    "python.keras.engine.data_adapter": {"expand_1d": expand_1d},
+    "python.lib.io.file_io": {
+        function.__name__: function for function in (atomic_write_string_to_file, read_file_to_string, write_string_to_file)
+    },
     "python.ops.resource_variable_ops": {"is_resource_variable": is_resource_variable},
+    "python.platform.resource_loader": {"get_path_to_datafile": get_path_to_datafile},
+    "python.tpu.tpu_function": {"get_tpu_context": TpuContext},
     "python.util.all_util": {"remove_undocumented": remove_undocumented},
     "python.util.tf_contextlib": {"contextmanager": contextmanager},
     "python.util.tf_decorator": {"make_decorator": make_decorator, "unwrap": unwrap},

@@ -14,6 +14,7 @@ import numpy as np
 import optree
 
 from gradtape._src.core import dtypes, engine, nest
+from gradtape._src.core.constants import no_constant
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.shape import TensorShape
@@ -355,6 +356,8 @@ class RaggedTensor:
 
     @public
     def __tf_tensor__(self, dtype=None, name=None):
+        if engine.tracing():
+            raise no_constant(self)
         raise ValueError(
             "TypeError: object of type 'RaggedTensor' has no len()\nA RaggedTensor was given to a function that takes tensors "
             "only. Take to_tensor(), or flat_values, whose results with_flat_values puts into rows again."

@@ -112,7 +112,15 @@ def identity_n(input, name=None):
 
 
 @op("StopGradient", infer=same, cheap=True, strings=lambda input: input)
-def stop_gradient(input):
+def _stop_gradient(input):
+    return input
+
+
+not_differentiable(_stop_gradient, because="stop_gradient was asked to treat its input as a constant")
+
+
+@public
+def stop_gradient(input, name=None):
     """Return `input`, as a constant: no gradient passes.
 
     >>> x = tf.Variable(3.0)
@@ -121,10 +129,9 @@ def stop_gradient(input):
     >>> float(tape.gradient(y, x))
     3.0
     """
-    return input
-
-
-not_differentiable(stop_gradient, because="stop_gradient was asked to treat its input as a constant")
+    if isinstance(input, IndexedSlices):
+        return IndexedSlices(stop_gradient(input.values), input.indices, input.dense_shape)
+    return _stop_gradient(tensor(input))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

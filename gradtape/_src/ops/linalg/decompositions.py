@@ -1,7 +1,8 @@
 """Factorisations of matrices: QR, singular values, eigenvalues, LU.
 
 Matrices stand in the last two axes; the axes in front of them are batches. Where singular values or eigenvalues are equal the
-vectors that belong to them are not unique, and have no derivative: what would be divided by their difference counts as 0.
+vectors that belong to them are not unique, and have no derivative: what depends on them has the gradient NaN, and not a number
+that would be that of other vectors.
 """
 
 from typing import NamedTuple
@@ -16,10 +17,11 @@ from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
-from gradtape._src.ops.array.creation import eye
+from gradtape._src.ops.array.creation import eye, ones_like, zeros_like
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat
-from gradtape._src.ops.array.shape import broadcast_to, ones, plain, reshape, zeros
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import broadcast_to, ones, plain, reshape, stop_gradient, zeros
 from gradtape._src.ops.array.sort import invert_permutation
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.linalg.diagonals import adjoint, band_part, diag, diag_part, set_diag
@@ -32,8 +34,10 @@ from gradtape._src.ops.linalg.systems import (
     square as square_matrix,
     triangular_solve,
 )
-from gradtape._src.ops.math.arithmetic import reciprocal, square
+from gradtape._src.ops.math.arithmetic import abs as abs_, reciprocal
+from gradtape._src.ops.math.compare import equal
 from gradtape._src.ops.math.complex import conj, real
+from gradtape._src.ops.math.reduction import reduce_max
 from gradtape._src.ops.math.segment import take_rows
 from gradtape._src.ops.shapes import broadcast_shapes, require
 
@@ -43,15 +47,33 @@ def _real_type(dtype):
     return dtypes.as_dtype(dtype).real_dtype.numpy
 
 
-def _differences(x):
-    """Return `1 / (xⱼ − xᵢ)` as a matrix for the last axis of `x`; 0 where they are equal."""
-    apart = reshape(x, (*x.shape[:-1], 1, x.shape[-1])) - reshape(x, (*x.shape, 1))
-    return set_diag(safe_reciprocal(apart), zeros(x.shape, x.dtype))
+DIGITS = 100  # values nearer than so many units of rounding are equal: a quotient by their difference has no right digit
 
 
-def safe_reciprocal(x):
-    """Return `1 / x`, but 0 where `x` is 0."""
-    return x * reciprocal(x * x + 1e-20)
+def _over_differences(w, x, of):
+    """Return `wᵢⱼ / (xⱼ − xᵢ)` for the real `x`, off the diagonal; see `_over`."""
+    row, column = reshape(x, (*x.shape[:-1], 1, x.shape[-1])), reshape(x, (*x.shape, 1))
+    return _over(set_diag(w, zeros(w.shape[:-1], w.dtype)), row - column, _largest(row), _largest(of))
+
+
+def _over(w, x, largest_x, largest_w):
+    """Return `w / x`, and where `x` is 0 to rounding NaN; but 0 where `w` is 0 to rounding, as nothing depends on it.
+
+    What is 0 to rounding is so beside the largest of the values that it was computed from.
+    """
+    vanishing = _vanishes(x, largest_x)
+    inverse = reciprocal(cast(where(vanishing, ones_like(x), x), w.dtype))
+    unknown = where(_vanishes(w, largest_w), zeros_like(w), zeros_like(w) + float("nan"))
+    return w * where(broadcast_to(vanishing, w.shape), unknown, broadcast_to(inverse, w.shape))  # NaN in forward mode, too
+
+
+def _largest(x):
+    """Return the largest absolute value of each matrix."""
+    return reduce_max(abs_(stop_gradient(x)), [-2, -1], keepdims=True)
+
+
+def _vanishes(x, largest):
+    return abs_(stop_gradient(x)) <= largest * (DIGITS * float(np.finfo(_real_type(x.dtype)).eps))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -173,21 +195,25 @@ def _svd_gradient(s, u, v, ds, du, dv):
     k = s.shape[-1]
     u1, u2, v1, v2 = u[..., :k], u[..., k:], v[..., :k], v[..., k:]
     du1, du2, dv1, dv2 = du[..., :k], du[..., k:], dv[..., :k], dv[..., k:]
-    inverse, f = safe_reciprocal(s), _differences(square(s))
+    values = real(s)
     row, column = reshape(s, (*s.shape[:-1], 1, k)), reshape(s, (*s.shape, 1))
+    sums = row + column
+    sums = where(equal(sums, zeros_like(sums)), ones_like(sums), sums)  # of two zeros, which do not differ
     u_du, v_dv = matmul(u1, du1, adjoint_a=True), matmul(v1, dv1, adjoint_a=True)
-    j, l = f * u_du, f * v_dv
+    j, l = _over_differences(u_du / sums, values, du1), _over_differences(v_dv / sums, values, dv1)
     middle = diag(ds) + (j + adjoint(j)) * row + column * (l + adjoint(l))
+    across = reshape(values, (*s.shape[:-1], 1, k))
     if s.dtype.is_complex:  # the phases of U and V turn together
         turned = diag_part(v_dv)
-        middle = middle + diag(inverse * (conj(turned) - turned) / 2.0)
+        phases = reshape((conj(turned) - turned) / 2.0, row.shape)
+        middle = middle + diag(reshape(_over(phases, across, _largest(across), _largest(dv1)), s.shape))
     da = matmul(matmul(u1, middle), v1, adjoint_b=True)
     if u.shape[-2] > k:
-        out = _outwards(u1, u2, du1, du2, u_du)
-        da = da + matmul(out, _times_diagonal(inverse, v1))
+        out = _over(_outwards(u1, u2, du1, du2, u_du), across, _largest(across), _largest(du))
+        da = da + matmul(out, v1, adjoint_b=True)
     if v.shape[-2] > k:
-        out = _outwards(v1, v2, dv1, dv2, v_dv)
-        da = da + adjoint(matmul(out, _times_diagonal(inverse, u1)))
+        out = _over(_outwards(v1, v2, dv1, dv2, v_dv), across, _largest(across), _largest(dv))
+        da = da + matmul(u1, out, adjoint_b=True)
     return da
 
 
@@ -254,7 +280,7 @@ def _(op, de, dv=None):  # dA = V (diag(de) + F ∘ Vᴴ dV) Vᴴ with Fᵢⱼ =
         middle = diag(de)
     else:
         e, v = op.outputs
-        middle = diag(de) + _differences(e) * matmul(v, dv, adjoint_a=True)
+        middle = diag(de) + _over_differences(matmul(v, dv, adjoint_a=True), real(e), dv)
     da = matmul(matmul(v, middle), v, adjoint_b=True)
     da = band_part(da + adjoint(da), -1, 0)
     return set_diag(da, diag_part(da) / 2.0)
@@ -319,7 +345,8 @@ def _(op, de, dv=None):
         e, v = op.outputs
         v_dv = matmul(v, dv, adjoint_a=True)
         along = diag(cast(real(diag_part(v_dv)), v.dtype))
-        middle = diag(de) + conj(_differences(e)) * (v_dv - matmul(matmul(v, v, adjoint_a=True), along))
+        inner = v_dv - matmul(matmul(v, v, adjoint_a=True), along)
+        middle = diag(de) + _over_differences(inner, conj(e), dv)
     da = solve(adjoint(v), matmul(middle, v, adjoint_b=True))
     return cast(da, a.dtype)
 

@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import engine, opened, tiers
+from gradtape._src.core import engine, per_thread, tiers
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.errors import public
 from gradtape._src.core.op import Op, define
+from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.program import leaf
 from gradtape._src.core.tensor import EagerTensor, emit
 from gradtape._src.ops.random import philox
@@ -130,7 +131,9 @@ class Global:
                     return Stream(self.seed, self._next())
                 kind, seed = "numbered", _drawing.unseeded
                 _drawing.unseeded += 1
-            key = None if seed is None else (kind, _integer(seed), opened.thread.replica)  # a device of TensorFlow's has its own
+            key = (
+                None if seed is None else (kind, _integer(seed), per_thread.replica.number)
+            )  # a device of TensorFlow's has its own
             found = self.streams.get(key)
             if found is None:
                 found = self.streams[key] = Stream(self.seed, seed)
@@ -165,7 +168,7 @@ class Draws(list):
         return found.shared(stream.blocks) if (found.own, found.repeated) == (stream.own, stream.repeated) else stream
 
 
-class Drawing(threading.local):
+class Drawing(PerThread, replica=""):
     """The source of a thread's seeds."""
 
     source = None  # the Global of the graph that is being built
@@ -205,6 +208,11 @@ def set_seed(seed):
         _drawing.source.seed = plain(seed)
         return
     _global = Global(plain(seed))
+
+
+def global_seed():
+    """Return the global seed of eager code, None before one is set."""
+    return _global.seed
 
 
 def share(seed):

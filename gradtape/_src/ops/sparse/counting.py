@@ -1,13 +1,18 @@
-"""Counts of the integers that a SparseTensor stores; the zeros that it does not store are not counted."""
+"""Counts of the integers that a SparseTensor stores, where zeros that are not stored do not count; and counts as one."""
 
 import numpy as np
 
 from gradtape._src.core import dtypes
+from gradtape._src.core.convert import static, tensor
+from gradtape._src.core.define import AT_ONCE, not_differentiable, op, ran
+from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import to_numpy
-from gradtape._src.ops.array.ragged import with_splits
+from gradtape._src.ops.array.ragged import RaggedTensor, with_splits
 from gradtape._src.ops.array.ragged_rows import splits_of
+from gradtape._src.ops.array.shape import plain, reshape
 from gradtape._src.ops.dispatch import version
 from gradtape._src.ops.math import counting
+from gradtape._src.ops.shapes import INDEX, require
 from gradtape._src.ops.sparse.tensor import SparseTensor
 
 
@@ -17,13 +22,125 @@ def _rows(x):
     return with_splits(x.values, [splits_of(np.bincount(rows, minlength=x._extents[0]))])
 
 
-@version(SparseTensor, counting.bincount)
-def _bincount(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.int32, axis=None, binary_output=False):
-    if weights is not None and not isinstance(weights, SparseTensor):
+def _sparse_weights(x, weights):
+    """Return the weights of what `x` stores, or None; ValueError or InvalidArgumentError unless they are stored there, too."""
+    if weights is None:
+        return None
+    if not isinstance(weights, SparseTensor):
         raise ValueError(
             "Argument `weights` must be a SparseTensor if `values` is a SparseTensor. "
             f"Received weights={weights} of type: {type(weights).__name__}"
         )
+    for what, words in (("dense_shape", "dense shape"), ("indices", "indices")):
+        mine, others = [getattr(one, what) for one in (x, weights)]
+        if mine is not others and not np.array_equal(to_numpy(mine.node), to_numpy(others.node)):
+            raise invalid(f"'weights' and 'values' must have the same {words}.")
+    return weights.values
+
+
+@version(SparseTensor, counting.bincount)
+def _bincount(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.int32, axis=None, binary_output=False):
+    _sparse_weights(arr, weights)
     counted = _rows if axis == -1 else (lambda x: x.values)
     of = None if weights is None else counted(weights)
     return counting.bincount(counted(arr), of, minlength, maxlength, dtype, axis=axis, binary_output=binary_output)
+
+
+@op("SparseCountSparseOutput", unhosted=AT_ONCE)
+def _counts(values, weights, rows, extents, *, minlength, maxlength, binary_output):
+    """Return a SparseTensor's parts: how often each value is in each of its `rows`, or in all if there are no `extents`."""
+    if values.size and values.min() < 0:
+        raise invalid("Input values must all be non-negative")
+    if weights.size and weights.shape != values.shape:
+        raise invalid(
+            f"Weights and data must have the same shape. Weight shape: {plain(weights.shape)}; data shape: {plain(values.shape)}"
+        )
+    size = max(int(values.max(initial=0)) + 1, minlength) if maxlength < 0 else maxlength
+    places = np.stack([rows, values.ravel()], axis=1).astype(np.int64)  # host-side: it runs at once
+    counted = places[:, 1] < size
+    found, place = np.unique(places[counted], axis=0, return_inverse=True)
+    counts = np.zeros(len(found), weights.dtype)
+    if binary_output:
+        counts[:] = 1
+    else:
+        np.add.at(counts, place, weights.ravel()[counted] if weights.size else 1)
+    return found if len(extents) else found[:, 1:], counts, np.array([*extents, size], np.int64)
+
+
+not_differentiable(_counts, because="which entries there are depends on values", unregistered=True)
+
+
+@public
+def bincount(values, weights=None, axis=0, minlength=None, maxlength=None, binary_output=False, name=None):
+    """Count how often each integer stands in `values`, or sum its `weights`: a SparseTensor with an entry for those there are.
+
+    `values` is a tensor, a SparseTensor (what is not stored does not count) or a RaggedTensor, int32 or int64. With `axis=-1`
+    each row of a matrix is counted by itself, else all together. The last extent is `maxlength`, from which on numbers are left
+    out; without it that of the largest number, at least `minlength`. `binary_output` gives 1 for what is there.
+
+    `weights` are of the kind of `values` and of their shape. Sums have the dtype of the weights, int32, int64, float32 or
+    float64; counts that of `values`. No gradient passes. Negative numbers are an InvalidArgumentError.
+
+    >>> counts = tf.sparse.bincount([[1, 2, 2], [5, 5, 5]], axis=-1)
+    >>> counts.indices.numpy().tolist(), counts.values.numpy().tolist(), counts.shape.as_list()
+    ([[0, 1], [0, 2], [1, 5]], [1, 2, 3], [2, 6])
+    """
+    if weights is not None and binary_output:
+        raise ValueError("Arguments `binary_output` and `weights` are mutually exclusive. Please specify only one.")
+    axis = 0 if axis is None else axis
+    if axis not in (0, -1):
+        raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
+    if isinstance(values, SparseTensor):
+        of, counted = _sparse_weights(values, weights), values.values
+        rows, extents = values.indices[:, 0], values.dense_shape[:1] if len(values.shape) > 1 else []
+    elif isinstance(values, RaggedTensor):
+        of, counted, rows, extents = _of_ragged(values, weights, axis)
+    else:
+        of, counted, rows, extents = _of_dense(values, weights, axis)
+    require(counted.node.aval, INDEX)
+    of = tensor(np.zeros(0, counted.dtype.numpy)) if of is None else tensor(of)
+    require(of.node.aval, counting.WEIGHTS, "output_type")
+    if axis == 0 or not len(extents):
+        rows, extents = tensor(np.zeros(counted.node.aval.size, np.int64)), []
+    bounds = [-1 if n is None else static(n, what) for n, what in ((minlength, "minlength"), (maxlength, "maxlength"))]
+    extents = tensor(extents, dtypes.int64)
+    return SparseTensor(*ran(_counts, counted, of, rows, extents, attrs=(*bounds, bool(binary_output))))
+
+
+def _of_ragged(values, weights, axis):
+    """Return the weights or None, the values, the row of each, and how many rows there are."""
+    if weights is not None and not isinstance(weights, RaggedTensor):
+        raise ValueError(
+            "`weights` must be a RaggedTensor if `values` is a RaggedTensor. "
+            f"Received argument weights={weights} of type: {type(weights).__name__}."
+        )
+    if weights is not None and [s.tolist() for s in values._nested] != [s.tolist() for s in weights._nested]:
+        raise invalid("'weights' and 'values' must have the same row splits.")
+    if axis == -1 and (values.ragged_rank > 1 or values.flat_values.ndim > 1):
+        raise invalid(f"Input must be a 1 or 2-dimensional tensor. Got: {values.shape}: axis=-1 counts the rows of a matrix.")
+    of = None if weights is None else reshape(weights.flat_values, [-1])
+    return of, reshape(values.flat_values, [-1]), values.value_rowids(), [values.nrows()]
+
+
+def _of_dense(values, weights, axis):
+    """Return the weights or None, the values, the row of each, and how many rows there are; none if they are a vector."""
+    if isinstance(weights, (SparseTensor, RaggedTensor)):
+        raise ValueError(
+            "Argument `weights` must be a tf.Tensor if `values` is a tf.Tensor. "
+            f"Received weights={weights} of type: {type(weights).__name__}"
+        )
+    values = tensor(values)
+    of = None if weights is None else tensor(weights)
+    if axis == 0:
+        return None if of is None else reshape(of, [-1]), reshape(values, [-1]), [], []
+    if values.ndim > 2:
+        raise invalid(f"Input must be a 1 or 2-dimensional tensor. Got: {plain(values.shape)}")
+    if values.ndim < 2:
+        return of, reshape(values, [-1]), [], []
+    if of is not None and of.shape != values.shape:
+        raise invalid(
+            f"Weights and data must have the same shape. Weight shape: {plain(of.shape)}; data shape: {plain(values.shape)}"
+        )
+    count, width = values.node.aval.shape
+    rows = np.repeat(np.arange(count), width)  # host-side: places
+    return None if of is None else reshape(of, [-1]), reshape(values, [-1]), tensor(rows), [count]

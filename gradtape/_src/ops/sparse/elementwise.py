@@ -8,7 +8,7 @@ from gradtape._src.ops.sparse.tensor import SparseTensor
 _FUNCTIONS = (
     *(arithmetic.abs, arithmetic.negative, arithmetic.sign, arithmetic.sqrt, arithmetic.square),
     *(bessel.bessel_i0e, bessel.bessel_i1e),
-    *(elementary.tanh, special.erf, shape.identity),
+    *(elementary.tanh, special.erf, shape.identity, shape.stop_gradient),
 )
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.core.creators import VariableAggregation, VariableSynchronization
 from gradtape._src.core.errors import DataLossError, public
-from gradtape._src.core.module import Tracked
+from gradtape._src.core.module import State, Stateful, Tracked
 from gradtape._src.core.scopes import init_scope
 from gradtape._src.core.variable import Variable
 from gradtape._src.train import storage
@@ -38,6 +38,21 @@ class LoadedObject(Tracked):
         if function is None:
             raise TypeError(f"{type(self).__name__!r} object is not callable: it was saved without a tf.function `__call__`.")
         return function(*args, **kwargs)
+
+
+class LoadedState(Stateful):
+    """The state of a table, an iterator or the like, which was saved; it is no such object, and is saved again as it is."""
+
+    def __init__(self, saved_as: str, state: State) -> None:
+        self.saved_as, self._state = saved_as, state
+
+    def saved_state(self) -> State:
+        """Return the arrays that were loaded."""
+        return self._state
+
+    def restored(self, state: State) -> Callable[[], None]:
+        """Return the function that takes the arrays of a checkpoint."""
+        return lambda: setattr(self, "_state", state)
 
 
 @public
@@ -120,7 +135,8 @@ class Loader:
             case "tuple" | "namedtuple":
                 return None
             case "state":
-                return Variable(self._values[entry["key"]], trainable=False)
+                keys = entry["keys"] if "keys" in entry else {"": entry["key"]}
+                return LoadedState(str(entry.get("saved_as", "")), {end: self._values[key] for end, key in keys.items()})
             case "variable":
                 return self._variable(entry)
         raise ValueError(f"{entry['kind']!r} is no kind of object.")

@@ -67,10 +67,16 @@ class Objects:
     def _enter(self, number: int, value: Any) -> None:
         node = Node({})
         self.nodes.append(node)
-        if isinstance(value, (Variable, Stateful)):
+        if isinstance(value, Variable):
             node.key = f"variable_{number}"
             self.arrays[node.key] = held(value)
             self.entries.append(_variable(value, node.key))
+            return
+        if isinstance(value, Stateful):
+            state = value.saved_state()
+            node.key, node.endings = f"state_{number}", tuple(state)
+            self.arrays |= {node.key + ending: array for ending, array in state.items()}
+            self.entries.append({"kind": "state", "keys": node.keys, "saved_as": value.saved_as})
             return
         named = {name: child for name, child in children(value).items() if not isinstance(child, Functions)}
         node.children = {name: self._number(child) for name, child in named.items()}
@@ -111,9 +117,7 @@ def _kind(value: Any) -> str:
     return "object"
 
 
-def _variable(value: Variable | Stateful, key: str) -> dict[str, Any]:
-    if isinstance(value, Stateful):
-        return {"kind": "state", "key": key}
+def _variable(value: Variable, key: str) -> dict[str, Any]:
     return {
         "kind": "variable",
         "key": key,

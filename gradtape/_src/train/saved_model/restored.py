@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.errors import OpError, cut, invalid
-from gradtape._src.core.program import Node, effectful
+from gradtape._src.core.program import Node, effectful, read_by
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
@@ -125,9 +125,17 @@ class Trace:
         body.checks = [_restored_check(c, programs, point) for c in given["checks"]]
         body.checked = None if given["checked"] is None else programs.make(given["checked"], point, check)
         body.avals = [body.program.aval_of(r) for r in body.program.outputs]
+        body.looked_at = self._looked_at(body)
         body.assignments, body.trains, body.created = [(None, 0)] * len(body.written), bool(given["trains"]), []
         self._bodies[point] = body
         return body
+
+    def _looked_at(self, body: Body) -> list[tuple[Variable, Aval]]:
+        """Return the variables of open shape that the Program reads, with the Avals for which it was saved."""
+        used, first = read_by(body.program), len(self.specs)
+        numbered = [(n, v) for n, v in enumerate(body.variables, first) if v._declared is not None]
+        read = [(n, v) for n, v in numbered if n in used or all(v is not w for w in body.written)]
+        return [(v, body.program.parameters[n]) for n, v in read]
 
     def _check(self, body: Body) -> None:
         """Raise ValueError unless the Programs take and give what the function says."""
@@ -246,6 +254,13 @@ class RestoredFunction(Function):
         except BaseException as error:
             cut(error)
             raise
+
+    def retraced(self, arguments: Arguments, passes: bool, again: Any = None) -> NoReturn:
+        """Raise InvalidArgumentError: there is no Python code to trace for other extents of variables."""
+        raise invalid(
+            f"{self._name} was saved for other shapes of its variables than they have now. A loaded function cannot be traced "
+            "again: give them the shapes that they had, or save the object anew with these."
+        )
 
     def _concrete(self, arguments: Arguments) -> ConcreteFunction:
         return self._found(arguments.pack(arguments.nodes))[0]

@@ -15,10 +15,13 @@ from gradtape._src.core import engine, naming, nest
 from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.dtypes import as_dtype
-from gradtape._src.core.indexed_slices import dense
+from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import ELEMENT, RAN, Node
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import range_
+from gradtape._src.ops.array.shape import shape
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.sparse.tensor import SparseTensor, without_extents
 from gradtape._src.v1.graphs.examples import RANKS, REFUSALS, Example, Examples
@@ -48,9 +51,11 @@ class DeferredCall:
     """
 
     __slots__ = (
-        "arguments", "attributes", "blocked", "function", "layout", "overrides", "positions", "sample", "sampled", "wishes",
+        "arguments", "attributes", "blocked", "function", "layout", "overrides", "positions", "sample", "sampled", "sliced",
+        "wishes",
     )  # fmt: skip
     blocked: set[int] | None  # the inputs to which no gradient flows, if examples told it
+    sliced: set[int] | None  # the inputs whose gradients are IndexedSlices, if examples told it
     layout: Any  # how its results are packed
     wishes: list[Any]  # what it draws: the type of the op, its seed, how much
 
@@ -58,7 +63,7 @@ class DeferredCall:
         self.function, self.arguments, self.positions = function, arguments, positions
         self.overrides = engine.local.trace.overrides
         self.sample: Node | None = None
-        self.wishes, self.blocked = [], None
+        self.wishes, self.blocked, self.sliced = [], None, None
         self.attributes: dict[str, Any] = {}  # of the op of the sample, those that are the same in all examples
         self.sampled: list[Node] = []
 
@@ -97,8 +102,10 @@ class DeferredCall:
         if self.sample is None:
             self.sample, self.sampled, self.attributes = node, list(nodes), shown
         self.attributes = {name: value for name, value in self.attributes.items() if shown.get(name) == value}
-        blocked = _blocked(nodes, [item.node for item in made])
+        results = [item.node for item in made]
+        blocked, sliced = _blocked(nodes, results), _sliced(nodes, results)
         self.blocked = blocked if self.blocked is None else self.blocked & blocked
+        self.sliced = sliced if self.sliced is None else self.sliced & sliced
         return (layout, tensors), [_aval(item.node) for item in made]
 
     def gradient(self, op: Operation, *grads: Any) -> list[Any]:
@@ -109,27 +116,35 @@ class DeferredCall:
         given = [d for d in grads if d is not None]
         if not wanted or not given:
             return [None] * len(inputs)
-        call = CallGradient(self, len(inputs), wanted, [d is not None for d in grads])
-        avals = tuple([inputs[i].aval for i in wanted])
-        made = engine.elements(engine.record_as(LATE, (*inputs, *[d.node for d in given]), (IdentityAttr(call), avals), avals))
+        slices = [i for i in wanted if i in (self.sliced or ())]
+        call = CallGradient(self, len(inputs), wanted, slices, [d is not None for d in grads])
+        known = {i: inputs[i].aval for i in wanted}
+        known |= {i: aval((PROVISIONAL, *known[i].shape[1:]), known[i].dtype) for i in slices}
+        attrs = IdentityAttr(call), (*known.values(), *[aval((PROVISIONAL,), np.dtype(np.int64)) for _ in slices])
+        made = engine.elements(engine.record_as(LATE, (*inputs, *[d.node for d in given]), attrs, attrs[1]))
         graph = engine.graph_around()
-        graph.unknown_rank.update([n for n, i in zip(made, wanted, strict=True) if graph.open_rank(inputs[i])])
-        found = dict(zip(wanted, map(handle, made), strict=True))
+        graph.unknown_rank.update([n for n, i in zip(made, wanted, strict=False) if graph.open_rank(inputs[i])])
+        found: dict[int, Any] = dict(zip(wanted, map(handle, made), strict=False))
+        for i, indices in zip(slices, map(handle, made[len(wanted) :]), strict=True):
+            found[i] = IndexedSlices(found[i], indices, shape(handle(inputs[i])))
         return [found.get(i) for i in range(len(entry.inputs))]
 
 
 class CallGradient:
-    """The gradient of a deferred call, as a call: of its inputs and of `given` cotangents of its results, in this order."""
+    """The gradient of a deferred call, as a call: of its inputs and of `given` cotangents of its results, in this order.
 
-    __slots__ = ("_call", "_count", "_given", "_wanted", "sample", "sampled")
+    Of the `wanted` inputs those in `slices` get the values of IndexedSlices; their indices stand behind all gradients.
+    """
 
-    def __init__(self, call: Any, count: int, wanted: Sequence[int], given: Sequence[bool]) -> None:
-        self._call, self._count, self._wanted, self._given = call, count, wanted, given
+    __slots__ = ("_call", "_count", "_given", "_slices", "_wanted", "sample", "sampled")
+
+    def __init__(self, call: Any, count: int, wanted: Sequence[int], slices: Sequence[int], given: Sequence[bool]) -> None:
+        self._call, self._count, self._wanted, self._slices, self._given = call, count, wanted, slices, given
         self.sample: Node | None = None
         self.sampled: list[Node] = []
 
     def __call__(self, nodes: Sequence[Node]) -> list[Any]:
-        """Return the gradients to the wanted inputs, dense; zeros where nothing flows."""
+        """Return the gradients to the wanted inputs; zeros where nothing flows."""
         inputs, cotangents = nodes[: self._count], iter(nodes[self._count :])
         sources = [handle(inputs[i]) for i in self._wanted]
         with GradientTape() as tape:
@@ -138,7 +153,9 @@ class CallGradient:
         pairs = [(y, handle(next(cotangents))) for y, given in zip(results, self._given, strict=True) if given]
         targets, flows = zip(*pairs, strict=True)
         found = tape.gradient(list(targets), sources, output_gradients=list(flows), unconnected_gradients="zero")
-        return [dense(d) for d in found]
+        rows = {i: _as_slices(d) for i, d in zip(self._wanted, found, strict=True) if i in self._slices}
+        values = [rows[i].values if i in rows else dense(d) for i, d in zip(self._wanted, found, strict=True)]
+        return [*values, *[cast(d.indices, "int64") for d in rows.values()]]
 
     def gradient(self, op: Operation, *grads: Any) -> list[Any]:
         """Defer the gradient of the gradient."""
@@ -147,6 +164,10 @@ class CallGradient:
     @property
     def blocked(self) -> None:
         """The inputs to which no gradient flows: it is not known of which."""
+
+    @property
+    def sliced(self) -> None:
+        """The inputs whose gradients are IndexedSlices: it is not known of which."""
 
 
 class NotTensors(Exception):
@@ -188,6 +209,21 @@ def _blocked(inputs: Sequence[Node], results: Sequence[Node]) -> set[int]:
     rules = [None if n.trace is None else n.trace.gradients.get(n.index) for n in known]
     entries = [Entry(n, n.inputs, rule) for n, rule in zip(known, rules, strict=True)]
     return {i for i, n in enumerate(inputs) if active_nodes(entries, {n: 0, **hidden}).keys().isdisjoint(results)}
+
+
+def _sliced(inputs: Sequence[Node], results: Sequence[Node]) -> set[int]:
+    """Return the positions of the inputs of which nothing but rows is used, so that their gradients are IndexedSlices."""
+    users: dict[Node, list[bool]] = {}
+    for node in nodes_between(inputs, results):
+        named = dict(zip(node.op.attributes, node.attrs, strict=True)) if node.op.gives_slices else {}
+        for place, source in enumerate(node.inputs or ()):
+            users.setdefault(source, []).append(place == 0 and named.get("axis") == 0 and not named.get("batch_dims"))
+    return {i for i, n in enumerate(inputs) if all(users.get(n, [False]))}
+
+
+def _as_slices(gradient: Any) -> IndexedSlices:
+    """Return a gradient as IndexedSlices; a dense one names all rows."""
+    return gradient if isinstance(gradient, IndexedSlices) else IndexedSlices(gradient, range_(shape(gradient)[0]))
 
 
 def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[DeferredCall, list[Node]]:

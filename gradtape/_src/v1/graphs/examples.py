@@ -115,7 +115,7 @@ class Example(Replay):
         if node.op is None or node.op is PLACEHOLDER:
             return leaf(avals[0], None)
         inputs = tuple([self.value(n) for n in _sources(node)])
-        made = engine.elements(engine.record_as(LATE, inputs, (IdentityAttr(MadeUp(_blocked(node))), avals), avals))
+        made = engine.elements(engine.record_as(LATE, inputs, (IdentityAttr(MadeUp(*_told(node))), avals), avals))
         return Outputs(made) if type(node.aval) is tuple else made[0]
 
     def aval(self, node: Node) -> Aval:
@@ -132,12 +132,13 @@ class Example(Replay):
         return aval(tuple(extents), node.aval.dtype)
 
 
-def _blocked(node: Node) -> Container[int]:
-    """Return the positions of the inputs of a node's op to which no gradient flows, as far as it is known."""
+def _told(node: Node) -> tuple[Container[int], Container[int]]:
+    """Return the inputs of a node's op to which no gradient flows, and those that get IndexedSlices, as far as they are known."""
     producer = node.inputs[0] if node.op is ELEMENT else node
     if producer.op is LATE:
-        return getattr(producer.attrs[0].array, "blocked", None) or ()
-    return () if producer.op.gradient is not None else range(len(producer.inputs))
+        call = producer.attrs[0].array
+        return getattr(call, "blocked", None) or (), getattr(call, "sliced", None) or ()
+    return () if producer.op.gradient is not None else range(len(producer.inputs)), ()
 
 
 def _sources(node: Node) -> Sequence[Node]:

@@ -8,11 +8,11 @@ from typing import Any
 from gradtape._src.autodiff import eager_record
 from gradtape._src.autodiff.aggregation import AggregationMethod
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
-from gradtape._src.autodiff.sources import like, values_of
+from gradtape._src.autodiff.sources import like, no_tensor, values_of
 from gradtape._src.autodiff.unconnected import UnconnectedGradients
 from gradtape._src.core import engine, hooks
 from gradtape._src.core.aval import LARGE, Aval, aval, common
-from gradtape._src.core.convert import tensor, variable_of
+from gradtape._src.core.convert import is_composed, tensor, variable_of
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import ELEMENT, Node, Trace
@@ -109,7 +109,10 @@ def _flow(y: Tensor, given: Any) -> Tensor | None:
 
 def _part(x: Any) -> Any:
     """Return what gradients flow to of an argument: the variable, or the values of what is composed of several tensors."""
-    return x.values if isinstance(x, IndexedSlices) else variable_of(values_of(x))
+    found = x.values if isinstance(x, IndexedSlices) else variable_of(values_of(x))
+    if is_composed(found):
+        raise no_tensor("source or target", found)
+    return found
 
 
 def _source(x: Any) -> Node:
@@ -271,6 +274,8 @@ def hessians(ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method:
     """
     sources = _listed(xs)
     results = []
+    if any(map(is_composed, sources)):
+        raise TypeError(f"tf.hessians takes tensors and variables, received {sources!r}. Of a ragged tensor give flat_values.")
     for x, first in zip(sources, gradients(ys, sources), strict=True):
         if first is None:
             raise ValueError(f"ys do not depend on {x}: there is no second derivative of nothing.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
@@ -13,13 +12,13 @@ from gradtape._src.autodiff.custom import gradient_override_map
 from gradtape._src.control.branch import COUNT
 from gradtape._src.core import engine, naming, nest, scopes
 from gradtape._src.core.aval import LARGE, PROVISIONAL, aval
-from gradtape._src.core.convert import variable_of
 from gradtape._src.core.errors import InvalidArgumentError, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op
+from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.program import ELEMENT, Node, Trace
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import UPDATES, EagerTensor, Tensor, graph_of, handle
+from gradtape._src.core.tensor import UPDATES, EagerTensor, Stored, Tensor, graph_of, handle
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.variable_ops import ASSIGN, READ
 from gradtape._src.ops.random import seeds
@@ -33,7 +32,7 @@ from gradtape._src.v1.graphs.structure import structure_of
 OF_VARIABLES = ("variables", "local_variables", "trainable_variables")  # collections that functions share with their graph
 
 
-class Defaults(threading.local):
+class Defaults(PerThread, replica="sessions"):
     """The sessions that are entered in this thread, and the context of the graph that `disable_eager_execution` entered."""
 
     def __init__(self) -> None:
@@ -386,10 +385,8 @@ class Graph(Operations):
                 continue
             if isinstance(item, IndexedSlices):
                 item = item.values
-            if isinstance(item, str):
+            if isinstance(item, (str, Stored)):
                 item = self.as_graph_element(item)
-            if isinstance(item := variable_of(item), Variable):
-                item = item._tensor
             if not isinstance(item, (Operation, Tensor)):
                 raise TypeError(f"Control input must be Operation, Tensor or Variable, received {item!r}.")
             nodes.add(self._own(item).node)

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core import engine
-from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.aval import PROVISIONAL, Aval, aval
 from gradtape._src.core.errors import invalid
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Node
+from gradtape._src.core.tensor import handle
 
 
 class IdentityAttr:
@@ -50,17 +51,29 @@ def _shaped(*inputs: Aval, dtype: Any, shape: tuple[int, ...]) -> Aval:
 
 
 class MadeUp:
-    """The stand-in for an op in an example, which is never run: `blocked` are the inputs to which no gradient flows."""
+    """The stand-in for an op in an example, which is never run.
 
-    __slots__ = ("_blocked",)
+    `blocked` are the inputs to which no gradient flows, `sliced` those whose gradients are IndexedSlices.
+    """
 
-    def __init__(self, blocked: Container[int]) -> None:
-        self._blocked = blocked
+    __slots__ = ("_blocked", "_sliced")
+
+    def __init__(self, blocked: Container[int], sliced: Container[int] = ()) -> None:
+        self._blocked, self._sliced = blocked, sliced
 
     def gradient(self, op: Any, *grads: Any) -> list[Any]:
         """Return something of the shape of each input that gets a gradient."""
         flows = [x.node.aval.inexact and i not in self._blocked for i, x in enumerate(op.inputs)]
-        return [x * 0 if flow else None for x, flow in zip(op.inputs, flows, strict=True)]
+        made = [x * 0 if flow else None for x, flow in zip(op.inputs, flows, strict=True)]
+        return [_rows_of(x) if x is not None and i in self._sliced else x for i, x in enumerate(made)]
+
+
+def _rows_of(x: Any) -> IndexedSlices:
+    """Return IndexedSlices that stand for any number of rows of `x`."""
+    avals = aval((PROVISIONAL, *x.node.aval.shape[1:]), x.node.aval.dtype), aval((PROVISIONAL,), np.dtype(np.int64))
+    made = engine.record_as(LATE, (x.node,), (IdentityAttr(MadeUp(())), avals), avals)
+    values, indices = map(handle, engine.elements(made))
+    return IndexedSlices(values, indices, x.shape.as_list())
 
 
 def _gradient_of_late(op: Any, *grads: Any) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from gradtape._src.autodiff.eager_record import recorded
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.checks import parted
 from gradtape._src.control.scope import Body, trace
@@ -356,7 +357,7 @@ class Session:
         fed = {node: np.asarray(node.value) for node in given.values()}
         tape = GradientTape(persistent=True)
         replay = Replay(self._graph, given, fed, scope, self.has_value, stream=self._stream, has_value=self.has_value, tape=tape)
-        with tape, seeds.at_once():
+        with recorded(False), tape, seeds.at_once():
             replay.run(wanted)
             results = [None if type(n.aval) is tuple else engine.value(replay.fetched(n)) for n in wanted]
         self._take(scope.written.values(), [engine.value(scope.after[id(v)]) for v in scope.written.values()])

@@ -24,6 +24,7 @@ from gradtape._src.v1.graphs.kinds import CONST
 # them, so that what is the same in all results does not depend on them.
 TRIALS: tuple[tuple[int, Any], ...] = (
     (7, lambda place, size: place + 1),
+    (5, lambda place, size: place + 2),
     (5, lambda place, size: 3),
     (5, lambda place, size: 1),
     (12, lambda place, size: np.arange(size) % 3),

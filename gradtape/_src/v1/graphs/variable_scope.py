@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import enum
-import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
 from gradtape._src.core import dtypes, engine, scopes
 from gradtape._src.core.errors import public
+from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.variable import Variable
 from gradtape._src.v1.graphs.graph import in_graph
 from gradtape._src.v1.graphs.names import NameScope
@@ -106,7 +106,7 @@ class VariableScope:
         return self.get_collection("local_variables")
 
 
-class Store(threading.local):
+class Store(PerThread, replica="scope counts"):
     """The variables of a graph by name, and for each thread the open scope and the numbers of opened ones."""
 
     def __init__(self, variables: dict[str, Any]) -> None:

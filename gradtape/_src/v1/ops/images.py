@@ -8,7 +8,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.shape import expand_dims
-from gradtape._src.ops.image import boxes as boxes_of, detection, geometry as image_ops, resize
+from gradtape._src.ops.image import boxes as boxes_of, detection, geometry as image_ops, glimpses, resize
 from gradtape._src.ops.nn import patches
 
 
@@ -143,3 +143,6 @@ def extract_image_patches(
 def draw_bounding_boxes(images: Any, boxes: Any, name: str | None = None, colors: Any = None) -> Tensor:
     """Return `images` with the borders of boxes; see `tf.image.draw_bounding_boxes`."""
     return detection.draw_bounding_boxes(images, boxes, colors)
+
+
+extract_glimpse = glimpses.extract_glimpse_v1

@@ -52,6 +52,8 @@ class ExponentialMovingAverage:
         graph = in_graph()
         wanted = list(map(variable_of, trainable_variables() if var_list is None else var_list))
         for value in wanted:
+            if not isinstance(value, Variable) and graph is None:
+                raise TypeError(f"In eager code an average is one of a variable, received {value!r}.")
             if not value.dtype.is_floating:
                 raise TypeError(f"The variables must be half, float, or double: {value.name} is {value.dtype}.")
         with scopes.init_scope():  # of a graph a branch may begin to average
@@ -71,12 +73,7 @@ class ExponentialMovingAverage:
         for value in wanted:
             average = self._shadows[self._key(value)]
             rate = 1.0 - (cast(decay, average.dtype) if isinstance(decay, (Tensor, Stored)) else decay)
-            if self._key(value) in self._biased:
-                biased, count = self._biased[self._key(value)]
-                corrected = biased.assign_sub((biased - value) * rate) / (1.0 - power(1.0 - rate, count.assign_add(1.0)))
-                moved.append(average.assign(corrected))
-            else:
-                moved.append(average.assign_sub((average - value) * rate))
+            moved.append(_moved(average, value, rate, self._biased.get(self._key(value))))
         return moved
 
     def _made(self, value: Any) -> Variable:
@@ -88,8 +85,7 @@ class ExponentialMovingAverage:
         if graph is not None and isinstance(value, Variable):
             graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, value)
         if self._zero_debias and not isinstance(value, Variable):
-            parts = shadow(made.name, "biased", initial), shadow(made.name, "local_step", zeros((), value.dtype))
-            self._biased[self._key(value)] = parts
+            self._biased[self._key(value)] = _parts(made)
         return made
 
     @staticmethod
@@ -120,3 +116,25 @@ class ExponentialMovingAverage:
             if variable.name not in averaged:
                 named.setdefault(variable.name.removesuffix(":0"), variable)
         return named
+
+
+def assign_moving_average(variable: Variable, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None) -> Any:
+    """Move an average towards a value: `variable −= (1 − decay) · (variable − value)`; return what `assign` does.
+
+    With `zero_debias` it is what an average is that begins with zero, divided by what is missing then.
+    """
+    value = tensor(value, variable.dtype)
+    return _moved(variable, value, 1.0 - tensor(decay, variable.dtype), _parts(variable) if zero_debias else None)
+
+
+def _parts(average: Variable) -> tuple[Variable, Variable]:
+    """Return the average that begins with 0, and the count."""
+    initial = zeros(average.shape, average.dtype)
+    return shadow(average.name, "biased", initial), shadow(average.name, "local_step", zeros((), average.dtype))
+
+
+def _moved(average: Variable, value: Any, rate: Any, parts: tuple[Variable, Variable] | None) -> Any:
+    if parts is None:
+        return average.assign_sub((average - value) * rate)
+    biased, count = parts
+    return average.assign(biased.assign_sub((biased - value) * rate) / (1.0 - power(1.0 - rate, count.assign_add(1.0))))

@@ -222,8 +222,8 @@ def assert_global_step(global_step_tensor: Any) -> None:
         raise TypeError(f'Existing "global_step" must be a Variable or Tensor: {global_step_tensor!r}.')
     if not global_step_tensor.dtype.is_integer:
         raise TypeError(f'Existing "global_step" does not have integer type: {global_step_tensor.dtype}')
-    if global_step_tensor.get_shape().rank != 0:
-        raise TypeError(f'Existing "global_step" is not scalar: {global_step_tensor.get_shape()}')
+    if global_step_tensor.shape.rank != 0:
+        raise TypeError(f'Existing "global_step" is not scalar: {global_step_tensor.shape}')
 
 
 @public

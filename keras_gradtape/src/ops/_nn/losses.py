@@ -11,18 +11,30 @@ from keras_gradtape.src.ops.core import cast, convert_to_tensor
 
 
 def one_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
-    if sparse:
-        raise ValueError("Unsupported value `sparse=True` with the gradtape backend: it has no sparse tensors.")
     x = cast(convert_to_tensor(x), "int64")
     dtype = "float32" if dtype is None else standardize_dtype(dtype)
+    if sparse:
+        return _sparse_one_hot(x, num_classes, axis % (x.ndim + 1), dtype)
     if dtype == "bool":
         return tf.one_hot(x, num_classes, on_value=True, off_value=False, axis=axis, dtype=dtype)
     return tf.one_hot(x, num_classes, axis=axis, dtype=dtype)
 
 
+def _sparse_one_hot(x, num_classes, axis, dtype):
+    """A SparseTensor that stores an element for each class number; that of a negative one is 0, as on TensorFlow."""
+    places = tf.meshgrid(*[tf.range(extent, dtype="int64") for extent in x.shape], indexing="ij")
+    places.insert(axis, tf.maximum(x, 0))
+    indices = tf.stack([tf.reshape(place, [-1]) for place in places], 1)
+    shape = list(x.shape)
+    shape.insert(axis, num_classes)
+    return tf.SparseTensor(indices, tf.cast(tf.reshape(x, [-1]) >= 0, dtype), shape)
+
+
 def multi_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
     x = convert_to_tensor(x)
     encoded = one_hot(x, num_classes, axis, dtype, sparse)
+    if sparse:
+        return tf.sparse.reduce_max(encoded, 1 if x.ndim > 1 else 0, output_is_sparse=True)
     return (tf.reduce_any if encoded.dtype == tf.bool else tf.reduce_max)(encoded, 1 if x.ndim > 1 else 0)
 
 

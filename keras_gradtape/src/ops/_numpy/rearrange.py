@@ -13,7 +13,10 @@ from keras_gradtape.src.ops.core import convert_to_tensor
 
 
 def reshape(x, newshape):
-    return tf.reshape(tensor(x), (newshape,) if isinstance(newshape, (int, np.integer)) else newshape)
+    newshape = (newshape,) if isinstance(newshape, (int, np.integer)) else newshape
+    if isinstance(x, tf.SparseTensor):
+        return tf.sparse.reshape(x, newshape)
+    return tf.reshape(tensor(x), newshape)
 
 
 def ravel(x):

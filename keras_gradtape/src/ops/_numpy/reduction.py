@@ -23,6 +23,8 @@ def _widened(x, dtype=None):
 
 
 def sum(x, axis=None, keepdims=False):
+    if isinstance(x, tf.SparseTensor):
+        return tf.sparse.from_dense(tf.sparse.reduce_sum(x, axis, keepdims))
     return tf.reduce_sum(_widened(x), axis, keepdims)
 
 

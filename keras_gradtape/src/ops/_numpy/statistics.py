@@ -168,8 +168,6 @@ def nanstd(x, axis=None, keepdims=False):
 
 
 def bincount(x, weights=None, minlength=0, sparse=False):
-    if sparse:
-        raise ValueError("gradtape has dense tensors only. Received: sparse=True")
     x = tensor(x)
     dtype = tf.int32
     if weights is not None:
@@ -180,6 +178,8 @@ def bincount(x, weights=None, minlength=0, sparse=False):
         else:
             weights = cast(weights, dtype)
     x = cast(x, tf.int64 if x.dtype.size > 4 else tf.int32)
+    if sparse:
+        return tf.cast(tf.sparse.bincount(x, weights, -1, minlength), dtype)
     return cast(tf.math.bincount(x, weights, minlength=minlength, axis=-1), dtype)
 
 

@@ -1,0 +1,130 @@
+"""The optimizer of Keras 2, from which programs derive optimizers of their own, as a class derived from Keras 3's."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any
+
+from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.core.errors import public
+
+
+def optimizer(base: Any) -> type:
+    """Return Keras 2's `Optimizer` for Keras 3's, `base`. All optimizers are instances of it."""
+
+    class Kind(type(base)):  # type: ignore[misc]
+        @public
+        def __instancecheck__(cls, instance: Any) -> bool:
+            return isinstance(instance, base) if cls is Optimizer else type.__instancecheck__(cls, instance)
+
+        @public
+        def __subclasscheck__(cls, subclass: type) -> bool:
+            return issubclass(subclass, base) if cls is Optimizer else type.__subclasscheck__(cls, subclass)
+
+    class Optimizer(base, metaclass=Kind):
+        """The base class of optimizers of one's own, as Keras 2 has it.
+
+        A class derived from it sets `_learning_rate` to `_build_learning_rate(learning_rate)` in its constructor. Its `build`
+        makes variables with `add_variable_from_reference`, and `update_step(gradient, variable)` changes a variable.
+        """
+
+        @public
+        def __init__(
+            self,
+            name: str,
+            weight_decay: float | None = 0,
+            clipnorm: float | None = None,
+            clipvalue: float | None = None,
+            global_clipnorm: float | None = None,
+            use_ema: bool = False,
+            ema_momentum: float = 0.99,
+            ema_overwrite_frequency: int | None = None,
+            jit_compile: bool = True,
+            **kwargs: Any,
+        ) -> None:
+            kwargs.pop("is_legacy_optimizer", None)
+            super().__init__(
+                learning_rate=0.001,
+                weight_decay=weight_decay or None,
+                clipnorm=clipnorm,
+                clipvalue=clipvalue,
+                global_clipnorm=global_clipnorm,
+                use_ema=use_ema,
+                ema_momentum=ema_momentum,
+                ema_overwrite_frequency=ema_overwrite_frequency,
+                name=name,
+                **kwargs,
+            )
+            self.jit_compile = jit_compile
+
+        def __init_subclass__(cls, **kwargs: Any) -> None:
+            super().__init_subclass__(**kwargs)
+            step = vars(cls).get("update_step")
+            if step is not None and "learning_rate" not in inspect.signature(step).parameters:
+
+                @functools.wraps(step)
+                def update_step(self: Any, gradient: Any, variable: Any, learning_rate: Any = None) -> Any:
+                    return step(self, gradient, variable)
+
+                cls.update_step = update_step
+
+        def _build_learning_rate(self, learning_rate: Any) -> Any:
+            if callable(learning_rate):
+                return learning_rate
+            self.learning_rate = learning_rate
+            return self._learning_rate
+
+        @property
+        def _index_dict(self) -> Any:
+            """The positions of variables by their keys."""
+            return self._trainable_variables_indices
+
+        @public
+        def add_variable_from_reference(
+            self,
+            model_variable: Any = None,
+            variable_name: str | None = None,
+            shape: Any = None,
+            initial_value: Any = None,
+            **kwargs: Any,
+        ) -> Any:
+            """Return a variable that belongs to a model's: of its shape and dtype, and of zeros, unless others are given."""
+            if model_variable is not None:
+                kwargs["reference_variable"] = model_variable
+            if variable_name is not None:
+                kwargs["name"] = variable_name
+            if shape is not None:
+                made = self.add_variable(shape, dtype=kwargs["reference_variable"].dtype, name=kwargs.get("name"))
+            else:
+                made = super().add_variable_from_reference(**kwargs)
+            if initial_value is not None:
+                made.assign(initial_value)
+            return made
+
+        @public
+        def compute_gradients(self, loss: Any, var_list: Any, tape: Any = None) -> list[tuple[Any, Any]]:
+            """Return the pairs (gradient, variable) of a loss that `tape` has recorded, or of a function that returns it."""
+            if not callable(loss):
+                if tape is None:
+                    raise ValueError(f"`tape` is required when a `Tensor` loss is passed. Received: loss={loss}, tape={tape}.")
+            else:
+                tape = tape or GradientTape()
+                with tape:
+                    loss = loss()
+            variables = var_list() if callable(var_list) else var_list
+            return list(zip(tape.gradient(loss, variables), variables, strict=True))
+
+        @public
+        def minimize(self, loss: Any, var_list: Any, tape: Any = None) -> Any:
+            """Apply the gradients of a loss, see `compute_gradients`."""
+            return self.apply_gradients(self.compute_gradients(loss, var_list, tape))
+
+        @public
+        def get_config(self) -> dict[str, Any]:
+            """Return the arguments of the constructor."""
+            config = super().get_config()
+            del config["learning_rate"]
+            return {**config, "jit_compile": self.jit_compile}
+
+    return Optimizer

@@ -1,0 +1,59 @@
+"""Functions that run as Python in each call, because they cannot be compiled: each says so once in the log, or raises."""
+
+from __future__ import annotations
+
+import logging
+
+from gradtape._src.core import journal
+from gradtape._src.core.errors import NeedsValues, UnimplementedError, foreign, internal, public
+from gradtape._src.core.program import Line
+
+FIX = "Take that out of the function, or put @tf.function on the parts of it that do without: these are compiled."
+logger = logging.getLogger("gradtape")
+_required = False
+
+
+@public
+def require_compiled_functions(required: bool = True) -> None:
+    """Raise UnimplementedError where a function would run as Python in each call, as a shape or its way depends on values.
+
+    By default such a function says so once in the log, with the line that makes it so.
+
+    >>> @tf.function
+    ... def positive(x):
+    ...     return tf.boolean_mask(x, x > 0.0) * 2.0
+    >>> tf.config.require_compiled_functions()
+    >>> try:
+    ...     positive(tf.constant([1.0, -1.0]))
+    ... except tf.errors.UnimplementedError as error:
+    ...     print(error.message[:42])
+    positive runs as Python in each call, as t
+    >>> tf.config.require_compiled_functions(False)
+    """
+    global _required
+    _required = bool(required)
+
+
+def line_of(reason: BaseException) -> Line:
+    """Return the innermost line of user code that an exception came through."""
+    found: Line = (None, 0)
+    entry = reason.__traceback__
+    while entry is not None:
+        code = entry.tb_frame.f_code
+        if not internal[code.co_filename] and not foreign[code.co_filename]:
+            found = code, entry.tb_lasti
+        entry = entry.tb_next
+    return found
+
+
+def tell(name: str, reason: NeedsValues, line: Line, again: bool) -> None:
+    """Say in the log that a function runs as Python, but not `again`; UnimplementedError if functions are to be compiled."""
+    if again and not _required:
+        return
+    file, number = journal.file_and_number(line)
+    where = "" if file is None else f" ({file}:{number})"
+    why = str(reason).rstrip(".")
+    message = f"{name} runs as Python in each call, as this cannot be compiled{where}: {why}. {reason.fix or FIX}"
+    if _required:
+        raise UnimplementedError(None, None, message)
+    logger.warning("%s", message)

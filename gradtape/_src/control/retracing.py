@@ -1,0 +1,116 @@
+"""The warning of too many traces, which TensorFlow gives for the same calls: it names the cause that holds."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import weakref
+from collections.abc import Sequence
+from types import CodeType
+from typing import Any
+
+from gradtape._src.control.arguments import NUMBERS, Arguments
+from gradtape._src.control.given import GivenSpec
+from gradtape._src.core.aval import Aval
+from gradtape._src.core.errors import internal
+from gradtape._src.core.spec import VariableSpec
+
+MANY_TRACES = 5  # so many traces in so many calls are worth a warning
+MANY_WARNINGS = 2
+ANOTHER = "It is another function each time, as tf.function is called again and again: call it once, outside of the loop."
+OBJECTS = "It is a method, and each object has traces of its own: give what differs as tensors to one function."
+RELAX = "give an input_signature with None for it, or tf.function(reduce_retracing=True)"
+ANY = (
+    f"The usual causes are (1) tf.function in a loop: call it once, outside of it; (2) tensors of different shapes: {RELAX}; "
+    "(3) Python numbers and objects as arguments: pass tensors."
+)
+logger = logging.getLogger("gradtape")
+
+
+class Calls:
+    """The number of calls of one code from outside of functions, and of traces for these."""
+
+    def __init__(self) -> None:
+        self.since = self.counted = self._traces = self._warnings = 0
+        self.firsts = 0  # how many of the last traces were the first one of a function
+        self.told = False  # that it runs as Python in each call
+
+    def traced_too_often(self, first: bool) -> bool:
+        """Note a trace; whether so many of the last calls were traced that a warning is due. `counted` are those calls."""
+        self.firsts = self.firsts * bool(self._traces % MANY_TRACES) + first
+        self._traces += 1
+        if self._traces % MANY_TRACES:
+            return False
+        self.counted, self.since = max(self.since, MANY_TRACES), 0
+        due = self.counted < 2 * MANY_TRACES and self._warnings < MANY_WARNINGS
+        self._warnings += due
+        return due
+
+
+_calls: weakref.WeakKeyDictionary[CodeType, Calls] = weakref.WeakKeyDictionary()
+
+
+def calls_of(function: Any) -> Calls:
+    """Return the Calls of a Python function, shared by all functions of its code. A library's does not."""
+    code = getattr(getattr(inspect.unwrap(function), "__func__", function), "__code__", None)
+    if code is None or internal[code.co_filename]:
+        return Calls()
+    return _calls.setdefault(code, Calls())
+
+
+def warn(function: Any, calls: Calls, method: bool, names: Sequence[str], last: Arguments | None, now: Arguments) -> None:
+    """Warn that a function was traced in most of its last calls. `last` are the arguments of the trace before, if it has one."""
+    if calls.firsts == MANY_TRACES:
+        why = OBJECTS if method else ANOTHER
+    else:
+        why = ANY if last is None else _changed(names, last, now)
+    logger.warning(
+        "%d out of the last %d calls to %r triggered tf.function retracing. Tracing is expensive. %s",
+        MANY_TRACES,
+        calls.counted,
+        function,
+        why,
+    )
+
+
+def _changed(names: Sequence[str], last: Arguments, now: Arguments) -> str:
+    """Return which argument has changed since the last trace, how, and what to do instead."""
+    if last.spec != now.spec:
+        return "The arguments are another nest: lists or dicts of other lengths or keys. Stack what varies into one tensor."
+    places = zip(now.spec.paths(), last.key[1], now.key[1], now.leaves, strict=True)
+    for (kind, place, *_), old, new, value in places:
+        if old != new:
+            name = names[place] if kind == 0 and place < len(names) else place
+            before, after, instead = _difference(old, new, value)
+            return f"The argument {name!r} changed: it was {before} and is now {after}. {instead}"
+    return ANY
+
+
+def _difference(old: Any, new: Any, value: Any) -> tuple[str, str, str]:
+    """Return an argument's key before and now in words, and what to do instead; `value` is the argument."""
+    if isinstance(old, Aval) or isinstance(new, Aval):
+        if isinstance(old, Aval) and isinstance(new, Aval) and old.dtype is new.dtype:
+            return f"{old!r}", f"{new!r}", f"For shapes that vary {RELAX}."
+        return _spoken(old), _spoken(new), "Pass tensors of one dtype."
+    if new[0] in NUMBERS:
+        return _spoken(old), _spoken(new), "A Python number is part of the signature: pass tf.constant(…) for what changes."
+    if new[0] is object:
+        kind = type(value).__name__
+        return (
+            _spoken(old),
+            f"another object ({kind})",
+            "An object is part of the signature by its identity: keep one, or pass its tensors.",
+        )
+    if new[0] is GivenSpec:
+        return _spoken(old), _spoken(new), "Give datasets whose elements have one spec, as by batch(…, drop_remainder=True)."
+    if new[0] is VariableSpec:
+        return _spoken(old), _spoken(new), "Pass variables of one shape and dtype, or the tensors in them."
+    return _spoken(old), _spoken(new), "What is no tensor is part of the signature: pass a tensor for what changes."
+
+
+def _spoken(key: Any) -> str:
+    if isinstance(key, Aval):
+        return repr(key)
+    if key[0] is VariableSpec:
+        return f"a variable {key[3]!r}"
+    return "an object" if key[0] is object else repr(key[1])
