@@ -470,7 +470,7 @@ def test_a_checkpoint_and_what_is_saved():
     steps(v)(it, tf.constant(2))
     state = it.saved_state()
     assert next(it).numpy() == 3.0
-    it.restore_state(state)
+    it.restored(state)()
     assert next(it).numpy() == 3.0
     module = tf.Module()
     module.call = tf.function(lambda: next(it), input_signature=[])

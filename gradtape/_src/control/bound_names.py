@@ -1,17 +1,24 @@
-"""The values of names that an `if` or a loop binds: a tensor or what can be one, a string, None, or nothing yet."""
+"""The names that an `if` or a loop binds: a tensor or what can be one, a string, None, nothing yet; a loop has them in a list."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from malt.operators.variables import Undefined, UndefinedReturnValue
 
+from gradtape._src.control.iterators import Elements
+from gradtape._src.control.scope import Scope, trace
+from gradtape._src.control.tensor_array import TensorArray, settled
+from gradtape._src.control.tensor_array_size import Growth
 from gradtape._src.core import engine, nest
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.ops.array import shape as array
+from gradtape._src.ops.debugging import checks as debugging
 
 NUMBERS = (bool, int, float, complex, np.number, np.bool_, np.ndarray)
 STRINGS = (str, bytes)
@@ -100,3 +107,122 @@ def check_not_none(name: str, main: Any, other: Any) -> None:
             f"'{name}' is None at the end of the {where} branch. An `if` on a tensor can choose between tensors only: give "
             f"'{name}' a tensor in both branches, or decide by a Python value."
         )
+
+
+FROM_OP = object()  # in the place of a leaf that an op gives
+
+
+class BoundState:
+    """The names that a loop binds, as a flat list of tensors, and the way back."""
+
+    def __init__(self, values: Any, names: Sequence[str]) -> None:
+        self.bound = names
+        self.names: list[str] = []  # of each tensor
+        self.parts: list[tuple[Any, list[Any]]] = []
+        self.tensors: list[Tensor] = []
+        self.numbers: list[int] = []  # the positions of those that are Python's
+        for name, value in zip(names, values, strict=True):
+            leaves, spec = flatten(value)
+            fixed = []
+            for x in leaves:
+                if can_be_tensor(x):
+                    fixed.append(FROM_OP)
+                    self.numbers += [] if is_tensor(x) else [len(self.tensors)]
+                    self.tensors.append(tensor(x))
+                    self.names.append(name)
+                else:
+                    fixed.append(x)
+            self.parts.append((spec, fixed))
+
+    def pack(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
+        """Pack these tensors into the values of the names."""
+        remaining = iter(tensors)
+        return tuple(
+            [nest.unflatten(spec, [next(remaining) if x is FROM_OP else x for x in fixed]) for spec, fixed in self.parts]
+        )
+
+    def flat(self, values: Any) -> list[Tensor]:
+        """Return the tensors in the values after a trip; values that are no tensors must be the same as before."""
+        result: list[Tensor] = []
+        known = iter(self.tensors)
+        for (spec, fixed), value, name in zip(self.parts, values, self.bound, strict=True):
+            leaves, new = flatten(value)
+            if new != spec:
+                if isinstance(value, TensorArray):
+                    raise engine.NeedsValues(f"'{name}', a TensorArray, grows in a loop: its size depends on values")
+                raise TypeError(
+                    f"'{name}' does not have the same nested structure after one iteration of the loop: a loop on tensors keeps "
+                    f"the structure of what it binds. It was {nest.unflatten(spec, fixed)!r}."
+                )
+            for x, before in zip(leaves, fixed, strict=True):
+                if before is FROM_OP:
+                    like = next(known)
+                    own = is_tensor(x) or isinstance(x, (np.generic, np.ndarray))
+                    result.append(x if isinstance(x, Tensor) else tensor(x, None if own else like.dtype))
+                elif isinstance(x, STRINGS) and isinstance(before, STRINGS) and x != before:
+                    raise engine.NeedsValues(
+                        f"'{name}' is another Python string in each trip: start from tf.constant({before!r})"
+                    )
+                elif x is not before and not (isinstance(x, UNDEFINED) or x == before):
+                    raise ValueError(
+                        f"'{name}' is {before!r} before the loop and {x!r} after one iteration: a loop on tensors can change "
+                        "tensors only."
+                    )
+        return result
+
+
+def probed(values: Any, run: Callable[[], None], get_state: Any, set_state: Any, growth: Growth | None = None) -> Sequence[Any]:
+    """Return what the names hold after `run`, which is traced aside, if they hold `values` before."""
+    found: list[Any] = []
+    outer = engine.local.trace.scope
+    scope = Scope(nested=True)
+    if isinstance(outer, Scope) and outer.elements is not None:
+        scope.elements, scope.through = Elements([]), outer.through  # nothing is drawn for it
+
+    def one() -> list[Any]:
+        set_state([nest.map_structure(lambda x: tensor(x) if isinstance(x, NUMBERS) else x, value) for value in values])
+        run()
+        found.extend(get_state())
+        return []
+
+    with contextlib.nullcontext() if growth is None else growth.in_loop():
+        trace(one, (), scope, draws=False)
+    return found
+
+
+def defined(
+    get_state: Any,
+    set_state: Any,
+    run: Callable[[], None],
+    names: Sequence[str],
+    runs: Callable[[], Any],
+    growth: Growth | None = None,
+) -> Any:
+    """Return the values of the names before a loop. A name that only the loop binds (None counts, too) starts as zeros of what it
+    binds; a check at the call ensures that the loop `runs` at least once. TensorArrays get room for the loop's writes.
+    """
+    values = get_state()
+    if not any(v is None or isinstance(v, (*UNDEFINED, TensorArray)) for v in values):
+        return values
+
+    try:
+        found = probed(values, run, get_state, set_state, growth)
+    except UnboundLocalError as error:
+        raise ValueError(f"{error}: what a loop on tensors reads before it binds it must be defined before the loop.") from None
+    set_state(values)
+    filled, bound = [], []
+    for name, before, bound_to in zip(names, settled(values, found, growth), found, strict=True):
+        if empty(before) and not empty(bound_to):
+            leaves, spec = flatten(bound_to)
+            like = [array.zeros(tensor(x).shape, tensor_dtype(x)) if can_be_tensor(x) else x for x in leaves]
+            if not returned(name, before):
+                bound.append(name)
+            before = nest.unflatten(spec, like)
+        elif before is None and not returned(name, before):
+            raise ValueError(f"'{name}' is not allowed to be None before the loop: it is None after one iteration, too.")
+        filled.append(before)
+    scope: Any = engine.local.trace.scope
+    if bound and not scope.nested:
+        debugging.Assert(runs(), [f"loop must iterate at least once to initialize {', '.join(bound)}"])
+        set_state(values)
+    return tuple(filled)

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.control.bound_names import UNDEFINED, can_be_tensor, empty, flatten, returned, tensor_dtype
-from gradtape._src.control.bound_state import BoundState, probed
+from gradtape._src.control.bound_names import UNDEFINED, BoundState, can_be_tensor, empty, flatten, probed, returned, tensor_dtype
 from gradtape._src.control.dataset_loop import Count, State, ThroughEagerCode, can_be_op, record_loop
 from gradtape._src.control.iterators import TakesElement
 from gradtape._src.control.scope import Scope

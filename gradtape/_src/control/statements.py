@@ -10,16 +10,18 @@ import numpy as np
 
 from gradtape._src.control import branch, branch_captures, loop
 from gradtape._src.control.bound_names import (
+    FROM_OP,
     UNDEFINED,
+    BoundState,
     can_be_result,
     check_not_none,
     check_returns,
+    defined,
     empty,
     flatten,
     returned,
     symbolic,
 )
-from gradtape._src.control.bound_state import FROM_OP, BoundState, defined
 from gradtape._src.control.dataset_loop import Count
 from gradtape._src.control.dynamic_range import DynamicRange
 from gradtape._src.control.host_statements import Attempt, for_dataset, if_on_host, loop_on_host, while_on_host
