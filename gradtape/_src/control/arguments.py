@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import copy
 import inspect
+import weakref
 from collections.abc import Callable, Iterable, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from gradtape._src.control.function_type import FunctionType, Kind, Parameter, fit, type_of
 from gradtape._src.control.given import Given, GivenSpec
-from gradtape._src.control.structure import TENSOR, Structure
+from gradtape._src.control.scope import TENSOR, Structure
 from gradtape._src.core import nest
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import internal
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec, VariableSpec
@@ -362,6 +365,41 @@ class Known:
 
 
 UNTRIED = object()
+
+
+MANY_TRACES = 5  # so many traces in so many calls are worth a warning
+MANY_WARNINGS = 2
+
+
+class Calls:
+    """The number of calls of one code from outside of functions, and of traces for these."""
+
+    def __init__(self) -> None:
+        self.since = self.counted = self._traces = self._warnings = 0
+        self.firsts = 0  # how many of the last traces were the first one of a function
+        self.told = False  # that it runs as Python in each call
+
+    def traced_too_often(self, first: bool) -> bool:
+        """Note a trace; whether so many of the last calls were traced that a warning is due. `counted` are those calls."""
+        self.firsts = self.firsts * bool(self._traces % MANY_TRACES) + first
+        self._traces += 1
+        if self._traces % MANY_TRACES:
+            return False
+        self.counted, self.since = max(self.since, MANY_TRACES), 0
+        due = self.counted < 2 * MANY_TRACES and self._warnings < MANY_WARNINGS
+        self._warnings += due
+        return due
+
+
+_calls: weakref.WeakKeyDictionary[CodeType, Calls] = weakref.WeakKeyDictionary()
+
+
+def calls_of(function: Any) -> Calls:
+    """Return the Calls of a Python function, shared by all functions of its code. A library's does not."""
+    code = getattr(getattr(inspect.unwrap(function), "__func__", function), "__code__", None)
+    if code is None or internal[code.co_filename]:
+        return Calls()
+    return _calls.setdefault(code, Calls())
 
 
 class Signatures:

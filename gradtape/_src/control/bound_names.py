@@ -60,7 +60,7 @@ def check_returns(branch: str) -> None:
     if not _returns.partly:
         raise ValueError(
             f"the {branch} branch must also have a return statement: an `if` on a tensor returns in the other branch, and what "
-            "follows gives no such value. Return tensors in both, or bind a name in both and return it at the end."
+            "follows gives no such value. Put a `return` at the end of the function, and return tensors in both."
         )
 
 

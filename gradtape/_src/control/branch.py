@@ -10,9 +10,9 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Operation, vjp_with_slices
 from gradtape._src.control.branch_captures import chosen
+from gradtape._src.control.call_gradient import connected
 from gradtape._src.control.programs import narrowed, ordered, rewired
-from gradtape._src.control.scope import Body, Outside, Scope, connected, trace
-from gradtape._src.control.structure import TENSOR, tensor_or_none
+from gradtape._src.control.scope import TENSOR, Body, Outside, Scope, tensor_or_none, trace
 from gradtape._src.core import dtypes, engine, execution, nest, structured, tracing
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import Aval, aval, common

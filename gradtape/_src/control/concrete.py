@@ -20,8 +20,7 @@ from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
 from gradtape._src.control.given import Given, calling, of_calls
 from gradtape._src.control.iterators import END, Again, Drawn, Take, TakesElement, taken
-from gradtape._src.control.scope import SINGLETON, Body, call
-from gradtape._src.control.structure import Structure, flatten_results
+from gradtape._src.control.scope import SINGLETON, Body, Structure, call, flatten_results
 from gradtape._src.core import engine, hooks, nest
 from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, has_no_shape
 from gradtape._src.core.convert import tensor

@@ -16,9 +16,11 @@ from gradtape._src.autodiff.eager_record import asks_for_gradients
 from gradtape._src.control.arguments import (
     UNTRIED,
     Arguments,
+    Calls,
     Known,
     Signature,
     Signatures,
+    calls_of,
     named_parameters,
     symbol,
     tensors_in,
@@ -40,7 +42,7 @@ from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.iterators import Again, Elements, Take, TakesElement
 from gradtape._src.control.methods import Gone, reference
 from gradtape._src.control.passed import reachable_besides_arguments
-from gradtape._src.control.retracing import Calls, calls_of, warn
+from gradtape._src.control.retracing import warn
 from gradtape._src.control.scope import SINGLETON, Body, MadeFromArguments, Scope, trace
 from gradtape._src.core import engine, hooks, naming, nest, tracing
 from gradtape._src.core.aval import has_no_shape

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
-import weakref
 from collections.abc import Sequence
-from types import CodeType
 from typing import Any
 
-from gradtape._src.control.arguments import NUMBERS, Arguments
+from gradtape._src.control.arguments import MANY_TRACES, NUMBERS, Arguments, Calls
 from gradtape._src.control.given import GivenSpec
 from gradtape._src.core.aval import Aval
-from gradtape._src.core.errors import internal
 from gradtape._src.core.spec import VariableSpec
 
-MANY_TRACES = 5  # so many traces in so many calls are worth a warning
-MANY_WARNINGS = 2
 ANOTHER = "It is another function each time, as tf.function is called again and again: call it once, outside of the loop."
 OBJECTS = "It is a method, and each object has traces of its own: give what differs as tensors to one function."
 RELAX = "give an input_signature with None for it, or tf.function(reduce_retracing=True)"
@@ -25,37 +19,6 @@ ANY = (
     "(3) Python numbers and objects as arguments: pass tensors."
 )
 logger = logging.getLogger("gradtape")
-
-
-class Calls:
-    """The number of calls of one code from outside of functions, and of traces for these."""
-
-    def __init__(self) -> None:
-        self.since = self.counted = self._traces = self._warnings = 0
-        self.firsts = 0  # how many of the last traces were the first one of a function
-        self.told = False  # that it runs as Python in each call
-
-    def traced_too_often(self, first: bool) -> bool:
-        """Note a trace; whether so many of the last calls were traced that a warning is due. `counted` are those calls."""
-        self.firsts = self.firsts * bool(self._traces % MANY_TRACES) + first
-        self._traces += 1
-        if self._traces % MANY_TRACES:
-            return False
-        self.counted, self.since = max(self.since, MANY_TRACES), 0
-        due = self.counted < 2 * MANY_TRACES and self._warnings < MANY_WARNINGS
-        self._warnings += due
-        return due
-
-
-_calls: weakref.WeakKeyDictionary[CodeType, Calls] = weakref.WeakKeyDictionary()
-
-
-def calls_of(function: Any) -> Calls:
-    """Return the Calls of a Python function, shared by all functions of its code. A library's does not."""
-    code = getattr(getattr(inspect.unwrap(function), "__func__", function), "__code__", None)
-    if code is None or internal[code.co_filename]:
-        return Calls()
-    return _calls.setdefault(code, Calls())
 
 
 def warn(function: Any, calls: Calls, method: bool, names: Sequence[str], last: Arguments | None, now: Arguments) -> None:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import FORWARD, Operation, vjp_program, vjp_with_slices
 from gradtape._src.control.checks import ASKED_FOR, CHECK, Check, check, checked_nodes, have_values, parted, used_checks
 from gradtape._src.control.passed import Passed
-from gradtape._src.control.structure import Structure, flatten_results, tensor_or_none
-from gradtape._src.core import engine, errors, execution, hooks, journal, tracing, transcript
+from gradtape._src.core import engine, execution, hooks, journal, nest, tracing, transcript
 from gradtape._src.core.aval import Aval
-from gradtape._src.core.define import gradient
+from gradtape._src.core.convert import tensor
 from gradtape._src.core.function_names import operation_names
-from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op, define
 from gradtape._src.core.program import FUNCTION, NUMBER, Line, Node, Program, Trace, leaf, leaves
-from gradtape._src.core.tensor import EagerTensor, Tensor, handle
+from gradtape._src.core.tensor import Tensor, handle
 from gradtape._src.core.transcript import Inner, Transcript
 from gradtape._src.core.variable import Variable, hold_all, put_all, still_hold
 from gradtape._src.core.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB
-from gradtape._src.ops.array.creation import zeros_of
-from gradtape._src.ops.array.shape import host_shape
 from gradtape._src.ops.random import seeds
 
 T = TypeVar("T")
@@ -189,6 +185,65 @@ def initial_value(trace: Trace, node: Node) -> Any:
         raise MadeFromArguments("a variable's initial value depends on the function's arguments") from None
     (value,) = execution.execute(program, [stream.again().draw() for stream in drawn.values()])
     return value
+
+
+class Structure:
+    """The nest of a traced function's arguments or results: tensors, and constant values that are no tensors."""
+
+    __slots__ = ("_plain", "fixed", "spec")
+
+    def __init__(self, spec: Any, fixed: list[Any]) -> None:
+        self.spec, self.fixed = spec, fixed
+        self._plain: Callable[[list[Tensor]], Any] | bool | None = None  # False: it is filled
+
+    def pack(self, nodes: Sequence[Node]) -> Any:
+        """Pack these nodes as tensors into the nest."""
+        if self._plain is None:
+            self._plain = self._made_of_tensors()
+        tensors = [handle(node) for node in nodes]
+        return self._plain(tensors) if callable(self._plain) else self.fill(tensors)
+
+    def _made_of_tensors(self) -> Callable[[list[Tensor]], Any] | bool:
+        """Return the maker of the nest: a tensor, list or tuple of tensors, as most are, without a library. Else False."""
+        if all(f is TENSOR for f in self.fixed):
+            if self.spec.is_leaf():
+                return operator.itemgetter(0)
+            if self.spec.is_one_level() and self.spec.type in (list, tuple):
+                kind: type = self.spec.type
+                return kind
+        return False
+
+    def fill(self, values: Iterable[Any]) -> Any:
+        """Fill these values into the nest at the places of its tensors."""
+        remaining = iter(values)
+        return nest.unflatten(self.spec, [next(remaining) if f is TENSOR else f for f in self.fixed])
+
+
+TENSOR = object()
+
+
+def flatten_results(results: Any, convert: Callable[[Any], Any], fixed_strings: bool = True) -> tuple[list[Node], Structure]:
+    """Return the nodes of a nest of results and its Structure. `convert` makes a Tensor of a leaf, or gives it back as it is.
+
+    With `fixed_strings` those that are known are no part of a Program, so that it need not run in stages: they are results
+    that are always the same.
+    """
+    leaves, spec = nest.flatten_with_spec(results, nest.EXPANDED)
+    nodes, fixed = [], []
+    for item in leaves:
+        item = convert(item)
+        known = fixed_strings and isinstance(item, Tensor) and item.dtype.name == "string" and item.node.value is not None
+        if isinstance(item, Tensor) and not known:
+            nodes.append(item.node)
+            fixed.append(TENSOR)
+        else:
+            fixed.append(item)
+    return nodes, Structure(spec, fixed)
+
+
+def tensor_or_none(value: Any) -> Any:
+    """Convert a result of a function to a Tensor; None stays None."""
+    return None if value is None else tensor(value)
 
 
 class Body:
@@ -505,54 +560,6 @@ def _hand_on_checks(body: Body, inputs: tuple[Node, ...], results: Sequence[Node
     for each, checked in parted(body.checks, checked_nodes(body.checked, inputs)):
         uses = None if each.uses is None else tuple([results[i].index for i in each.uses])
         scope.hand_on(each._replace(uses=uses), checked)
-
-
-@gradient(FUNCTION)
-def _function_gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]:
-    """Return the gradient of a call. An input that only other outputs depend on gets zeros, as TensorFlow gives; rows stay
-    rows.
-
-    So does, of a call that is a gradient itself, each input of the forward pass whose values that one uses.
-    """
-    entry = op.entry
-    (program,) = entry.node.attrs
-    given = tuple([i for i, d in enumerate(grads) if d is not None and d.node.aval.inexact])
-    needed = tuple([i for i, need in enumerate(op.needed) if need])
-    results: list[Tensor | IndexedSlices | None] = [None] * len(op.needed)
-    derived, where = vjp_with_slices(program, given, needed)
-    if derived.outputs:
-        nodes = tracing.call(derived, (*entry.inputs, *[grads[i].node for i in given]), FUNCTION)
-        for i, place in zip(needed, where, strict=True):
-            if isinstance(place, tuple):
-                values, indices = place
-                shape = host_shape(entry.inputs[i].aval.shape)
-                results[i] = IndexedSlices(EagerTensor(nodes[values]), EagerTensor(nodes[indices]), shape)
-            elif place is not None:
-                results[i] = EagerTensor(nodes[place])
-    if None in where:
-        others = connected(program) | connected(program.derived.get(FORWARD))
-        for i, place in zip(needed, where, strict=True):
-            if place is None and i in others:
-                results[i] = zeros_of(entry.inputs[i])
-    return results
-
-
-def connected(program: Program | None) -> set[int]:
-    """Return the positions of the parameters that any of the outputs depends on. Without a Program: none."""
-    if program is None:
-        return set()
-    outputs = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])
-    inputs = tuple([i for i, a in enumerate(program.parameters[: len(program.parameters) - len(program.constants)]) if a.inexact])
-    found: set[int] = set()
-    for some in [outputs, *[(i,) for i in outputs]]:
-        try:
-            _, where = vjp_program(program, some, inputs)
-        except (LookupError, errors.OpError, TypeError):  # an op has no gradient, or none for its dtype, and nobody asked for it
-            continue
-        found |= {i for i, place in zip(inputs, where, strict=True) if place is not None}
-        if some is outputs:
-            break
-    return found
 
 
 def run_now(program: Program, inputs: tuple[Node, ...]) -> list[Node]:

@@ -28,8 +28,7 @@ from gradtape._src.control.host_statements import Attempt, for_dataset, if_on_ho
 from gradtape._src.control.loop import check_same
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.python_loops import Rules, for_in_python, rules_of
-from gradtape._src.control.scope import Body, Scope, trace
-from gradtape._src.control.structure import TENSOR
+from gradtape._src.control.scope import TENSOR, Body, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray
 from gradtape._src.control.tensor_array_size import Growth
 from gradtape._src.core import dtypes, engine, execution, nest, tracing

@@ -13,8 +13,7 @@ from gradtape._src.control.arguments import Arguments, symbol
 from gradtape._src.control.checks import Check
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
-from gradtape._src.control.scope import Body
-from gradtape._src.control.structure import TENSOR, Structure
+from gradtape._src.control.scope import TENSOR, Body, Structure
 from gradtape._src.core import nest
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor

@@ -7,8 +7,7 @@ from typing import Any, ClassVar, NoReturn
 
 from gradtape._src.control.bounded_scan import SCAN, Scan
 from gradtape._src.control.checks import ASKED_FOR, CHECK, Check
-from gradtape._src.control.scope import MadeFromArguments, initial_value
-from gradtape._src.control.structure import TENSOR, Structure
+from gradtape._src.control.scope import TENSOR, MadeFromArguments, Structure, initial_value
 from gradtape._src.core import engine, nest
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.define import detected_at

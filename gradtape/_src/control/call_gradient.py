@@ -1,0 +1,62 @@
+"""The gradient of a call of a traced function: a call of the Program that differentiates its Program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtape._src.autodiff.backward import FORWARD, Operation, vjp_program, vjp_with_slices
+from gradtape._src.core import errors, tracing
+from gradtape._src.core.define import gradient
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.program import FUNCTION, Program
+from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.ops.array.creation import zeros_of
+from gradtape._src.ops.array.shape import host_shape
+
+
+@gradient(FUNCTION)
+def _function_gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]:
+    """Return the gradient of a call. An input that only other outputs depend on gets zeros, as TensorFlow gives; rows stay
+    rows.
+
+    So does, of a call that is a gradient itself, each input of the forward pass whose values that one uses.
+    """
+    entry = op.entry
+    (program,) = entry.node.attrs
+    given = tuple([i for i, d in enumerate(grads) if d is not None and d.node.aval.inexact])
+    needed = tuple([i for i, need in enumerate(op.needed) if need])
+    results: list[Tensor | IndexedSlices | None] = [None] * len(op.needed)
+    derived, where = vjp_with_slices(program, given, needed)
+    if derived.outputs:
+        nodes = tracing.call(derived, (*entry.inputs, *[grads[i].node for i in given]), FUNCTION)
+        for i, place in zip(needed, where, strict=True):
+            if isinstance(place, tuple):
+                values, indices = place
+                shape = host_shape(entry.inputs[i].aval.shape)
+                results[i] = IndexedSlices(EagerTensor(nodes[values]), EagerTensor(nodes[indices]), shape)
+            elif place is not None:
+                results[i] = EagerTensor(nodes[place])
+    if None in where:
+        others = connected(program) | connected(program.derived.get(FORWARD))
+        for i, place in zip(needed, where, strict=True):
+            if place is None and i in others:
+                results[i] = zeros_of(entry.inputs[i])
+    return results
+
+
+def connected(program: Program | None) -> set[int]:
+    """Return the positions of the parameters that any of the outputs depends on. Without a Program: none."""
+    if program is None:
+        return set()
+    outputs = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])
+    inputs = tuple([i for i, a in enumerate(program.parameters[: len(program.parameters) - len(program.constants)]) if a.inexact])
+    found: set[int] = set()
+    for some in [outputs, *[(i,) for i in outputs]]:
+        try:
+            _, where = vjp_program(program, some, inputs)
+        except (LookupError, errors.OpError, TypeError):  # an op has no gradient, or none for its dtype, and nobody asked for it
+            continue
+        found |= {i for i, place in zip(inputs, where, strict=True) if place is not None}
+        if some is outputs:
+            break
+    return found
