@@ -314,8 +314,7 @@ class Variable(Stored, metaclass=creators.Created):
         if not engine.tracing() and not unvalued(self._tensor.node):
             return handle(self._tensor.node)
         raise NotImplementedError(
-            "numpy() is only available when eager execution is enabled. In a graph use session.run(variable), or "
-            "variable.eval(); in a function, use it as it is."
+            "numpy() is only available when eager execution is enabled. In a graph use session.run(variable)."
         )
 
     def __bool__(self) -> bool:
