@@ -310,17 +310,12 @@ class Variable(Stored, metaclass=creators.Created):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self._valued().__array__(dtype, copy)
 
-    def _has_value(self) -> bool:
-        """Return whether there is a value to look at here: in no graph and no function."""
-        return not engine.tracing() and not unvalued(self._tensor.node)
-
     def _valued(self) -> Tensor:
-        if not self._has_value():
-            raise NotImplementedError(
-                "numpy() is only available when eager execution is enabled. In a graph a variable has a value in each session: "
-                "use session.run(variable), or variable.eval(); in a function, use it as it is."
-            )
-        return handle(self._tensor.node)
+        if not engine.tracing() and not unvalued(self._tensor.node):
+            return handle(self._tensor.node)
+        raise NotImplementedError(
+            "numpy() is only available when eager execution is enabled. In a graph use session.run(variable)."
+        )
 
     def __bool__(self) -> bool:
         return bool(handle(self.held()))
@@ -471,9 +466,8 @@ class Variable(Stored, metaclass=creators.Created):
     # -- printing and copying
 
     def __repr__(self) -> str:
-        if not self._has_value():
-            return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
-        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, {text(self._tensor.node)}>"
+        value = "" if engine.tracing() or unvalued(self._tensor.node) else f", {text(self._tensor.node)}"
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}{value}>"
 
     __str__ = __repr__
 

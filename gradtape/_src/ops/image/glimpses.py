@@ -80,7 +80,7 @@ def extract_glimpse(input, size, offsets, centered=True, normalized=True, noise=
     if `normalized`, else a pixel. If `centered`, 0 is the middle of an image; normalized ones go from -1 to 1, and are the
     middle of a window. Else an offset is the window's upper left corner. Fractions of pixels are cut off.
 
-    What is outside of an image is `noise`: "uniform" or "gaussian", both in the range of its values, or "zero". Gradients go
+    The parts outside of an image are `noise`: "uniform" or "gaussian", both in the range of its values, or "zero". Gradients go
     to what is inside. InvalidArgumentError for other shapes and noises.
 
     >>> x = tf.reshape(tf.range(9.0), [1, 3, 3, 1])

@@ -7,6 +7,7 @@ labels with a blank before, between and behind them; the recursions over them ar
 
 import functools
 import logging
+import math
 
 import numpy as np
 from jax import nn
@@ -31,7 +32,7 @@ INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
 # What TensorFlow gives an alignment that begins or ends where none may: labels that do not fit have no other.
-LOG_0 = float(np.log(1e-307))
+LOG_0 = math.log(1e-307)
 logger = logging.getLogger("gradtape")
 
 
@@ -56,7 +57,7 @@ def _total(*logarithms):
     """Return log Σ eˣ, element-wise; of none that is possible -inf."""
     most = functools.reduce(jnp.maximum, logarithms)
     shift = jnp.where(most == -jnp.inf, 0.0, most)
-    return shift + jnp.log(functools.reduce(jnp.add, [jnp.exp(x - shift) for x in logarithms]))
+    return shift + jnp.log(sum([jnp.exp(x - shift) for x in logarithms]))
 
 
 def _moved(x, may_skip, may_stay):
@@ -161,8 +162,8 @@ _told: list[int] = []
 def _ctc_loss(labels, logits, label_length, logit_length, *, blank, classes, frames, strict=False, merge=True):
     """Return the loss, and for each frame and state log P(the frames before it, then this state), and of those behind it.
 
-    The frames behind are the same recursion, backwards in time and, with the states in reverse, from the last label to the
-    first, so that one loop has both. Labels that do not fit may begin and end in any state, at the price `LOG_0`.
+    One loop has both: for the frames behind the same recursion goes backwards in time, with the states in reverse.
+    Labels that do not fit may begin and end in any state, at the price `LOG_0`.
     """
     states, may_skip, may_stay = _states(labels, blank, merge)
     emitted = _emitted(wide(logits), states)
