@@ -13,7 +13,7 @@ from gradtape._src.core.errors import public
 def optimizer(base: Any) -> type:
     """Return Keras 2's `Optimizer` for Keras 3's, `base`. All optimizers are instances of it."""
 
-    class Kind(type(base)):
+    class Kind(type(base)):  # type: ignore[misc]
         @public
         def __instancecheck__(cls, instance: Any) -> bool:
             return isinstance(instance, base) if cls is Optimizer else type.__instancecheck__(cls, instance)
