@@ -157,7 +157,15 @@ def test_each_op_of_the_table_is_compared_or_says_why():
     compared = {type for row in ROWS.values() if row in LEADING for type in row.ops}
     table = {type: op for type, op in ops.items() if op.kernel.__module__.startswith("gradtape._src.ops")}
     assert [type for type, op in table.items() if op.hosted and type not in compared] == []
-    assert {op.unhosted for op in table.values()} == {"", NO_TWIN, LOOPS, AT_ONCE, PYTHON, "its numbers are complex"}
+    assert {op.unhosted for op in table.values()} == {
+        "",
+        NO_TWIN,
+        LOOPS,
+        AT_ONCE,
+        PYTHON,
+        "its numbers are complex",
+        "it scatters",
+    }
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=name) for name, row in ROWS.items() if row.special])

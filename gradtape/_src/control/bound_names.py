@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from malt.operators.variables import Undefined, UndefinedReturnValue
@@ -15,7 +15,6 @@ from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.control.tensor_array_size import Growth
 from gradtape._src.core import engine, nest
 from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.ops.array import shape as array
 from gradtape._src.ops.debugging import checks as debugging
@@ -23,45 +22,6 @@ from gradtape._src.ops.debugging import checks as debugging
 NUMBERS = (bool, int, float, complex, np.number, np.bool_, np.ndarray)
 STRINGS = (str, bytes)
 UNDEFINED = (Undefined, UndefinedReturnValue)
-T = TypeVar("T")
-
-
-class _Returns(PerThread, replica="partly seen"):
-    """Whether an `if` on a tensor may return in one branch only in the function under trace, and whether one did so."""
-
-    partly, seen = True, False
-
-
-_returns = _Returns()
-
-
-def with_returns(trace: Callable[[], T]) -> T:
-    """Trace a function, in which an `if` on a tensor may return in one branch, if what follows gives the other one's result.
-
-    Where that fails, it is traced again, and the `if` itself raises, inside of a `try` around it, as in TensorFlow.
-    """
-    before = _returns.partly, _returns.seen
-    _returns.partly, _returns.seen = True, False
-    try:
-        try:
-            return trace()
-        except (ValueError, TypeError):
-            if not _returns.seen:
-                raise
-        _returns.partly = False
-        return trace()
-    finally:
-        _returns.partly, _returns.seen = before
-
-
-def check_returns(branch: str) -> None:
-    """Check that an `if` on a tensor may leave the return value without one in this branch."""
-    _returns.seen = True
-    if not _returns.partly:
-        raise ValueError(
-            f"the {branch} branch must also have a return statement: an `if` on a tensor returns in the other branch, and what "
-            "follows gives no such value. Put a `return` at the end of the function, and return tensors in both."
-        )
 
 
 def flatten(value: Any) -> tuple[list[Any], Any]:

@@ -26,7 +26,6 @@ from gradtape._src.control.arguments import (
     tensors_in,
     without_shapes,
 )
-from gradtape._src.control.bound_names import with_returns
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall, Locked, ShapedByRuns, ThroughDatasets
 from gradtape._src.control.dataset_loop import (
     DatasetLoop,
@@ -43,6 +42,7 @@ from gradtape._src.control.iterators import Again, Elements, Take, TakesElement
 from gradtape._src.control.methods import Gone, reference
 from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.retracing import warn
+from gradtape._src.control.returns import with_returns
 from gradtape._src.control.scope import SINGLETON, Body, MadeFromArguments, Scope, trace
 from gradtape._src.core import engine, hooks, naming, nest, tracing
 from gradtape._src.core.aval import has_no_shape

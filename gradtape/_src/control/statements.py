@@ -15,7 +15,6 @@ from gradtape._src.control.bound_names import (
     BoundState,
     can_be_result,
     check_not_none,
-    check_returns,
     defined,
     empty,
     flatten,
@@ -28,6 +27,7 @@ from gradtape._src.control.host_statements import Attempt, for_dataset, if_on_ho
 from gradtape._src.control.loop import check_same
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.python_loops import Rules, for_in_python, rules_of
+from gradtape._src.control.returns import check_returns
 from gradtape._src.control.scope import TENSOR, Body, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray
 from gradtape._src.control.tensor_array_size import Growth

@@ -39,8 +39,8 @@ class PerThread(Exchanged, threading.local):
     def __init_subclass__(cls, *, replica: str) -> None:
         cls.of_replica = tuple(replica.split())
 
-    def __new__(cls, *_: Any) -> Self:
-        made = super().__new__(cls)
+    def __new__(cls, *args: Any) -> Self:
+        made = super().__new__(cls, *args)  # with which each thread calls `__init__`
         if cls.of_replica:
             _exchanged.add(made)
         return made

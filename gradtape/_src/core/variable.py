@@ -311,11 +311,14 @@ class Variable(Stored, metaclass=creators.Created):
         return self._valued().__array__(dtype, copy)
 
     def _valued(self) -> Tensor:
-        if not engine.tracing() and not unvalued(self._tensor.node):
-            return handle(self._tensor.node)
+        if self._has_value():
+            return handle(self.held())
         raise NotImplementedError(
             "numpy() is only available when eager execution is enabled. In a graph use session.run(variable)."
         )
+
+    def _has_value(self) -> bool:
+        return not engine.tracing() and not unvalued(self._tensor.node) and not unvalued(self.held())
 
     def __bool__(self) -> bool:
         return bool(handle(self.held()))
@@ -466,7 +469,7 @@ class Variable(Stored, metaclass=creators.Created):
     # -- printing and copying
 
     def __repr__(self) -> str:
-        value = "" if engine.tracing() or unvalued(self._tensor.node) else f", {text(self._tensor.node)}"
+        value = f", {text(self.held())}" if self._has_value() else ""
         return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}{value}>"
 
     __str__ = __repr__

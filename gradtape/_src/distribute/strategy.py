@@ -324,7 +324,7 @@ class StrategyExtended:
         return True
 
     def _in_multi_worker_mode(self) -> bool:
-        """Whether several processes compute, which libraries ask."""
+        """Return whether several processes compute, which libraries ask."""
         return False
 
     @public

@@ -44,8 +44,6 @@ from gradtape._src.ops.random.distributions import stateless_parameterized_trunc
 from gradtape._src.ops.random.draws import uniform
 from gradtape._src.ops.sparse.tensor import SparseTensor
 from gradtape._src.train.checkpoint import CheckpointLoadStatus
-from gradtape._src.v1.graphs.graph import get_default_graph
-from gradtape._src.v1.optimizers.averages import assign_moving_average
 
 
 def convert_variables_to_tensors(values: Any) -> Any:
@@ -108,6 +106,20 @@ def name_scope(name: Any, default_name: str | None = None, values: Any = None, s
     from gradtape._src.v1.setup import name_scope as opened
 
     return opened(name, default_name, values)
+
+
+def get_graph() -> Any:
+    """Return the default graph, as `tf.compat.v1.get_default_graph` does."""
+    from gradtape._src.v1.graphs.graph import get_default_graph
+
+    return get_default_graph()
+
+
+def assign_moving_average(variable: Any, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None) -> Any:
+    """Move an average towards a value, as `ExponentialMovingAverage` of TensorFlow 1 does."""
+    from gradtape._src.v1.optimizers.averages import assign_moving_average as moved
+
+    return moved(variable, value, decay, zero_debias, name)
 
 
 def constant_value_as_shape(tensor: Any) -> TensorShape:
@@ -261,7 +273,7 @@ OWN: dict[str, dict[str, Any]] = {
         name: getattr(switches, name) for name in ("disable_op_determinism", "is_op_determinism_enabled")
     },
     "python.module.module": {"_is_module": is_module, "_is_variable": is_variable},
-    "python.keras.backend": {"get_graph": get_default_graph},
+    "python.keras.backend": {"get_graph": get_graph},
     "python.ops.array_ops": {"prevent_gradient": prevent_gradient},
     "python.ops.cond_v2": {"indexed_case": indexed_case},
     "python.ops.math_ops": {"_as_indexed_slices": as_indexed_slices},

@@ -42,7 +42,7 @@ class Entry(MutableMapping[str, Any]):
 class Entries(MutableMapping[str, Any]):
     """The entries of all names: types of ops, and names for `gradient_override_map`.
 
-    A function that is set as "type" is the gradient of every op of that type from then on, until the former one is put back.
+    A function that is set as "type" is the gradient of every op of that type from then on. Putting the former one back ends that.
     """
 
     @public

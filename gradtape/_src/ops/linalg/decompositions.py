@@ -59,7 +59,7 @@ def _over_differences(w, x, of):
 def _over(w, x, largest_x, largest_w):
     """Return `w / x`, and where `x` is 0 to rounding NaN; but 0 where `w` is 0 to rounding, as nothing depends on it.
 
-    What is 0 to rounding is so beside the largest of the values that it was computed from.
+    Zero to rounding is meant beside the largest of the values that a number was computed from.
     """
     vanishing = _vanishes(x, largest_x)
     inverse = reciprocal(cast(where(vanishing, ones_like(x), x), w.dtype))
