@@ -47,7 +47,7 @@ def test_names_of_tensorflow_1_are_where_the_reason_says():
         ("fingerprint", r"gradtape has no tf\.fingerprint\. Out of scope: tf.strings.to_hash_bucket_fast"),
         ("raw_ops.RpcCall", r"gradtape has no tf\.raw_ops\.RpcCall\. Out of scope: use the function"),
         ("image.decode_jxl", r"gradtape has no tf\.image\.decode_jxl\. Out of scope: of pictures there are"),
-        ("sparse.bincount", r"gradtape has no tf\.sparse\.bincount\. Out of scope: sparse tensors have products"),
+        ("sparse.cross", r"gradtape has no tf\.sparse\.cross\. Out of scope: sparse tensors have products"),
         ("sparse.to_dence", r"gradtape has no tf\.sparse\.to_dence\. Did you mean tf\.sparse\.to_dense\?"),
         (
             "graph_util.import_graph_def",

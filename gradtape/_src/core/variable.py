@@ -311,14 +311,12 @@ class Variable(Stored, metaclass=creators.Created):
         return self._valued().__array__(dtype, copy)
 
     def _valued(self) -> Tensor:
-        if self._has_value():
-            return handle(self.held())
-        raise NotImplementedError(
-            "numpy() is only available when eager execution is enabled. In a graph use session.run(variable)."
-        )
+        if not self._has_value():
+            raise NotImplementedError("numpy() is only available when eager execution is enabled. In a graph use session.run(v).")
+        return handle(self.held())
 
     def _has_value(self) -> bool:
-        return not engine.tracing() and not unvalued(self._tensor.node) and not unvalued(self.held())
+        return not (engine.tracing() or unvalued(self._tensor.node) or unvalued(self.held()))
 
     def __bool__(self) -> bool:
         return bool(handle(self.held()))
@@ -343,9 +341,8 @@ class Variable(Stored, metaclass=creators.Created):
     @public
     def __iter__(self) -> Iterator[Tensor]:
         if graph_of(self._tensor.node) is not None:
-            raise OperatorNotAllowedInGraphError(
-                "Iterating over a symbolic `tf.Tensor` is not allowed: in a graph a variable has no value yet. Use tf.unstack."
-            )
+            why = "Iterating over a symbolic `tf.Tensor` is not allowed: in a graph a variable has no value yet. Use tf.unstack."
+            raise OperatorNotAllowedInGraphError(why)
         return iter(self.read_value())
 
     @public

@@ -355,7 +355,7 @@ ROWS = (
                 "indices: Tensor conversion requested",
             ),
             (lambda: tf.convert_to_tensor(VALUES), ValueError, "Attempt to convert a value .SparseTensor"),
-            (lambda: sparse.bincount(VALUES), AttributeError, "gradtape has no tf.sparse.bincount. Out of scope: sparse tensors"),
+            (lambda: sparse.cross([VALUES]), AttributeError, "gradtape has no tf.sparse.cross. Out of scope: sparse tensors"),
         ),
     ),
     *[segment_row(name) for name in REDUCTIONS],

@@ -4,10 +4,34 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
+from collections.abc import Callable
 from typing import Any
 
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.errors import public
+
+
+def _taking_a_rate(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Return Keras 2's `update_step` as one that Keras 3 calls, with the learning rate."""
+
+    @functools.wraps(step)
+    def update_step(self: Any, gradient: Any, variable: Any, learning_rate: Any = None) -> Any:
+        return step(self, gradient, variable)
+
+    return update_step
+
+
+def _gradients(loss: Any, var_list: Any, tape: Any) -> list[tuple[Any, Any]]:
+    if not callable(loss):
+        if tape is None:
+            raise ValueError(f"`tape` is required when a `Tensor` loss is passed. Received: loss={loss}, tape={tape}.")
+    else:
+        tape = tape or GradientTape()
+        with tape:
+            loss = loss()
+    variables = var_list() if callable(var_list) else var_list
+    return list(zip(tape.gradient(loss, variables), variables, strict=True))
 
 
 def optimizer(base: Any) -> type:
@@ -62,12 +86,7 @@ def optimizer(base: Any) -> type:
             super().__init_subclass__(**kwargs)
             step = vars(cls).get("update_step")
             if step is not None and "learning_rate" not in inspect.signature(step).parameters:
-
-                @functools.wraps(step)
-                def update_step(self: Any, gradient: Any, variable: Any, learning_rate: Any = None) -> Any:
-                    return step(self, gradient, variable)
-
-                cls.update_step = update_step
+                cls.update_step = _taking_a_rate(step)
 
         def _build_learning_rate(self, learning_rate: Any) -> Any:
             if callable(learning_rate):
@@ -75,10 +94,7 @@ def optimizer(base: Any) -> type:
             self.learning_rate = learning_rate
             return self._learning_rate
 
-        @property
-        def _index_dict(self) -> Any:
-            """The positions of variables by their keys."""
-            return self._trainable_variables_indices
+        _index_dict = property(operator.attrgetter("_trainable_variables_indices"))
 
         @public
         def add_variable_from_reference(
@@ -90,10 +106,8 @@ def optimizer(base: Any) -> type:
             **kwargs: Any,
         ) -> Any:
             """Return a variable that belongs to a model's: of its shape and dtype, and of zeros, unless others are given."""
-            if model_variable is not None:
-                kwargs["reference_variable"] = model_variable
-            if variable_name is not None:
-                kwargs["name"] = variable_name
+            renamed = {"reference_variable": model_variable, "name": variable_name}
+            kwargs |= {name: value for name, value in renamed.items() if value is not None}
             if shape is not None:
                 made = self.add_variable(shape, dtype=kwargs["reference_variable"].dtype, name=kwargs.get("name"))
             else:
@@ -105,15 +119,7 @@ def optimizer(base: Any) -> type:
         @public
         def compute_gradients(self, loss: Any, var_list: Any, tape: Any = None) -> list[tuple[Any, Any]]:
             """Return the pairs (gradient, variable) of a loss that `tape` has recorded, or of a function that returns it."""
-            if not callable(loss):
-                if tape is None:
-                    raise ValueError(f"`tape` is required when a `Tensor` loss is passed. Received: loss={loss}, tape={tape}.")
-            else:
-                tape = tape or GradientTape()
-                with tape:
-                    loss = loss()
-            variables = var_list() if callable(var_list) else var_list
-            return list(zip(tape.gradient(loss, variables), variables, strict=True))
+            return _gradients(loss, var_list, tape)
 
         @public
         def minimize(self, loss: Any, var_list: Any, tape: Any = None) -> Any:

@@ -131,7 +131,7 @@ def stop_gradient(input, name=None):
     """
     if isinstance(input, IndexedSlices):
         return IndexedSlices(stop_gradient(input.values), input.indices, input.dense_shape)
-    return _stop_gradient(tensor(input))
+    return _stop_gradient(input)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

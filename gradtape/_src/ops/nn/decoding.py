@@ -215,7 +215,7 @@ def ctc_beam_search_decoder(inputs, sequence_length, beam_width=100, top_paths=1
     >>> logits = tf.constant([[[0.0, 5.0, 0.0]], [[0.0, 0.0, 5.0]], [[0.0, 5.0, 0.0]]])
     >>> decoded, log_probabilities = tf.nn.ctc_beam_search_decoder(logits, [3], top_paths=2)
     >>> print(decoded[0].values.numpy(), log_probabilities.numpy().round(2))
-    [1 1] [[-0.04 -4.34]]
+    [1 1] [[-0.04 -3.94]]
     """
     return ctc_beam_search_decoder_v1(inputs, sequence_length, beam_width, top_paths, False)
 
