@@ -58,28 +58,12 @@ def optimizer(base: Any) -> type:
             self,
             name: str,
             weight_decay: float | None = 0,
-            clipnorm: float | None = None,
-            clipvalue: float | None = None,
-            global_clipnorm: float | None = None,
-            use_ema: bool = False,
-            ema_momentum: float = 0.99,
-            ema_overwrite_frequency: int | None = None,
+            *,
             jit_compile: bool = True,
-            **kwargs: Any,
+            is_legacy_optimizer: Any = None,
+            **options: Any,
         ) -> None:
-            kwargs.pop("is_legacy_optimizer", None)
-            super().__init__(
-                learning_rate=0.001,
-                weight_decay=weight_decay or None,
-                clipnorm=clipnorm,
-                clipvalue=clipvalue,
-                global_clipnorm=global_clipnorm,
-                use_ema=use_ema,
-                ema_momentum=ema_momentum,
-                ema_overwrite_frequency=ema_overwrite_frequency,
-                name=name,
-                **kwargs,
-            )
+            super().__init__(learning_rate=0.001, weight_decay=weight_decay or None, name=name, **options)
             self.jit_compile = jit_compile
 
         def __init_subclass__(cls, **kwargs: Any) -> None:
