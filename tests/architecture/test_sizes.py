@@ -13,6 +13,10 @@ LONGER = {
         "gradtape/_src/core/engine.py",
         "record",
     ): "how an input is referred to is written out, as a call would cost more",
+    (
+        "gradtape/_src/compat/door/keras2_optimizer.py",
+        "optimizer",
+    ): "it declares one class, whose base is there when Keras is loaded",
     ("gradtape/_src/ops/nn/convolution.py", "family"): "it declares three ops, whose kernels and gradients are of each other",
 }
 

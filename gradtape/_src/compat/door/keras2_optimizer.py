@@ -34,19 +34,25 @@ def _gradients(loss: Any, var_list: Any, tape: Any) -> list[tuple[Any, Any]]:
     return list(zip(tape.gradient(loss, variables), variables, strict=True))
 
 
-def optimizer(base: Any) -> type:
-    """Return Keras 2's `Optimizer` for Keras 3's, `base`. All optimizers are instances of it."""
+def _kind(base: Any) -> Any:
+    """Return the metaclass of Keras 2's `Optimizer`, whose one base is `base`: all instances of that are its own."""
 
     class Kind(type(base)):  # type: ignore[misc]
         @public
         def __instancecheck__(cls, instance: Any) -> bool:
-            return isinstance(instance, base) if cls is Optimizer else type.__instancecheck__(cls, instance)
+            return isinstance(instance, base) if cls.__bases__ == (base,) else type.__instancecheck__(cls, instance)
 
         @public
         def __subclasscheck__(cls, subclass: type) -> bool:
-            return issubclass(subclass, base) if cls is Optimizer else type.__subclasscheck__(cls, subclass)
+            return issubclass(subclass, base) if cls.__bases__ == (base,) else type.__subclasscheck__(cls, subclass)
 
-    class Optimizer(base, metaclass=Kind):
+    return Kind
+
+
+def optimizer(base: Any) -> type:
+    """Return Keras 2's `Optimizer` for Keras 3's, `base`. All optimizers are instances of it."""
+
+    class Optimizer(base, metaclass=_kind(base)):  # type: ignore[metaclass]
         """The base class of optimizers of one's own, as Keras 2 has it.
 
         A class derived from it sets `_learning_rate` to `_build_learning_rate(learning_rate)` in its constructor. Its `build`
