@@ -1,10 +1,9 @@
 """The loop that runs until a condition fails, `While`, and its gradient, which is a `Scan`.
 
 `While`: (constants…, carry…) → (carry…, trips, stride, checkpoints…). It keeps checkpoints of its carry, twice as far apart each
-time they are full. Its gradient is a Scan over the checkpoints. Each of them runs its part of the loop again,
-a long one by blocks.
-Griewank and Walther, "Algorithm 799: revolve" (2000), describe such schemes. Here the stride doubles as in Stumm and Walther,
-"New algorithms for optimal online checkpointing" (2010), section 2. Where nobody asks for a gradient there are no checkpoints.
+time they are full. Its gradient is a Scan over the checkpoints. Each of them runs its part of the loop again, a long one by
+blocks. Griewank and Walther, "Algorithm 799: revolve" (2000), describe such schemes. Here the stride doubles as in Stumm and
+Walther, "New algorithms for optimal online checkpointing" (2010), section 2. Where nobody asks for a gradient there are none.
 """
 
 from __future__ import annotations
