@@ -220,6 +220,13 @@ EDITS = (
         "Keras asks the backend for the name",
     ),
     Edit(
+        "keras.src.activations keras.src.constraints keras.src.initializers keras.src.losses keras.src.metrics"
+        " keras.src.optimizers keras.src.regularizers",
+        patches.suggest,
+        "The error for an identifier that is misspelt does not name the nearest one",
+        "Keras names it",
+    ),
+    Edit(
         "keras.src.export.onnx",
         patches.refuse_onnx,
         "ONNX of another backend is not written, without a word",

@@ -10,6 +10,7 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
+from keras_gradtape import nearest
 from keras_gradtape.choosing import NAME, door_is_open
 from keras_gradtape.stand_ins import (
     Changed,
@@ -360,6 +361,22 @@ def find_optimizers(module) -> dict[str, Any]:
         return retrieve(name, registered_name, module, *args, **kwargs)
 
     return {"_retrieve_class_or_fn": _retrieve_class_or_fn}
+
+
+def suggest(module) -> dict[str, Any]:
+    """Have an identifier that Keras cannot interpret answered by the nearest one."""
+    interpret, known = module.get, module.ALL_OBJECTS_DICT
+
+    @functools.wraps(interpret)
+    def get(identifier, *args, **kwargs):
+        try:
+            return interpret(identifier, *args, **kwargs)
+        except ValueError as error:
+            if isinstance(identifier, str):
+                nearest.note(error, identifier, known)
+            raise
+
+    return {"get": get}
 
 
 def refuse_onnx(module) -> dict[str, Any]:
