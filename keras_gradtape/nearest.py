@@ -28,4 +28,5 @@ def naming_keywords(init: Callable[..., None]) -> Callable[..., None]:
                 note(error, name, known)
             raise
 
+    named.__signature__ = inspect.signature(init)  # type: ignore[attr-defined]  # getfullargspec, which Keras asks, reads it
     return named
