@@ -45,6 +45,7 @@ PARTS = {
         "docs/explained/random-numbers.md",
         "docs/design.md",
         "docs/reliability.md",
+        "docs/process.md",
         "docs/benchmarks.md",
     ],
     "reference/index.md": [

@@ -111,6 +111,42 @@ def test_jax_is_as_it_is_alone(bits, tmp_path):
         assert not own and any("jit_mine" in path.name for path in mine.iterdir())
 
 
+# Training with Optax; `between` runs between two steps.
+OPTAX = """
+import json, sys
+import jax, jax.numpy as jnp, numpy as np, optax
+
+def trained(between):
+    x = jax.random.normal(jax.random.key(1), (16, 3))
+    params, optimizer = {"w": jnp.zeros((3, 2)), "b": jnp.zeros(2)}, optax.adam(0.1)
+    state = optimizer.init(params)
+    loss = jax.value_and_grad(lambda p: jnp.mean((x @ p["w"] + p["b"] - jnp.sum(x)) ** 2))
+    for _ in range(5):
+        _, grads = loss(params)
+        updates, state = optimizer.update(grads, state)
+        params = optax.apply_updates(params, updates)
+        between()
+    return [[str(a.dtype), np.asarray(a).tobytes().hex()] for a in jax.tree.leaves((params, state))]
+
+alone = trained(lambda: None)
+import gradtape as tf
+v = tf.Variable([1.0, 2.0], dtype=tf.float64)
+
+def step():
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(v * v)
+    v.assign_sub(0.1 * tape.gradient(loss, v))
+
+json.dump([alone, trained(step)], sys.stdout)
+"""
+
+
+def test_optax_trains_beside_it_as_it_does_alone():
+    pytest.importorskip("optax", reason="an optional dependency")
+    alone, beside = ran(OPTAX)
+    assert alone == beside and any(dtype == "float32" for dtype, _ in alone)
+
+
 def test_gradtape_computes_the_same_whatever_bits_jax_has():
     result = ran(SWITCHED)
     assert len(result["found"]) == 9
