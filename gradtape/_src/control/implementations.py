@@ -1,7 +1,7 @@
 """Functions that implement one API, each for a device: in a function, a call of one is a call of the one for the device.
 
 TensorFlow replaces such calls in the graph that it runs. TensorFlow Probability calls the one for all devices first, and traces
-the one for CPUs after it, so a call can be made again as long as nothing has used its results.
+the one for CPUs after it. So a call can be made again as long as nothing has used its results.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def tensors_of(values: Any) -> list[Tensor]:
 
 
 class _State(NamedTuple):
-    """What a trace holds: how many nodes, and the values of variables."""
+    """The state of a trace: the number of its nodes, and the values of variables."""
 
     trace: Trace
     length: int
