@@ -231,7 +231,7 @@ class Function:
                     return found.run(seen[0])
             if naming.open_graphs and (made := hooks.graphs.function_called(self, args, kwargs)) is not NotImplemented:
                 return made
-            arguments = Arguments(self._signature.bind(args, kwargs))
+            arguments = Arguments(self._signature.bind(args, kwargs)).of_call()
             nodes, passed = arguments.nodes, arguments.passed
             found = self._concrete(arguments)
             if seen is not None and engine.local.trace.parent is None and self.input_signature is None:
