@@ -11,7 +11,7 @@
 #   make bench-gpu   measures there, within ten minutes
 #   make gpu-bundle  gathers what a GPU's machine without a network lacks; copy the tree with build/gpu-bundle there
 #   make bench       against JAX, PyTorch and TensorFlow, in environments of their own under .bench/
-#   make lint        style, and `make format` mends it
+#   make lint        style, and `make format` fixes it
 #   make types       static types
 #   make docs        runs the examples of README.md and docs/, and checks their links
 #   make site        builds the documentation site into build/site/html, with the reference of all names; `make site-serve` shows it,
@@ -19,7 +19,7 @@
 #   make notebooks   runs the notebooks from top to bottom  (one of them: make notebooks ARGS=gan)
 #   make packages    builds the wheel and the sdist into dist/, and checks their metadata and contents
 #   make test-packages  installs the sdist with a compiler and without one, and compares what both compute
-#   make snapshot    accept a change of the public names, and write docs/compatibility.md
+#   make snapshot    accept a change of the public names, and write docs/compatibility.md and the tables of the benchmarks
 #   make clean       remove everything that make made
 #
 # With another Python: make test PYTHON=python3.12 (its environment is .venv-python3.12).
@@ -170,6 +170,7 @@ test-packages: packages
 snapshot: $(VENV)/ready-test
 	$(BIN)/python tests/architecture/public_names.py --write
 	$(BIN)/python tests/signatures/compatibility.py --write
+	$(BIN)/python -m benchmarks.page --write
 
 clean:
 	rm -rf $(VENV) .venv-* .thirdparty .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist

@@ -38,7 +38,7 @@ PARTS = {
         f"docs/notebooks/{name}.ipynb" for name in "first_steps broken_tape gan physics_informed levenberg_marquardt".split()
     ],
     "docs/explained/README.md": [
-        "docs/first-steps.md",
+        "docs/performance.md",
         "docs/pictures.md",
         "docs/explained/functions-and-loops.md",
         "docs/explained/precision.md",

@@ -42,7 +42,7 @@ def run_eagerly(run: bool = True) -> None:
 def compile_early(early: bool = True) -> None:
     """Compile each program when it is first seen, instead of running its ops on the host until it was seen for some time.
 
-    Results agree to rounding, not to the bit. See docs/first-steps.md for when a program is compiled otherwise.
+    Results agree to rounding, not to the bit. See docs/performance.md for when a program is compiled otherwise.
 
     >>> tf.config.compile_early()
     >>> tf.config.compile_early(False)
