@@ -45,7 +45,7 @@ def test_links_of_the_readme_lead_somewhere_on_a_package_index():
     pytest.importorskip("setuptools", reason="setuptools, which builds the package, is not installed for the tests")
     page = "[a](docs/a.md#b), [c](https://example.org/d), [e](#f), ![g](docs/g.png)"
     here = "https://host/x/blob/main"
-    expected = f"[a]({here}/docs/a.md#b), [c](https://example.org/d), [e](#f), ![g]({here}/docs/g.png)"
+    expected = f"[a]({here}/docs/a.md#b), [c](https://example.org/d), [e](#f), ![g](https://host/x/raw/main/docs/g.png)"
     assert hatch_build().linked(page, "https://host/x") == expected
     assert not re.search(r"\]\((?!#|https://)", hatch_build().linked(text("README.md"), "https://host/x"))
 
