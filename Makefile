@@ -67,7 +67,7 @@ SANITIZED := build/sanitized
 
 test-native-sanitize: $(VENV)/ready-test
 	rm -rf $(SANITIZED) && mkdir -p $(SANITIZED)
-	cp -r gradtape tests pyproject.toml hatch_build.py $(SANITIZED)
+	cp -r gradtape gradtape_cli tests pyproject.toml hatch_build.py $(SANITIZED)
 	$(BIN)/python -m pip --disable-pip-version-check install -qq setuptools
 	$(BIN)/python $(SANITIZED)/hatch_build.py -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 	cd $(SANITIZED) && ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \

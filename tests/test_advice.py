@@ -17,7 +17,7 @@ NAME = re.compile(r"(?<![\w.\"'/-])(?:tf|gradtape)(?!\._src)((?:\.[A-Za-z_]\w*)+
 REST = "\0"  # what a message fills in when it is raised
 # Names that a page says are not there, and a module for pytest's command line that has to be imported first.
 NOT_THERE = {"tf.saved_model.Asset", "gradtape.pytest"}
-SOURCES = sorted([*ROOT.glob("gradtape/**/*.py"), *ROOT.glob("keras_gradtape/**/*.py")])
+SOURCES = sorted([*ROOT.glob("gradtape/**/*.py"), *ROOT.glob("gradtape_cli/*.py"), *ROOT.glob("keras_gradtape/**/*.py")])
 ALL_PAGES = sorted({*PAGES, *ROOT.glob("*/README.md"), ROOT / "SECURITY.md"})
 
 
@@ -98,7 +98,7 @@ MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 TARGETS = set(re.findall(r"^([a-z][\w-]*(?: [a-z][\w-]*)*):(?!=)", MAKEFILE, re.MULTILINE))
 TARGETS = {target for line in TARGETS for target in line.split()}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-COMMANDS = set(re.findall(r'add_parser\(\s*"(\w+)"', (ROOT / "gradtape/_src/cli/commands.py").read_text("utf-8")))
+COMMANDS = set(re.findall(r'add_parser\(\s*"(\w+)"', (ROOT / "gradtape_cli/__init__.py").read_text("utf-8")))
 
 
 def commands(text, fenced):
