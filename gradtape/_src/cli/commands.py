@@ -1,4 +1,4 @@
-"""What each command of `gradtape` does; `gradtape_cli` has their arguments."""
+"""The commands of `gradtape`, one function each; `gradtape_cli` has their arguments."""
 
 import argparse
 import errno
@@ -6,11 +6,13 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from gradtape._src.cli.program import Program, of_module, of_script
 from gradtape._src.compat.door.opening import as_tensorflow
 from gradtape._src.core.allocator import tune_allocator
 from gradtape._src.core.extras import missing
+from gradtape._src.core.folding import folded
 
 
 def demo_command(parsed: argparse.Namespace) -> None:
@@ -54,19 +56,18 @@ def why_command(parsed: argparse.Namespace) -> None:
     from gradtape._src.profile.profile import costs
 
     with watching() as report, pictured(report, Path(program.file), parsed.html, costs):
+        ended: Any = None
         try:
             program.run(parsed.arguments)
-        except SystemExit as ended:
-            print(report, flush=True)
-            raise SystemExit(ended.code or int(report.missing)) from None
+        except SystemExit as error:
+            ended = error.code
         except BaseException as error:
             sys.excepthook(type(error), error, error.__traceback__)
-            print(report, flush=True)
-            raise SystemExit(130 if isinstance(error, KeyboardInterrupt) else 1) from None
-    print(report, flush=True)
+            ended = 130 if isinstance(error, KeyboardInterrupt) else 1
+    print(folded(str(report), sys.stdout), flush=True)
     if parsed.html is not None:
         print(f"gradtape why: wrote {parsed.html}", flush=True)
-    raise SystemExit(int(report.missing))
+    raise SystemExit(ended or int(report.missing))
 
 
 def take_html(parsed: argparse.Namespace) -> None:

@@ -486,7 +486,7 @@ class MultiWorkerMirroredStrategy(Strategy):
 
     @property
     def num_replicas_in_sync(self) -> int:
-        """1, as the one replica sees the whole batch of all processes; TensorFlow counts their devices, and the log says so once."""
+        """1: the replica sees the whole batch of all processes. TensorFlow counts their devices; the log says so once."""
         if self._devices > 1 and not self._counted:
             self._counted = True
             logger.warning(
