@@ -19,7 +19,7 @@
 #   make notebooks   runs the notebooks from top to bottom  (one of them: make notebooks ARGS=gan)
 #   make packages    builds the wheel and the sdist into dist/, and checks their metadata and contents
 #   make test-packages  installs the sdist with a compiler and without one, and compares what both compute
-#   make snapshot    accept a change of the public names, and write docs/compatibility.md and the tables of the benchmarks
+#   make snapshot    accept a change of the public names, and write docs/names.md and the tables of other pages
 #   make clean       remove everything that make made
 #
 # With another Python: make test PYTHON=python3.12 (its environment is .venv-python3.12).

@@ -48,6 +48,7 @@ PARTS = {
     ],
     "reference/index.md": [
         "docs/compatibility.md",
+        "docs/names.md",
         "docs/command-line.md",
         "docs/dependencies.md",
         "CONTRIBUTING.md",
