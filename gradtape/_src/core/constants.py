@@ -44,7 +44,7 @@ def to_array(value: Any, dtype: np.dtype | None = None) -> Any:
     if kind is not list and kind is not tuple:
         if isinstance(value, jax.core.Tracer):
             raise TypeError(
-                f"Received {value}, a value that JAX traces: gradtape's ops cannot be a part of a function of jax.jit or jax.vmap. "
+                f"Received {value}, a value that JAX traces: gradtape's ops cannot be a part of jax.jit or jax.vmap. "
                 "Call gradtape outside of it, or put the JAX function on the tape by tf.jax_function."
             )
         if isinstance(value, jax.Array):
