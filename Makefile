@@ -12,7 +12,7 @@
 #   make bench-gpu   measures there, within ten minutes
 #   make gpu-bundle  gathers what a GPU's machine without a network lacks; copy the tree with build/gpu-bundle there
 #   make bench       against JAX, PyTorch and TensorFlow, in environments of their own under .bench/
-#   make lint        style, and `make format` mends it
+#   make lint        style, and `make format` fixes it
 #   make types       static types
 #   make docs        runs the examples of README.md and docs/, and checks their links
 #   make site        builds the documentation site into build/site/html, with the reference of all names; `make site-serve` shows it,
@@ -68,7 +68,7 @@ SANITIZED := build/sanitized
 
 test-native-sanitize: $(VENV)/ready-test
 	rm -rf $(SANITIZED) && mkdir -p $(SANITIZED)
-	cp -r gradtape tests pyproject.toml hatch_build.py $(SANITIZED)
+	cp -r gradtape gradtape_cli tests pyproject.toml hatch_build.py $(SANITIZED)
 	$(BIN)/python -m pip --disable-pip-version-check install -qq setuptools
 	$(BIN)/python $(SANITIZED)/hatch_build.py -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 	cd $(SANITIZED) && ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
@@ -183,6 +183,7 @@ snapshot: $(VENV)/ready-test
 	$(BIN)/python tests/architecture/public_names.py --write
 	$(BIN)/python tests/signatures/compatibility.py --write
 	$(BIN)/python -m tests.keras.edits_page --write
+	$(BIN)/python -m benchmarks.page --write
 
 clean:
 	rm -rf $(VENV) .venv-* .thirdparty .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist

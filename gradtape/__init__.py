@@ -348,8 +348,10 @@ tuple = _tuple
 slice = _slice
 matrix_square_root = _sqrtm
 
-if _TYPE_CHECKING:  # which is loaded when it is first asked for
+if _TYPE_CHECKING:  # which are loaded when they are first asked for
     from gradtape import keras as keras
+if _TYPE_CHECKING:
+    from keras import initializers as initializers, losses as losses, metrics as metrics
 
 __dir__ = _listed(__name__)
 __getattr__ = _missing(__name__)
