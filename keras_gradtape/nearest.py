@@ -8,10 +8,12 @@ from typing import Any
 
 
 def note(error: BaseException, word: str, known: Iterable[str]) -> None:
-    """Add the word of `known` that is nearest to `word` to an error, if one is near."""
-    near = difflib.get_close_matches(word, known, n=1)
+    """Add what is nearest to `word` in `known` to an error: what has all its parts and more, or is spelt almost like it."""
+    parts, known = {*word.split("_")}, sorted(known)
+    longer = sorted((name for name in known if parts < {*name.split("_")}), key=len)[:3]
+    near = longer or difflib.get_close_matches(word, known, n=1)
     if near:
-        error.add_note(f"Did you mean {near[0]!r} for {word!r}?")
+        error.add_note(f"Did you mean {' or '.join(map(repr, near))} for {word!r}?")
 
 
 def naming_keywords(init: Callable[..., None]) -> Callable[..., None]:

@@ -17,6 +17,8 @@ MISSPELT = [
     (lambda: keras.Sequential([keras.layers.Dense(1)]).compile("adamm"), "'adam' for 'adamm'"),
     (lambda: keras.optimizers.Adam(learning_rat=0.1), "'learning_rate' for 'learning_rat'"),
     (lambda: keras.losses.get("msee"), "'mse' for 'msee'"),
+    (lambda: keras.losses.get("sparse_crossentropy"), "'sparse_categorical_crossentropy' for 'sparse_crossentropy'"),
+    (lambda: keras.layers.Dense(3, initializer="zeros"), "'bias_initializer' or 'kernel_initializer' for 'initializer'"),
     (lambda: keras.metrics.get("acuracy"), "'accuracy' for 'acuracy'"),
 ]
 
