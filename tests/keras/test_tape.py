@@ -182,7 +182,8 @@ class TestApplyGradients:
         model.compile("sgd", "sparse_crossentropy")
         with pytest.raises(ValueError, match="Could not interpret loss identifier") as caught:
             model.fit(np.ones([4, 3]), np.ones([4]), verbose=0)
-        assert caught.value.__notes__ == ["Did you mean 'sparse_categorical_crossentropy' for 'sparse_crossentropy'?"]
+        (note,) = caught.value.__notes__
+        assert note.startswith("Did you mean 'sparse_categorical_crossentropy'")
 
     def test_repeated_rows_of_an_embedding_are_squared_one_by_one(self):  # as on TensorFlow, not on JAX
         layer = keras.layers.Embedding(3, 1)
