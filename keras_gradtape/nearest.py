@@ -8,12 +8,12 @@ from typing import Any
 
 
 def note(error: BaseException, word: str, known: Iterable[str]) -> None:
-    """Add what is nearest to `word` in `known` to an error: what has all its parts and more, or is spelt almost like it."""
-    parts, known = {*word.split("_")}, sorted(known)
-    longer = sorted((name for name in known if parts < {*name.split("_")}), key=len)[:3]
-    near = longer or difflib.get_close_matches(word, known, n=1)
+    """Add the word of `known` that is nearest to `word` to an error, if one is near."""
+    near = difflib.get_close_matches(word, sorted(known))
     if near:
-        error.add_note(f"Did you mean {' or '.join(map(repr, near))} for {word!r}?")
+        words = {*word.split("_")}
+        best = max(near, key=lambda name: len(words & {*name.split("_")}))  # of equal ones the first, which is the nearest
+        error.add_note(f"Did you mean {best!r} for {word!r}?")
 
 
 def naming_keywords(init: Callable[..., None]) -> Callable[..., None]:
