@@ -336,6 +336,9 @@ with _importing():
     from gradtape import compat as compat
     from gradtape._src.compat.door.opening import as_tensorflow as as_tensorflow
 
+    # Where Python did not read keras_gradtape.pth when it started, Keras and TensorFlow are waited for from here on
+    from keras_gradtape import startup as _startup
+
 # Second names, assigned, as type checkers take `X as Y` for private
 as_dtype = _public_as_dtype
 cast = _cast_unless_variable

@@ -44,6 +44,7 @@ PARTS = {
         "docs/explained/precision.md",
         "docs/explained/random-numbers.md",
         "docs/reliability.md",
+        "docs/process.md",
         "docs/benchmarks.md",
     ],
     "reference/index.md": [

@@ -129,7 +129,8 @@ class GradientTape(Recording):
         flat = []
         for t in nest.flatten(target):
             if isinstance(t, IndexedSlices):
-                t = t.to_dense()
+                with self.going_on():
+                    t = t.to_dense()
             elif isinstance(t, str):
                 t = self.get_tensor_by_name(t)
             t = variable_of(values_of(t))
