@@ -6,7 +6,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, reverse, summed, to_transpose, transposing
 from gradtape._src.autodiff.jacobian import Rows
@@ -60,6 +60,10 @@ class GradientTape(Recording):
     >>> float(tape.gradient(y, x))
     6.0
     """
+
+    if TYPE_CHECKING:  # an editor that does not run the program knows the tape by it
+
+        def __enter__(self) -> GradientTape: ...
 
     @overload
     def gradient(

@@ -239,7 +239,7 @@ class Optimizer(SlotOwner):
         slots = [v for slots in self._slots.values() for v in slots.values()]
         return sorted([*more, *slots], key=lambda v: v.name)
 
-    def tracked_children(self) -> dict[str, Any]:
+    def _tracked_children(self) -> dict[str, Any]:
         """Return the saved part of a checkpoint: the slots, numbered in the order of the variables, and the other variables."""
         graph = in_graph()
         slots = {f"{name}_{i}": v for name, slots in self._slots.items() for i, v in enumerate(slots.values())}
@@ -278,8 +278,8 @@ class Optimizer(SlotOwner):
             value = zeros(shape, variable.dtype) if initial is None else tensor(initial, variable.dtype)
             value = value if value.node.aval.shape == shape else fill(shape, value)
             found = known[variable._uid] = shadow(variable.name, label or self._name, value)
-            self.child_set(f"{slot}_{len(known) - 1}", found)
-            self.child_set(self.slot_place(variable, slot), found)
+            self._child_set(f"{slot}_{len(known) - 1}", found)
+            self._child_set(self.slot_place(variable, slot), found)
         return found
 
     def _number(self, name: str, initial: float, variable: Variable) -> Variable:
@@ -288,7 +288,7 @@ class Optimizer(SlotOwner):
         found = self._more.get(key)
         if found is None:
             found = self._more[key] = Variable(initial, trainable=False, name=name, dtype=variable.dtype)
-            self.child_set(name, found)
+            self._child_set(name, found)
         return found
 
 
