@@ -475,7 +475,8 @@ def check_a_writer_is_the_default_of_its_replica_alone():
 
 OF_VALUES = """tape: sources|tape: watch and sources|tape: jacobian|tape: output_gradients|custom_gradient|recompute_grad
 ForwardAccumulator: primals|stop_gradient|convert_to_tensor|tensor + x|x + variable|stack|keras.ops.add|np.asarray
-nest.map_structure|Variable.assign|keras.Variable|vectorized_map|while_loop: captured|cond: results|py_function|function: argument"""
+nest.map_structure|Variable.assign|keras.Variable|vectorized_map|while_loop: captured|cond: results|py_function
+function: argument"""
 
 
 def check_what_functions_give_for_values_of_each_kind():
