@@ -225,7 +225,7 @@ def made() -> dict[str, str]:
         "# Reference\n\n"
         f"{count:,} public functions and classes, each with its signature, its docstring and its source. "
         "Names are TensorFlow's; `import gradtape as tf`. `tf.keras` is [Keras](https://keras.io/api/) itself, described there. "
-        "A name of TensorFlow that is absent has its reason under [the names](../compatibility.md#the-names).\n\n"
+        "A name of TensorFlow that is absent has its reason under [TensorFlow's names](../names.md).\n\n"
         f"| module | names | what it holds |\n|---|--:|---|\n{rows}\n"
     )
     return pages | {"reference/index.md": index}

@@ -6,6 +6,7 @@ from keras.src.optimizers.base_optimizer import BaseOptimizer
 
 import gradtape as tf
 from gradtape._src.core import hooks
+from keras_gradtape.nearest import naming_keywords
 from keras_gradtape.src.ops.core import name_scope
 from keras_gradtape.src.tracked import KerasTracked
 
@@ -23,7 +24,7 @@ def _whole(build):
             self.built = before
             del self._variables[count:]
             raise
-        self.child_set("_variables", self._variables)  # a restore may have waited for the slots
+        self._child_set("_variables", self._variables)  # a restore may have waited for the slots
 
     return whole
 
@@ -62,6 +63,8 @@ class BackendOptimizer(BaseOptimizer, KerasTracked):
     rows, as on TensorFlow, and become dense where they are added to something.
     """
 
+    __init__ = naming_keywords(BaseOptimizer.__init__)
+
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
         if "build" in vars(cls):
@@ -71,10 +74,10 @@ class BackendOptimizer(BaseOptimizer, KerasTracked):
 
     _COLLECTED = frozenset()
 
-    def child_set(self, name, value):
+    def _child_set(self, name, value):
         """Something hangs on this optimizer now. The variables that it trains are not its own to restore."""
         if name != "_trainable_variables":
-            super().child_set(name, value)
+            super()._child_set(name, value)
 
     def _var_key(self, variable):
         """The identity of a variable: of what holds the value of one of Keras's, and of what was assigned to."""

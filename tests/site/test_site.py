@@ -18,7 +18,7 @@ def made():
 
 
 def test_each_page_is_in_one_part():
-    listed = [page for part in assemble.PARTS.values() for page in part]
+    listed = [page for part in [*assemble.PARTS.values(), *assemble.BELOW.values()] for page in part]
     assert assemble.unlisted() == []
     assert len(listed) == len(set(listed))
 

@@ -257,6 +257,8 @@ class ConcreteFunction:
                 nodes, passed = arguments.nodes, arguments.passed
             except (TypeError, ValueError) as error:
                 arguments, nodes, passed = None, self._one_by_one(args, kwargs, error), []
+            else:
+                arguments.of_call()
             same = arguments is None or all(x is y for x, y in zip(arguments.fixed, self._arguments.fixed, strict=True))
             if same and [n.aval for n in nodes] == wanted:
                 return self.run(nodes)

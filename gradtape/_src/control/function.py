@@ -245,7 +245,7 @@ class Function:
         """Call the function itself, whatever implements the same; `seen` is how calls of the same tensors are found."""
         if naming.open_graphs and (made := hooks.graphs.function_called(self, args, kwargs)) is not NotImplemented:
             return made
-        arguments = Arguments(self._signature.bind(args, kwargs))
+        arguments = Arguments(self._signature.bind(args, kwargs)).of_call()
         nodes, passed = arguments.nodes, arguments.passed
         found = self._concrete(arguments)
         if seen is not None and engine.local.trace.parent is None and self.input_signature is None and self.api is None:
