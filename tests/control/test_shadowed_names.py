@@ -19,9 +19,7 @@ def a_function(n):
     s = tf.constant(0.0)
     while s < 10.0:
 
-        def double(x, times=z, again=True):
-            if again:
-                return double(x, again=False)
+        def double(x, times=z):
             return x * 2.0 * times
 
         s += double(x=x)
