@@ -514,7 +514,8 @@ def folded(node: Node) -> np.ndarray | None:
         else:
             inputs = [values[i] if i.value is None else i.value for i in current.inputs]
         if op.of_shapes:
-            values[current] = np.asarray(op.run(inputs, attrs))
+            with xla.wide():
+                values[current] = np.asarray(op.run(inputs, attrs))
         elif op.on_host:
             values[current] = op.run(inputs, attrs)
         else:
