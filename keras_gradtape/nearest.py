@@ -9,9 +9,11 @@ from typing import Any
 
 def note(error: BaseException, word: str, known: Iterable[str]) -> None:
     """Add the word of `known` that is nearest to `word` to an error, if one is near."""
-    near = difflib.get_close_matches(word, known, n=1)
+    near = difflib.get_close_matches(word, known)
     if near:
-        error.add_note(f"Did you mean {near[0]!r} for {word!r}?")
+        words = {*word.split("_")}
+        best = max(near, key=lambda name: len(words & {*name.split("_")}))  # of equal ones the first, which is the nearest
+        error.add_note(f"Did you mean {best!r} for {word!r}?")
 
 
 def naming_keywords(init: Callable[..., None]) -> Callable[..., None]:

@@ -1,6 +1,8 @@
 """The backend's part of Keras's optimizers."""
 
 import functools
+import warnings
+from weakref import WeakKeyDictionary
 
 from keras.src.optimizers.base_optimizer import BaseOptimizer
 
@@ -58,6 +60,9 @@ def _for_all_replicas(apply):
     return once
 
 
+_reasons = WeakKeyDictionary()  # by optimizer: why variables of these names had no gradient
+
+
 class BackendOptimizer(BaseOptimizer, KerasTracked):
     """An optimizer on gradtape: Keras's own. IndexedSlices, which the tape gives for gathered rows, are squared and clipped by
     rows, as on TensorFlow, and become dense where they are added to something.
@@ -101,6 +106,19 @@ class BackendOptimizer(BaseOptimizer, KerasTracked):
         if self.gradient_accumulation_steps or self.loss_scale_factor:
             grads = [tf.convert_to_tensor(grad) if isinstance(grad, tf.IndexedSlices) else grad for grad in grads]
         super().apply(grads, trainable_variables)
+
+    def _filter_empty_gradients(self, grads, vars):
+        """Leave out the pairs without a gradient. A warning says of each why there is none, once found for a set of variables."""
+        pairs = list(zip(grads, vars, strict=True))
+        missing = [v for g, v in pairs if g is None]
+        if not 0 < len(missing) < len(pairs):
+            return super()._filter_empty_gradients(grads, vars)
+        names = [getattr(v, "path", None) or v.name for v in missing]
+        known = _reasons.setdefault(self, {})
+        if (reasons := known.get(tuple(names))) is None:
+            reasons = known[tuple(names)] = hooks.gradients.reasons(missing)
+        warnings.warn(f"Gradients do not exist for variables {names} when minimizing the loss.{reasons}", stacklevel=2)
+        return [g for g, _ in pairs if g is not None], [v for g, v in pairs if g is not None]
 
     def _clip_by_norm(self, values, axes=None):
         return tf.clip_by_norm(values, self.clipnorm, axes)
