@@ -152,4 +152,17 @@ LIBRARIES = (
         sdist=True,
         options=("-k", "tensorflow"),
     ),
+    Library(
+        "pot",
+        "0.9.7.post1",
+        tests=tuple(
+            f"test/test_{name}.py"
+            for name in "1d_solver backend circle_solver dmmot gmm lowrank optim ot sgot stochastic utils weak".split()
+        ),
+        share=0.97,
+        sample=("test/test_backend.py", "test/test_ot.py"),
+        # Tests of its sdist and the conftest.py of its repository (MIT License), which the sdist lacks.
+        files="pot_tests.tar.xz",
+        options=("-k", "nx1 or tf or backend or gradient"),  # nx1 is TensorFlow
+    ),
 )
