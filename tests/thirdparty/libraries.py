@@ -165,4 +165,15 @@ LIBRARIES = (
         files="pot_tests.tar.xz",
         options=("-k", "nx1 or tf or backend or gradient"),  # nx1 is TensorFlow
     ),
+    Library(
+        "tensorcircuit-ng",
+        "1.9.1",
+        tests=tuple(f"tests/test_{name}.py" for name in "backends interfaces u1circuit".split()),
+        share=0.97,
+        sample=(),
+        needs=tuple("graphviz mpmath networkx pytest-lazy-fixtures sympy tensornetwork-ng".split()),
+        # Tests of its repository (Apache License 2.0), and the name of a plugin of pytest that its successor stands for.
+        files="tensorcircuit_tests.tar.xz",
+        options=("-k", "tfb"),
+    ),
 )
