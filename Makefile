@@ -6,12 +6,13 @@
 #   make test-distributed  several devices and processes, those that are killed and started again too (ten minutes)
 #   make test-native-sanitize  the tests of the extension in C, under sanitizers for addresses and undefined behaviour (gcc)
 #   make test-keras  Keras's own tests on this backend, with TensorFlow beside them (a few minutes of them: make test-keras-sample)
+#   make test-keras-next  the hook and tests/keras with Keras's newest build  (with its newest release: make test-keras-next KERAS=keras)
 #   make test-thirdparty  tests of libraries that were written for TensorFlow (a minute of them: make test-thirdparty-sample)
 #   make test-gpu    what matters on a GPU, within ten minutes (on a CPU: GRADTAPE_TEST_CARD=cpu make test-gpu)
 #   make bench-gpu   measures there, within ten minutes
 #   make gpu-bundle  gathers what a GPU's machine without a network lacks; copy the tree with build/gpu-bundle there
 #   make bench       against JAX, PyTorch and TensorFlow, in environments of their own under .bench/
-#   make lint        style, and `make format` mends it
+#   make lint        style, and `make format` fixes it
 #   make types       static types
 #   make docs        runs the examples of README.md and docs/, and checks their links
 #   make site        builds the documentation site into build/site/html, with the reference of all names; `make site-serve` shows it,
@@ -19,7 +20,7 @@
 #   make notebooks   runs the notebooks from top to bottom  (one of them: make notebooks ARGS=gan)
 #   make packages    builds the wheel and the sdist into dist/, and checks their metadata and contents
 #   make test-packages  installs the sdist with a compiler and without one, and compares what both compute
-#   make snapshot    accept a change of the public names, and write docs/compatibility.md
+#   make snapshot    accept a change of the public names, and write the generated parts of docs/
 #   make clean       remove everything that make made
 #
 # With another Python: make test PYTHON=python3.12 (its environment is .venv-python3.12).
@@ -42,10 +43,10 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 .NOTPARALLEL:
 .SECONDARY:
 .PHONY: help demo test test-long test-distributed test-keras test-keras-sample keras-tests test-thirdparty test-thirdparty-sample \
-    test-native-sanitize thirdparty-baseline test-gpu bench-gpu gpu-bundle bench lint format types docs site site-serve site-check packages test-packages notebooks snapshot clean
+    test-keras-next keras-next-tests test-native-sanitize thirdparty-baseline test-gpu bench-gpu gpu-bundle bench lint format types docs site site-serve site-check packages test-packages notebooks snapshot clean
 
 help:
-	@sed -n '3,26s/^# \{0,1\}//p' Makefile
+	@sed -n '3,27s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/ready-demo
 	$(BIN)/gradtape demo $(ARGS)
@@ -67,7 +68,7 @@ SANITIZED := build/sanitized
 
 test-native-sanitize: $(VENV)/ready-test
 	rm -rf $(SANITIZED) && mkdir -p $(SANITIZED)
-	cp -r gradtape tests pyproject.toml hatch_build.py $(SANITIZED)
+	cp -r gradtape gradtape_cli tests pyproject.toml hatch_build.py $(SANITIZED)
 	$(BIN)/python -m pip --disable-pip-version-check install -qq setuptools
 	$(BIN)/python $(SANITIZED)/hatch_build.py -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 	cd $(SANITIZED) && ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
@@ -82,6 +83,17 @@ keras-tests: $(VENV)/ready-test-keras
 
 test-keras-sample: $(VENV)/ready-test
 	$(BIN)/python -m tests.keras.own --sample -n auto --maxprocesses $(JOBS)
+
+# Two packages with the same files: the one that goes leaves none of them.
+KERAS ?= keras-nightly
+
+test-keras-next:
+	$(MAKE) VENV=.venv-keras-next keras-next-tests
+
+keras-next-tests: $(VENV)/ready-test
+	$(VENV)/$(PIP) uninstall -qq -y keras keras-nightly
+	$(VENV)/$(PIP) install -qq --pre --no-deps $(KERAS)
+	$(BIN)/python -m tests.keras.next $(ARGS)
 
 # The libraries come from PyPI, without TensorFlow.
 test-thirdparty: $(VENV)/ready-test
@@ -170,6 +182,8 @@ test-packages: packages
 snapshot: $(VENV)/ready-test
 	$(BIN)/python tests/architecture/public_names.py --write
 	$(BIN)/python tests/signatures/compatibility.py --write
+	$(BIN)/python -m tests.keras.edits_page --write
+	$(BIN)/python -m benchmarks.page --write
 
 clean:
 	rm -rf $(VENV) .venv-* .thirdparty .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist

@@ -69,6 +69,7 @@ class Readme(MetadataHookInterface):
 
 def linked(text: str, repository: str) -> str:
     """Return Markdown whose links to files of the repository are whole addresses; a link into the page itself stays."""
+    text = re.sub(r"(!\[[^]]*)\]\((?!\w+://)([^)\s]+)\)", rf"\1]({repository}/raw/main/\2)", text)
     return re.sub(r"\]\((?!#|\w+://)([^)\s]+)\)", rf"]({repository}/blob/main/\1)", text)
 
 

@@ -8,16 +8,19 @@ import argparse
 import importlib
 import importlib.util
 import json
+import platform
 import sys
 import time
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 from benchmarks import cards, gpu_tables
 from benchmarks.gpu_tables import COLUMNS
 from benchmarks.measure import QUICK, Benchmark, Effort
-from benchmarks.on_a_card import Figures, OnACard
+from benchmarks.on_a_card import BEST, Figures, OnACard
 from benchmarks.peers import ROOT, VARIANTS, WORKPLACE, version_of
+from benchmarks.runs import Run, Stored, store
 
 # A model is followed by a small row, whose processes start beside it.
 ROWS = "gpt2 mlp resnet50 sine_chain three_heads convolution new_shapes function_call lstm per_example jacobian hvp".split()
@@ -49,6 +52,14 @@ def has_number(figures: Figures | None) -> bool:
     return figures is not None and "gradtape" in figures.step.numbers
 
 
+def of_figures(found: Figures) -> list[Stored]:
+    """The lines of a row as a run stores them; the best peer is a target of a step, too."""
+    title = importlib.import_module(f"benchmarks.rows.{found.row}").TITLE
+    step = Stored.of(found.step, title, precision=found.precision, targets=found.step.targets | {"best": BEST})
+    first = Stored.of(found.first, title, precision=found.precision, measured="first step")
+    return [step, first, Stored.of(found.memory, title, precision=found.precision, measured="memory")]
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Measure, and write the tables; 1 if a result of gradtape was wrong."""
     parser = argparse.ArgumentParser(prog="benchmarks.gpu", description=__doc__)
@@ -57,6 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--variants", default=",".join(COLUMNS), help=f"some only, of {','.join(COLUMNS)}")
     parser.add_argument("--seconds", type=float, default=540, help="for all rows together")
     parser.add_argument("--row-seconds", type=float, help="for each row: 60, and 240 for the models; on a CPU an even share")
+    parser.add_argument("--store", action="store_true", help="store it in benchmarks/results, for the tables of the pages")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "gpu" / "benchmarks")
     parsed = parser.parse_args(arguments)
     if unknown := set(parsed.variants.split(",")) - set(COLUMNS):
@@ -64,8 +76,9 @@ def main(arguments: list[str] | None = None) -> int:
     end, card = time.monotonic() + parsed.seconds, cards.name()
     there = [peer for peer in ("gradtape", "jax", "torch") if peer == "gradtape" or importlib.util.find_spec(peer)]
     variants, absent = taking_part(there, parsed.variants.split(","))
-    versions = ", ".join(f"{peer} {version_of(peer, sys.executable)}" for peer in there)
-    heading = f"On {card or 'no GPU: every row ran on the CPU in a small size, to see that it ends'}. {versions}."
+    versions = {peer: version_of(peer, sys.executable) for peer in there}
+    place = card or "no GPU: every row ran on the CPU in a small size, to see that it ends"
+    heading = f"On {place}. {', '.join(f'{peer} {version}' for peer, version in versions.items())}."
     names = parsed.rows.split(",") if parsed.rows else ROWS
     wanted = [(name, precision) for precision in parsed.precisions.split(",") for name in names]
     known = measured_before(parsed.out.with_suffix(".json"), heading) if card else {}
@@ -89,6 +102,10 @@ def main(arguments: list[str] | None = None) -> int:
         known[found.row, found.precision] = found
         gpu_tables.write(parsed.out, heading, [known[pair] for pair in ALL if pair in known], data, absent)
     print(f"{parsed.out}.md")
+    if parsed.store:
+        whole = all(has_number(known.get(pair)) for pair in ALL)
+        stored = [line for pair in ALL if pair in known for line in of_figures(known[pair])]
+        print(store(Run("gpu", str(date.today()), card or "no GPU", platform.python_version(), versions, "full", whole, stored)))
     return int(wrong)
 
 

@@ -1,9 +1,8 @@
-"""The table of ratios, for the terminal and for docs/benchmarks.md."""
+"""The table of ratios for the terminal."""
 
 import os
 import platform
 import re
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -11,7 +10,6 @@ from rich.table import Table
 from benchmarks.measure import Line
 from benchmarks.peers import TITLES
 
-BEGIN, END = "<!-- table: written by make bench -->", "<!-- end of table -->"
 SCALES = {
     "s": ((1, "s"), (1e-3, "ms"), (1e-6, "µs")),
     "bytes": ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B")),
@@ -97,31 +95,6 @@ def print_table(lines: list[Line], heading: str) -> None:
     console.print(table)
     for note in notes(lines):
         console.print(note, markup=False)
-
-
-def markdown(lines: list[Line], heading: str) -> str:
-    """The table and the notes as Markdown."""
-    names = columns_of(lines)
-    text = [f"{heading}.", "", "| row | " + " | ".join(TITLES[name] for name in names) + " | target |"]
-    text.append("|---|" + "--:|" * len(names) + "---|")
-    for line in lines:
-        cells = []
-        for name in names:
-            *share, number = cell(line, name)
-            cells.append(f"**{share[0]}** ({number})" if share else number)
-        judged = ", ".join(f"{words} {'✓' if met else '✗'}" for met, words in verdicts(line))
-        text.append(f"| ({line.key}) {line.title} | " + " | ".join(cells) + f" | {judged} |")
-    return "\n".join([*text, "", *(f"- {note}" for note in notes(lines))])
-
-
-def write_table(path: Path, text: str) -> None:
-    """Replace what stands between the marks in the page at `path`."""
-    page = path.read_text("utf-8")
-    before, mark, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not mark or not end:
-        raise ValueError(f"{path} must hold the lines {BEGIN!r} and {END!r}, between which the table goes")
-    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", "utf-8")
 
 
 def machine() -> str:

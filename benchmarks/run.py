@@ -12,7 +12,8 @@ from rich.console import Console
 
 from benchmarks import report
 from benchmarks.measure import FULL, QUICK, Benchmark
-from benchmarks.peers import ROOT, VARIANTS, WORKPLACE, PeerUnavailable, python_of, version_of
+from benchmarks.peers import VARIANTS, WORKPLACE, PeerUnavailable, python_of, version_of
+from benchmarks.runs import Run, Stored, store
 
 ROWS = (
     "mlp",
@@ -62,12 +63,13 @@ ROWS = (
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure, print the table, and after a whole run write it to docs/benchmarks.md; 1 if a result was wrong."""
+    """Measure, print the table, and store a whole run in benchmarks/results; 1 if a result was wrong."""
     rows = {module.KEY: module for module in (importlib.import_module(f"benchmarks.rows.{name}") for name in ROWS)}
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("--rows", help=f"some rows only, of {','.join(rows)}")
     parser.add_argument("--variants", help=f"some columns only, of {','.join(report.TITLES)}")
     parser.add_argument("--quick", action="store_true", help="few repetitions: to try it, not to quote it")
+    parser.add_argument("--store", action="store_true", help="store it in benchmarks/results, as a whole run always is")
     parser.add_argument("--python", action="append", default=[], metavar="PEER=PATH", help="the Python that has a peer installed")
     parsed = parser.parse_args(arguments)
     keys = choice(parser, parsed.rows, rows)
@@ -83,22 +85,25 @@ def main(arguments: list[str] | None = None) -> int:
         except PeerUnavailable as error:
             missing.append(f"{peer} could not be installed: {error}")
     variants = [variant for variant in VARIANTS if variant.name in names and variant.peer in pythons]
-    versions = ", ".join(f"{peer} {version_of(peer, python)}" for peer, python in pythons.items())
-    heading = f"{date.today()}, {report.machine()}, Python {platform.python_version()}, {versions}"
+    versions = {peer: version_of(peer, python) for peer, python in pythons.items()}
+    effort = ("few", QUICK) if parsed.quick else ("full", FULL)
+    whole = not (parsed.quick or parsed.rows or parsed.variants or missing)
+    found = Run("cpu", str(date.today()), report.machine(), platform.python_version(), versions, effort[0], whole, [])
 
     WORKPLACE.mkdir(exist_ok=True)
     (WORKPLACE / "workers.log").unlink(missing_ok=True)
-    benchmark, lines = Benchmark(variants, pythons, QUICK if parsed.quick else FULL), []
+    benchmark, lines = Benchmark(variants, pythons, effort[1]), []
     for key in keys:
         with console.status(f"({key}) {rows[key].TITLE}"):
             lines += benchmark.measure(rows[key])
 
-    report.print_table(lines, heading)
+    report.print_table(lines, found.heading())
     for reason in missing:
         console.print(reason, markup=False)
     (WORKPLACE / "results.json").write_text(json.dumps([asdict(line) for line in lines], indent=1))
-    if not (parsed.quick or parsed.rows or parsed.variants or missing):
-        report.write_table(ROOT / "docs" / "benchmarks.md", report.markdown(lines, heading))
+    if whole or parsed.store:
+        found.lines = [Stored.of(line) for line in lines]
+        console.print(f"{store(found)}: `make snapshot` writes its tables into the pages", markup=False)
     return int(any(reason.startswith("WRONG") for line in lines for reason in line.reasons.values()))
 
 

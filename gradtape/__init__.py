@@ -336,6 +336,9 @@ with _importing():
     from gradtape import compat as compat
     from gradtape._src.compat.door.opening import as_tensorflow as as_tensorflow
 
+    # Where Python did not read keras_gradtape.pth when it started, Keras and TensorFlow are waited for from here on
+    from keras_gradtape import startup as _startup
+
 # Second names, assigned, as type checkers take `X as Y` for private
 as_dtype = _public_as_dtype
 cast = _cast_unless_variable
@@ -345,8 +348,10 @@ tuple = _tuple
 slice = _slice
 matrix_square_root = _sqrtm
 
-if _TYPE_CHECKING:  # which is loaded when it is first asked for
+if _TYPE_CHECKING:  # which are loaded when they are first asked for
     from gradtape import keras as keras
+if _TYPE_CHECKING:
+    from keras import initializers as initializers, losses as losses, metrics as metrics
 
 __dir__ = _listed(__name__)
 __getattr__ = _missing(__name__)

@@ -1,5 +1,5 @@
 """`python -m gradtape` is the command `gradtape`."""
 
-from gradtape._src.cli import main
+from gradtape_cli import main
 
 main()

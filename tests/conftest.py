@@ -86,6 +86,18 @@ def fuzz_factor(pytestconfig):
 
 
 @pytest.fixture(autouse=True)
+def jax_with_64_bits(request):
+    """JAX has 64 bits in tests that compare with it; in all others it has the 32 of any process."""
+    if not {"jax", "jnp", "lax"} & {*vars(request.module)}:
+        yield
+        return
+    import jax
+
+    with jax.enable_x64(True):
+        yield
+
+
+@pytest.fixture(autouse=True)
 def all_run_on_host():
     """No op that says that it runs on NumPy failed there and was compiled in silence."""
     yield

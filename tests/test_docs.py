@@ -65,9 +65,42 @@ def test_links_lead_somewhere(path):
     assert broken_links(path.read_text("utf-8"), path.parent) == []
 
 
-def test_readme_begins_with_the_two_commands():
-    first = blocks((ROOT / "README.md").read_text("utf-8"))[0]
-    assert first.text.split("\n") == ["make demo", "make test", ""]
+def test_readme_shows_code_and_the_two_commands_on_its_first_screen():
+    first = (ROOT / "README.md").read_text("utf-8").splitlines()[:30]
+    python, output, console = blocks("\n".join(first))
+    assert (python.language, output.language) == ("python", "output")
+    assert len(python.text.splitlines()) <= 8
+    assert console.text.split("\n") == ["make demo", "make test", ""]
+
+
+DIARY = re.compile(
+    r"\b20\d\d-\d\d|\b\d{1,2}(?:st|nd|rd|th)? (?:of )?(?:January|February|March|April|May|June|July|August|September|October"
+    r"|November|December)\b|\b(?:previously|formerly|recently|until now|no longer|as of today|on that day|by now|used to be)\b",
+    re.IGNORECASE,
+)
+GENERATED = re.compile(r"^<!-- From .*?^<!-- Until here -->$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if path.name != "CHANGELOG.md"], ids=page_name)
+def test_no_page_is_a_diary(path):
+    """What was once so stands in the changelog; the date of a run of the benchmark is data."""
+    assert DIARY.findall(GENERATED.sub("", FENCE.sub("", path.read_text("utf-8")))) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["On 3 May 2026 it took", "2026-11-22, two cores", "It was Previously a list", "is no longer so"]
+)
+def test_a_diary_is_found(text):
+    assert DIARY.search(text)
+
+
+SITE = [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]
+
+
+@pytest.mark.parametrize("path", SITE, ids=page_name)
+def test_code_is_as_wide_as_a_page(path):
+    code = [block for block in blocks(path.read_text("utf-8")) if block.language in ("python", "py", "console")]
+    assert [line for block in code for line in block.text.splitlines() if len(line) > 79] == []
 
 
 def test_a_false_page_is_found():

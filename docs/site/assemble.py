@@ -1,7 +1,7 @@
 """Lay the pages out as Sphinx reads them: the repository's Markdown where it stands, with links that lead to pages.
 
-A page is listed once, in `PARTS`. A link to a page leads to that page; a link to another file of the repository leads to the
-repository. The Markdown stays as GitHub shows it.
+A page is listed once, in `PARTS` or `BELOW`. A link to a page leads to that page; a link to another file leads to the repository.
+The Markdown stays as GitHub shows it.
 """
 
 import posixpath
@@ -38,23 +38,26 @@ PARTS = {
         f"docs/notebooks/{name}.ipynb" for name in "first_steps broken_tape gan physics_informed levenberg_marquardt".split()
     ],
     "docs/explained/README.md": [
-        "docs/first-steps.md",
+        "docs/performance.md",
         "docs/pictures.md",
         "docs/explained/functions-and-loops.md",
         "docs/explained/precision.md",
         "docs/explained/random-numbers.md",
-        "docs/design.md",
         "docs/reliability.md",
+        "docs/process.md",
         "docs/benchmarks.md",
     ],
     "reference/index.md": [
         "docs/compatibility.md",
+        "docs/names.md",
         "docs/command-line.md",
         "docs/dependencies.md",
         "CONTRIBUTING.md",
         "CHANGELOG.md",
     ],
 }
+# Pages for maintainers, below the page from which they are reached.
+BELOW = {"CONTRIBUTING.md": ["docs/design.md"]}
 INDEX = "docs/README.md"
 LINK = re.compile(r"(\]\()([^)#\s]*)((?:#[^)\s]*)?\))")
 FENCE = re.compile(r"^(```|~~~).*?^\1$", re.MULTILINE | re.DOTALL)
@@ -69,7 +72,7 @@ def place(path: str) -> str:
 
 def pages() -> dict[str, str]:
     """Return the pages that stand in the repository: path → place."""
-    listed = [INDEX, *PARTS, *[page for part in PARTS.values() for page in part]]
+    listed = [INDEX, *PARTS, *[page for part in [*PARTS.values(), *BELOW.values()] for page in part]]
     return {path: place(path) for path in listed if not path.startswith(("why/", "reference/"))}
 
 
@@ -114,7 +117,7 @@ def assemble(source: Path, made: dict[str, str], changed: Mapping[str, Callable[
     known = pages()
     texts = {where: relinked((ROOT / path).read_text("utf-8"), path, known) for path, where in known.items()}
     texts |= {where: change(texts[where]) for where, change in changed.items()} | made
-    for part, entries in PARTS.items():
+    for part, entries in (PARTS | BELOW).items():
         folder = posixpath.dirname(place(part)) or "."
         listed = [posixpath.relpath(place(entry), folder) for entry in entries]
         if place(part) == "reference/index.md":

@@ -39,7 +39,7 @@ add_module_names = False
 toc_object_entries_show_parents = "hide"
 
 html_theme = "pydata_sphinx_theme"
-html_title = "gradtape"
+html_title = f"gradtape {VERSION}"
 html_favicon = str(Path(__file__).parent / "static/favicon.svg")
 html_context = {"default_mode": "auto"}
 html_static_path = [str(Path(__file__).parent / "static")]
@@ -69,12 +69,12 @@ TAG = re.compile(r"<[^>]*>")
 
 
 def setup(app: Any) -> None:
-    """Have the HTML of each page mended by `mended`."""
-    app.connect("html-page-context", mended)
+    """Have the HTML of each page corrected by `corrected`."""
+    app.connect("html-page-context", corrected)
 
 
-def mended(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Mend what Sphinx and the theme write that a browser or a screen reader does not understand."""
+def corrected(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Correct what Sphinx and the theme write that a browser or a screen reader does not understand."""
     if "body" in context:
         context["body"] = with_names_of_tables(without_lists(context["body"]))
 

@@ -17,6 +17,7 @@ from gradtape._src.core.op import Op
 from tests.architecture.public_names import public_names
 
 EXAMPLE = re.compile(r"^>>> .*?(?=^\s*$|\Z)", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"#+ (.+)")
 OPENING = re.compile(r"^(\s*)(?:[-*+]|\d+\.) ")
 
 
@@ -133,12 +134,17 @@ def prose(docstring: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    lines = []
+    lines, fenced = [], False
     for line in text.split("\n"):
+        fence = line.lstrip().startswith("```")
+        fenced ^= fence
         opening = OPENING.match(line)
         lead = opening[0] if opening else ""
-        if not opening and line.startswith("    "):  # code
+        if fenced or fence or (not opening and line.startswith("    ")):  # code
             lines.append(line)
+            continue
+        if heading := HEADING.match(line):  # an entry has no headings
+            lines.append(f"**{heading[1]}**")
             continue
         pieces = re.split(r"(`+[^`]*`+)", line[len(lead) :])
         pieces[::2] = [re.sub(r"([*<\[\]]|__|^#|(?<=\s)_|_(?=\s))", r"\\\1", piece) for piece in pieces[::2]]
@@ -225,7 +231,7 @@ def made() -> dict[str, str]:
         "# Reference\n\n"
         f"{count:,} public functions and classes, each with its signature, its docstring and its source. "
         "Names are TensorFlow's; `import gradtape as tf`. `tf.keras` is [Keras](https://keras.io/api/) itself, described there. "
-        "A name of TensorFlow that is absent has its reason under [the names](../compatibility.md#the-names).\n\n"
+        "A name of TensorFlow that is absent has its reason under [TensorFlow's names](../names.md).\n\n"
         f"| module | names | what it holds |\n|---|--:|---|\n{rows}\n"
     )
     return pages | {"reference/index.md": index}

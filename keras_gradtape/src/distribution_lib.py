@@ -12,6 +12,7 @@ from keras.src.random.seed_generator import make_default_seed
 from keras.src.utils import rng_utils
 
 import gradtape as tf
+from gradtape._src.core import xla
 from gradtape._src.distribute import group
 from gradtape._src.distribute.sharding import lay_out, place, relayout
 
@@ -50,7 +51,9 @@ def distribute_data_input(per_process_batch, layout, batch_dim_name):
     sharding, batch = _sharding(layout), tf.convert_to_tensor(per_process_batch)
     distribution = global_state.get_global_attribute("distribution")
     if jax.process_count() > 1 and distribution is not None and not distribution.auto_shard_dataset:
-        return tf.convert_to_tensor(jax.make_array_from_process_local_data(sharding, batch.numpy()))
+        with xla.wide():
+            array = jax.make_array_from_process_local_data(sharding, batch.numpy())
+        return tf.convert_to_tensor(array)
     extents = dict(sharding.mesh.shape)
     if batch.shape.rank and batch.shape[0] % extents.get(batch_dim_name, 1):
         sharding = NamedSharding(sharding.mesh, PartitionSpec())

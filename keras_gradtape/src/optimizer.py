@@ -1,11 +1,14 @@
 """The backend's part of Keras's optimizers."""
 
 import functools
+import warnings
+from weakref import WeakKeyDictionary
 
 from keras.src.optimizers.base_optimizer import BaseOptimizer
 
 import gradtape as tf
 from gradtape._src.core import hooks
+from keras_gradtape.nearest import naming_keywords
 from keras_gradtape.src.ops.core import name_scope
 from keras_gradtape.src.tracked import KerasTracked
 
@@ -23,7 +26,7 @@ def _whole(build):
             self.built = before
             del self._variables[count:]
             raise
-        self.child_set("_variables", self._variables)  # a restore may have waited for the slots
+        self._child_set("_variables", self._variables)  # a restore may have waited for the slots
 
     return whole
 
@@ -57,10 +60,15 @@ def _for_all_replicas(apply):
     return once
 
 
+_reasons = WeakKeyDictionary()  # by optimizer: why variables of these names had no gradient
+
+
 class BackendOptimizer(BaseOptimizer, KerasTracked):
     """An optimizer on gradtape: Keras's own. IndexedSlices, which the tape gives for gathered rows, are squared and clipped by
     rows, as on TensorFlow, and become dense where they are added to something.
     """
+
+    __init__ = naming_keywords(BaseOptimizer.__init__)
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
@@ -71,10 +79,10 @@ class BackendOptimizer(BaseOptimizer, KerasTracked):
 
     _COLLECTED = frozenset()
 
-    def child_set(self, name, value):
+    def _child_set(self, name, value):
         """Something hangs on this optimizer now. The variables that it trains are not its own to restore."""
         if name != "_trainable_variables":
-            super().child_set(name, value)
+            super()._child_set(name, value)
 
     def _var_key(self, variable):
         """The identity of a variable: of what holds the value of one of Keras's, and of what was assigned to."""
@@ -98,6 +106,19 @@ class BackendOptimizer(BaseOptimizer, KerasTracked):
         if self.gradient_accumulation_steps or self.loss_scale_factor:
             grads = [tf.convert_to_tensor(grad) if isinstance(grad, tf.IndexedSlices) else grad for grad in grads]
         super().apply(grads, trainable_variables)
+
+    def _filter_empty_gradients(self, grads, vars):
+        """Leave out the pairs without a gradient. A warning says of each why there is none, once found for a set of variables."""
+        pairs = list(zip(grads, vars, strict=True))
+        missing = [v for g, v in pairs if g is None]
+        if not 0 < len(missing) < len(pairs):
+            return super()._filter_empty_gradients(grads, vars)
+        names = [getattr(v, "path", None) or v.name for v in missing]
+        known = _reasons.setdefault(self, {})
+        if (reasons := known.get(tuple(names))) is None:
+            reasons = known[tuple(names)] = hooks.gradients.reasons(missing)
+        warnings.warn(f"Gradients do not exist for variables {names} when minimizing the loss.{reasons}", stacklevel=2)
+        return [g for g, _ in pairs if g is not None], [v for g, v in pairs if g is not None]
 
     def _clip_by_norm(self, values, axes=None):
         return tf.clip_by_norm(values, self.clipnorm, axes)

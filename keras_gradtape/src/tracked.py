@@ -22,26 +22,26 @@ class KerasTracked(Tracked):
     """
 
     _COLLECTED = COLLECTED
-    awaits_entries = False  # Keras has lists and dicts of its own, and says itself when it has made variables
+    _awaits_entries = False  # Keras has lists and dicts of its own, and says itself when it has made variables
 
-    def tracked_children(self):
+    def _tracked_children(self):
         """The attributes that have something to save."""
-        found = {name: _saved(value) for name, value in super().tracked_children().items() if name not in self._COLLECTED}
+        found = {name: _saved(value) for name, value in super()._tracked_children().items() if name not in self._COLLECTED}
         return {name: value for name, value in found.items() if _has_state(value)}
 
-    def children_only_here(self):
+    def _children_only_here(self):
         """The names of attributes that TensorFlow does not save: lists and dicts, and the states of random numbers."""
         kinds = (SeedGenerator, TrackedList, TrackedDict, TrackedSet)
         return frozenset(name for name, value in vars(self).items() if isinstance(value, kinds))
 
-    def child_set(self, name: str, value: Any) -> None:
+    def _child_set(self, name: str, value: Any) -> None:
         """Something hangs on this object now. A variable that Keras has not initialized yet says when it is."""
         if "_awaited" not in self.__dict__:
             return
         if isinstance(value, KerasVariable) and value._value is None:
-            value.when_initialized = lambda: self.child_set(name, value)
+            value._when_initialized = lambda: self._child_set(name, value)
             return
-        super().child_set(name, _saved(value))
+        super()._child_set(name, _saved(value))
 
 
 def _saved(value):

@@ -17,7 +17,7 @@ class Variable(KerasVariable, Stored):
     """A Keras variable. gradtape takes it for the tensor that `value` is, and a tape for the variable that holds it."""
 
     _layout: Any  # of keras.distribution, or None
-    when_initialized: Callable[[], None] | None = None  # called once there is a value, where that comes later
+    _when_initialized: Callable[[], None] | None = None  # called once there is a value, where that comes later
 
     def _initialize(self, value):
         if isinstance(value, tf.Variable):
@@ -52,9 +52,9 @@ class Variable(KerasVariable, Stored):
     def _deferred_initialize(self):
         if self._value is None:  # Keras begins with the first again after an interrupt
             super()._deferred_initialize()
-            if self.when_initialized is not None:
-                self.when_initialized()
-                self.when_initialized = None
+            if self._when_initialized is not None:
+                self._when_initialized()
+                self._when_initialized = None
 
     def _direct_assign(self, value):
         self._value.assign(cast(value, self._dtype))

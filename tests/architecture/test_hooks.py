@@ -9,7 +9,7 @@ import pytest
 import gradtape as tf
 import gradtape.compat.v1 as v1
 from gradtape._src.core import hooks
-from tests.architecture.rules import sources
+from tests.architecture.rules import OURS, sources
 
 CLASSES = {kind.__name__: kind for kind in (tf.Tensor, tf.Variable, tf.IndexedSlices, tf.RaggedTensor, tf.data.Dataset)}
 
@@ -26,7 +26,7 @@ def test_each_method_is_attached_by_the_file_that_is_listed():
 def test_only_listed_files_attach():
     found = {
         source.path.removeprefix("gradtape/_src/").removesuffix(".py")
-        for source in sources("gradtape", "keras_gradtape")
+        for source in sources(*OURS)
         for node in source.nodes
         if isinstance(node, ast.Call) and source.dotted(node.func) == "gradtape._src.core.hooks.attach"
     }

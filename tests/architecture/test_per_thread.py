@@ -6,9 +6,9 @@ import re
 import pytest
 
 from gradtape._src.core.per_thread import PerThread
-from tests.architecture.rules import sources
+from tests.architecture.rules import OURS, sources
 
-FILES = sources("gradtape", "keras_gradtape")
+FILES = sources(*OURS)
 
 
 def test_no_other_file_has_a_state_of_its_own():

@@ -211,6 +211,7 @@ def test_first_product_after_a_tape():
         (lambda x: Accumulator(x, tf.ones([2])), ValueError, r"tangent of shape \(2,\) for a primal of shape \(\)"),
         (lambda x: Accumulator([x], [x, x]), ValueError, "don't have the same nested structure"),
         (lambda x: Accumulator(x, x).jvp("x"), TypeError, "takes tensors and variables, received 'x'"),
+        (lambda x: Accumulator(x.numpy(), x), TypeError, "A primal is a tensor or variable, received .* of type float32"),
     ],
 )
 def test_bad_calls(make, error, message):

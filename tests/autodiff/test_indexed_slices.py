@@ -314,3 +314,30 @@ def test_watching_what_is_made_of_tensors():
         tape.gradient(y, sparse)
     with pytest.raises(ValueError, match=r"Passed in object 1\.0"):
         tf.GradientTape().watch(1.0)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tf.function], ids=["eager", "function"])
+def test_slices_are_a_target_behind_the_tape_that_made_them(table, wrap):
+    """The second derivatives of a lookup: made dense when they are asked for, they belong to the tape all the same."""
+
+    @wrap
+    def second(derivative):
+        with tf.GradientTape(persistent=True) as outer:
+            with tf.GradientTape() as tape:
+                y = tf.reduce_sum(tf.gather(table, [0, 2, 0]) ** 3)
+            slices = tape.gradient(y, table)
+        return derivative(outer, slices)
+
+    sums = [[12.0, 24.0], [0.0, 0.0], [30.0, 36.0]]
+    agree(tf.convert_to_tensor(second(lambda tape, slices: tape.gradient(slices, table))), sums)
+    jacobian = second(lambda tape, slices: tape.jacobian(slices, table))
+    agree(tf.linalg.diag_part(tf.reshape(jacobian, [6, 6])), [x for row in sums for x in row])
+
+
+def test_a_dataset_is_watched_with_a_warning(table, caplog):
+    """As of any tensor that is no floating one; TensorFlow's words."""
+    with tf.GradientTape() as tape:
+        tape.watch([table, tf.data.Dataset.range(2)])
+        y = table[0, 0] * 3.0
+    assert tape.gradient(y, table)[0, 0].numpy() == 3.0
+    assert "watched tensor must be floating (e.g. tf.float32), got tf.variant" in caplog.text

@@ -1,4 +1,4 @@
-"""The benchmark's arithmetic and its pages: ratios, targets, comparison of results, the table in a page."""
+"""The benchmark's arithmetic: ratios, targets, comparison of results."""
 
 import numpy as np
 import pytest
@@ -27,35 +27,6 @@ def test_targets_are_judged_by_the_ratio_and_the_limit_by_the_number(line):
         (False, "≤ 2.0 × jax.jit"),
         (False, "≤ 100 µs"),
     ]
-
-
-def test_the_page_gets_ratios_numbers_targets_and_reasons(line, tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text(f"before\n{report.BEGIN}\nan older table\n{report.END}\nafter\n", "utf-8")
-    report.write_table(page, report.markdown([line], "today"))
-    assert page.read_text("utf-8").splitlines() == [
-        "before",
-        report.BEGIN,
-        "today.",
-        "",
-        "| row | gradtape | PyTorch eager | jax.jit | target |",
-        "|---|--:|--:|--:|---|",
-        "| (a) a step | 200 µs | **0.25 ×** (800 µs) | **4.00 ×** (50.0 µs) "
-        "| ≤ 0.5 × PyTorch eager ✓, ≤ 2.0 × jax.jit ✗, ≤ 100 µs ✗ |",
-        "",
-        "- TensorFlow eager, (a): the process ended with status 1",
-        "- Largest difference between results, relative to the largest element: (a) 3e-06",
-        report.END,
-        "after",
-    ]
-
-
-def test_a_page_without_the_marks_is_left_alone(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("no marks", "utf-8")
-    with pytest.raises(ValueError, match=r"page.md must hold the lines '<!-- table.*' and '<!-- end"):
-        report.write_table(page, "text")
-    assert page.read_text("utf-8") == "no marks"
 
 
 def test_numbers_that_are_not_compared_have_no_ratio(line):

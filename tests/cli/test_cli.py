@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import gradtape
+import gradtape_cli
 from gradtape._src.cli import commands as cli
 
 PYTHON = (sys.executable,)
@@ -96,7 +97,7 @@ def test_the_demo_says_what_to_install(package, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.setattr(cli, "tune_allocator", lambda: None)
     with pytest.raises(SystemExit, match=rf"gradtape demo: .*{package}.*: pip install 'pillow>=11' 'scikit-learn>=1.6'$"):
-        cli.main(["demo"])
+        gradtape_cli.main(["demo"])
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,7 @@ def test_a_bad_command_line_says_what_is_wrong(arguments, message, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cli, "open_door", lambda: None)  # it stays open for the rest of a process
     with pytest.raises(SystemExit, match="2"):
-        cli.main(arguments)
+        gradtape_cli.main(arguments)
     assert message in capsys.readouterr().err
 
 
@@ -140,6 +141,22 @@ def test_a_module_runs_as_under_python(folder):
 
 def test_the_version_is_gradtapes(capsys):
     with pytest.raises(SystemExit, match="0"):
-        cli.main(["--version"])
-    line, *_ = capsys.readouterr().out.splitlines()  # why it records in Python may stand below
-    assert line.startswith(f"gradtape {gradtape.__version__} ")
+        gradtape_cli.main(["--version"])
+    assert capsys.readouterr().out == f"gradtape {gradtape.__version__}\n"
+
+
+LIGHT = """
+import sys
+import gradtape_cli
+try:
+    gradtape_cli.main(sys.argv[1:])
+except SystemExit as ended:
+    assert not ended.code, ended
+print([name for name in ("gradtape", "jax", "numpy", "keras") if name in sys.modules])
+"""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["why", "--help"], ["--version"], ["completion", "bash"]], ids=" ".join)
+def test_what_is_only_words_imports_nothing(arguments, pytestconfig):
+    done = subprocess.run([*PYTHON, "-c", LIGHT, *arguments], cwd=pytestconfig.rootpath, capture_output=True, text=True)
+    assert (done.stderr, done.stdout.splitlines()[-1]) == ("", "[]")

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 import gradtape
-from gradtape._src.cli import commands, info
+import gradtape_cli
+from gradtape._src.cli import info
 
 ROOT = Path(__file__).parents[2]
 
 
 def lines(capsys, *arguments):
-    commands.main(arguments)
+    gradtape_cli.main(arguments)
     return capsys.readouterr().out.splitlines()
 
 
@@ -85,5 +86,5 @@ def test_why_ends_with_130_after_ctrl_c(tmp_path, pytestconfig):
 @pytest.mark.parametrize("arguments", [["completion", "cmd"], ["why"], ["nothing"], []])
 def test_a_wrong_command_line_is_2(arguments, capsys):
     with pytest.raises(SystemExit, match=r"^2$"):
-        commands.main(arguments)
+        gradtape_cli.main(arguments)
     assert "usage: gradtape" in capsys.readouterr().err

@@ -142,6 +142,31 @@ def test_python_functions_as_decorators():
         np.testing.assert_allclose(call(x), np.sinh(np.float32(1.0)))
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, tf.function], ids=["eager", "function"])
+def test_python_functions_take_and_give_what_is_made_of_tensors(wrap):
+    """Ragged and sparse tensors, with the gradient; TensorFlow's numbers."""
+    x = tf.constant([1.0, 2.0, 3.0])
+    kinds = [tf.RaggedTensorSpec([2, None], tf.float32), tf.float32]
+
+    @wrap
+    def slopes():
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            rows = tf.RaggedTensor.from_row_lengths(x, [2, 1])
+            squares, k = tf.py_function(lambda a, k: (a * a * k, k), [rows, 2.0], kinds)
+            y = tf.reduce_sum(squares * 3.0) + k
+        return squares, tape.gradient(y, x)
+
+    squares, gradient = slopes()
+    assert squares.to_list() == [[2.0, 8.0], [18.0]]
+    assert gradient.numpy().tolist() == [12.0, 24.0, 36.0]
+    sparse = tf.SparseTensor([[0], [1]], [1.0, 2.0], [2])
+    total = wrap(lambda: tf.py_function(tf.sparse.reduce_sum, [sparse], tf.float32))
+    assert float(total()) == 3.0
+    with pytest.raises(Invalid, match="value of type RaggedTensor, which is not of dtype float32"):
+        tf.py_function(lambda a: a, [squares], tf.float32)
+
+
 def test_functions_of_an_object_do_not_keep_it():
     class Model:
         def __init__(self):

@@ -502,3 +502,24 @@ def test_a_new_python_function_is_no_new_program(kind):
     np.testing.assert_array_equal(step(), first)
     np.testing.assert_array_equal(first, [6.0, 12.0] if kind is tf.numpy_function else [12.0, 24.0])
     assert tf.config.cache_info()["programs"] == before
+
+
+SPECS = {
+    "tensor": tf.TensorSpec([2]),
+    "ragged": tf.RaggedTensorSpec([None, None]),
+    "slices": tf.IndexedSlicesSpec(),
+    "dataset": tf.data.DatasetSpec(tf.TensorSpec([])),
+    "variable": tf.type_spec_from_value(tf.Variable([1.0, 2.0])),
+}
+
+
+@pytest.mark.parametrize("kind", SPECS)
+@pytest.mark.parametrize("nested", [lambda spec: spec, lambda spec: [spec], lambda spec: {"a": spec}])
+def test_a_spec_is_no_argument_of_a_call(kind, nested):
+    """Of `get_concrete_function` it is one."""
+    given = nested(SPECS[kind])
+    function = tf.function(lambda x: 1.0)
+    concrete = function.get_concrete_function(given)
+    for call in (function, concrete, lambda x: function(x=x)):
+        with pytest.raises(ValueError, match=r"A call takes values\. Give a spec to get_concrete_function"):
+            call(given)

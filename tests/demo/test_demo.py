@@ -10,7 +10,8 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from gradtape._src.cli import commands as cli
+import gradtape_cli
+from gradtape._src.cli import commands
 from gradtape._src.demo import train
 from gradtape._src.demo.picture import COLUMNS, ROWS, draw_digits, heat
 
@@ -38,8 +39,8 @@ def test_a_short_run_shows_every_part(tmp_path, console, monkeypatch):
 
 
 def test_the_command_reads_97_of_100_digits(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(cli, "tune_allocator", lambda: None)
-    cli.main(["demo", "--out", str(tmp_path / "digits.png")])
+    monkeypatch.setattr(commands, "tune_allocator", lambda: None)
+    gradtape_cli.main(["demo", "--out", str(tmp_path / "digits.png")])
     said = re.search(r"test accuracy (\d\.\d{4}), seed 0, digest", capsys.readouterr().out)
     assert float(said[1]) >= 0.97
 

@@ -486,6 +486,16 @@ def test_a_wrong_address(text):
         watch.address_of(text)
 
 
+def test_the_number_of_replicas_over_several_processes_is_told_once(caplog):
+    """Tutorials multiply a batch by it: each would train with another batch without a word."""
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    assert strategy.num_replicas_in_sync == 1 and not caplog.messages
+    strategy._devices = 2  # as over two processes
+    assert [strategy.num_replicas_in_sync for _ in range(3)] == [1, 1, 1]
+    (said,) = caplog.messages
+    assert "num_replicas_in_sync is 1: one replica sees whole batches" in said and "On TensorFlow it is 2." in said
+
+
 def test_one_process_needs_no_group():
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
     assert strategy.num_replicas_in_sync == 1 and group.joined() is None

@@ -359,13 +359,15 @@ KERNELS = [
 
 
 @pytest.mark.parametrize(("call", "op", "words", "end"), KERNELS, ids=[row[0] for row in KERNELS])
-def test_the_first_line_of_an_ops_error_is_tensorflows(tf, call, op, words, end):
+def test_an_ops_error_begins_with_tensorflows_words_and_ends_with_its_kernel(tf, call, op, words, end):
+    """TensorFlow begins with the kernel, of which a terminal shows three lines before the sense."""
     with pytest.raises(tf.errors.OpError) as raised:
         eval(call, {"tf": tf, "x": tf.ones([2, 3])})
     place = "/job:localhost/replica:0/task:0/device:CPU:0"
     kernel = {"MatMul": "__MklMatMul"}.get(op, op)
-    said = f"{{{{function_node __wrapped__{kernel}_device_{place}}}}} {words} [Op:{op}]{end}"
-    assert str(raised.value).partition("\n")[0] == said
+    first, *_, last = str(raised.value).split("\n")
+    assert first == f"{words} [Op:{op}]{end}"
+    assert last == f"{{{{function_node __wrapped__{kernel}_device_{place}}}}}"
 
 
 def test_in_a_function_no_kernel_is_named(tf):

@@ -4,21 +4,17 @@ import os
 import re
 import subprocess
 import sys
-import threading
 import zlib
-from types import SimpleNamespace
 
 import pytest
 
-from gradtape._src.core import runtime
+from gradtape._src.core import compile_cache
 
 PROGRAM = "jit_evaluate-" + "0123456789abcdef" * 4 + "-cache"
 
 
 def test_only_compiled_programs_are_removed(tmp_path, monkeypatch):
-    monkeypatch.setenv("GRADTAPE_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(runtime, "CACHE_BYTES", 100)
-    monkeypatch.setattr(runtime, "_pruned", threading.Event())
+    monkeypatch.setattr(compile_cache, "CACHE_BYTES", 100)
     folder = tmp_path / "gradtape" / "xla"
     folder.mkdir(parents=True)
     own = [folder / PROGRAM.replace("evaluate", f"evaluate_{i}") for i in range(4)]
@@ -29,13 +25,12 @@ def test_only_compiled_programs_are_removed(tmp_path, monkeypatch):
         os.utime(file, (1000 + age, 1000 + age))
     linked = folder / PROGRAM.replace("evaluate", "linked")
     linked.symlink_to(tmp_path / "data.bin")
-    runtime.prune_cache()
+    compile_cache.prune(folder)
     assert all(file.exists() for file in users) and linked.is_symlink()
     assert [file.exists() for file in own] == [False, False, False, True]
 
 
 def test_damaged_programs_are_removed_and_whole_ones_looked_at_once(tmp_path, monkeypatch):
-    monkeypatch.setenv("GRADTAPE_CACHE_DIR", str(tmp_path))
     folder = tmp_path / "gradtape" / "xla"
     folder.mkdir(parents=True)
     whole = zlib.compress(b"a program" * 100)
@@ -43,7 +38,7 @@ def test_damaged_programs_are_removed_and_whole_ones_looked_at_once(tmp_path, mo
         "whole": whole,
         "future": whole,
         "past": whole,
-        "compressed_otherwise": runtime.ZSTANDARD + b"x",
+        "compressed_otherwise": compile_cache.ZSTANDARD + b"x",
         "cut": whole[:-3],
         "empty": b"",
         "flipped": whole[:20] + bytes([whole[20] ^ 1]) + whole[21:],
@@ -54,14 +49,12 @@ def test_damaged_programs_are_removed_and_whole_ones_looked_at_once(tmp_path, mo
         files[name].write_bytes(data)
     os.utime(files["future"], (4e9, 4e9))
     os.utime(files["past"], (0, 0))
-    monkeypatch.setattr(runtime, "_pruned", threading.Event())
-    runtime.prune_cache()
+    compile_cache.prune(folder)
     left = ["whole", "future", "past", "compressed_otherwise"]
     assert [name for name in files if files[name].exists()] == left
     looked = []
-    monkeypatch.setattr(runtime, "_is_damaged", lambda data: looked.append(data))
-    monkeypatch.setattr(runtime, "_pruned", threading.Event())
-    runtime.prune_cache()
+    monkeypatch.setattr(compile_cache, "_is_damaged", lambda data: looked.append(data))
+    compile_cache.prune(folder)
     assert not looked
 
 
@@ -71,7 +64,7 @@ class TestFolder:
     @pytest.fixture
     def folder(self, tmp_path):
         folder = tmp_path / "base" / "gradtape" / "xla"
-        assert runtime._refused(folder) is None
+        assert compile_cache._refused(folder) is None
         return folder
 
     def test_it_is_made_for_this_user_alone(self, folder):
@@ -81,25 +74,25 @@ class TestFolder:
     @pytest.mark.parametrize("above", [0, 1])
     def test_others_may_write(self, folder, mode, above):
         (folder, folder.parent)[above].chmod(mode)
-        assert "others may write to" in runtime._refused(folder)
+        assert "others may write to" in compile_cache._refused(folder)
 
     def test_it_belongs_to_another_user(self, folder, monkeypatch):
         own = os.geteuid()
         monkeypatch.setattr(os, "geteuid", lambda: own + 1)
-        assert "belongs to another user" in runtime._refused(folder)
+        assert "belongs to another user" in compile_cache._refused(folder)
 
     @pytest.mark.parametrize(("mode", "refused"), [(0o777, True), (0o1777, False), (0o770, False)])
     def test_what_it_lies_in(self, folder, mode, refused):
         folder.parents[1].chmod(mode)
-        assert (runtime._refused(folder) is not None) == refused
+        assert (compile_cache._refused(folder) is not None) == refused
 
     def test_it_may_not_be_written(self, folder, monkeypatch):
         monkeypatch.setattr(os, "access", lambda path, mode: False)  # for root it would be true
-        assert "may not be written" in runtime._refused(folder)
+        assert "may not be written" in compile_cache._refused(folder)
 
     def test_a_file_is_in_its_place(self, tmp_path):
         (tmp_path / "gradtape").write_text("a file")
-        assert "cannot be made (File exists)" in runtime._refused(tmp_path / "gradtape" / "xla")
+        assert "cannot be made (File exists)" in compile_cache._refused(tmp_path / "gradtape" / "xla")
 
 
 MANY = """
@@ -125,12 +118,12 @@ def test_a_folder_of_our_own_in_the_one_that_is_given_and_two_processes_on_damag
     first, _ = start(MANY, GRADTAPE_CACHE_DIR=str(tmp_path)).communicate(timeout=120)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gradtape", "mine.txt"]
     files = [*(tmp_path / "gradtape" / "xla").iterdir()]
-    assert files and all(runtime.PROGRAM.fullmatch(file.name) for file in files)
+    assert files and all(compile_cache.PROGRAM.fullmatch(file.name) for file in files)
     for number, file in enumerate(files):
         file.write_bytes(file.read_bytes()[: 50 * number])
     two = [start(MANY, GRADTAPE_CACHE_DIR=str(tmp_path)) for _ in range(2)]
     assert [process.communicate(timeout=120)[0] for process in two] == [first, first]
-    assert first.startswith("[") and not any(runtime._is_damaged(file.read_bytes()) for file in files)
+    assert first.startswith("[") and not any(compile_cache._is_damaged(file.read_bytes()) for file in files)
 
 
 def test_a_home_that_cannot_be_used(tmp_path, monkeypatch, caplog):
@@ -139,13 +132,10 @@ def test_a_home_that_cannot_be_used(tmp_path, monkeypatch, caplog):
     monkeypatch.delenv("GRADTAPE_CACHE_DIR", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "file" / "home"))
-    updated = {}
-    config = SimpleNamespace(jax_compilation_cache_dir=None, update=updated.__setitem__)
-    monkeypatch.setattr(runtime, "jax", SimpleNamespace(config=config))
-    runtime.configure()
+    usable = compile_cache._usable.__wrapped__
+    assert usable() is None
     (record,) = caplog.records
     assert re.match("Compiled programs are not kept on disk: .*cannot be made .Not a directory.*", record.getMessage())
-    assert updated == {"jax_enable_x64": True}
 
 
 def test_a_user_without_a_home(monkeypatch):
@@ -154,5 +144,5 @@ def test_a_user_without_a_home(monkeypatch):
 
     monkeypatch.delenv("GRADTAPE_CACHE_DIR", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(runtime.Path, "home", home)
-    assert runtime.cache_folder() is None
+    monkeypatch.setattr(compile_cache.Path, "home", home)
+    assert compile_cache.cache_folder() is None

@@ -347,6 +347,7 @@ def test_the_option_stands_before_or_behind_the_script(before, behind, received,
     )
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, str(received)), done.stderr
     assert (folder.parent / "page.html").exists()
+    assert done.stdout.splitlines()[-1] == f"gradtape why: wrote {folder.parent / 'page.html'}"
 
 
 def test_a_page_that_cannot_be_written(folder):

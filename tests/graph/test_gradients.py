@@ -438,3 +438,10 @@ def test_gradients_within_a_body_where_the_extent_is_open(session):
     hessian, whole = session.run([hessian, whole], {x: [0.1, 0.2, 0.3]})
     np.testing.assert_allclose(hessian, np.diag(2 * np.cos([0.2, 0.4, 0.6])), rtol=1e-5)
     np.testing.assert_allclose(whole, [[0.2, 0.4, 0.6]] * 2, rtol=1e-6)
+
+
+def test_a_list_of_tensors_in_the_list_of_sources_is_refused(session):
+    x = tf.constant(1.0)
+    for gradients in (tf.gradients, tf.compat.v1.gradients):
+        with pytest.raises(TypeError, match="of type list is no tensor or variable, so nothing was recorded of it"):
+            gradients(x * x, [[x, x]])

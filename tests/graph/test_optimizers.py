@@ -305,3 +305,14 @@ def test_averages_of_tensors_begin_without_bias(session):
         "a/ExponentialMovingAverage", "add/ExponentialMovingAverage", "add/ExponentialMovingAverage/biased",
         "add/ExponentialMovingAverage/local_step", "b",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [[], [1], [1, 2]])
+@pytest.mark.parametrize("name", ["GradientDescent", "Adam", "Adagrad", "RMSProp", "Ftrl"])
+def test_a_gradient_of_another_shape_changes_nothing(name, shape):
+    with tf.init_scope():
+        first, second = tf.Variable([1.0, 2.0]), tf.Variable([1.0, 2.0])
+        optimizer = getattr(tf.compat.v1.train, f"{name}Optimizer")(0.5)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="var and grad do not have the same shape"):
+            optimizer.apply_gradients([(tf.ones([2]), first), (tf.ones(shape), second)])
+        assert first.numpy().tolist() == second.numpy().tolist() == [1.0, 2.0]

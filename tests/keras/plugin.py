@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from keras_gradtape import hook
+from keras_gradtape import choosing, edits, hook
 
 EXCLUDED = Path(__file__).with_name("excluded.txt")
 MARKS = (
@@ -18,7 +18,7 @@ MARKS = (
 
 # What the tests import from the conftest.py of Keras's repository, which is not in its wheel.
 conftest = types.ModuleType("conftest")
-conftest.skip_if_backend = lambda backend, reason: pytest.mark.skipif(backend == hook.NAME, reason=reason)
+conftest.skip_if_backend = lambda backend, reason: pytest.mark.skipif(backend == choosing.NAME, reason=reason)
 
 
 def excluded() -> dict[str, str]:
@@ -32,14 +32,22 @@ def excluded() -> dict[str, str]:
 
 
 # Tests that choose by the backend's name, and what they need of this one.
-hook.ARMS["keras.src.trainers.trainer_test"] = "from keras_gradtape.src.trainer import Trainer"
+edits.EDITS += (
+    edits.Edit(
+        "keras.src.trainers.trainer_test",
+        edits.arm("from keras_gradtape.src.trainer import Trainer"),
+        "The chain of the backends' trainers ends with an error",
+        edits.LISTED,
+        changes_tree=True,
+        before=edits.PLUGGABLE,
+    ),
+)
 
 
 def pytest_configure(config):
     sys.modules["conftest"] = conftest
     hook.install()
-    sys.meta_path.remove(hook.Finder)
-    sys.meta_path.insert(0, hook.Finder)  # before pytest's own, which rewrites assertions
+    sys.meta_path.sort(key=lambda finder: not isinstance(finder, hook.Finder))  # before pytest's own, which rewrites assertions
     for mark in MARKS:
         config.addinivalue_line("markers", mark)
 

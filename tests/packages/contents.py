@@ -39,7 +39,10 @@ def wheel_faults(path: Path) -> list[str]:
         faults = metadata_faults(HeaderParser().parsestr(wheel.read(info).decode()))
     folder = info.partition("/")[0]
     ours = {name for name in names if not name.startswith(f"{folder}/")}
-    faults += [f"{name} is missing" for name in sorted(tracked("gradtape", "keras_gradtape", "keras_gradtape.pth") - ours)]
+    faults += [
+        f"{name} is missing"
+        for name in sorted(tracked("gradtape", "gradtape_cli", "keras_gradtape", "keras_gradtape.pth") - ours)
+    ]
     faults += [f"{name} does not belong there" for name in sorted(ours) if Path(name).suffix not in BESIDE_CODE]
     faults += [f"{name} does not belong there" for name in sorted(names) if any(part in name for part in NEVER)]
     faults += [
@@ -52,7 +55,7 @@ def sdist_faults(path: Path) -> list[str]:
     """Return what is wrong with an sdist."""
     with tarfile.open(path) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
-    wanted = {*IN_SDIST, *tracked("gradtape", "keras_gradtape", "tests", "docs", "examples")}
+    wanted = {*IN_SDIST, *tracked("gradtape", "gradtape_cli", "keras_gradtape", "tests", "docs", "examples")}
     faults = [f"{name} is missing" for name in sorted(wanted - names)]
     faults += [f"{name} does not belong there" for name in sorted(names) if any(part in name for part in (*NEVER, ".so"))]
     return faults + size_faults(path, "sdist")

@@ -1,11 +1,10 @@
-"""Print `docs/compatibility.md` as the code has it now. With `--write`, into the file; what stands above its marks stays.
+"""Print `docs/compatibility.md` and `docs/names.md` as the code has them now; with `--write`, write the generated parts of both.
 
 The names are TensorFlow's of `names.json`, looked up in gradtape; the reasons are those of the AttributeError. What differs by
 the kind of a value is listed in `tests/values`.
 """
 
 import functools
-import inspect
 import json
 import sys
 from collections import defaultdict
@@ -15,7 +14,7 @@ import gradtape
 from gradtape._src.compat.reasons import REASONS, reason
 from gradtape._src.compat.stand_ins import is_stand_in
 
-PAGE = Path(__file__).parents[2] / "docs" / "compatibility.md"
+PAGES = [Path(__file__).parents[2] / "docs" / name for name in ("compatibility.md", "names.md")]
 TENSORFLOW = json.loads(Path(__file__).with_name("names.json").read_text("utf-8"))
 DIFFERENCES = Path(__file__).parents[1] / "values" / "differences.json"
 BEGIN = "<!-- Written from tests/values/differences.json: make snapshot -->\n"
@@ -77,33 +76,27 @@ def code(names):
 
 
 def section(namespace):
-    """The names of one namespace: those that are there, then those that are not, by reason."""
+    """The names of one namespace that are not there, by reason; nothing where all are."""
     title = "tf" if namespace == "tf" else f"tf.{namespace}"
-    lines = [f"### {title}", ""]
+    lines = [f"## {title}", ""]
     if namespace != "tf" and not exists(namespace):
         names = [name for name in TENSORFLOW[namespace] if stands_in(dotted(namespace, name))]
         return [*lines, reason(namespace), "", *([f"Names only: {code(names)}", ""] if names else [])]
-    owner = gradtape if namespace == "tf" else find(namespace)
     absent = missing(namespace)
-    there = [name for name in TENSORFLOW[namespace] if name not in absent]
-    lines += [f"There: {code(there)}", ""]
-    own = [name for name in dir(owner) if not name.startswith("_") and name not in TENSORFLOW[namespace]]
-    if own and inspect.ismodule(owner):
-        lines += [f"gradtape's own: {code(own)}", ""]
-    if absent:
-        by_reason = defaultdict(list)
-        for name in absent:
-            by_reason[reason(dotted(namespace, name))].append(name)
-        everything_else = REASONS.get(f"{namespace}.*")
-        rows = [
-            f"| {f'all others ({len(names)})' if why == everything_else and len(names) > 40 else code(names)} | {why} |"
-            for why, names in by_reason.items()
-        ]
-        names = [name for name in absent if stands_in(dotted(namespace, name))]
-        if names:
-            lines += [f"Names only: {code(names)}", ""]
-        lines += ["| not there | why |", "|---|---|", *rows, ""]
-    return lines
+    if not absent:
+        return []
+    by_reason = defaultdict(list)
+    for name in absent:
+        by_reason[reason(dotted(namespace, name))].append(name)
+    everything_else = REASONS.get(f"{namespace}.*")
+    rows = [
+        f"| {f'all others ({len(names)})' if why == everything_else and len(names) > 40 else code(names)} | {why} |"
+        for why, names in by_reason.items()
+    ]
+    names = [name for name in absent if stands_in(dotted(namespace, name))]
+    if names:
+        lines += [f"Names only: {code(names)}", ""]
+    return [*lines, "| not there | why |", "|---|---|", *rows, ""]
 
 
 def overview():
@@ -113,7 +106,8 @@ def overview():
         title = "tf" if namespace == "tf" else f"tf.{namespace}"
         anchor = title.lower().replace(".", "")
         there = [name for name in names if exists(dotted(namespace, name))]
-        rows.append(f"| [{title}](#{anchor}) | {len(names)} | {len(there)} |")
+        shown = f"[{title}](#{anchor})" if section(namespace) else title
+        rows.append(f"| {shown} | {len(names)} | {len(there)} |")
     return rows
 
 
@@ -132,16 +126,17 @@ def values():
     return "\n".join(["| difference | cells |", "|---|--:|", *rows]) + "\n"
 
 
-def page():
-    """The whole page."""
-    above, mark, _ = PAGE.read_text("utf-8").partition(MARK)
-    above, begin, rest = above.partition(BEGIN)
+def pages():
+    """Both pages, whole."""
+    differences, names = [path.read_text("utf-8") for path in PAGES]
+    above, begin, rest = differences.partition(BEGIN)
     _, end, below = rest.partition(END)
-    return f"{above}{begin}\n{values()}\n{end}{below}{mark}\n{generated()}"
+    return [f"{above}{begin}\n{values()}\n{end}{below}", f"{names.partition(MARK)[0]}{MARK}\n{generated()}"]
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--write"]:
-        PAGE.write_text(page(), "utf-8")
-    else:
-        sys.stdout.write(page())
+    for path, text in zip(PAGES, pages(), strict=True):
+        if sys.argv[1:] == ["--write"]:
+            path.write_text(text, "utf-8")
+        else:
+            sys.stdout.write(text)

@@ -18,7 +18,7 @@ def made():
 
 
 def test_each_page_is_in_one_part():
-    listed = [page for part in assemble.PARTS.values() for page in part]
+    listed = [page for part in [*assemble.PARTS.values(), *assemble.BELOW.values()] for page in part]
     assert assemble.unlisted() == []
     assert len(listed) == len(set(listed))
 
@@ -85,6 +85,8 @@ def test_a_signature(value, expected):
 def test_examples_of_docstrings_are_blocks_and_markup_is_escaped():
     doc = "Sum `a * b` and *c*.\n\n>>> print(1)\n1\n\nThen x_1 <b>."
     assert reference.prose(doc) == "Sum `a * b` and \\*c\\*.\n\n```pycon\n>>> print(1)\n1\n```\n\nThen x_1 \\<b>."
+    fenced = "## With *stars*\n\n```python\n# a [b] *c*\n```\nand *d*"
+    assert reference.prose(fenced) == "**With *stars***\n\n```python\n# a [b] *c*\n```\nand \\*d\\*"
 
 
 def test_each_code_has_its_meaning_and_a_program():

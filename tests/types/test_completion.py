@@ -21,6 +21,10 @@ def at_the_end_of(program):
         (HEAD + "tf.keras.", ["Model", "Sequential", "layers", "losses", "optimizers"]),
         (HEAD + "tf.keras.layers.", ["Dense", "Dropout", "LSTM"]),
         (HEAD + "tf.compat.v1.", ["Session", "Variable", "placeholder"]),
+        ("import gradtape as tf\nwith tf.GradientTape() as tape:\n    tape.", ["gradient", "jacobian", "watch"]),
+        (HEAD + "tf.optimizers.", ["Adam", "LevenbergMarquardt", "SGD"]),
+        (HEAD + "tf.losses.", ["MeanSquaredError"]),
+        (HEAD + "tf.metrics.", ["Accuracy"]),
         ("from gradtape.keras import layers\nlayers.", ["Dense"]),
     ],
 )

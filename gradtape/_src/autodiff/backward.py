@@ -204,7 +204,7 @@ def reverse(entries: Sequence[Entry], active: Mapping[Node, int], cotangents: Ma
         for source, need, result in zip(entry.inputs, needed, apply_rule(entry, needed, cotangent, elements), strict=True):
             if need and result is not None:
                 if node.op.broadcasting:
-                    result = unbroadcast(result, source.aval.shape)
+                    result = unbroadcast(result, source)
                 if type(result) is IndexedSlices:
                     sliced.setdefault(source, []).append(position)
                 received.setdefault(source, []).append(result)

@@ -44,7 +44,10 @@ class ForwardAccumulator:
         for primal, tangent in zip(nest.flatten(primals), nest.flatten(tangents), strict=True):
             primal = variable_of(primal)
             if not isinstance(primal, (Tensor, Variable)):
-                primal = tensor(primal)
+                raise TypeError(
+                    f"A primal is a tensor or variable, received {primal!r} of type {type(primal).__name__}. Make a tensor of it "
+                    "first, `x = tf.convert_to_tensor(x)`, and compute with that."
+                )
             if any(_same(primal, other) for other in self._primals):
                 raise ValueError(
                     f"Tensor {primal!r} was specified as a primal multiple times. This may indicate an error. If it was "

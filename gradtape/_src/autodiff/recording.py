@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 from weakref import ref
 
@@ -11,8 +12,8 @@ from gradtape._src.autodiff import named
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.plan import residual_set
 from gradtape._src.core import engine, hooks, journal, naming, nest
-from gradtape._src.core.convert import variable_of
-from gradtape._src.core.dtypes import DType
+from gradtape._src.core.convert import is_composed, variable_of
+from gradtape._src.core.dtypes import DType, variant
 from gradtape._src.core.errors import public
 from gradtape._src.core.native import twins
 from gradtape._src.core.program import Cache, Node, Trace
@@ -127,6 +128,16 @@ class Recording:
         self.open_quietly()
         return True
 
+    @contextlib.contextmanager
+    def going_on(self) -> Iterator[None]:
+        """Open a context whose computations count as computed on the tape, if it is closed and not used up."""
+        opened = self.go_on()
+        try:
+            yield
+        finally:
+            if opened:
+                self._close()
+
     def __exit__(self, kind: object, value: Any, traceback: object) -> None:
         if self._recording:
             self._close()
@@ -164,7 +175,7 @@ class Recording:
     def watch(self, tensor: Any) -> None:
         """Record what is done with `tensor` (a tensor, a variable, a sparse tensor, or a nest of them) from here on."""
         for item in map(variable_of, nest.flatten(tensor, expand_composites=True)):
-            if not isinstance(item, (Tensor, Variable)):
+            if not isinstance(item, (Tensor, Variable)) and not is_composed(item):
                 raise ValueError(
                     f"Passed in object {item!r} of type {type(item)}, not tf.Tensor or tf.Variable or ExtensionType. "
                     "Make a tensor of it first, `x = tf.convert_to_tensor(x)`, and compute with that."
@@ -175,11 +186,12 @@ class Recording:
                 self.watch(item.origin)
                 item.hook_again()
                 continue
-            if not inexact(item.dtype):
+            dtype = getattr(item, "dtype", variant)  # such as a Dataset, which has tensors that nobody can watch
+            if not inexact(dtype):
                 logger.warning(
                     "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r. "
                     "Its gradient is None, but for that of the tensor to itself.",
-                    item.dtype,
+                    dtype,
                 )
                 continue
             segment = self._segments[-1]

@@ -6,7 +6,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, reverse, summed, to_transpose, transposing
 from gradtape._src.autodiff.jacobian import Rows
@@ -60,6 +60,10 @@ class GradientTape(Recording):
     >>> float(tape.gradient(y, x))
     6.0
     """
+
+    if TYPE_CHECKING:  # an editor that does not run the program knows the tape by it
+
+        def __enter__(self) -> GradientTape: ...
 
     @overload
     def gradient(
@@ -125,7 +129,8 @@ class GradientTape(Recording):
         flat = []
         for t in nest.flatten(target):
             if isinstance(t, IndexedSlices):
-                t = t.to_dense()
+                with self.going_on():
+                    t = t.to_dense()
             elif isinstance(t, str):
                 t = self.get_tensor_by_name(t)
             t = variable_of(values_of(t))

@@ -13,7 +13,7 @@ import jax
 
 from gradtape import __version__
 from gradtape._src.compat.door.version import VERSION
-from gradtape._src.core import runtime
+from gradtape._src.core import compile_cache
 from gradtape._src.core.extras import requirements
 from gradtape._src.core.native import twins
 
@@ -55,7 +55,7 @@ def _version(package: str) -> str | None:
 
 
 def _cache() -> str:
-    folder = runtime.cache_folder()
+    folder = compile_cache.cache_folder()
     if folder is None:
         return "not kept on disk (GRADTAPE_CACHE_DIR is empty)"
     files = [path for path in Path(folder).glob("*") if path.is_file()] if Path(folder).is_dir() else []

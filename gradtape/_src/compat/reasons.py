@@ -1,6 +1,6 @@
 """The reasons for public names of TensorFlow that are not there: one table for the error and for the page.
 
-`docs/compatibility.md` is written from it (`make snapshot`). A name is dotted, as under `tf`; `*` stands for any letters,
+`docs/names.md` is written from it (`make snapshot`). A name is dotted, as under `tf`; `*` stands for any letters,
 so `errors.*` for all the rest of a namespace.
 """
 

@@ -20,7 +20,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import internal
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec, VariableSpec
+from gradtape._src.core.spec import NoneTensorSpec, TensorSpec, TypeSpec, VariableSpec
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.ragged import RaggedTensor
@@ -85,6 +85,16 @@ class Arguments(Structure):
                 for part in (x.flat_values, *x.nested_row_splits[1:]):
                     found[id(part.node)] = TensorShape([None]).concatenate(part.node.aval.tensor_shape[1:])
         return [found[id(node)] for node in self.nodes]
+
+    def of_call(self) -> Arguments:
+        """Return itself; ValueError for a spec in the place of a value."""
+        for x in self.fixed:
+            if isinstance(x, TypeSpec) and not isinstance(x, NoneTensorSpec):
+                raise ValueError(
+                    f"Attempt to convert a value ({x!r}) with an unsupported type ({type(x)}) to a Tensor. A call takes values. "
+                    "Give a spec to get_concrete_function, or state it as input_signature."
+                )
+        return self
 
     @property
     def variables(self) -> list[Variable]:

@@ -19,6 +19,7 @@ from gradtape._src.control.dataset_loop import REDUCE_DATASET, ThroughEagerCode
 from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
 from gradtape._src.control.given import Given, calling, of_calls
+from gradtape._src.control.implementations import in_function
 from gradtape._src.control.iterators import END, Again, Drawn, Take, TakesElement, taken
 from gradtape._src.control.scope import SINGLETON, Body, Structure, call, flatten_results
 from gradtape._src.core import engine, hooks, nest
@@ -256,6 +257,8 @@ class ConcreteFunction:
                 nodes, passed = arguments.nodes, arguments.passed
             except (TypeError, ValueError) as error:
                 arguments, nodes, passed = None, self._one_by_one(args, kwargs, error), []
+            else:
+                arguments.of_call()
             same = arguments is None or all(x is y for x, y in zip(arguments.fixed, self._arguments.fixed, strict=True))
             if same and [n.aval for n in nodes] == wanted:
                 return self.run(nodes)
@@ -450,7 +453,7 @@ class EagerFunction(ConcreteFunction):
     def _run(self, nodes: Sequence[Node], passed: Sequence[Any] = ()) -> Any:
         self._tell()
         try:
-            with recorded(self._recorded), seeds.drawn_by_function(self._seeds):
+            with recorded(self._recorded), seeds.drawn_by_function(self._seeds), in_function():
                 results = self._arguments.of(passed).call(self._function.transformed(), nodes)
                 results = joined(results) if on_tape() else results
         except StopIteration:  # a loop around the call would take it for its own end

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.eager_record import asks_for_gradients
+from gradtape._src.control import implementations
 from gradtape._src.control.arguments import (
     UNTRIED,
     Arguments,
@@ -38,6 +39,7 @@ from gradtape._src.control.dataset_loop import (
 )
 from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.function_type import FunctionType
+from gradtape._src.control.implementations import API
 from gradtape._src.control.iterators import Again, Elements, Take, TakesElement
 from gradtape._src.control.methods import Gone, reference
 from gradtape._src.control.passed import reachable_besides_arguments
@@ -132,8 +134,11 @@ class Function:
         autograph: bool = True,
         name: str | None = None,
         relaxed: bool = False,
+        attributes: dict[str, Any] | None = None,
     ) -> None:
         functools.update_wrapper(self, python_function)
+        self.attributes = attributes or {}
+        self.api = implementations.api(self.attributes[API]) if API in self.attributes else None
         self._function, self._instance = python_function, None
         self._name = name or getattr(python_function, "__name__", type(python_function).__name__)
         self._autograph, self._relaxed = autograph, relaxed
@@ -184,7 +189,7 @@ class Function:
         number = id(instance)
         refers = reference(instance, lambda _: self._bound.pop(number, None))
         method = self._function.__get__(instance, owner)
-        bound = Function(method, self.input_signature, self._autograph, self._name, self._relaxed)
+        bound = Function(method, self.input_signature, self._autograph, self._name, self._relaxed, self.attributes)
         bound._function, bound._instance = self._function, refers  # it must not keep its object alive
         del vars(bound)["__wrapped__"]
         self._bound[number] = refers, bound
@@ -229,17 +234,23 @@ class Function:
                 if found is not None:
                     self._calls.since += 1
                     return found.run(seen[0])
-            if naming.open_graphs and (made := hooks.graphs.function_called(self, args, kwargs)) is not NotImplemented:
-                return made
-            arguments = Arguments(self._signature.bind(args, kwargs))
-            nodes, passed = arguments.nodes, arguments.passed
-            found = self._concrete(arguments)
-            if seen is not None and engine.local.trace.parent is None and self.input_signature is None:
-                self._seen[seen[1]] = found
-            return found.run(nodes, passed)
+            if self.api is not None and implementations.chooses():
+                return self.api.call(self, args, kwargs)
+            return self.called(args, kwargs, seen)
         except BaseException as error:
             cut(error)
             raise
+
+    def called(self, args: tuple[Any, ...], kwargs: dict[str, Any], seen: Any = None) -> Any:
+        """Call the function itself, whatever implements the same; `seen` is how calls of the same tensors are found."""
+        if naming.open_graphs and (made := hooks.graphs.function_called(self, args, kwargs)) is not NotImplemented:
+            return made
+        arguments = Arguments(self._signature.bind(args, kwargs)).of_call()
+        nodes, passed = arguments.nodes, arguments.passed
+        found = self._concrete(arguments)
+        if seen is not None and engine.local.trace.parent is None and self.input_signature is None and self.api is None:
+            self._seen[seen[1]] = found
+        return found.run(nodes, passed)
 
     def _concrete(self, arguments: Arguments) -> ConcreteFunction:
         state = engine.local.trace
@@ -260,7 +271,9 @@ class Function:
                 if variables and not found._passes:
                     key = (key, _same(variables))
                 self._traced[(key, state.serial) if _belongs_to(state, found) else key] = found
-            return found
+        if self.api is not None:
+            self.api.add(self, found)
+        return found
 
     def traced_in(self, known: dict[Any, ConcreteFunction], key: Any, make: Callable[[], ConcreteFunction]) -> ConcreteFunction:
         """Return the trace that is `known` by a key, made now if there is none."""
@@ -333,7 +346,8 @@ class Function:
             scope, taken = Scope(shaped_by_runs=outermost, through=through), [*parameters]
             scope.elements = elements = Elements(taken, again and again.takes, take_in_order)
             try:
-                return scope, trace(run, taken, scope, convert=self._result), elements.takes
+                with implementations.in_function():
+                    return scope, trace(run, taken, scope, convert=self._result), elements.takes
             finally:
                 scope.restore()
 
@@ -392,12 +406,12 @@ class Function:
                 return None
             open_ones = [(n.attrs[0][n.attrs[1]], n.aval.dtype, s) for n, s in zip(parameters, known.shapes, strict=True)]
             call = functools.partial(arguments.call, python)
-            with tracing.creation_in_function(self._refusal) as creation:
+            with tracing.creation_in_function(self._refusal) as creation, implementations.in_function():
                 known.opened = hooks.graphs.traced(call, self._result, open_ones)
             if creation.variables and known.opened is not None:  # as in `_traced_for`
                 self._refusal = SINGLETON
                 self._traces += 1
-                with tracing.creation_in_function(SINGLETON):
+                with tracing.creation_in_function(SINGLETON), implementations.in_function():
                     known.opened = hooks.graphs.traced(call, self._result, open_ones)
         return known.opened
 
@@ -420,7 +434,7 @@ class Function:
         if self._traced:
             raise ValueError("Functions cannot be decorated after they have been traced.")
         self.__init__(  # type: ignore[misc]
-            decorator(self.python_function), self.input_signature, self._autograph, self._name, self._relaxed
+            decorator(self.python_function), self.input_signature, self._autograph, self._name, self._relaxed, self.attributes
         )
 
     def transformed(self) -> Callable[..., Any]:
@@ -461,6 +475,8 @@ class Function:
             found = self._concrete(arguments)
         except engine.NeedsValues as reason:  # in a function; a call may know them
             found = EagerFunction(self, arguments, reason)
+            if self.api is not None:
+                self.api.add(self, found)
         except (ValueError, InvalidArgumentError) as reason:
             if known or (signature is not None and signature.opened is UNTRIED and of_user(reason)):
                 raise
@@ -557,7 +573,8 @@ def function(
     It is traced once per signature: shapes and dtypes of tensors and variables, values of Python arguments, identity of objects.
     `input_signature` is a sequence of nests of `TensorSpec`; with `reduce_retracing`, too, other extents count as no new trace.
     With `autograph`, `if`, `while` and `for` over tensors become part of the program. Eager code is compiled without it, too: in
-    a function Python runs once only.
+    a function Python runs once only. With `experimental_attributes`, functions of one `api_implements` stand for each other: in a
+    function, the one for the device is called.
 
     >>> @tf.function
     ... def square(x):
@@ -565,6 +582,8 @@ def function(
     >>> float(square(tf.constant(3.0)))
     9.0
     """
+
+    attributes = implementations.checked(experimental_attributes)
 
     def decorate(python_function: Any) -> Function:
         if isinstance(python_function, Function):
@@ -576,6 +595,6 @@ def function(
                 f"input_signature must be either a tuple or a list of TensorSpecs, got {type(input_signature).__name__}."
             )
         relaxed = bool(reduce_retracing or experimental_relax_shapes)
-        return Function(python_function, input_signature, bool(autograph), relaxed=relaxed)
+        return Function(python_function, input_signature, bool(autograph), relaxed=relaxed, attributes=attributes)
 
     return decorate if func is None else decorate(func)

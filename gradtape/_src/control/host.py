@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -201,7 +202,8 @@ def _decorator(kind: Callable[..., Any], dtypes_out: Any) -> Callable[[Any], Any
 def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str | None = None) -> Any:
     """Run a Python function of eager tensors, in eager code as in a function; its results have the dtypes `Tout`.
 
-    Its gradient is that of the ops that it runs. With `TensorSpec`s in `Tout` a function that calls it is compiled. Without
+    Its gradient is that of the ops that it runs. It takes ragged and sparse tensors, and gives them where `Tout` has their
+    specs. With `TensorSpec`s in `Tout` a function that calls it is compiled. Without
     shapes its results may be returned; a function that computes with them runs as eager code. Without `func` it is a
     decorator, and what is decorated takes the inputs.
 
@@ -213,14 +215,38 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str |
     """
     if func is None:
         return _decorator(py_function, Tout)
-    func = live(_callable(func))
-    types, _ = _types(Tout)
+    values = list(inp) if isinstance(inp, (list, tuple)) else [inp]
+    specs = nest.flatten(Tout, expand_composites=True)
+    whole = len(specs) == len(nest.flatten(Tout))
+    func, parts = _of_tensors(live(_callable(func)), values, whole)
+    types, _ = _types(Tout if whole else specs)
 
     def run(arrays: list[np.ndarray]) -> list[Any]:
         return _results(func(*[tensor(a) for a in arrays]), types)
 
     vars(run)["function"] = func
-    return _call(EAGER_PY_FUNC, run, inp, Tout)
+    if whole:
+        return _call(EAGER_PY_FUNC, run, parts, Tout)
+    return nest.pack_sequence_as(Tout, _call(EAGER_PY_FUNC, run, parts, specs), expand_composites=True)
+
+
+def _of_tensors(func: Callable[..., Any], values: list[Any], whole: bool) -> tuple[Callable[..., Any], list[Any]]:
+    """Return `func` as a function of the tensors that `values` are made of, and those; it gives such, too, if not `whole`."""
+    parts = [
+        ([v], None) if nest.is_nested(v) or isinstance(v, IndexedSlices) else nest.flatten_with_spec(v, nest.EXPANDED)
+        for v in values
+    ]
+
+    def of_tensors(*given: Any) -> Any:
+        left = iter(given)
+        made = [
+            next(left) if spec is None else nest.unflatten(spec, list(itertools.islice(left, spec.num_leaves)))
+            for _, spec in parts
+        ]
+        results = func(*made)
+        return results if whole else nest.flatten(results, expand_composites=True)
+
+    return of_tensors, [part for leaves, _ in parts for part in leaves]
 
 
 @public

@@ -12,7 +12,7 @@ from jax import lax
 from jax.custom_batching import custom_vmap
 
 from gradtape._src.autodiff.backward import Operation
-from gradtape._src.core import engine, nest
+from gradtape._src.core import engine, nest, xla
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient
@@ -49,14 +49,22 @@ def _pulled_back(function: Callable[..., Any], inputs: Sequence[Any], count: int
 
 
 class Lifted(NamedTuple):
-    """A function of arrays, its reference in plain JAX, and the platform that it is for; see `jax_function`."""
+    """A function of arrays, its reference in plain JAX, and the platform that it is for; see `jax_function`.
+
+    `wide`: whether JAX has 64 bits in it.
+    """
 
     function: Callable[..., Any]
     reference: Callable[..., Any] | None = None
     platform: str | None = None
+    wide: bool = True
 
     def run(self, computed: Callable[..., tuple[Any, ...]], inputs: Sequence[Any]) -> tuple[Any, ...]:
         """Return `computed(function, inputs)`; by the reference for many rows at once, and on other platforms."""
+        with jax.enable_x64(self.wide):
+            return self._run(computed, inputs)
+
+    def _run(self, computed: Callable[..., tuple[Any, ...]], inputs: Sequence[Any]) -> tuple[Any, ...]:
         reference = self.reference
         if reference is None:
             return computed(self.function, inputs)
@@ -102,7 +110,9 @@ def _second_gradient_of_jax(op: Operation, *grads: Any) -> list[Any]:
 
     total = len(op.entry.inputs)
     nodes = (*op.entry.inputs, *[d.node for d in grads])
-    results = [EagerTensor(n) for n in engine.elements(engine.record(JAX_GRADIENT, nodes, (Lifted(derived), total)))]
+    results = [
+        EagerTensor(n) for n in engine.elements(engine.record(JAX_GRADIENT, nodes, (Lifted(derived, wide=function.wide), total)))
+    ]
     return [r if need else None for r, need in zip(results, op.needed, strict=True)]
 
 
@@ -115,6 +125,8 @@ def jax_function(
     `reference`: the same function in plain JAX, for a `func` whose kernel is written by hand, with a gradient of its own
     (`jax.custom_vjp`). It runs where JAX knows no more about `func`: for many rows at once (Jacobians, `vectorized_map`), for
     derivatives of the gradient, and, with `platform` ("cuda", "rocm", "tpu", "cpu"), on every other platform.
+
+    JAX has the bits in it that it has where `lifted` is called; 64 if an argument has 64, such as a float64 tensor.
 
     >>> import jax.numpy as jnp
     >>> float(tf.jax_function(jnp.sin)(tf.constant(0.0)))
@@ -130,11 +142,12 @@ def jax_function(
         def flat_of(function: Callable[..., Any]) -> Callable[..., Any]:
             return lambda *arrays: function(*nest.unflatten(spec, arrays))
 
-        key = (func, reference, platform, spec)
+        wide = jax.config.jax_enable_x64 or any(xla.is_wide(n.aval) for n in nodes)  # type: ignore[attr-defined]
+        key = (func, reference, platform, spec, wide)
         function = _lifted.get(key)
         if function is None:
             plain = None if reference is None else flat_of(reference)
-            function = _lifted.setdefault(key, Lifted(flat_of(func), plain, platform))
+            function = _lifted.setdefault(key, Lifted(flat_of(func), plain, platform, wide))
         results = [EagerTensor(n) for n in engine.elements(engine.record(JAX, nodes, (function,)))]
         return jax.tree_util.tree_unflatten(_structure(function, *[n.aval for n in nodes]), results)
 
@@ -148,4 +161,5 @@ _lifted: dict[Any, Lifted] = {}
 def _structure(function: Lifted, *avals: Aval) -> Any:
     """Return how the results of a function are nested, which may depend on the shapes of its arguments."""
     specs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
-    return jax.tree_util.tree_structure(jax.eval_shape(function.function, *specs))
+    with jax.enable_x64(function.wide):
+        return jax.tree_util.tree_structure(jax.eval_shape(function.function, *specs))

@@ -11,6 +11,7 @@ from gradtape._src.core import engine, execution, tiers, transcript
 from gradtape._src.core.allocator import give_back
 from gradtape._src.core.errors import public
 from gradtape._src.core.execution import BOUND, pool
+from gradtape._src.core.folding import Folding
 from gradtape._src.core.native import twins
 from gradtape._src.core.op import ops
 from gradtape._src.core.program import caches
@@ -22,6 +23,9 @@ def get_logger() -> logging.Logger:
     >>> tf.get_logger().setLevel("ERROR")
     """
     return logging.getLogger("gradtape")
+
+
+get_logger().addFilter(Folding())
 
 
 @public
@@ -42,7 +46,7 @@ def run_eagerly(run: bool = True) -> None:
 def compile_early(early: bool = True) -> None:
     """Compile each program when it is first seen, instead of running its ops on the host until it was seen for some time.
 
-    Results agree to rounding, not to the bit. See docs/first-steps.md for when a program is compiled otherwise.
+    Results agree to rounding, not to the bit. See docs/performance.md for when a program is compiled otherwise.
 
     >>> tf.config.compile_early()
     >>> tf.config.compile_early(False)

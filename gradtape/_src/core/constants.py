@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from gradtape._src.core import dtypes, engine
+from gradtape._src.core import dtypes, engine, xla
 from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.tensor import Tensor, graph_of, unvalued
 
@@ -42,8 +42,16 @@ def to_array(value: Any, dtype: np.dtype | None = None) -> Any:
     """
     kind = type(value)
     if kind is not list and kind is not tuple:
+        if isinstance(value, jax.core.Tracer):
+            raise TypeError(
+                f"Received {value}, a value that JAX traces: gradtape's ops cannot be a part of jax.jit or jax.vmap. "
+                "Call gradtape outside of it, or put the JAX function on the tape by tf.jax_function."
+            )
         if isinstance(value, jax.Array):
-            return value if dtype is None or value.dtype == dtype else value.astype(dtype)
+            if dtype is None or value.dtype == dtype:
+                return value
+            with xla.outside():
+                return value.astype(dtype)
         if hasattr(value, "detach") and hasattr(value, "requires_grad"):  # PyTorch's arrays refuse otherwise
             value = value.detach()
         if not isinstance(value, (list, tuple)) and hasattr(value, "__array__"):

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
-from gradtape._src.core import hooks
+from gradtape._src.core import hooks, xla
 
 SAMPLE = 4096  # elements of an array in a checksum
 
@@ -27,7 +27,7 @@ def brought_together(arguments: Sequence[Any], error: Exception) -> list[Any]:
         if elsewhere and isinstance(most, (NamedSharding, SingleDeviceSharding)):
             there = NamedSharding(most.mesh, PartitionSpec()) if isinstance(most, NamedSharding) else most
             return [
-                jax.device_put(a, there) if isinstance(a, jax.Array) and a.sharding.device_set != most.device_set else a
+                xla.put(a, there) if isinstance(a, jax.Array) and a.sharding.device_set != most.device_set else a
                 for a in arguments
             ]
     raise error
@@ -69,7 +69,7 @@ def whole(value: jax.Array) -> np.ndarray:
 
 
 def _copied(value: jax.Array, copies: NamedSharding) -> jax.Array:
-    made: jax.Array = jax.jit(lambda x: x, out_shardings=copies)(value)
+    made: jax.Array = xla.jit(lambda x: x, out_shardings=copies)(value)
     return made.block_until_ready()
 
 

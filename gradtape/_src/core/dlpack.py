@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.dlpack
 
-from gradtape._src.core import engine, journal
+from gradtape._src.core import engine, journal, xla
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import Tensor, handle
@@ -83,7 +83,8 @@ def from_dlpack(dlcapsule: Any) -> Tensor:
     elif hasattr(dlcapsule, "detach") and getattr(dlcapsule, "requires_grad", False):
         dlcapsule = dlcapsule.detach()  # PyTorch's arrays refuse otherwise
     try:
-        array = jax.dlpack.from_dlpack(dlcapsule)
+        with xla.wide():
+            array = jax.dlpack.from_dlpack(dlcapsule)
     except (ValueError, TypeError, BufferError, RuntimeError) as error:
         raise invalid(f"from_dlpack cannot take this memory: {_elsewhere(dlcapsule) or error}") from None
     node = engine.constant(array)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from gradtape._src.core import errors, execution, hooks, journal, memory, per_thread, runtime, slices, tiers
+from gradtape._src.core import errors, execution, hooks, journal, memory, per_thread, runtime, slices, tiers, xla
 from gradtape._src.core.aval import LARGE, aval
 from gradtape._src.core.errors import internal
 from gradtape._src.core.native import twins
@@ -197,7 +197,7 @@ def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
         if op.runs_outside and (ran := _run_on_host(op, inputs, attrs)) is not None:
             return ran
         key = (op, *key[1:])
-    frame = sys._getframe(3)  # record, emit and the public function lie between here and the user
+    frame = sys._getframe(1)
     code = frame.f_code
     while internal[code.co_filename] and frame.f_back is not None:
         frame = frame.f_back
@@ -374,7 +374,7 @@ def number(value: Any, dtype: np.dtype) -> Node:
     known = _numbers.get(key)
     if known is not None and (value or str(value)[0] != "-"):  # 0.0 equals -0.0
         if type(known.value) is np.ndarray and not (dtype.kind in "iu" and tiers.stays(known.value)):
-            known.value = jax.device_put(known.value)
+            known.value = xla.put(known.value)
         return known
     with np.errstate(over="ignore"):
         new = leaf(aval((), dtype), np.array(value, dtype), NUMBER)

@@ -354,12 +354,12 @@ def invalid(message: str) -> InvalidArgumentError:
 
 
 def of_op(message: str, type: str) -> str:
-    """Return the message of an op's error: its first line, TensorFlow's words, with the op behind it; advice stands below."""
+    """Return the message of an op's error: a line of TensorFlow's words and the op, advice, and under the door the kernel."""
     if f"[Op:{type}]" in message:
         return message
     words, newline, advice = message.partition("\n")
-    before, behind = ("", "") if hooks.core.tracing() else hooks.door.kernel(type)
-    return f"{before}{words} [Op:{type}]{behind}{newline}{advice}"
+    place, behind = ("", "") if hooks.core.tracing() else hooks.door.kernel(type)
+    return f"{words} [Op:{type}]{behind}{newline}{advice}" + (f"\n{place}" if place else "")
 
 
 def mark(error: OpError, type: str) -> None:

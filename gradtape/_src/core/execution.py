@@ -13,7 +13,7 @@ from weakref import ref
 import jax
 import numpy as np
 
-from gradtape._src.core import allocator, arrays, devices, hooks, memory, runtime, stages, tiers
+from gradtape._src.core import allocator, arrays, devices, hooks, memory, runtime, stages, tiers, xla
 from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.program import ELEMENT, Cache, Executable, Program, precise
 from gradtape._src.core.stages import Stages
@@ -72,9 +72,7 @@ def check_each(looks: Callable[[Program, int, Sequence[Any], Any], None] | None)
 BOUND = 48 << 20  # bytes of code from which on some of it is dropped when more is compiled
 TRIM = 32  # dropped programs after which their memory is given back to the system
 IDLE = 256  # runs of any code after which code that was not run counts as idle
-TRACED = (
-    8192  # nodes in compiled programs after which JAX forgets what it traced for them, some 2 kB each, which it would never do
-)
+TRACED = 1 << 16  # nodes in compiled programs after which JAX forgets all that it traced, some 2 kB each, which it would never do
 SHARE = 16  # this part of the memory is the bound of the code that had to be compiled again
 
 
@@ -108,13 +106,13 @@ class Pool:
 
         It is compiled ahead of time: `jax.jit` would keep its MLIR module, which is four times the size of the code.
         """
-        runtime.prune_cache()
         runtime.watch()
         return runtime.to_its_end(self._compile, owner, function, arguments, options)
 
     def _compile(self, owner: Executable, function: Callable[..., Any], arguments: Sequence[Any], options: Any) -> Any:
-        compiled = jax.jit(function, compiler_options=options).lower(*arguments).compile()
+        compiled = xla.compiled(function, arguments, options)
         owner.compiled = compiled
+        owner.wide = any(map(xla.is_wide, arguments))
         owner.builds += 1
         owner.born = owner.ran = self.runs + 1
         with self._lock:
@@ -162,9 +160,9 @@ def by_placement(owner: Executable, function: Callable[..., Any], options: dict[
 
     Code that was compiled ahead refuses arguments on other devices than those that it was compiled for.
     """
-    ahead = isinstance(owner.compiled, jax.stages.Compiled)
+    ahead = not isinstance(owner.compiled, xla.ByPlacement)
     if ahead:
-        owner.compiled = jax.jit(function, compiler_options=options)
+        owner.compiled = xla.ByPlacement(function, options)
     return ahead
 
 
@@ -208,10 +206,10 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
         waits = large and memory.check(program.derived.get("needed", 0))
         if hooks.clients.together is not None and devices.elsewhere(arguments):
             what = f"{program.described}, for integers with the checksum {devices.checksum(arguments):08x}"
-            return cast(tuple[Any, ...], hooks.clients.together(what, _waiting, compiled, arguments))
+            return cast(tuple[Any, ...], hooks.clients.together(what, _waiting, compiled, program.wide, arguments))
         if program.endless:
-            return runtime.call(_waiting, (compiled, arguments))
-        values = compiled(*arguments)
+            return runtime.call(_waiting, (compiled, program.wide, arguments))
+        values = xla.call(compiled, program.wide, arguments)
         return jax.block_until_ready(values) if waits else values
     except (TypeError, ValueError) as error:
         if by_placement(program, program.evaluate, tiers.options(program, tiers.place(program, arguments))):
@@ -248,8 +246,8 @@ def _node_by_node(program: Program, arguments: Sequence[Any], may_cost: float, a
     return values
 
 
-def _waiting(compiled: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Any, ...]:
-    values: tuple[Any, ...] = jax.block_until_ready(compiled(*arguments))
+def _waiting(compiled: Callable[..., Any], wide: bool, arguments: Sequence[Any]) -> tuple[Any, ...]:
+    values: tuple[Any, ...] = jax.block_until_ready(xla.call(compiled, wide, arguments))
     return values
 
 
@@ -412,7 +410,7 @@ def _run_compiled(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Seq
         compiled = pool.compile(kernel, _kernel(op, attrs), inputs, tiers.options_of_kernel(inputs))
     pool.runs = kernel.ran = pool.runs + 1
     try:
-        return compiled(*inputs)
+        return xla.call(compiled, kernel.wide, inputs)
     except (TypeError, ValueError):
         if by_placement(kernel, _kernel(op, attrs), tiers.options_of_kernel(inputs)):
             return kernel.compiled(*inputs)

@@ -151,7 +151,7 @@ class Door:
     """Whether it stands for it. Asked by `train`, as checkpoints are TensorFlow's files then."""
 
     kernel: Callable[[str], tuple[str, str]] = _nowhere
-    """Return what TensorFlow writes about the kernel of an op before and behind an error's words. Called by `core/errors`."""
+    """Return the kernel of an op as TensorFlow's errors name it, and what follows the op's type. Called by `core/errors`."""
 
 
 @dataclass(slots=True)

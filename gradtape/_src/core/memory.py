@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from gradtape._src.core import xla
 from gradtape._src.core.errors import ResourceExhaustedError
 
 LARGE = 1 << 28  # bytes of values from which on a program is checked before it runs, and waited for
@@ -66,7 +66,7 @@ def check(needs: int) -> bool:
     """
     free = available()
     if needs > free / 2 and _of_device():
-        jax.block_until_ready(jnp.zeros(()))  # after what is still running, which holds memory
+        xla.put(np.zeros((), np.float32)).block_until_ready()  # after what is still running, which holds memory
         free = available()
     if needs > free:
         raise _lacking(needs, free, limit(), "device")

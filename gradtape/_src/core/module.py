@@ -29,28 +29,28 @@ class Tracked(Trackable):
     of its object in the checkpoint: the value is restored when the attribute is set.
     """
 
-    awaits_entries = True  # whether a plain list or dict that hangs on it is to restore what is put into it later
+    _awaits_entries = True  # whether a plain list or dict that hangs on it is to restore what is put into it later
 
-    def tracked_children(self) -> dict[str, Any]:
+    def _tracked_children(self) -> dict[str, Any]:
         """Return the objects that are attributes of this one, by name."""
         return {name: value for name, value in vars(self).items() if name != "_awaited"}
 
-    def children_only_here(self) -> frozenset[str]:
+    def _children_only_here(self) -> frozenset[str]:
         """Return the names of attributes that gradtape saves and TensorFlow does not."""
         return frozenset()
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
-        self.child_set(name, value)
+        self._child_set(name, value)
 
-    def child_set(self, name: str, value: Any) -> None:
+    def _child_set(self, name: str, value: Any) -> None:
         """Give a new attribute the values that a restore kept for it."""
         awaited = self.__dict__.get("_awaited")
         if awaited and name in awaited:
             restore, number = awaited.pop(name)
             restore.attribute_set(self, name, number, value)
 
-    def await_children(self, restore: Any, numbers: dict[str, int]) -> None:
+    def _await_children(self, restore: Any, numbers: dict[str, int]) -> None:
         """Keep the values of `restore` for attributes that do not exist yet, by the numbers of its objects."""
         awaited = self.__dict__.get("_awaited")
         if awaited is None:

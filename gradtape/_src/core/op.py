@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import jax
 import numpy as np
 
-from gradtape._src.core import hooks, naming
+from gradtape._src.core import hooks, naming, xla
 from gradtape._src.core.aval import aval
 from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_dtype, mark, public
 from gradtape._src.core.signatures import known_as
@@ -225,7 +225,7 @@ class Op:
     def _traced(self, inputs: tuple[Any, ...], attrs: Attributes) -> Any:
         specs = [jax.ShapeDtypeStruct(i.shape, i.dtype) for i in inputs]
         try:
-            result = jax.eval_shape(lambda *arrays: self.run(arrays, attrs), *specs)
+            result = xla.shapes(lambda *arrays: self.run(arrays, attrs), *specs)
         except (TypeError, ValueError, IndexError) as error:
             received = ", ".join(f"{i.type.name} of shape {list(i.shape)}" for i in inputs)
             raise invalid(f"{self.type} cannot take {received}: {str(error).splitlines()[0]}") from None

@@ -287,19 +287,21 @@ class Executable:
 
     `size` is the number of nodes, `builds` how often it was compiled. `born` and `ran` are the numbers of its first and its
     last run since, among the runs of all code. `trials` is how often code that was compiled quickly still runs before it is
-    compiled for good; 0: it was.
+    compiled for good; 0: it was. `wide`: an argument has 64 bits.
     """
 
-    __slots__ = ("__weakref__", "born", "builds", "compiled", "ran", "size", "trials")
+    __slots__ = ("__weakref__", "born", "builds", "compiled", "ran", "size", "trials", "wide")
     compiled: Any
     size: int
     builds: int
     born: int
     ran: int
     trials: int
+    wide: bool
 
     def __init__(self, size: int) -> None:
         self.size, self.compiled, self.builds, self.born, self.ran, self.trials = size, None, 0, 0, 0, 0
+        self.wide = False
 
     @property
     def code_bytes(self) -> int:

@@ -1,83 +1,18 @@
-"""The process: JAX's set-up, compiled programs on disk, forks and Python's end, and the way of a Ctrl-C to the user."""
+"""The process: forks, the end of Python, and the way of a Ctrl-C to the user."""
 
 from __future__ import annotations
 
 import atexit
-import logging
 import os
 import queue
-import re
-import stat
 import sys
 import threading
 import time
-import zlib
 from collections.abc import Callable
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import jax
-
 forked = False  # whether this process is a fork of one that used the library
-CACHE_BYTES = 1 << 30  # the folder is cut back to this size, oldest programs first
-CHECKED_BYTES = 1 << 26  # as much is looked at for damage when a process compiles for the first time
-ZSTANDARD = b"\x28\xb5\x2f\xfd"  # how a file begins that the package `zstandard` has written
-PROGRAM = re.compile(r"jit_.*-[0-9a-f]{64}-(cache|atime)")  # how JAX names the files of a compiled program
-
-
-def cache_folder() -> Path | None:
-    """Return the folder of compiled programs, from `GRADTAPE_CACHE_DIR` (empty: None) or in the user's cache folder."""
-    given = os.environ.get("GRADTAPE_CACHE_DIR")
-    if given is not None:
-        return Path(given) / "gradtape" / "xla" if given else None
-    base = os.environ.get("XDG_CACHE_HOME")
-    try:
-        return (Path(base) if base else Path.home() / ".cache") / "gradtape" / "xla"
-    except RuntimeError:  # the user has no home
-        return None
-
-
-def configure() -> None:
-    """Switch on 64-bit types, and the cache of compiled programs unless the user has set JAX's own.
-
-    Where its folder cannot be used, one line in the log says why.
-    """
-    jax.config.update("jax_enable_x64", True)
-    folder = cache_folder()
-    # JAX makes the attributes of its config as it runs, where a type checker does not see them.
-    if folder is None or jax.config.jax_compilation_cache_dir is not None:  # type: ignore[attr-defined]
-        return
-    reason = _refused(folder)
-    if reason is None:
-        jax.config.update("jax_compilation_cache_dir", str(folder))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    else:
-        logging.getLogger("gradtape").warning(
-            "Compiled programs are not kept on disk: %s. GRADTAPE_CACHE_DIR names another folder; empty, it asks for none.",
-            reason,
-        )
-
-
-def _refused(folder: Path) -> str | None:
-    """Make the cache folder, and return why it cannot be used, if so: what is loaded from it runs as this user's own code."""
-    own = folder.parent, folder
-    try:
-        own[0].parent.mkdir(parents=True, exist_ok=True)
-        for made in own:
-            made.mkdir(mode=0o700, exist_ok=True)
-        above, *found = [os.stat(path) for path in (own[0].parent, *own)]
-    except OSError as error:
-        return f"{folder} cannot be made ({error.strerror})"
-    if os.name == "posix":
-        for path, status in zip(own, found, strict=True):
-            if status.st_uid != os.geteuid():
-                return f"{path} belongs to another user"
-            if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-                return f"others may write to {path} (chmod go-w mends that, once you have removed what is in it)"
-        if above.st_mode & stat.S_IWOTH and not above.st_mode & stat.S_ISVTX:
-            return f"anybody may put another folder in the place of {own[0]}"
-    return None if os.access(folder, os.W_OK | os.X_OK) else f"{folder} may not be written"
 
 
 def check_not_forked() -> None:
@@ -121,58 +56,6 @@ def _end() -> None:
 
 
 atexit.register(_end)
-
-_pruned = threading.Event()
-
-
-def prune_cache() -> None:
-    """Remove damaged programs from the cache folder, and the oldest ones once it is too large; once for each process.
-
-    Only files with the names that JAX gives to compiled programs are counted and removed.
-    """
-    if _pruned.is_set():
-        return
-    _pruned.set()
-    folder = cache_folder()
-    if folder is None or not folder.is_dir():
-        return
-    try:
-        with os.scandir(folder) as entries:
-            programs = [(e.stat(), e.path) for e in entries if PROGRAM.fullmatch(e.name) and e.is_file(follow_symlinks=False)]
-        _remove_damaged(programs)
-        size = sum(status.st_size for status, _ in programs)
-        for status, path in sorted(programs, key=lambda item: item[0].st_mtime):
-            if size <= CACHE_BYTES:
-                break
-            os.unlink(path)
-            size -= status.st_size
-    except OSError:  # another process removes the same files, or the folder may not be written
-        return
-
-
-def _remove_damaged(programs: list[tuple[os.stat_result, str]]) -> None:
-    """Remove the programs that cannot be read, such as those of a process that was killed: JAX never writes over a file.
-
-    A file that was looked at and found whole is made read-only, which is how it is known the next time.
-    """
-    looked = 0
-    for status, path in programs:
-        if status.st_mode & stat.S_IWUSR and looked < CHECKED_BYTES:
-            looked += status.st_size
-            if _is_damaged(Path(path).read_bytes()):
-                os.unlink(path)
-            else:
-                os.chmod(path, stat.S_IRUSR)
-
-
-def _is_damaged(data: bytes) -> bool:
-    if data.startswith(ZSTANDARD):
-        return False
-    try:
-        return not zlib.decompress(data)
-    except zlib.error:
-        return True
-
 
 # Programs that may never end run in a thread of their own, and an interrupt that Python drops is raised again.
 
@@ -323,6 +206,3 @@ def _unraisable(unraisable: Any) -> None:
             raise KeyboardInterrupt
 
     sys.setprofile(again)
-
-
-configure()

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
-from gradtape._src.core import execution, journal, tiers
+from gradtape._src.core import execution, journal, tiers, xla
 from gradtape._src.core.native import twins
 from gradtape._src.core.program import (
     NUMBER,
@@ -120,7 +119,7 @@ def to_device(array: np.ndarray) -> Any:
     """Convert a NumPy array of the library's own to a JAX array, maybe without a copy; leave strings as they are. It must be
     the library's own: it may be used without a copy.
     """
-    return array if array.dtype.hasobject else jax.device_put(array)
+    return array if array.dtype.hasobject else xla.put(array)
 
 
 def retire(trace: Trace, structure: Structure, outputs: tuple[int, ...]) -> None:

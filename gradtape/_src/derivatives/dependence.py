@@ -16,6 +16,7 @@ import jax
 import numpy as np
 from scipy import sparse
 
+from gradtape._src.core import xla
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import ELEMENT, Program
@@ -85,7 +86,7 @@ def of_node(op: Op, attrs: Any, inputs: list[Value], avals: Sequence[Aval]) -> l
         found += [everything(parts, a.size) for a in avals[len(found) :]]
     else:
         specs = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in inputs]
-        closed = jax.make_jaxpr(lambda *arrays: op.run(arrays, attrs))(*specs)
+        closed = xla.jaxpr(lambda *arrays: op.run(arrays, attrs), *specs)
         found = [v.dependence for v in of_jaxpr(closed.jaxpr, closed.consts, inputs)]
     known = _results(lambda: op.run([x.known() for x in inputs], attrs), len(avals)) if found is None else [None] * len(avals)
     return [Value(a.shape, a.dtype, found[i] if found and a.inexact else None, known[i]) for i, a in enumerate(avals)]

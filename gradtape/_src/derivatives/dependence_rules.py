@@ -11,10 +11,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 from scipy import sparse
 
+from gradtape._src.core import xla
 from gradtape._src.core.arrays import lax
 
 
@@ -275,10 +275,12 @@ def _convolved(equation: Any, inputs: Sequence[Value]) -> list[Any]:
         raise Unknown
     spec = params["dimension_numbers"]
     window = [kernel.shape[a] for a in spec.rhs_spec[2:]]
-    patches = lax.conv_general_dilated_patches(
-        jax.device_put((image.numbers + 1).astype(np.float64)), window, params["window_strides"], params["padding"],
-        params["lhs_dilation"], params["rhs_dilation"], dimension_numbers=spec, precision=lax.Precision.HIGHEST,
-    )  # fmt: skip
+    patches = xla.jit(
+        lambda numbers: lax.conv_general_dilated_patches(
+            numbers, window, params["window_strides"], params["padding"], params["lhs_dilation"], params["rhs_dilation"],
+            dimension_numbers=spec, precision=lax.Precision.HIGHEST,
+        )
+    )((image.numbers + 1).astype(np.float64))  # fmt: skip
     # [batch, channels · window, *space], of numbers from 1; 0 is padding
     found = np.rint(np.moveaxis(np.asarray(patches), [*spec.out_spec], range(patches.ndim))).astype(np.int64)
     batch, _, *space = found.shape

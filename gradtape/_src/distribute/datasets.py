@@ -93,7 +93,7 @@ class DistributedIterator(ElementIterator, Tracked):
         self._iterator, self._given, self._specs = iterator, given, specs  # `given(element, what follows it)`
         self.usual_batch, self.made_anew = usual_batch, iterator.made_anew
 
-    def tracked_children(self) -> dict[str, Any]:
+    def _tracked_children(self) -> dict[str, Any]:
         """Return the saved part: the iterator whose elements are divided."""
         return {"iterator": self._iterator}
 

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from gradtape._src.core import engine, hooks, nest
+from gradtape._src.core import engine, hooks, nest, xla
 from gradtape._src.core.convert import tensor, variable_of
 from gradtape._src.core.device_spec import DeviceSpec
 from gradtape._src.core.errors import InternalError, InvalidArgumentError, UnimplementedError, invalid, public
@@ -296,7 +296,7 @@ def pack(tensors: Sequence[Any], layout: Layout) -> Tensor:
     values = [engine.value(part.node) for part in parts]
     if any(is_on_a_mesh(value) and not value.is_fully_replicated for value in values):
         raise invalid("Does not support packing a Tensor that is already on dtensor device\nUse dtensor.relayout.")
-    placed = [jax.device_put(value, device) for value, device in zip(values, devices, strict=True)]
+    placed = [xla.put(value, device) for value, device in zip(values, devices, strict=True)]
     shape = layout.global_shape_from_local_shape(first.shape)
     return tensor(jax.make_array_from_single_device_arrays(shape, layout.sharding, placed))
 

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
-from gradtape._src.core import engine
+from gradtape._src.core import engine, xla
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.device_config import local_devices
@@ -59,9 +59,10 @@ def place(value: Any, sharding: Sharding) -> Tensor:
 def put(value: Any, sharding: Sharding) -> jax.Array:
     """Lay an array out; over several processes each puts its parts of a value that all of them have."""
     if sharding.is_fully_addressable or (isinstance(value, jax.Array) and not value.is_fully_addressable):
-        return jax.device_put(value, sharding)
+        return xla.put(value, sharding)
     held = np.asarray(value)
-    return jax.make_array_from_callback(held.shape, sharding, lambda index: held[index])
+    with xla.wide():
+        return jax.make_array_from_callback(held.shape, sharding, lambda index: held[index])
 
 
 class DistributedVariable(ResourceVariable):

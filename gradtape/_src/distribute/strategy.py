@@ -482,6 +482,21 @@ class MultiWorkerMirroredStrategy(Strategy):
         group.join_by_environment()
         everywhere = jax.devices() if group.joined() is not None else found(None)
         super().__init__(_Workers(self, everywhere))
+        self._devices, self._counted = len(everywhere), False
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """1: the replica sees the whole batch of all processes. TensorFlow counts their devices; the log says so once."""
+        if self._devices > 1 and not self._counted:
+            self._counted = True
+            logger.warning(
+                "strategy.num_replicas_in_sync is 1: one replica sees whole batches, whose rows the %d devices of all processes "
+                "share. On TensorFlow it is %d. A batch of `64 * strategy.num_replicas_in_sync` has 64 rows here: write the size "
+                "of the whole batch.",
+                self._devices,
+                self._devices,
+            )
+        return super().num_replicas_in_sync
 
     @property
     def cluster_resolver(self) -> ClusterResolver:

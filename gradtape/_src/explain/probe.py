@@ -229,7 +229,7 @@ class Probe:
         for source, result in zip(entry.inputs, apply_rule(entry, needed, cotangent, self._elements), strict=True):
             if source is node and result is not None:
                 if entry.node.op.broadcasting:
-                    result = unbroadcast(result, source.aval.shape)
+                    result = unbroadcast(result, source)
                 found = result if found is None else _dense(found) + _dense(result)
         return found
 

@@ -1,4 +1,4 @@
-"""Packages that only files need (`gradtape[files]`), imported when they are first used."""
+"""Packages that only files need (the extra `files`), imported when they are first used."""
 
 from __future__ import annotations
 

@@ -2,12 +2,15 @@
 
 import math
 
-from gradtape._src.core import dtypes
+from gradtape._src.core import dtypes, engine
+from gradtape._src.core.arrays import jnp
+from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static_list, tensor
-from gradtape._src.core.define import gradient
+from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import public
 from gradtape._src.core.hooks import attach
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.tensor import handle
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import scatter_rows
 from gradtape._src.ops.array.joining import concat
@@ -15,15 +18,35 @@ from gradtape._src.ops.array.shape import _broadcast_to, _reshape, broadcast_sou
 from gradtape._src.ops.math.reduction import _sum
 
 
-def unbroadcast(dy, shape):
-    """Return the sum of `dy` over the axes along which a tensor of `shape` was broadcast to dy's shape."""
-    have = dy.node.aval.shape
+def unbroadcast(dy, source):
+    """Return the sum of `dy` over the axes along which the node `source` was broadcast to dy's shape."""
+    have, shape = dy.node.aval.shape, source.aval.shape
+    if source.aval.large and engine.graph_around() is not None:  # an extent that is not known may be 1 when the graph runs
+        return _fit_shape(dy, handle(source))
     if have == shape:
         return dy
     extra = len(have) - len(shape)
     axes = tuple([a for a in range(len(have)) if a < extra or (shape[a - extra] == 1 and have[a] != 1)])
     total = summed_over(dy, axes)
     return total if total.node.aval.shape == shape else _reshape(total, shape=shape)
+
+
+def _fitted_aval(value, like):
+    return aval(like.shape, value.dtype)
+
+
+@op("FitShape", infer=_fitted_aval, mixed=True)
+def _fit_shape(value, like):
+    """Sum and broadcast `value` to the shape of `like`."""
+    extra = value.ndim - like.ndim
+    axes = tuple([a for a, have in enumerate(value.shape) if a < extra or (like.shape[a - extra] == 1 and have != 1)])
+    total = jnp.sum(value, axis=axes, keepdims=True)
+    return jnp.broadcast_to(total.reshape(total.shape[max(extra, 0) :]), like.shape)
+
+
+@gradient(_fit_shape)
+def _(op, dy):
+    return [_fit_shape(dy, op.inputs[0]), None]
 
 
 def summed_over(dy, axes):
@@ -40,7 +63,7 @@ def summed_over(dy, axes):
 
 @gradient(_broadcast_to)
 def _(op, dy):
-    return unbroadcast(dy, op.inputs[0].node.aval.shape)
+    return unbroadcast(dy, op.inputs[0].node)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from gradtape._src.core import xla
 from gradtape._src.core.program import Program
 
 REPETITIONS = 5
@@ -47,7 +48,7 @@ def measured(programs: Sequence[Program], values: Sequence[Sequence[Any] | None]
     """Run the Programs of the forward pass and of both, several times; the shortest time counts."""
     if None in values:
         raise ValueError("measure=True runs the program, so it needs the values of its arguments: give them to profile().")
-    forward, both = [_seconds(jax.jit(p.evaluate), v or ()) for p, v in zip(programs, values, strict=True)]
+    forward, both = [_seconds(xla.jit(p.evaluate), v or ()) for p, v in zip(programs, values, strict=True)]
     return Measured(forward, both, flops / both, peak_flops_per_second())
 
 
@@ -55,7 +56,7 @@ def measured(programs: Sequence[Program], values: Sequence[Sequence[Any] | None]
 def peak_flops_per_second() -> float:
     """Measure the speed of a product of two matrices, float32, the fastest that this machine computes."""
     matrix = jnp.ones((SIDE, SIDE), jnp.float32)
-    return 2 * SIDE**3 / _seconds(jax.jit(jnp.matmul), [matrix, matrix])
+    return 2 * SIDE**3 / _seconds(xla.jit(jnp.matmul), [matrix, matrix])
 
 
 def _seconds(function: Callable[..., Any], arguments: Sequence[Any]) -> float:

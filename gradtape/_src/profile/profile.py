@@ -16,7 +16,7 @@ from gradtape._src.autodiff.backward import Entry, vjp_program
 from gradtape._src.autodiff.tape import GradientTape, _sources
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.programs import narrowed
-from gradtape._src.core import engine, nest, scopes, tracing
+from gradtape._src.core import engine, nest, scopes, tracing, xla
 from gradtape._src.core.convert import tensor, variable_of
 from gradtape._src.core.errors import internal, public
 from gradtape._src.core.indexed_slices import dense
@@ -67,7 +67,7 @@ class Profile:
         """XLA's own count, of the compiled program of both passes; the body of a loop counts once."""
         program = self._programs[1]
         specs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.parameters]
-        compiled = jax.jit(program.evaluate).lower(*specs).compile()
+        compiled = xla.compiled(program.evaluate, specs)
         costs, memory = compiled.cost_analysis() or {}, compiled.memory_analysis()
         found = {"flops": costs.get("flops", 0.0) + costs.get("transcendentals", 0.0), "bytes": costs.get("bytes accessed", 0.0)}
         if memory is not None:
@@ -171,7 +171,7 @@ def _of_program(program: Program, arguments: Sequence[Any]) -> Profile:
     values = [engine.ready(tensor(a).node) for a in arguments] or [None] * number
     inputs = [flat.parameter(a, v) for a, v in zip(program.parameters[:number], values, strict=True)]
     outputs = flat.inline(program, inputs)
-    seeds = [flat.parameter(a, jax.numpy.ones(a.shape, a.dtype)) for a in [program.aval_of(program.outputs[i]) for i in given]]
+    seeds = [flat.parameter(a, np.ones(a.shape, a.dtype)) for a in [program.aval_of(program.outputs[i]) for i in given]]
     gradients = flat.inline(derived, [*inputs, *seeds]) if derived.outputs else []
     return _profile(flat, outputs, gradients, bool(arguments), len([w for w in where if w is not None]), Tally(_asking()))
 

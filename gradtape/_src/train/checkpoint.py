@@ -48,7 +48,7 @@ class Checkpoint(Tracked):
         self._save_counter: Variable | None = None
         for name, value in sorted(kwargs.items()):  # a variable under several names is saved under the first
             setattr(self, name, value)
-        self.tracked_children()  # raises where root and the keywords contradict each other
+        self._tracked_children()  # raises where root and the keywords contradict each other
 
     @property
     def save_counter(self) -> Variable:
@@ -61,7 +61,7 @@ class Checkpoint(Tracked):
             self._save_counter = counter = Variable(0, name="save_counter", dtype=int64, trainable=False)
         return counter
 
-    def tracked_children(self) -> dict[str, Any]:
+    def _tracked_children(self) -> dict[str, Any]:
         """Return the saved objects by name."""
         own = {name: value for name, value in vars(self).items() if not name.startswith("_")}
         if self._save_counter is not None:
@@ -76,11 +76,11 @@ class Checkpoint(Tracked):
                 )
         return inner | own
 
-    def await_children(self, restore: Restore, numbers: dict[str, int]) -> None:
+    def _await_children(self, restore: Restore, numbers: dict[str, int]) -> None:
         """Keep the values that are to be restored later; the attributes are the root's as well."""
-        super().await_children(restore, numbers)
+        super()._await_children(restore, numbers)
         if isinstance(self._root, Tracked):
-            self._root.await_children(restore, numbers)
+            self._root._await_children(restore, numbers)
 
     # -- saving
 
@@ -200,15 +200,15 @@ class Restore:
             if slot is not None:
                 self.run(slot, number)
             elif of is not None:
-                owner.await_children(self, {owner.slot_place(of, name): number})
+                owner._await_children(self, {owner.slot_place(of, name): number})
             else:
                 self.slots.append((owner, name, variable, number))
 
     def _await(self, match: Match) -> None:
         """Let objects await what the checkpoint has for them; a list or dict that lacks something is one that awaits it, too."""
         for owner, name, node in match.waiting:
-            owner.await_children(self, {name: node})
-            value = hanging(owner, name) if owner.awaits_entries and name in children(owner) else None
+            owner._await_children(self, {name: node})
+            value = hanging(owner, name) if owner._awaits_entries and name in children(owner) else None
             if type(value) in (list, dict) or isinstance(value, tuple):
                 changed = awaiting(value)
                 if changed is not value:
@@ -224,7 +224,7 @@ class Restore:
     def attribute_set(self, owner: Tracked, name: str, number: int, value: Any) -> None:
         """Restore node `number` to an attribute of `owner` that was just set, maybe in a function under trace."""
         if not is_trackable(value):
-            owner.await_children(self, {name: number})
+            owner._await_children(self, {name: number})
             return
         with init_scope():
             self.run(value, number, (owner, name, number))

@@ -26,7 +26,7 @@ class AwaitingList(list[Any], Tracked):
         super().append(value)
         for kept in self._origin:
             kept.append(value)
-        self.child_set(str(len(self) - 1), value)
+        self._child_set(str(len(self) - 1), value)
 
     def extend(self, values: Iterable[Any]) -> None:
         """Append each of `values`."""
@@ -62,7 +62,7 @@ class AwaitingDict(dict[Any, Any], Tracked):
         super().__setitem__(key, value)
         for kept in self._origin:
             kept[key] = value
-        self.child_set(str(key), value)
+        self._child_set(str(key), value)
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
         """Return the value of `key`, which is set to `default` if there is none."""

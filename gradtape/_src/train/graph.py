@@ -55,7 +55,7 @@ def named_in(value: Any) -> dict[str, Any]:
         fields = getattr(value, "_fields", range(len(value)))
         return {str(name): item for name, item in zip(fields, value, strict=True)}
     if isinstance(value, Tracked):
-        return value.tracked_children()
+        return value._tracked_children()
     if isinstance(value, Trackable):
         return {}
     return {"variables": list(value.variables() if callable(value.variables) else value.variables)}
@@ -150,7 +150,7 @@ class Match:
             known = nodes[number].children if number is not None else {}
             tracked = isinstance(value, Tracked)
             if foreign and isinstance(value, Tracked):
-                only_here = value.children_only_here() - known.keys()
+                only_here = value._children_only_here() - known.keys()
                 named = {name: child for name, child in named.items() if name not in only_here}
             if number is not None and isinstance(value, SlotOwner):
                 self.slots += [(value, *slot) for slot in nodes[number].slots or ()]

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
 from gradtape._src.control.function import Function
-from gradtape._src.core import execution, nest
+from gradtape._src.core import execution, nest, xla
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.program import precise
@@ -75,7 +75,7 @@ def export_stablehlo(
         return concrete._body.structure.fill(run(*nest.flatten(arguments)))
 
     arguments = [jax.ShapeDtypeStruct(shape, s.dtype.numpy) for shape, s in zip(shapes, specs, strict=True)]
-    with precise(execution.precision):
+    with precise(execution.precision), xla.wide():
         exported = export.export(jax.jit(of_arguments), platforms=platforms)(*nest.unflatten(structure, arguments))
     with replacing(os.fspath(path)) as part:
         Path(part).write_bytes(exported.serialize())
@@ -171,7 +171,7 @@ def _check_two_rows(run: Callable[..., Any], function: Function, specs: Sequence
     rows = [np.stack([np.ones(s.shape[1:], s.dtype.numpy), np.zeros(s.shape[1:], s.dtype.numpy)]) for s in specs]
     results = nest.flatten(function(*nest.unflatten(structure, [tensor(x) for x in rows])))
     together = [np.asarray(jax_value(r.node)) for r in results if isinstance(r, Tensor)]
-    for mine, theirs in zip(together, jax.jit(run)(*rows), strict=True):
+    for mine, theirs in zip(together, xla.jit(run)(*rows), strict=True):
         if mine.shape != theirs.shape or not np.allclose(mine, np.asarray(theirs), rtol=1e-2, atol=1e-3, equal_nan=True):
             raise ValueError(
                 "A row of the result depends on other rows, so the number of rows cannot stay open. Give the first extent in "

@@ -16,18 +16,18 @@ from keras_gradtape import choosing, hook
 def _load() -> ModuleType:
     """Import Keras on gradtape, and let `gradtape.keras.layers` and its kin be imported by that name."""
     choosing.choose()
-    chosen = os.environ.setdefault("KERAS_BACKEND", hook.NAME)
-    if chosen != hook.NAME:
+    chosen = os.environ.setdefault("KERAS_BACKEND", choosing.NAME)
+    if chosen != choosing.NAME:
         raise ImportError(
-            f"tf.keras needs Keras with the backend {hook.NAME!r}, but the environment has KERAS_BACKEND={chosen!r}. "
-            f"Unset it, or set KERAS_BACKEND={hook.NAME}."
+            f"tf.keras needs Keras with the backend {choosing.NAME!r}, but the environment has KERAS_BACKEND={chosen!r}. "
+            f"Unset it, or set KERAS_BACKEND={choosing.NAME}."
         )
     if "keras.src.backend" in sys.modules:
         used = sys.modules["keras.src.backend"].backend()
-        if used != hook.NAME:
+        if used != choosing.NAME:
             raise ImportError(
                 f"Keras was imported before gradtape.keras, with the backend {used!r}. Import gradtape.keras first, or start "
-                f"Python with KERAS_BACKEND={hook.NAME}."
+                f"Python with KERAS_BACKEND={choosing.NAME}."
             )
     else:
         hook.install()

@@ -1,4 +1,7 @@
-"""The kernels of ops by the names that TensorFlow's messages give them, for programs and tests that compare a whole message."""
+"""The kernels of ops by the names that TensorFlow's messages give them, for programs and tests that look for one.
+
+TensorFlow's messages begin with the kernel; here it is the last line, so that the sense comes first.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,8 @@ NAMED = ("gradtape._src.ops.linalg.", "gradtape._src.ops.math.", "gradtape._src.
 
 
 def kernel(type: str) -> tuple[str, str]:
-    """Return what stands before and behind the words of an error that the op `type` raises."""
+    """Return the kernel of the op `type` as an error names it, and what follows the type of the op in its message."""
     found = ops.get(type)
     behind = " name: " if found is not None and found.kernel.__module__.startswith(NAMED) else ""
     place = f"/job:localhost/replica:0/task:0/device:{tiers.default_place().upper()}:0"
-    return f"{{{{function_node __wrapped__{ONEDNN.get(type, type)}_device_{place}}}}} ", behind
+    return f"{{{{function_node __wrapped__{ONEDNN.get(type, type)}_device_{place}}}}}", behind

@@ -31,17 +31,24 @@ def _each(function, x):
 
 
 def _by_scipy(name, x):
-    """Return SciPy's function of a batch of matrices, complex, on the host: JAX has Schur's form for CPUs only."""
-    result = jax.ShapeDtypeStruct(x.shape, np.result_type(x.dtype, np.complex64))
+    """Return SciPy's function of a batch of matrices, complex, on the host: JAX has Schur's form for CPUs only.
 
-    def on_host(x):
+    Numbers pass as words of 32 bits: the callback runs in a thread of XLA's, where JAX may narrow those of 64.
+    """
+
+    def on_host(words):
         from scipy import linalg
 
         function = getattr(linalg, name)
-        flat = np.asarray(x, np.complex128).reshape(-1, *x.shape[-2:])
-        return np.stack([function(each) for each in flat]).astype(result.dtype).reshape(x.shape)
+        matrices = (
+            np.ascontiguousarray(words).reshape(*words.shape[:-2], 4).view(np.complex128)[..., 0].reshape(-1, *x.shape[-2:])
+        )
+        return np.stack([function(each) for each in matrices]).astype(np.complex128).view(np.uint32).reshape(words.shape)
 
-    return jax.pure_callback(on_host, result, x)
+    parts = jnp.stack([x.real, x.imag], -1).astype(jnp.float64)
+    words = lax.bitcast_convert_type(parts, jnp.uint32)
+    found = lax.bitcast_convert_type(jax.pure_callback(on_host, words, words), jnp.float64)
+    return lax.complex(found[..., 0], found[..., 1]).astype(np.result_type(x.dtype, np.complex64))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

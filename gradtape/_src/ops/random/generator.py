@@ -86,7 +86,7 @@ class Generator(Tracked):
         self._state = state if shared else Variable(state, dtype=dtypes.int64, name="StateVar", trainable=False)
         self._in_replicas = hooks.clients.has_strategy()
 
-    def tracked_children(self):
+    def _tracked_children(self):
         """Return the saved part of a checkpoint: the state, under TensorFlow's name."""
         return {"_state_var": self._state}
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.convert import is_composed
 from gradtape._src.core.dtypes import DType, as_dtype
 from gradtape._src.core.errors import OpError
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -62,7 +63,8 @@ def plain(value: Any) -> Any:
         return {"data": [kind.__name__, *[_plain_nest(getattr(value, field.name)) for field in dataclasses.fields(value)]]}
     if isinstance(value, Exception) and RAISED.get(kind.__name__) is kind:
         return {"raises": [kind.__name__, str(value)]}
-    raise Unsaveable(f"{value!r} of type {kind.__name__} is no data")
+    spoken = "a value" if is_composed(value) else repr(value)  # its parts are not those of a call
+    raise Unsaveable(f"{spoken} of type {kind.__name__} is no data")
 
 
 def _plain_nest(value: Any) -> Any:

@@ -29,9 +29,9 @@ class LoadedObject(Tracked):
 
     signatures: SignatureMap
 
-    def tracked_children(self) -> dict[str, Any]:
+    def _tracked_children(self) -> dict[str, Any]:
         """Return the children of this object by name. Signatures are made of functions when it is saved."""
-        return {name: value for name, value in super().tracked_children().items() if name != "signatures"}
+        return {name: value for name, value in super()._tracked_children().items() if name != "signatures"}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         function = self.__dict__.get("__call__")

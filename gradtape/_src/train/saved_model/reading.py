@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from gradtape._src.autodiff.backward import FORWARD
-from gradtape._src.core import execution
+from gradtape._src.core import execution, xla
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.op import Op, ops
@@ -158,7 +158,7 @@ def _inferred(op: Op, attrs: tuple[Any, ...], given: tuple[Any, ...], stated: An
     if avals(result) != stated:
         raise ValueError(f"{op.type} gives {result!r}, where the file says {stated!r}")
     if not effectful((op, attrs)):
-        traced = jax.eval_shape(lambda *arrays: op.run(arrays, attrs), *map(_spec, given))
+        traced = xla.shapes(lambda *arrays: op.run(arrays, attrs), *map(_spec, given))
         flat = list(traced) if isinstance(traced, (tuple, list)) else [traced]
         wanted = result if type(result) is tuple else (result,)
         if [(tuple(r.shape), np.dtype(r.dtype)) for r in flat] != [(a.shape, a.dtype) for a in wanted]:

@@ -10,9 +10,9 @@ from gradtape._src.autodiff.aggregation import AggregationMethod
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
 from gradtape._src.autodiff.sources import like, no_tensor, values_of
 from gradtape._src.autodiff.unconnected import UnconnectedGradients
-from gradtape._src.core import engine, hooks
+from gradtape._src.core import engine, hooks, nest
 from gradtape._src.core.aval import LARGE, Aval, aval, common
-from gradtape._src.core.convert import is_composed, tensor, variable_of
+from gradtape._src.core.convert import is_composed, is_tensor, tensor, variable_of
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import ELEMENT, Node, Trace
@@ -116,6 +116,8 @@ def _part(x: Any) -> Any:
 
 
 def _source(x: Any) -> Node:
+    if isinstance(x, (list, tuple)) and any(map(is_tensor, nest.flatten(x))):  # packed, it would be another tensor
+        raise no_tensor("source", x)
     return x.held() if isinstance(x, Variable) else tensor(x).node
 
 

@@ -98,7 +98,7 @@ class Scaffold:
         if len(elements) > 1:
             raise RuntimeError(
                 f"More than one item in the collection {collection_key!r}. Please indicate which one to use by passing it to the "
-                f"tf.Scaffold constructor as:  tf.Scaffold({arg_name}=item to use)"
+                f"tf.train.Scaffold constructor as:  tf.train.Scaffold({arg_name}=item to use)"
             )
         if elements:
             return elements[0]

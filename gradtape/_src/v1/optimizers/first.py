@@ -11,7 +11,7 @@ from gradtape._src.autodiff.eager_record import recording
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import dtypes, hooks, naming, scopes
 from gradtape._src.core.convert import tensor, variable_of
-from gradtape._src.core.errors import public
+from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.module import SlotOwner
 from gradtape._src.core.scopes import control_dependencies
@@ -28,6 +28,8 @@ from gradtape._src.v1.graphs.gradients import gradients
 from gradtape._src.v1.graphs.graph import in_graph
 from gradtape._src.v1.graphs.names import NameScope
 from gradtape._src.v1.graphs.variable_scope import get_variable_scope, store
+
+DENSE = ("_resource_apply_dense", "_apply_dense")  # by which an optimizer of a user's changes a variable
 
 
 class Optimizer(SlotOwner):
@@ -132,12 +134,19 @@ class Optimizer(SlotOwner):
             if d is not None and not isinstance(d, (Tensor, IndexedSlices, Stored)):
                 try:
                     tensor(d)
-                except (TypeError, ValueError):
+                except TypeError:
                     raise TypeError(f"Gradient must be convertible to a Tensor or IndexedSlices, or None: {d!r}") from None
             if isinstance(v, Tensor):
                 raise NotImplementedError(f"Trying to update a Tensor: {v}. What is trained must be a tf.Variable.")
             if not isinstance(v, Variable):
                 raise TypeError(f"Variable must be a tf.Variable: {v!r}")
+            if d is not None and not isinstance(d, IndexedSlices) and not any(hasattr(self, name) for name in DENSE):
+                shape = tensor(d).shape
+                if not v.shape.is_compatible_with(shape):
+                    raise invalid(
+                        f"var and grad do not have the same shape{v.shape} {shape}: give a gradient of {v.name!r} that has the "
+                        "shape of the variable. tf.broadcast_to makes one."
+                    )
         used = [(d, v) for d, v in pairs if d is not None]
         if not used:
             reason = hooks.gradients.reasons([v for _, v in pairs])
@@ -192,7 +201,7 @@ class Optimizer(SlotOwner):
             if hasattr(self, "_resource_apply_sparse"):
                 return self._resource_apply_sparse(rows.values, variable, rows.indices)
             return self._apply_sparse(rows, variable) if hasattr(self, "_apply_sparse") else NotImplemented
-        for name in ("_resource_apply_dense", "_apply_dense"):
+        for name in DENSE:
             if hasattr(self, name):
                 return getattr(self, name)(tensor(gradient), variable)
         return NotImplemented
@@ -230,7 +239,7 @@ class Optimizer(SlotOwner):
         slots = [v for slots in self._slots.values() for v in slots.values()]
         return sorted([*more, *slots], key=lambda v: v.name)
 
-    def tracked_children(self) -> dict[str, Any]:
+    def _tracked_children(self) -> dict[str, Any]:
         """Return the saved part of a checkpoint: the slots, numbered in the order of the variables, and the other variables."""
         graph = in_graph()
         slots = {f"{name}_{i}": v for name, slots in self._slots.items() for i, v in enumerate(slots.values())}
@@ -269,8 +278,8 @@ class Optimizer(SlotOwner):
             value = zeros(shape, variable.dtype) if initial is None else tensor(initial, variable.dtype)
             value = value if value.node.aval.shape == shape else fill(shape, value)
             found = known[variable._uid] = shadow(variable.name, label or self._name, value)
-            self.child_set(f"{slot}_{len(known) - 1}", found)
-            self.child_set(self.slot_place(variable, slot), found)
+            self._child_set(f"{slot}_{len(known) - 1}", found)
+            self._child_set(self.slot_place(variable, slot), found)
         return found
 
     def _number(self, name: str, initial: float, variable: Variable) -> Variable:
@@ -279,7 +288,7 @@ class Optimizer(SlotOwner):
         found = self._more.get(key)
         if found is None:
             found = self._more[key] = Variable(initial, trainable=False, name=name, dtype=variable.dtype)
-            self.child_set(name, found)
+            self._child_set(name, found)
         return found
 
 

@@ -1,0 +1,125 @@
+"""Why rows are behind their targets: what the page of the benchmarks says of them. A row that meets its target is not shown."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Behind:
+    """The cause of a row or of several, by their keys on a device; what was tried; what comes next."""
+
+    device: str
+    keys: str
+    cause: str
+    tried: str
+    next: str
+
+
+BEHIND = (
+    Behind(
+        "cpu",
+        "a",
+        "Recording 42 ops and one gradient call takes 39 µs of Python and C. XLA's call returns after 13 µs if its "
+        "thread is busy, after 42 to 60 µs if the thread has to be woken.",
+        "Recording in C; traces compared with that of the same line before; YNNPACK off, one thread, the whole "
+        "program as one function: slower, or a switch for the whole process.",
+        "Donated buffers would save 11 µs, and lose variables at an interrupt: open.",
+    ),
+    Behind(
+        "cpu",
+        "b",
+        "A chain of 1,000 ops is cut into a dozen programs, which hand 960 values on, at 1.3 µs each. In a later "
+        "trial most steps took 22 ms, as XLA's thread was woken 13 times; PyTorch's took 3.6.",
+        "–",
+        "Open.",
+    ),
+    Behind(
+        "cpu",
+        "o2",
+        "Not looked into.",
+        "–",
+        "Open.",
+    ),
+    Behind(
+        "cpu",
+        "g gt gg",
+        "Each shape is a new record: two fifths of a step derive the gradient, two fifths are ops on NumPy. (gt) is "
+        "NumPy's products and sums; (gg) is 1,300 small ops at 3 µs.",
+        "Segments of a loop that are equal share their derivative; ops on NumPy went from 4.0 to 2.9 µs.",
+        "Open.",
+    ),
+    Behind(
+        "cpu",
+        "hd",
+        "NumPy computes products, copies of windows and random numbers of a first step; products are a third of it.",
+        "Products in blocks that BLAS computes by one thread; no products with the zeros of strides.",
+        "Open; with programs cached on disk the target is met.",
+    ),
+    Behind(
+        "cpu",
+        "hn hn2 hn3",
+        "XLA's compiler takes more than half of a first epoch, for one program or two.",
+        "–",
+        "Open; with programs cached on disk all are ahead.",
+    ),
+    Behind(
+        "cpu",
+        "k k10 l",
+        "XLA's CPU compiler makes a kernel of each op that it does not fuse, and from ten kernels on a trip costs "
+        "more. In (k10) it is Python: 7 µs of a call, of which 4 are wrapping results and finding the function.",
+        "Loops compiled as one function take a third to a half of the time, and some others ten times as long: "
+        "`gradtape.config.tune_loops()`.",
+        "Open.",
+    ),
+    Behind(
+        "cpu",
+        "l2 hv",
+        "The compiled program takes as long as JAX's; the rest is the call in Python, 7 to 10 µs.",
+        "Results are made, and variables assigned, in C.",
+        "Open.",
+    ),
+    Behind(
+        "cpu",
+        "m",
+        "PyTorch runs the many small products in parallel; in XLA they take 8.8 ms by themselves.",
+        "Seven arrays kept for each trip instead of twelve, each written once. By hand in JAX the best form took 9.2 ms.",
+        "Open.",
+    ),
+    Behind(
+        "cpu",
+        "ja",
+        "Measured while the machine was slow: JAX took twice as long as in the whole run, which gave 0.22.",
+        "–",
+        "A run on a quiet machine.",
+    ),
+    Behind(
+        "cpu",
+        "n n2",
+        "(n) is 0.08 ms a batch behind; on a quiet machine it was 1.37 ×. 27 results become tensors, 23 of them are "
+        "assigned. Labels are looked at on the host, 4 % of (n2): out of range they are an error.",
+        "A profile of the main thread: nothing stands out.",
+        "Open.",
+    ),
+    Behind(
+        "gpu",
+        "a c d j pe ja",
+        "The card has the same work as with `jax.jit`, or less. The host is behind: it records the step, finds its "
+        "program and makes its results. In (d) 108 µs are recording and 236 the call.",
+        "A program runs without tuned kernels at first, and is compiled anew after eight runs.",
+        "Open.",
+    ),
+    Behind(
+        "gpu",
+        "g",
+        "A new shape is compiled, in 0.1 s; PyTorch compiles nothing. `jax.jit` takes half a second.",
+        "Compiling without trying kernels: 0.17 s for 0.57.",
+        "Open.",
+    ),
+    Behind(
+        "gpu",
+        "rn",
+        "bfloat16: 11.7 ms of kernels, 12.6 with `jax.jit`, but the host records for 6 ms and starts kernels for 14. "
+        "Memory: the compiler takes some to try kernels while results of the forward pass are held.",
+        "One program for the whole step: 23 ms, as nothing then runs while the rest is recorded.",
+        "Open: where the 0.4 GiB are that bfloat16 holds beyond `jax.jit`.",
+    ),
+)

@@ -1,0 +1,72 @@
+"""Changes of the syntax trees of Keras's modules. Each returns the number of places that it has changed."""
+
+import ast
+import functools
+from collections.abc import Callable
+
+from keras_gradtape.choosing import NAME
+
+PACKAGE = "keras_gradtape"
+RAGGED_ELSEWHERE = "ragged and backend.backend() != 'tensorflow'"
+
+
+def arm(source: str) -> Callable[[ast.Module], int]:
+    """Return the change that adds an arm for this backend, which runs `source`."""
+    return functools.partial(add_arm, source=source)
+
+
+def add_arm(tree: ast.Module, source: str) -> int:
+    """Add an arm for this backend to the chain of `if backend() == ...`, if that ends with an error or a fallback."""
+    for statement in tree.body:
+        if not (
+            isinstance(statement, ast.If) and isinstance(statement.test, ast.Compare) and "backend()" in ast.unparse(statement)
+        ):
+            continue
+        last = statement
+        while len(last.orelse) == 1 and isinstance(last.orelse[0], ast.If):
+            last = last.orelse[0]
+        if last.orelse:
+            test = ast.Compare(statement.test.left, [ast.Eq()], [ast.Constant(NAME)])
+            last.orelse = [ast.If(test, ast.parse(source).body, last.orelse)]
+            return 1
+    return 0
+
+
+def import_gradtape(tree: ast.Module, tensorflow: str = "tensorflow", backend: str = "backend") -> int:
+    """Have every import of TensorFlow import the module of gradtape of that name.
+
+    `tensorflow` and `backend` are names in `stand_ins`: what stands for TensorFlow, and for Keras's backend of it.
+    """
+    count = 0
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "tensorflow":
+            node.module = NAME + node.module.removeprefix("tensorflow")
+        elif isinstance(node, ast.ImportFrom) and [name.name for name in node.names] == ["tensorflow"]:
+            if node.module == "keras.src.utils.module_utils":  # Keras's module that imports it when it is first used
+                node.module, node.names[0].name = f"{PACKAGE}.stand_ins", tensorflow
+            elif node.module == "keras.src.backend":
+                node.module, node.names[0].name = f"{PACKAGE}.stand_ins", backend
+            else:
+                continue
+        elif isinstance(node, ast.Import) and any(name.name.partition(".")[0] == "tensorflow" for name in node.names):
+            for name in node.names:
+                if name.name.partition(".")[0] == "tensorflow":
+                    name.name = NAME + name.name.removeprefix("tensorflow")
+        else:
+            continue
+        count += 1
+    return count
+
+
+import_loaded = functools.partial(import_gradtape, tensorflow="loaded_tensorflow", backend="loaded_backend")
+
+
+def allow_rows(tree: ast.Module) -> int:
+    """Remove the refusal of `ragged=True`, which Keras has for TensorFlow's backend alone."""
+    count = 0
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            kept = [s for s in node.body if not (isinstance(s, ast.If) and ast.unparse(s.test) == RAGGED_ELSEWHERE)]
+            count += len(node.body) - len(kept)
+            node.body = kept
+    return count

@@ -1,0 +1,55 @@
+"""Reports and log lines end at words on a terminal; a file, and a program's own handlers, get them whole."""
+
+import io
+import logging
+import os
+import sys
+
+import pytest
+
+from gradtape._src.core.folding import Folding, folded
+
+TEXT = "script.py:10: left_library: the value left the library\n  fix: write `factor = tf.convert_to_tensor(scale)`"
+FOLDED = """\
+script.py:10: left_library: the value
+  left the library
+  fix: write `factor =
+    tf.convert_to_tensor(scale)`"""
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+    def fileno(self):
+        return 2
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    monkeypatch.setattr(os, "get_terminal_size", lambda descriptor: os.terminal_size((40, 24)))
+    return Terminal()
+
+
+def test_lines_are_folded_at_the_width_of_the_terminal(terminal):
+    assert folded(TEXT, terminal) == FOLDED
+    assert folded("a" * 60, terminal) == "a" * 60  # a path stays whole, so that an editor finds it
+    assert folded(TEXT, io.StringIO()) == TEXT
+
+
+def test_a_terminal_without_a_size_gets_whole_lines(terminal, monkeypatch):
+    def fails(descriptor):
+        raise OSError(25, "Inappropriate ioctl for device")
+
+    monkeypatch.setattr(os, "get_terminal_size", fails)
+    assert folded(TEXT, terminal) == TEXT
+
+
+@pytest.mark.parametrize("handled", [False, True])
+def test_a_log_line_is_folded_unless_a_program_handles_it(terminal, monkeypatch, handled):
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(logging.Logger, "hasHandlers", lambda self: handled)
+    record = logging.LogRecord("gradtape", logging.WARNING, __file__, 1, "%s", (TEXT,), None)
+    assert Folding().filter(record)
+    assert record.getMessage() == (TEXT if handled else FOLDED)
+    assert any(isinstance(one, Folding) for one in logging.getLogger("gradtape").filters)
