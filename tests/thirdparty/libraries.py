@@ -176,4 +176,23 @@ LIBRARIES = (
         files="tensorcircuit_tests.tar.xz",
         options=("-k", "tfb"),
     ),
+    Library(
+        "pyhf",
+        "0.7.6",
+        tests=tuple(
+            f"tests/test_{name}.py"
+            for name in "combined_modifiers constraints infer interpolate optim pdf probability tensor".split()
+        ),
+        share=0.97,
+        sample=(),
+        needs=tuple(
+            """
+            attrs click cloudpickle decorator dm-tree gast iminuit jsonpatch jsonpointer jsonschema jsonschema-specifications
+            pytest-mock pyyaml referencing rpds-py six tensorflow-probability==0.25.0 tqdm wrapt
+            """.split()
+        ),
+        # Tests of its repository (Apache License 2.0), without the lines that name the backends of PyTorch and JAX.
+        files="pyhf_tests.tar.xz",
+        options=("-k", "tensorflow"),
+    ),
 )
