@@ -137,7 +137,7 @@ def on_page(runs: list[Run]) -> str:
     models = [pair for pair in gpu if pair[0].measured == "step" or pair[0].key in MODELS]
     models.sort(key=lambda pair: (KINDS.index(pair[0].measured), order.index(pair[0].key), pair[0].precision != "float32"))
     text += ["## On a GPU", "", *said(runs, "gpu")]
-    text += measured(models, "Steps; of the models, first steps and the peak of the card's memory, too") if models else []
+    text += measured(models, "Steps; first steps and memory of the models") if models else []
     return "\n".join([*text, "## Behind its target", "", *behind(runs)]) + "\n"
 
 

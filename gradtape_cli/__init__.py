@@ -74,7 +74,8 @@ def add_program(command: argparse.ArgumentParser) -> None:
     """Add the arguments that name a program as Python's own command line does."""
     command.add_argument("-m", dest="module", action="store_true", help="the program is a module's name, as for `python -m`")
     command.add_argument("program", help="path of the script")
-    command.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program finds in sys.argv[1:]")
+    rest = command.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program finds in sys.argv[1:]")
+    rest.required = False  # so that argparse does not ask for them
 
 
 def at_least(least: int, text: str) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 def note(error: BaseException, word: str, known: Iterable[str]) -> None:
     """Add the word of `known` that is nearest to `word` to an error, if one is near."""
-    near = difflib.get_close_matches(word, known)
+    near = difflib.get_close_matches(word, sorted(known))
     if near:
         words = {*word.split("_")}
         best = max(near, key=lambda name: len(words & {*name.split("_")}))  # of equal ones the first, which is the nearest
@@ -30,4 +30,5 @@ def naming_keywords(init: Callable[..., None]) -> Callable[..., None]:
                 note(error, name, known)
             raise
 
+    named.__signature__ = inspect.signature(init)  # type: ignore[attr-defined]  # getfullargspec, which Keras asks, reads it
     return named

@@ -17,6 +17,8 @@ PAGES += sorted(ROOT.glob("gradtape/**/README.md"))
 
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+PLACE = re.compile(r"\[[^\]]*\]\(([^)#\s]*)#([^)]*)\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,21 @@ def run_page(page: str, path: str) -> int:
     return ran
 
 
+def anchors(page: str) -> set[str]:
+    """The places that GitHub gives to the headings of a page."""
+    heads = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", head) for head in HEADING.findall(FENCE.sub("", page))]
+    return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
+
+
 def broken_links(page: str, folder: Path) -> list[str]:
-    links = LINK.findall(FENCE.sub("", page))
-    return [link for link in links if "://" not in link and not (folder / link).exists()]
+    """Links to files that are not there, and to headings that a page does not have."""
+    text = FENCE.sub("", page)
+    broken = [link for link in LINK.findall(text) if "://" not in link and not (folder / link).exists()]
+    for link, place in PLACE.findall(text):
+        if "://" not in link and link not in broken and (link.endswith(".md") or not link):
+            target = (folder / link).read_text("utf-8") if link else page
+            broken += [f"{link}#{place}"] * (place not in anchors(target))
+    return broken
 
 
 def page_name(path):
@@ -111,4 +125,5 @@ def test_a_false_page_is_found():
     with pytest.raises(NameError, match="y") as failure:
         run_page(page.replace("x + 1", "y"), "page.md")
     assert failure.traceback[-1].lineno + 1 == 10
-    assert broken_links("[a](no/such.md) [b](https://example.org) [c](#here)", ROOT) == ["no/such.md"]
+    links = "# Here\n[a](no/such.md#x) [b](https://example.org#b) [c](#here) [d](#gone) [e](README.md#a-tour) [f](README.md#gone)"
+    assert broken_links(links, ROOT) == ["no/such.md", "#gone", "README.md#gone"]

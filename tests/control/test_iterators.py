@@ -478,6 +478,27 @@ def test_a_checkpoint_and_what_is_saved():
         tf.saved_model.save(module, "ram://iterators")
 
 
+def test_a_gradient_that_would_take_another_element_is_refused():
+    """TensorFlow takes it, and gives the gradient at that one."""
+    it, x = iter(floats()), tf.constant(3.0)
+    function = tf.function(tf.recompute_grad(lambda x: x * next(it)))
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = function(x)
+    with pytest.raises(NotImplementedError, match=r"would take another element .* pass the element as an argument") as error:
+        tape.gradient(y, x)
+    assert error.type is NotImplementedError
+
+    @tf.function
+    def outside(x):
+        return tf.recompute_grad(lambda x, element: x * element)(x, next(it))
+
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = outside(x)
+    assert tape.gradient(y, x) == y / x
+
+
 def test_a_trace_keeps_no_iterator_that_was_passed():
     function = tf.function(lambda it: next(it))
     it = iter(floats())

@@ -10,6 +10,9 @@ import gradtape as tf
 from gradtape._src.core import per_thread
 from gradtape._src.summary.summary import state
 from tests.distribute.checks import report
+from tests.values.cells import agree, told
+from tests.values.differences import EXPECTED
+from tests.values.functions import FUNCTIONS
 
 distribute = tf.distribute
 NONE, SUM, MEAN, FIRST = (tf.VariableAggregation[name] for name in ("NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA"))
@@ -468,6 +471,29 @@ def check_a_writer_is_the_default_of_its_replica_alone():
             assert state.writer is writers[2] and tf.summary.experimental.get_step() == 7
         for writer in writers:
             writer.close()
+
+
+OF_VALUES = """tape: sources|tape: watch and sources|tape: jacobian|tape: output_gradients|custom_gradient|recompute_grad
+ForwardAccumulator: primals|stop_gradient|convert_to_tensor|tensor + x|x + variable|stack|keras.ops.add|np.asarray
+nest.map_structure|Variable.assign|keras.Variable|vectorized_map|while_loop: captured|cond: results|py_function
+function: argument"""
+
+
+def check_what_functions_give_for_values_of_each_kind():
+    """In each replica they give what TensorFlow gives for a tensor or variable without one; `tests/values` has the functions."""
+    with TWO.scope():
+        kinds = [
+            tf.Variable([1.0, 2.0]),
+            tf.keras.Variable([1.0, 2.0]),
+            made([1.0, 2.0], synchronization=ON_READ, trainable=True),
+        ]
+    kinds.append(TWO.run(lambda: tf.constant([1.0, 2.0])))
+    for name in OF_VALUES.replace("\n", "|").split("|"):
+        there = [EXPECTED[f"eager {name}"][kind] for kind in ("tensor", "variable")]
+        for x in kinds:
+            here = TWO.run(lambda x, name=name: told(tf, FUNCTIONS[name][0](tf, x)), args=(x,))
+            for given in TWO.experimental_local_results(here):
+                assert any(agree(one, given) for one in there), (name, x, given, there)
 
 
 def check_each_replica_has_its_own_of_what_is_declared():

@@ -50,13 +50,22 @@ CONTEXTS = {"eager": eager, "argument": as_an_argument, "function": in_a_functio
 ROWS = [f"{context} {name}" for name, (_, contexts) in FUNCTIONS.items() for context in contexts]
 
 
+class Raised(str):
+    """The class of an error by its name; `caught` has those of all classes that an `except` may name for it."""
+
+    def __new__(cls, kind):
+        self = super().__new__(cls, kind.__name__)
+        self.caught = {base.__name__ for base in kind.__mro__ if base not in (Exception, BaseException, object)}
+        return self
+
+
 def outcome(tf, row, kind):
     """What a cell gives: its results as text, or the class of the error that it is."""
     context, _, name = row.partition(" ")
     try:
         return CONTEXTS[context](tf, FUNCTIONS[name][0], KINDS[kind])
     except Exception as error:
-        return type(error).__name__
+        return Raised(type(error))
 
 
 def kinds_of(row):
@@ -94,7 +103,9 @@ def one(tf, item, run):
 
 
 def agree(one, other):
-    """Whether two texts are the same but for rounding."""
+    """Whether two texts are the same but for rounding, or an `except` of the one class of error catches the other."""
+    if isinstance(other, Raised):
+        return one in other.caught
     mine, others = re.split(r"[ ;,]+", one), re.split(r"[ ;,]+", other)
     return len(mine) == len(others) and all(a == b or near(a, b) for a, b in zip(mine, others, strict=True))
 

@@ -4,7 +4,7 @@ import pytest
 
 import gradtape as tf
 from tests.values.cells import CONTEXTS, ROWS, agree, kinds_of
-from tests.values.differences import EXPECTED, GROUPS, LISTED, unlisted
+from tests.values.differences import BY_RULE, EXPECTED, GROUPS, LISTED, compared
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of variables that a function makes, of values that cannot be watched
 
@@ -16,8 +16,9 @@ def test_the_record_has_each_cell():
 @pytest.mark.parametrize("context", CONTEXTS)
 def test_each_cell_is_what_tensorflow_gives_or_a_listed_difference(context, count):
     rows = [row for row in ROWS if row.startswith(f"{context} ")]
-    wrong = unlisted(tf, rows)
+    wrong, by_rule = compared(tf, rows)
     assert not wrong, "\n".join(map(" | ".join, wrong))
+    assert by_rule == {reason: cells[context] for reason, cells in BY_RULE.items() if context in cells}
     count("functions by kinds of value compared with TensorFlow's", sum(len(EXPECTED[row]) for row in rows))
 
 

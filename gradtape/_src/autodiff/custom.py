@@ -292,6 +292,8 @@ def _cotangents(closed: Closed, captured: Sequence[Node], needed: Sequence[bool]
     as TensorFlow does.
     """
     program, where, results = closed.program, closed.where, closed.results
+    if isinstance(closed.raising, engine.NeedsValues) and engine.local.trace.scope is None:
+        raise NotImplementedError(str(closed.raising)) from None  # no function is under trace that could run as eager code
     if closed.raising is not None:
         raise closed.raising
     if transposing.get() and not closed.transparent and not _linear(program, results):

@@ -15,7 +15,7 @@ import sys
 import textwrap
 import types
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,55 @@ class _CaughtErrors(ast.NodeTransformer):
         return node
 
 
+class _Shadows(ast.NodeTransformer):
+    """A function in another one, of a parameter that is a name from outside there, is made by a function of its own.
+
+    malt takes the parameter for a name that the function around binds, which then has no value.
+    """
+
+    def __init__(self) -> None:
+        self._outside: list[set[str]] = []  # for each function around: the names that it reads and does not bind
+
+    def _inner(self, node: Any) -> bool:
+        """Visit a function; return whether it has such a parameter."""
+        names = {x.arg for x in ast.walk(node.args) if isinstance(x, ast.arg)}
+        shadows = bool(self._outside) and not names.isdisjoint(self._outside[-1])
+        used = [x for part in _own(node) for x in part]
+        bound = names | {x.id for x in used if isinstance(x, ast.Name) and not isinstance(x.ctx, ast.Load)}
+        self._outside.append({x.id for x in used if isinstance(x, ast.Name)} - bound)
+        self.generic_visit(node)
+        self._outside.pop()
+        return shadows
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        if not self._inner(node):
+            return node
+        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        return ast.fix_missing_locations(ast.copy_location(ast.Call(ast.Lambda(nothing, node), [], []), node))
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        if not self._inner(node):
+            return node
+        parsed = ast.parse(f"def {node.name}__made(): return {node.name}\n{node.name} = {node.name}__made()")
+        for x in ast.walk(parsed):
+            ast.copy_location(x, node)
+        maker, call = parsed.body
+        assert isinstance(maker, ast.FunctionDef)
+        maker.body.insert(0, node)
+        return [maker, call]
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return node
+
+
+def _own(node: ast.AST) -> Iterator[list[ast.AST]]:
+    """Yield the nodes of a function, level by level, without those of functions inside of it."""
+    level = list(ast.iter_child_nodes(node))
+    while level:
+        yield level
+        level = [x for n in level if not isinstance(n, (ast.Lambda, ast.FunctionDef)) for x in ast.iter_child_nodes(n)]
+
+
 class _LoopOptions(ast.NodeTransformer):
     """`set_loop_options(maximum_iterations=…)` in a loop is told to malt, which hands it to the loop's operator."""
 
@@ -128,7 +177,7 @@ class Transpiler(api.PyToPy):
 
     def transform_ast(self, node: Any, ctx: Any) -> Any:
         """Return the transformed tree of a function."""
-        return super().transform_ast(_LoopOptions().visit(_CaughtErrors().visit(node)), ctx)
+        return super().transform_ast(_LoopOptions().visit(_Shadows().visit(_CaughtErrors().visit(node))), ctx)
 
 
 _transpiler = Transpiler()

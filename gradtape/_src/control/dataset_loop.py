@@ -9,7 +9,6 @@ exception leaves behind, is what the last whole trip has made.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ import numpy as np
 from gradtape._src.autodiff.eager_record import recorded
 from gradtape._src.control.cells import Kept
 from gradtape._src.control.iterators import END, OPEN, Drawn, ElementIterator, Elements, Take, dense, taken
-from gradtape._src.control.loop import ShapeChanged, check_same
+from gradtape._src.control.loop import check_same, shape_changed
 from gradtape._src.control.scope import Body, Scope, call, trace
 from gradtape._src.core import dtypes, engine, hooks, journal, nest, tracing
 from gradtape._src.core.aval import Aval, aval
@@ -103,7 +102,7 @@ class DatasetLoop:
         usual = self.dataset.usual_batch or OPEN
         body = self._traced(step, self._avals([[usual, *s[1:]] if s and s[0] is None else s for s in shapes], OPEN))
         if any(a.shape for a in self._carry) and not all(s.shape.is_fully_defined() for s in self._specs):
-            self._traced(step, self._avals(shapes, OPEN + 2))  # ShapeChanged where the carry depends on what is open
+            self._traced(step, self._avals(shapes, OPEN + 2))  # an error where the carry depends on what is open
         return body
 
     def _avals(self, shapes: Sequence[Sequence[int | None]], extent: int) -> Avals:
@@ -287,8 +286,11 @@ class ShownLoop(DatasetLoop):
         return self._traced(step, self._avals([() if s.shape.rank is None else s.shape.as_list() for s in self._specs], OPEN))
 
     def _check(self, before: Sequence[Node], after: Sequence[Tensor]) -> None:
-        with contextlib.suppress(ShapeChanged):
+        try:
             super()._check(before, after)
+        except ValueError as error:
+            if not shape_changed(error):
+                raise
 
 
 def _avals(*inputs: Aval, loop: DatasetLoop, results: Avals) -> Avals:

@@ -234,7 +234,7 @@ class Function:
                 if found is not None:
                     self._calls.since += 1
                     return found.run(seen[0])
-            if self.api is not None and implementations.chooses():
+            if self.api is not None and implementations.calls_under_way() is not None:
                 return self.api.call(self, args, kwargs)
             return self.called(args, kwargs, seen)
         except BaseException as error:
@@ -346,8 +346,7 @@ class Function:
             scope, taken = Scope(shaped_by_runs=outermost, through=through), [*parameters]
             scope.elements = elements = Elements(taken, again and again.takes, take_in_order)
             try:
-                with implementations.in_function():
-                    return scope, trace(run, taken, scope, convert=self._result), elements.takes
+                return scope, trace(run, taken, scope, convert=self._result), elements.takes
             finally:
                 scope.restore()
 

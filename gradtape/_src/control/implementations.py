@@ -54,19 +54,20 @@ class Implemented:
         """Note what was traced. The calls under way, whose results nothing has used, are made again with it."""
         if function.attributes.get(DEVICE) == jax.default_backend().upper():
             self._traced.setdefault(id(traced), traced)
-            for call in _under_way.calls or ():
+            for call in calls_under_way() or ():
                 if call.function.api is self:
                     call.replace([traced])
 
     def call(self, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a function inside of another one: the results are those of the implementation for the device."""
-        assert _under_way.calls is not None
+        calls = calls_under_way()
+        assert calls is not None
         before = _State.now()
         results = nest.map_structure(_own, function.called(args, kwargs), expand_composites=True)
         given = Arguments(function._signature.bind(args, kwargs))
         call = _Call(function, given.nodes, tensors_of(results), before, _State.now())
         if not given.passed and not call.replace(self._traced.values()):
-            _under_way.calls.append(call)
+            calls.append(call)
         return results
 
 
@@ -140,7 +141,7 @@ class _Call(NamedTuple):
 
 
 class _UnderWay(PerThread, replica="calls"):
-    """The calls that the function under way has made of functions that implement an API; outside of functions None."""
+    """The calls of functions that implement an API, in a function without a Scope: it runs as eager code, or is a graph."""
 
     calls: list[_Call] | None = None
 
@@ -150,7 +151,7 @@ _under_way = _UnderWay()
 
 @contextlib.contextmanager
 def in_function() -> Iterator[None]:
-    """Open a context for the code of a function. A session runs what was called, as in TensorFlow."""
+    """Open a context for the code of a function without a Scope. A session runs what was called, as in TensorFlow."""
     graph, around = engine.graph_around(), _under_way.calls
     _under_way.calls = [] if graph is None or graph.building_function else None
     try:
@@ -159,6 +160,10 @@ def in_function() -> Iterator[None]:
         _under_way.calls = around
 
 
-def chooses() -> bool:
-    """Return whether calls are chosen: the code of a function is under way."""
-    return _under_way.calls is not None
+def calls_under_way() -> list[_Call] | None:
+    """Return the calls that are remembered; None where calls are not chosen, as no function is under way."""
+    scope: Any = engine.local.trace.scope
+    if type(scope) is not Scope:
+        return _under_way.calls
+    graph = engine.graph_around()
+    return scope.calls if graph is None or graph.building_function else None

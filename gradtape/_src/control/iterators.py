@@ -36,6 +36,17 @@ class TakesElement(engine.NeedsValues):
         super().__init__(f"a function that takes elements from an iterator runs as eager code: {why}")
 
 
+class TakesAgain(TakesElement):
+    """A gradient calls a function again that takes an element."""
+
+    def __init__(self) -> None:
+        engine.NeedsValues.__init__(
+            self,
+            "the gradient of tf.recompute_grad calls the function again, which would take another element of the iterator. Call "
+            "next() outside of that function, and pass the element as an argument.",
+        )
+
+
 class Take(NamedTuple):
     """An element that a traced function takes: from what, whether as an Optional, of which Avals, and the line."""
 
@@ -109,7 +120,9 @@ def _avals(source: ElementIterator) -> tuple[Aval, ...]:
 def taken(source: ElementIterator, optional: bool = False) -> list[Node]:
     """Return the tensors of the next element of `source` in the function under trace; TakesElement where that cannot be."""
     scope = engine.local.trace.scope
-    if not isinstance(scope, Scope) or scope.elements is None or engine.local.trace is not scope.trace:
+    if isinstance(scope, Scope) and scope.elements is not None and engine.local.trace is not scope.trace:
+        raise TakesAgain
+    if not isinstance(scope, Scope) or scope.elements is None:
         raise TakesElement("they are taken in a part of it that is one op")
     if source.made_anew:
         raise TakesElement("it makes the iterator, another one in each call; make it outside, or loop over the Dataset")

@@ -25,12 +25,12 @@ from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.shape import ensure_shape, reshape, stop_gradient
 
-
-class ShapeChanged(ValueError):
-    """A loop variable has another shape after a trip."""
-
-
 NUMBER_OF_TRIP = aval((), np.dtype(np.int64))
+
+
+def shape_changed(error: ValueError) -> bool:
+    """Return whether an error is that a loop variable has another shape after a trip."""
+    return getattr(error, "shape_changed", False)
 
 
 class Loop:
@@ -148,10 +148,12 @@ def check_same(before: Sequence[Node], after: Sequence[Tensor], names: Sequence[
                 f"variable keeps its dtype: use tf.cast in the loop, or start from tf.constant(…, tf.{b.type.name})."
             )
         if a is not b and not (a.large and a.open_shape.is_compatible_with(b.open_shape)):
-            raise ShapeChanged(
+            error = ValueError(
                 f"'{name}' has shape {a.open_shape} before the loop, but shape {b.open_shape} after one iteration. A loop "
                 "variable that is compiled keeps its shape: use a tf.TensorArray for results that grow, or pad."
             )
+            error.shape_changed = True  # type: ignore[attr-defined]
+            raise error
 
 
 @public
@@ -200,7 +202,9 @@ def while_loop(
         state = _opened(state, shape_invariants)
     try:
         results = run_loop(spread(cond), spread(body), _settled(spread(body), state), limit)
-    except ShapeChanged as error:
+    except ValueError as error:
+        if not shape_changed(error):
+            raise
         grows = any(isinstance(x, TensorArray) or _grows(x) for x in nest.flatten(loop_vars))
         if shape_invariants is not None and not grows and engine.current_graph() is not None:
             results = _changing(spread(cond), spread(body), state, shape_invariants, limit)

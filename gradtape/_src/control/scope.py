@@ -81,11 +81,13 @@ class Scope:
         self.trip, self.counted, self.unseeded = trip, False, 0  # a branch, as a function, counts from 0
         self.collections: dict[Any, list[Any]] | None = None  # a graph's, as the function sees them
         self.locks: dict[Any, None] = {}  # of the critical sections in it
+        self.calls: list[Any] = []  # of functions that others may implement, too
         self.rounds: list[Any] = []  # of replicas: the nodes of each, and their mesh
 
     def forget(self) -> None:
         """Let go of the variables: a trace and its nodes are a circle, which is left to the garbage collector."""
         self.trace, self.variables, self.written, self.created, self.through, self.elements = None, {}, {}, [], None, None
+        self.calls = []
 
     def restore(self) -> None:
         """Take the tensors of the trace out of attributes and globals that loops over Datasets bind: a later trace reads them."""

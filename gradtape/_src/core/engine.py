@@ -511,11 +511,11 @@ def folded(node: Node) -> np.ndarray | None:
         op, attrs = current.op, current.attrs
         if op.of_shapes:
             inputs = [np.broadcast_to(np.zeros((), i.aval.dtype), i.aval.shape) for i in current.inputs]
-        else:
-            inputs = [values[i] if i.value is None else i.value for i in current.inputs]
-        if op.of_shapes:
-            values[current] = np.asarray(op.run(inputs, attrs))
-        elif op.on_host:
+            with xla.wide():
+                values[current] = np.asarray(op.run(inputs, attrs))
+            continue
+        inputs = [values[i] if i.value is None else i.value for i in current.inputs]
+        if op.on_host:
             values[current] = op.run(inputs, attrs)
         else:
             avals = tuple([i.aval for i in current.inputs])

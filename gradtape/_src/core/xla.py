@@ -29,7 +29,11 @@ def outside() -> Iterator[None]:
 
 
 def is_wide(value: Any) -> bool:
-    """Return whether an array, or what has its dtype, holds numbers of 64 bits, which JAX narrows outside of `wide`."""
+    """Return whether an array, or what has its dtype, or one of a tuple holds numbers of 64 bits, which JAX narrows outside of
+    `wide`.
+    """
+    if type(value) is tuple:  # the results of an op that ran, and has several
+        return any(map(is_wide, value))
     return value.dtype.itemsize > 4 and value.dtype.kind in "iufc"
 
 

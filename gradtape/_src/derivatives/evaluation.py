@@ -80,8 +80,10 @@ class Evaluation:
             self.sources = sources_of(sources)
         self.wanted = [i for i, x in enumerate(self.sources.leaves) if inexact(x)]
         if not self.wanted:
-            kinds = ", ".join(sorted({x.dtype.name if hasattr(x, "dtype") else type(x).__name__ for x in self.sources.leaves}))
-            raise ValueError(f"Nothing to differentiate with respect to is floating or complex: received {kinds}.")
+            raise ValueError(
+                "Nothing to differentiate with respect to is a floating or complex tensor or variable: received "
+                f"{kinds_of(self.sources.leaves)}."
+            )
         self.tape = GradientTape(persistent=True, watch_accessed_variables=False)
         last_exit = journal.exits[-1] if journal.exits else None
         with self.tape:
@@ -119,6 +121,11 @@ class Evaluation:
 def inexact(x: Any) -> bool:
     """Return whether a leaf is a tensor or variable that can have a derivative."""
     return isinstance(x, (Tensor, Variable)) and bool(x.dtype.is_floating or x.dtype.is_complex)
+
+
+def kinds_of(leaves: Sequence[Any]) -> str:
+    """Return the dtypes of tensors and variables, and the classes of other leaves, as an error names them."""
+    return ", ".join(sorted({x.dtype.name if isinstance(x, (Tensor, Variable)) else type(x).__name__ for x in leaves}))
 
 
 def own(x: Any) -> Any:

@@ -19,7 +19,7 @@ from gradtape._src.core.errors import LOOKS_AT_VALUES, public
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.derivatives.evaluation import Nest, inexact, own, sources_of
+from gradtape._src.derivatives.evaluation import Nest, inexact, kinds_of, own, sources_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import gather, scatter_rows
 from gradtape._src.ops.array.joining import concat
@@ -88,13 +88,13 @@ class _Traced:
         several = type(args) is tuple or type(args) is list
         given = Nest(args)
         if sources is None:
-            given.leaves = wanted = [own(x) for x in given.leaves]
+            given.leaves = wanted = [own(tensor(x) if isinstance(x, Variable) else x) for x in given.leaves]
         else:
             wanted = sources_of(sources).leaves
         self.sources: list[Any] = [x for x in wanted if inexact(x)]
-        kinds = sorted({x.dtype.name if hasattr(x, "dtype") else type(x).__name__ for x in wanted})
         if not self.sources or any(x.dtype.is_complex for x in self.sources):
-            raise ValueError(f"A sparse Jacobian is with respect to floating numbers, received {', '.join(kinds) or 'nothing'}.")
+            received = kinds_of(wanted) or "nothing"
+            raise ValueError(f"A sparse Jacobian is with respect to floating numbers, received {received}.")
         parameters: list[Node] = []
         if sources is None:
             parameters = [leaf(x.node.aval, None) for x in self.sources]

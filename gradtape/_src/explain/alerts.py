@@ -83,10 +83,12 @@ def reasons(sources: Sequence[Any], target: Any = None) -> str:
     """Return a line for each cause for which gradients, the latest ones or those of `target`, were None, the fault first."""
     lines = []
     with contextlib.suppress(Exception):  # the error itself matters more than its reasons
-        found = [(source, _latest(variable_of(source), target)) for source in sources[:MOST_REASONS]]
-        for group, diagnosis in by_cause([(source, d) for source, d in found if not d.connected]):
-            names = [str(getattr(source, "path", None) or getattr(source, "name", "a tensor")) for source in group]
-            lines.append(f"\n  {listed(names)}: {_in_one_line(diagnosis)}")
+        found = []
+        for source in map(variable_of, sources[:MOST_REASONS]):
+            question = Question.of(target, [source], None, user_frame())
+            found.append((question.name_of(source), question.about(source)))
+        for names, diagnosis in by_cause([(name, d) for name, d in found if not d.connected]):
+            lines.append(f"\n  {listed(list(names))}: {_in_one_line(diagnosis)}")
     if len(sources) > MOST_REASONS:
         lines.append(f"\n  … and {len(sources) - MOST_REASONS} more")
     return "".join(lines)
@@ -101,9 +103,9 @@ def left() -> str:
     return f" The last value to leave the library did so at {place(text.file(line), text.number(line))}: `{text.text(line)}`."
 
 
-def _latest(source: Any, target: Any = None) -> Diagnosis:
-    """Return the Diagnosis of a source for a target, or in the latest gradient call that had it."""
-    return Question.of(target, [source], None, user_frame()).about(source)
+def _latest(source: Any) -> Diagnosis:
+    """Return the Diagnosis of a source in the latest gradient call that had it."""
+    return Question.of(None, [source], None, user_frame()).about(source)
 
 
 def _in_one_line(diagnosis: Diagnosis) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
-from gradtape._src.core import engine
+from gradtape._src.core import engine, xla
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.explain.probe import Probe, array, like, value
@@ -49,7 +49,8 @@ def in_float64(entry: Entry) -> np.ndarray | None:
     given = [value(i) for i in entry.inputs]
     wide = [g.astype(np.float64) if g.dtype.kind in "fV" else g for g in given]
     try:
-        return np.asarray(entry.node.op.run(wide, entry.node.attrs), np.float64)
+        with xla.outside():
+            return np.asarray(entry.node.op.run(wide, entry.node.attrs), np.float64)
     except Exception:  # the op takes no float64
         return None
 

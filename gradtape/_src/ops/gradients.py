@@ -22,7 +22,7 @@ def unbroadcast(dy, source):
     """Return the sum of `dy` over the axes along which the node `source` was broadcast to dy's shape."""
     have, shape = dy.node.aval.shape, source.aval.shape
     if source.aval.large and engine.graph_around() is not None:  # an extent that is not known may be 1 when the graph runs
-        return _fit_shape(dy, handle(source))
+        return fit_shape(dy, handle(source))
     if have == shape:
         return dy
     extra = len(have) - len(shape)
@@ -35,8 +35,8 @@ def _fitted_aval(value, like):
     return aval(like.shape, value.dtype)
 
 
-@op("FitShape", infer=_fitted_aval, mixed=True)
-def _fit_shape(value, like):
+@op("FitShape", infer=_fitted_aval, mixed=True, saves="value")
+def fit_shape(value, like):
     """Sum and broadcast `value` to the shape of `like`."""
     extra = value.ndim - like.ndim
     axes = tuple([a for a, have in enumerate(value.shape) if a < extra or (like.shape[a - extra] == 1 and have != 1)])
@@ -44,9 +44,9 @@ def _fit_shape(value, like):
     return jnp.broadcast_to(total.reshape(total.shape[max(extra, 0) :]), like.shape)
 
 
-@gradient(_fit_shape)
+@gradient(fit_shape)
 def _(op, dy):
-    return [_fit_shape(dy, op.inputs[0]), None]
+    return [fit_shape(dy, op.inputs[0]), None]
 
 
 def summed_over(dy, axes):

@@ -118,6 +118,14 @@ def a_small_exponential_in_float16():
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
 
 
+def a_product_of_matrices_that_underflows():
+    w, tiny = tf.Variable([[1.0]]), tf.constant([[1e-30]])
+    with tf.GradientTape(persistent=True) as tape:
+        small = tf.matmul(tiny, tiny)
+        loss = tf.reduce_sum(w * small)  # <- underflow
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
 def another_row_was_taken():
     v, w = tf.Variable(1.0), tf.Variable(2.0)
     with tf.GradientTape(persistent=True) as tape:

@@ -5,6 +5,7 @@ import numpy as np
 
 import gradtape as tf
 from gradtape._src.ops.array.shape import _shape, _size
+from gradtape._src.ops.gradients import fit_shape
 from tests.ops.table import Row, boolean, complexes, integers, real
 
 Invalid = tf.errors.InvalidArgumentError
@@ -58,6 +59,20 @@ ROWS = (
         (real(1, 3),),
         lambda x: jnp.broadcast_to(x, (0, 3)),
         ops=("BroadcastTo",),
+    ),
+    Row(
+        "fit_shape sums",
+        lambda x: fit_shape(x, tf.zeros([3, 1])),
+        (real(4, 3, 2),),
+        lambda x: jnp.sum(x, axis=(0, 2))[:, None],
+        ops=("FitShape",),
+    ),
+    Row(
+        "fit_shape broadcasts",
+        lambda x: fit_shape(x, tf.zeros([3, 2])),
+        (real(2),),
+        lambda x: jnp.broadcast_to(x, (3, 2)),
+        ops=("FitShape",),
     ),
     Row(
         "reshape",

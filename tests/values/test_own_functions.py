@@ -1,0 +1,81 @@
+"""A variable of any kind gives what its tensor gives in `tf.autodiff`, as an argument, and what a variable gives as a source."""
+
+import pytest
+
+import gradtape as tf
+from tests.values.cells import agree, told
+from tests.values.kinds import GRAPH_ONLY, KINDS, NUMBERS, VARIABLES
+
+own = tf.autodiff
+V = tf.constant([1.0, 0.5])
+ROWS = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+
+
+def cube(x):
+    return tf.reduce_sum(x**3)
+
+
+def on_tape(f):
+    def derived(x):
+        with tf.GradientTape() as tape:
+            if not hasattr(x, "assign"):
+                tape.watch(x)
+            y = f(x)
+        return y, tape.gradient(y, x)
+
+    return derived
+
+
+OF_ARGUMENTS = {
+    "check_gradients": lambda x: own.check_gradients(tf.math.square, [x], order=1),
+    "gauss_newton_vp": lambda x: own.gauss_newton_vp(lambda a: a * a, x, V),
+    "gradient_factors": on_tape(lambda x: own.gradient_factors(x, [1.0, 0.5])),
+    "hessian": lambda x: own.hessian(cube, x),
+    "hessian_diagonal": lambda x: own.hessian_diagonal(cube, x),
+    "hessian_norm": lambda x: own.hessian_norm(cube, x, samples=2, seed=1),
+    "hessian_trace": lambda x: own.hessian_trace(cube, x, samples=2, seed=1),
+    "hvp": lambda x: own.hvp(cube, x, V),
+    "jacfwd": lambda x: own.jacfwd(lambda a: a * a, x),
+    "jacrev": lambda x: own.jacrev(lambda a: a * a, x),
+    "jacobian_sparsity": lambda x: repr(own.jacobian_sparsity(lambda a: a[1:] * a[:-1], x)),
+    "sparse_jacobian": lambda x: own.sparse_jacobian(lambda a: a[1:] * a[:-1], x).toarray(),
+    "jvp": lambda x: own.jvp(lambda a: a * a, x, V),
+    "linearize": lambda x: own.linearize(lambda a: a * a, x)[1](V),
+    "vjp": lambda x: own.vjp(lambda a: a * a, x)[1](V),
+    "recompute_grad": on_tape(lambda x: own.recompute_grad(lambda a: tf.sin(tf.exp(a)))(x)),
+    "reverse_gradient": on_tape(lambda x: own.reverse_gradient(x, 0.5)),
+    "straight_through": on_tape(lambda x: own.straight_through(tf.round(x), x)),
+}
+OF_SOURCES = {
+    "clipped_gradients": lambda v: own.clipped_gradients(lambda x: tf.reduce_sum(x * v), v, tf.constant(ROWS), 1.2),
+    "per_example_gradients": lambda v: own.per_example_gradients(lambda x: tf.reduce_sum(x * v) ** 2, v, tf.constant(ROWS)),
+    "per_example_norms": lambda v: own.per_example_norms(lambda x: tf.reduce_sum(x * v), v, tf.constant(ROWS)),
+    "hessian": lambda v: own.hessian(lambda: cube(v), sources=v),
+    "hvp": lambda v: own.hvp(lambda: cube(v), (), V, sources=v),
+    "jacfwd": lambda v: own.jacfwd(lambda: v * v, sources=v),
+    "jacrev": lambda v: own.jacrev(lambda: v * v, sources=v),
+    "jvp": lambda v: own.jvp(lambda: v * v, (), V, sources=v),
+    "vjp": lambda v: own.vjp(lambda: v * v, sources=v)[1](V),
+    "sparse_jacobian": lambda v: own.sparse_jacobian(lambda: v * v, (), sources=v).toarray(),
+}
+OF_EAGER_CODE = [kind for kind in VARIABLES if kind not in GRAPH_ONLY]
+
+
+@pytest.mark.parametrize("name", OF_ARGUMENTS)
+def test_an_argument_of_any_kind_is_as_its_tensor(name):
+    expected = told(tf, OF_ARGUMENTS[name](tf.constant(NUMBERS)))
+    for kind in [*OF_EAGER_CODE, *(["array"] if name.startswith(("j", "h", "v", "linearize")) else [])]:
+        assert agree(expected, told(tf, OF_ARGUMENTS[name](KINDS[kind](tf)))), kind
+
+
+@pytest.mark.parametrize("name", OF_SOURCES)
+def test_a_source_of_any_kind_is_as_a_variable(name):
+    expected = told(tf, OF_SOURCES[name](tf.Variable(NUMBERS)))
+    for kind in OF_EAGER_CODE:
+        assert agree(expected, told(tf, OF_SOURCES[name](KINDS[kind](tf)))), kind
+
+
+def test_every_function_of_its_own_is_in_a_table():
+    """Those that are not take a tape or a record: `test_variables.py` has `explain`."""
+    functions = {name for name in dir(own) if callable(getattr(own, name)) and name[0].islower()}
+    assert functions - {*OF_ARGUMENTS, *OF_SOURCES} == {"explain", "explain_nan"}
