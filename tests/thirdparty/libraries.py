@@ -152,4 +152,47 @@ LIBRARIES = (
         sdist=True,
         options=("-k", "tensorflow"),
     ),
+    Library(
+        "pot",
+        "0.9.7.post1",
+        tests=tuple(
+            f"test/test_{name}.py"
+            for name in "1d_solver backend circle_solver dmmot gmm lowrank optim ot sgot stochastic utils weak".split()
+        ),
+        share=0.97,
+        sample=("test/test_backend.py", "test/test_ot.py"),
+        # Tests of its sdist and the conftest.py of its repository (MIT License), which the sdist lacks.
+        files="pot_tests.tar.xz",
+        options=("-k", "nx1 or tf or backend or gradient"),  # nx1 is TensorFlow
+    ),
+    Library(
+        "tensorcircuit-ng",
+        "1.9.1",
+        tests=tuple(f"tests/test_{name}.py" for name in "backends interfaces u1circuit".split()),
+        share=0.97,
+        sample=(),
+        needs=tuple("graphviz mpmath networkx pytest-lazy-fixtures sympy tensornetwork-ng".split()),
+        # Tests of its repository (Apache License 2.0), and the name of a plugin of pytest that its successor stands for.
+        files="tensorcircuit_tests.tar.xz",
+        options=("-k", "tfb"),
+    ),
+    Library(
+        "pyhf",
+        "0.7.6",
+        tests=tuple(
+            f"tests/test_{name}.py"
+            for name in "combined_modifiers constraints infer interpolate optim pdf probability tensor".split()
+        ),
+        share=0.97,
+        sample=(),
+        needs=tuple(
+            """
+            attrs click cloudpickle decorator dm-tree gast iminuit jsonpatch jsonpointer jsonschema jsonschema-specifications
+            pytest-mock pyyaml referencing rpds-py six tensorflow-probability==0.25.0 tqdm wrapt
+            """.split()
+        ),
+        # Tests of its repository (Apache License 2.0), without the lines that name the backends of PyTorch and JAX.
+        files="pyhf_tests.tar.xz",
+        options=("-k", "tensorflow"),
+    ),
 )

@@ -14,6 +14,7 @@ EVERY = "THIRDPARTY_EVERY"  # JSON: of the tests of a file, only every n-th
 os.environ["TEST_TMPDIR"] = tempfile.mkdtemp()  # absl's directory, of which each of the processes needs its own
 
 os.environ["EINOPS_TEST_BACKENDS"] = "numpy,tensorflow"  # einops tests those that it names
+os.environ.update(dict.fromkeys(("POT_BACKEND_DISABLE_JAX", "POT_BACKEND_DISABLE_PYTORCH"), "1"))  # POT tests all others
 sys.skip_tf_privacy_import = True  # by which TensorFlow Privacy imports no estimators
 
 

@@ -127,3 +127,10 @@ def test_a_range_is_counted_in_the_precision_of_its_bounds(bounds, dtype, count,
     """Both numbers are TensorFlow's."""
     numbers = tf.range(*[tf.constant(bound, dtype) for bound in bounds])
     assert (numbers.shape[0], float(numbers[-1])) == (count, last)
+
+
+def test_a_first_gather_of_what_unique_found_takes_64_bits():
+    found, _ = tf.unique(tf.constant([3.0, 1.0, 1.0, 2.0], tf.float64))
+    gathered = tf.gather(found, tf.argsort(found))
+    assert gathered.dtype == tf.float64
+    np.testing.assert_array_equal(gathered, [1.0, 2.0, 3.0])
