@@ -112,7 +112,7 @@ class Pool:
     def _compile(self, owner: Executable, function: Callable[..., Any], arguments: Sequence[Any], options: Any) -> Any:
         compiled = xla.compiled(function, arguments, options)
         owner.compiled = compiled
-        owner.wide = any(map(xla.is_wide, jax.tree.leaves(arguments)))  # an input may be a list of arrays
+        owner.wide = any(map(xla.is_wide, arguments))
         owner.builds += 1
         owner.born = owner.ran = self.runs + 1
         with self._lock:

@@ -29,10 +29,8 @@ def outside() -> Iterator[None]:
 
 
 def is_wide(value: Any) -> bool:
-    """Return whether an array, or what has its dtype, or one of a tuple holds numbers of 64 bits, which JAX narrows outside of
-    `wide`.
-    """
-    if type(value) is tuple:  # the results of an op that ran, and has several
+    """Return whether an array, an Aval or a sequence of them has numbers of 64 bits, which JAX narrows outside of `wide`."""
+    if isinstance(value, (tuple, list)):
         return any(map(is_wide, value))
     return value.dtype.itemsize > 4 and value.dtype.kind in "iufc"
 
