@@ -63,8 +63,8 @@ OPS_GROUND = 1
 
 # Files of core/ import files of their own level and of those before it; core/README.md says what each level is.
 CORE_LEVELS = {
-    "ground": "hooks per_thread naming errors signatures runtime compile_cache xla backend allocator memory devices"
-    " loop_kernels profiler arrays host native places importing extras folding out_of_scope",
+    "ground": "hooks per_thread naming other_libraries errors signatures runtime compile_cache xla backend allocator memory"
+    " devices loop_kernels profiler arrays host native places importing extras folding out_of_scope",
     "values": "dimension shape dtypes aval creators device_spec composite",
     "programs": "op structured program journal transcript function_names stages tiers execution slices engine tracing",
     "switches": "config switches device_config",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
-from gradtape._src.core import hooks, naming
+from gradtape._src.core import hooks, naming, other_libraries
 from gradtape._src.core.signatures import DeferredSignature
 
 P = ParamSpec("P")
@@ -524,7 +524,7 @@ def explained(error: Exception, function: Callable[..., Any], args: tuple[Any, .
     if internal[sys._getframe(2).f_code.co_filename]:  # the function that the user called tells what it received
         return error
     if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # arguments that its signature lacks
-        return error
+        return other_libraries.with_nearest_keyword(error, function, kwargs)
     message = str(error.args[0] if len(error.args) == 1 else error).rstrip(".")
     name = function.__qualname__.removesuffix(".__init__")
     told = f"{name} cannot take these arguments: {message}. Received: {received(function, args, kwargs)}."

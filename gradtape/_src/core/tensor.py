@@ -14,6 +14,7 @@ from gradtape._src.core import device_config, devices, engine, execution, hooks,
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, own, public
 from gradtape._src.core.function_names import in_function, name_in_function
 from gradtape._src.core.native import twins
+from gradtape._src.core.other_libraries import METHODS, NoArray
 from gradtape._src.core.shape import TensorShape
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from gradtape._src.core.op import Attributes, Op
     from gradtape._src.core.program import Node
 
-    class Operators:
+    class Operators(NoArray):
         """The methods that `ops/operators.py` and `ops/indexing.py` attach to tensors and variables."""
 
         def __add__(self, other: Any) -> Tensor: ...
@@ -66,7 +67,7 @@ if TYPE_CHECKING:
 
         __getitem__: Callable[..., Tensor]
 else:
-    Operators = object
+    Operators = NoArray
 
 
 class Tensor(Operators):
@@ -265,9 +266,6 @@ class Tensor(Operators):
             return id(self.node)
         raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
 
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if name not in _numpy_names]
-
     @public
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Evaluate the tensor in a graph's session, the default one. NotImplementedError for an eager tensor: take `numpy`."""
@@ -398,23 +396,6 @@ def stated_shape(node: Node) -> TensorShape:
     return node.aval.open_shape if is_open else node.aval.tensor_shape
 
 
-# Methods of NumPy's arrays that tensors do not have, and what to write instead.
-_numpy_names = {
-    "T": "tf.transpose(x)",
-    "astype": "tf.cast(x, dtype)",
-    "clip": "tf.clip_by_value(x, low, high)",
-    "copy": "tf.identity(x)",
-    "flatten": "tf.reshape(x, [-1])",
-    "item": "x.numpy().item() or float(x)",
-    "ravel": "tf.reshape(x, [-1])",
-    "reshape": "tf.reshape(x, shape)",
-    "size": "tf.size(x) or x.shape.num_elements()",
-    "squeeze": "tf.squeeze(x)",
-    "tolist": "x.numpy().tolist()",
-    "transpose": "tf.transpose(x, perm)",
-} | {name: f"tf.reduce_{name}(x, axis)" for name in ("all", "any", "max", "mean", "min", "prod", "sum")}
-
-
 class GraphOnlyAttribute:
     """An attribute that `find(object, name)` gives or refuses. With `__getattr__` instead, CPython would look up every other
     attribute the slow way, and NumPy ask it for two protocols in each conversion.
@@ -430,20 +411,20 @@ class GraphOnlyAttribute:
 
 
 @public
-def _attribute(of: Tensor, name: str) -> Any:
-    """Return an attribute that tensors have only in a graph or function, or only NumPy's arrays have."""
-    if name not in _numpy_names:
+def _attribute(of: Any, name: str) -> Any:
+    """Return an attribute that tensors have only in a graph or function, or only another library's arrays have."""
+    if name not in METHODS:
         if (graph := graph_of(of.node)) is not None:
             return graph.attribute(of, name)
         if name in ("name", "op", "graph") and (engine.symbolic(of.node) or in_function(of.node)):
             return name_in_function(of.node) if name == "name" else hooks.core.traced(of, name)
         if name in ("name", "op", "graph"):
             raise AttributeError(f"Tensor.{name} is undefined when eager execution is enabled.")
-    instead = f" Use {_numpy_names[name]}." if name in _numpy_names else ""
+    instead = f" Use {METHODS[name]}." if name in METHODS else ""
     raise AttributeError(f"{type(of).__name__!r} object has no attribute {name!r}.{instead}")
 
 
-for _name in (*GRAPH_ATTRIBUTES, *UPDATES, *_numpy_names):
+for _name in (*GRAPH_ATTRIBUTES, *UPDATES):
     setattr(Tensor, _name, GraphOnlyAttribute(_name, _attribute))
 
 
@@ -473,6 +454,11 @@ class Stored(Operators):
         def variable(self) -> Any: ...
         def read(self) -> Node: ...
         def read_value(self) -> Tensor: ...
+
+
+for _kind in (Tensor, Stored):
+    for _name in METHODS:
+        setattr(_kind, _name, GraphOnlyAttribute(_name, _attribute))
 
 
 class Reference:
