@@ -99,7 +99,7 @@ def _extents(inputs, broadcast, shapes):
             if label not in broadcast:
                 raise invalid(
                     f"Expected dimension {known} at axis {axis} of the input shaped {plain(shape)} but got dimension {extent}\n"
-                    "All axes of one label have one extent."
+                    f"All axes of one label have one extent, and {label!r} has {known} and {extent}."
                 )
             if 1 not in (known, extent):
                 raise invalid(
