@@ -9,7 +9,6 @@ from gradtape import autodiff
 from gradtape._src.core import memory
 from tests.derivatives.cases import SCALAR, VECTOR, by_jax, eagerly, in_a_function, same
 
-jax.config.update("jax_enable_x64", True)
 WAYS = pytest.mark.parametrize("way", [eagerly, in_a_function], ids=["eager", "function"])
 
 

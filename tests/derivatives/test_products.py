@@ -9,7 +9,6 @@ import gradtape as tf
 from gradtape import autodiff
 from tests.derivatives.cases import SCALAR, VECTOR, by_jax, directions, eagerly, in_a_function, same
 
-jax.config.update("jax_enable_x64", True)
 WAYS = pytest.mark.parametrize("way", [eagerly, in_a_function], ids=["eager", "function"])
 
 
@@ -175,7 +174,11 @@ def test_derivatives_of_derivatives():
         (lambda x: autodiff.hvp(tf.sin, x, x), ValueError, r"hvp needs a function that returns one scalar; it returned \(2,\)"),
         (lambda x: autodiff.hvp(tf.sin, x, x, mode="up"), ValueError, "mode must be 'reverse' or 'forward', received 'up'"),
         (lambda x: autodiff.vjp(lambda: x), ValueError, "nothing to differentiate with respect to"),
-        (lambda x: autodiff.vjp(tf.identity, tf.constant(1)), ValueError, "floating or complex: received int32"),
+        (
+            lambda x: autodiff.vjp(tf.identity, tf.constant(1)),
+            ValueError,
+            "floating or complex tensor or variable: received int32",
+        ),
         (lambda x: autodiff.vjp(lambda: x, sources=[x, x]), ValueError, "A source was given twice"),
         (lambda x: autodiff.jvp(lambda x: None, x, x), TypeError, "The function returned None where a tensor was expected"),
         (

@@ -9,7 +9,6 @@ import numpy as np
 import gradtape as tf
 from gradtape import autodiff
 
-jax.config.update("jax_enable_x64", True)
 random = np.random.default_rng(0)
 ROWS = random.normal(size=(5, 3))
 W, U, TIMES = random.normal(size=(1, 8)), random.normal(size=(8, 1)), random.normal(size=(6, 1))

@@ -168,6 +168,7 @@ import numpy as np
 
 def state():
     loggers = [logging.root, *[x for x in logging.root.manager.loggerDict.values() if isinstance(x, logging.Logger)]]
+    loggers = [x for x in loggers if x.name != "gradtape"]
     return {
         "environment": dict(os.environ),
         "signals": {int(s): str(signal.getsignal(s)) for s in signal.valid_signals()},
