@@ -89,6 +89,8 @@ def fuzz_factor(pytestconfig):
 def jax_with_64_bits(request):
     """JAX has 64 bits in tests that compare with it; in all others it has the 32 of any process."""
     if not {"jax", "jnp", "lax"} & {*vars(request.module)}:
+        jax = sys.modules.get("jax")
+        assert jax is None or not jax.config.jax_enable_x64, "a module of tests switched JAX's 64 bits on for all"
         yield
         return
     import jax

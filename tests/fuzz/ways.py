@@ -118,6 +118,7 @@ def graph(program):
             return named(value, kept, gradients, session.run(variables))
 
 
+@jax.enable_x64(True)
 def by_jax(program):
     """JAX in plain Python: loops unroll, branches are taken, functions are called."""
     arrays = [jnp.asarray(x) for x in (*program.inputs, *program.variables)]
@@ -135,6 +136,7 @@ def _results_of_jax(program, arrays):
     return result, kept, gradients, variables
 
 
+@jax.enable_x64(True)
 def by_jax_at_once(programs):
     """The results of programs, or the exceptions; one JAX program of those that go the same way whatever the numbers are."""
     found = {}

@@ -251,7 +251,8 @@ class View:
 
     def of_several_tapes(self, step: Step) -> bool:
         """Return whether an op after the tape takes what this tape recorded, and what others did that were closed before it."""
-        given = [self.history.steps[name].at for name in self.history.since_state(step.inputs) if name in self.history.steps]
+        steps = [self.history.steps[name] for name in self.history.since_state(step.inputs) if name in self.history.steps]
+        given = [s.at for s in steps if s.op is not None]  # the value of a variable belongs to no tape
         others = [tape for tape in self.history.tapes if tape is not self.tape and any(self.sees(at, tape) for at in given)]
         apart = [tape for tape in others if not any(self.sees((serial, start)) for serial, start, _ in tape.segments)]
         return bool(apart) and any(map(self.sees, given))
