@@ -55,9 +55,9 @@ def compiled(function: Callable[..., Any], arguments: Sequence[Any], options: di
             return lowered.compile()
 
 
-def call(code: Callable[..., Any], is_wide: bool, arguments: Sequence[Any]) -> Any:
-    """Call compiled code. `is_wide`: an argument has 64 bits, which JAX takes from NumPy only while it has 64 bits, too."""
-    if is_wide:
+def call(code: Callable[..., Any], wide_arguments: bool, arguments: Sequence[Any]) -> Any:
+    """Call compiled code. JAX takes `wide_arguments`, NumPy arrays of 64 bits, only while it has 64 bits itself."""
+    if wide_arguments:
         with wide():
             return code(*arguments)
     return code(*arguments)
