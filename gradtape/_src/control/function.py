@@ -36,6 +36,7 @@ from gradtape._src.control.dataset_loop import (
     is_in,
     loop_over,
     take_in_order,
+    under_a_tape,
 )
 from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.function_type import FunctionType
@@ -417,7 +418,7 @@ class Function:
     def _loop(self, dataset: Any, step: Any, state: Any) -> DatasetLoop:
         """Trace a loop over a Dataset, an iterator or a Count; NeedsValues where it may have to be differentiated."""
         if asks_for_gradients(self.python_function):
-            raise ThroughEagerCode
+            raise under_a_tape()
         return loop_over(dataset, step, state, None if self._instance is None else self._instance())
 
     def shown(self, arguments: Arguments) -> ConcreteFunction:
