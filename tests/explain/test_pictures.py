@@ -66,7 +66,9 @@ def test_the_summary_has_a_row_for_each_op():
 
 @pytest.mark.parametrize("used", [False, True])
 def test_the_summary_names_the_layers(used):
-    model = tf.keras.Sequential([tf.keras.Input([4]), tf.keras.layers.Dense(2, name="first"), tf.keras.layers.ReLU()], name="net")
+    model = tf.keras.Sequential(
+        [tf.keras.Input([4]), tf.keras.layers.Dense(2, name="first"), tf.keras.layers.ReLU(name="then")], name="net"
+    )
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(model(tf.ones([3, 4])))
     if used:
@@ -78,7 +80,7 @@ def test_the_summary_names_the_layers(used):
         "BroadcastTo": "",
         "MatMul": "net/first",
         "AddV2": "net/first",
-        "Relu": "net/re_lu",
+        "Relu": "net/then",
         "Sum": "",
     }
 

@@ -32,7 +32,7 @@ class Summary:
         record = Record(tape)
         self._total = sum(op.kept for op in record.ops)
         layers = functools.cache(scopes.prefixes_in)
-        self._rows = [
+        self._rows: list[tuple[str, ...]] = [
             (
                 op.op,
                 layers(op.name[0])(op.name[1]).rstrip("/"),
@@ -57,7 +57,7 @@ class Summary:
             rows.append((f"… {len(self._rows) - MOST:,} more", *[""] * (len(COLUMNS) - 1)))
         held = "the tape is used up and holds nothing" if self._used else f"{size(self._total)} kept for the backward pass"
         title = f"{len(self._rows):,} op{'' if len(self._rows) == 1 else 's'}, {held}"
-        columns = COLUMNS
+        columns: Sequence[str] = COLUMNS
         if not any(row[1] for row in rows):
             columns, rows = (COLUMNS[0], *COLUMNS[2:]), [(row[0], *row[2:]) for row in rows]
         return table(title, columns, _fitted(columns, rows, width))
