@@ -126,6 +126,12 @@ def test_a_folder_of_our_own_in_the_one_that_is_given_and_two_processes_on_damag
     assert first.startswith("[") and not any(compile_cache._is_damaged(file.read_bytes()) for file in files)
 
 
+def test_a_folder_that_may_not_be_written_is_told_once_and_programs_run():
+    out, said = start(MANY, GRADTAPE_CACHE_DIR="/proc").communicate(timeout=120)  # read-only for any user
+    assert out.startswith("[") and out.count(",") == 2
+    assert said.count("/proc/gradtape") == 1 and len(said.splitlines()) == 1, said
+
+
 def test_a_home_that_cannot_be_used(tmp_path, monkeypatch, caplog):
     """One line in the log, and no cache."""
     (tmp_path / "file").write_text("no folder")

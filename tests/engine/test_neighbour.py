@@ -1,11 +1,15 @@
 """JAX code in the same process keeps the bits, compile cache and configuration that it has alone; so does gradtape."""
 
+import importlib
 import json
 import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+import gradtape as tf
 
 # What a JAX program computes and finds, with functions that it traces and compiles anew each time.
 FACTS = """
@@ -154,6 +158,21 @@ def test_gradtape_computes_the_same_whatever_bits_jax_has():
     for found in result["found"]:
         assert found == pytest.approx(expected, rel=1e-15)
     assert result["dtypes"] == ["float32", "float64", "float64", "float32", "float64"]
+
+
+@pytest.mark.parametrize("transform", ["jit", "vmap", "grad"])
+@pytest.mark.parametrize(
+    "call", [lambda x: tf.sin(x), lambda x: tf.constant(x), lambda x: tf.add(tf.ones([3]), x), lambda x: tf.Variable(x)]
+)
+def test_a_value_that_jax_traces_is_refused_by_name(transform, call):
+    """The tape and later steps are as before."""
+    jax = importlib.import_module("jax")
+    v = tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        y = v * v
+        with pytest.raises(TypeError, match=r"a value that JAX traces: .* Call gradtape outside of it, or .* tf\.jax_function"):
+            getattr(jax, transform)(lambda x: float(call(x) is None))(np.ones(3, np.float32))
+    assert tape.gradient(y, v).numpy() == 6.0
 
 
 def test_the_import_changes_nothing_else_of_the_process():
