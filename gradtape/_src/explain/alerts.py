@@ -72,7 +72,12 @@ def _of_none(diagnosis: Diagnosis) -> Diagnosis:
 
 
 def _asked_by_user() -> bool:
-    """Return whether a line of the user's asked for the gradient, and not the library for a purpose of its own."""
+    """Return whether a line of the user's asked for the gradient, and not the library for a purpose of its own.
+
+    Not so where a report of the whole run will tell the reason.
+    """
+    if hooks.watch.asked is not None:
+        return False
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_globals.get("__name__") in BETWEEN:
         frame = frame.f_back
@@ -109,7 +114,7 @@ def _latest(source: Any) -> Diagnosis:
 
 
 def _in_one_line(diagnosis: Diagnosis) -> str:
-    return f"{diagnosis.where}{diagnosis.code}: {diagnosis.cause} Fix: {diagnosis.mend}"
+    return f"{diagnosis.where}{diagnosis.code}: {diagnosis.cause} {diagnosis.label.capitalize()}: {diagnosis.mend}"
 
 
 def _error(diagnosis: Diagnosis, frame: FrameType | None) -> ValueError:

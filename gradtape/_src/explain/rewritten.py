@@ -80,8 +80,8 @@ def without_call(line: Line) -> str | None:
     return whole if len(whole) <= text.LONGEST and "\n" not in whole else None
 
 
-def stopped_through(line: Line) -> str | None:
-    """Rewrite `stop_gradient(x + (q - x))`, which stops all of it, as `x + stop_gradient(q - x)`; None for anything else."""
+def stopped_through(line: Line) -> tuple[ast.Call, str] | None:
+    """Return `stop_gradient(x + (q - x))`, which stops all of it, and `x + stop_gradient(q - x)`; None for anything else."""
     found = text.statement(line)
     for call in ast.walk(found) if found is not None else ():
         match call:
@@ -92,38 +92,38 @@ def stopped_through(line: Line) -> str | None:
             case _:
                 continue
         if ast.unparse(function).endswith("stop_gradient") and ast.unparse(x) == ast.unparse(again):
-            return f"{ast.unparse(x)} + {ast.unparse(function)}({ast.unparse(q)} - {ast.unparse(x)})"
+            return call, f"{ast.unparse(x)} + {ast.unparse(function)}({ast.unparse(q)} - {ast.unparse(x)})"
     return None
 
 
-def argument_of(name: str, line: Line) -> str | None:
-    """Return the arguments of the only call, in the statement of a line, of a function with such a name; else None."""
+def argument_of(name: str, line: Line) -> tuple[ast.Call, str] | None:
+    """Return the only call, in the statement of a line, of a function with such a name, and its arguments; else None."""
     calls = [n for n in ast.walk(text.statement(line) or ast.Module([], [])) if isinstance(n, ast.Call)]
     found = [n for n in calls if ast.unparse(n.func).rpartition(".")[2].endswith(name) and n.args]
-    return ", ".join(map(ast.unparse, [*found[0].args, *found[0].keywords])) if len(found) == 1 else None
+    return (found[0], ", ".join(map(ast.unparse, [*found[0].args, *found[0].keywords]))) if len(found) == 1 else None
 
 
-def stable(line: Line) -> str | None:
-    """Return the function, with its argument, that computes a formula of the statement without overflow; None without one."""
+def stable(line: Line) -> tuple[ast.expr, str] | None:
+    """Return a formula of the statement, and the function, with its argument, that computes it without overflow; else None."""
     for node in ast.walk(text.statement(line) or ast.Module([], [])):
         match node:
             case ast.Call(args=[ast.BinOp(ast.Constant(1 | 1.0), ast.Add(), ast.Call(args=[x]) as inner)]) if _is(node, "log"):
                 if _is(inner, "exp"):
-                    return f"tf.math.softplus({ast.unparse(x)})"
+                    return node, f"tf.math.softplus({ast.unparse(x)})"
             case ast.Call(args=[ast.Call(args=[x]) as inner]) if _is(node, "log1p") and _is(inner, "exp"):
-                return f"tf.math.softplus({ast.unparse(x)})"
+                return node, f"tf.math.softplus({ast.unparse(x)})"
             case ast.Call(args=[ast.Call(args=[x, *_]) as inner]) if _is(node, "log"):
                 for name, instead in LOGARITHMS.items():
                     if _is(inner, name):
-                        return f"{instead}({', '.join(map(ast.unparse, [*inner.args, *inner.keywords]))})"
+                        return node, f"{instead}({', '.join(map(ast.unparse, [*inner.args, *inner.keywords]))})"
             case ast.BinOp(
                 ast.Constant(1 | 1.0), ast.Div(), ast.BinOp(ast.Constant(1 | 1.0), ast.Add(), ast.Call(args=[x]) as inner)
             ):
                 if _is(inner, "exp") and isinstance(x, ast.UnaryOp) and isinstance(x.op, ast.USub):
-                    return f"tf.sigmoid({ast.unparse(x.operand)})"
+                    return node, f"tf.sigmoid({ast.unparse(x.operand)})"
             case ast.BinOp(ast.Call(args=[x]) as above, ast.Div(), ast.Call(args=[below, *_]) as total):
                 if _is(above, "exp") and _is(total, "sum") and ast.unparse(below) == ast.unparse(above):
-                    return f"tf.nn.softmax({ast.unparse(x)})"
+                    return node, f"tf.nn.softmax({ast.unparse(x)})"
     return None
 
 

@@ -47,6 +47,11 @@ def position(line: Line) -> Any:
     return positions[offset // 2] if 0 <= offset // 2 < len(positions) else (None, None, None, None)
 
 
+def span(node: ast.expr) -> Any:
+    """Return the same of an expression in the syntax tree of its file."""
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
 def number(line: Line) -> int | None:
     """Return the line's number in its file."""
     found: int | None = position(line)[0]
@@ -462,16 +467,28 @@ def stands_for(held: Any, value: Any) -> bool:
 
 def argument(line: Line, place: int) -> str | None:
     """Return how a gradient call gives one of its sources, by its place: `model.variables[3]`; None where that is not written."""
-    calls = [n for n in ast.walk(statement(line) or ast.Module([], [])) if isinstance(n, ast.Call)]
-    asked = [n for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr in ("gradient", "jacobian", "batch_jacobian")]
-    given = [part for n in asked for part in [*n.args[1:2], *[k.value for k in n.keywords if k.arg == "sources"]]]
+    given = [part for n, _ in _asking(line) for part in [*n.args[1:2], *[k.value for k in n.keywords if k.arg == "sources"]]]
     match given:
+        case [ast.Name(name)] if place == 0:
+            return name
         case [ast.List(elts) | ast.Tuple(elts)] if place < len(elts) and not any(isinstance(e, ast.Starred) for e in elts):
             return ast.unparse(elts[place])
         case [ast.Attribute(attr=name)] if name.endswith(("variables", "weights")):
             return f"{ast.unparse(given[0])}[{place}]"
         case _:
             return None
+
+
+def tape_of(line: Line) -> str | None:
+    """Return how the tape is called that a gradient call asks; None where that is not written."""
+    return next((ast.unparse(tape) for _, tape in _asking(line)), None)
+
+
+def _asking(line: Line) -> list[tuple[ast.Call, ast.expr]]:
+    """Return the gradient calls in the statement of a line, with the expression of their tape."""
+    calls = [n for n in ast.walk(statement(line) or ast.Module([], [])) if isinstance(n, ast.Call)]
+    methods = ("gradient", "jacobian", "batch_jacobian")
+    return [(n, n.func.value) for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr in methods]
 
 
 def names_of(value: Any, frame: FrameType | None) -> set[str]:
