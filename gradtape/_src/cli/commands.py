@@ -87,13 +87,13 @@ def why_command(parsed: argparse.Namespace) -> None:
 
 
 def take_html(parsed: argparse.Namespace) -> None:
-    """Let `--html FILE` stand behind the script too; with one before it, all behind it is the script's."""
-    if parsed.html is None or not parsed.try_fixes:
+    """Let `--html FILE` and `--try-fixes` stand behind the script too; with one before it, all behind it is the script's."""
+    if parsed.html is None and not parsed.try_fixes:
         option = argparse.ArgumentParser(prog="gradtape why", add_help=False, allow_abbrev=False)
         option.add_argument("--html", type=Path)
         option.add_argument("--try-fixes", action="store_true")
         taken, parsed.arguments = option.parse_known_args(parsed.arguments)
-        parsed.html, parsed.try_fixes = parsed.html or taken.html, parsed.try_fixes or taken.try_fixes
+        parsed.html, parsed.try_fixes = taken.html, taken.try_fixes
     if parsed.html is not None:
         parsed.html = parsed.html.absolute()  # the script may change the directory
         try:

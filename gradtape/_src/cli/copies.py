@@ -9,8 +9,10 @@ import linecache
 import logging
 import os
 import random
+import re
 import signal
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -30,6 +32,8 @@ OTHERS = {
     "subprocess.Popen": "runs another program", "os.system": "runs another program", "os.posix_spawn": "runs another program",
     "os.exec": "runs another program", "os.fork": "runs in several processes", "sqlite3.connect": "opens a data base",
 }  # fmt: skip
+ASKING = {"uname", "ldconfig", "lscpu", "nvidia-smi"}  # programs that libraries ask about the machine
+PASSING = re.compile(r"(tmp|__autograph_generated_file)?[a-z0-9_]{8}(\.py)?")  # how Python names files for a moment
 UNWRITTEN = ("__pycache__", os.devnull, "/dev/", "/proc/")
 
 
@@ -40,16 +44,19 @@ class Refused(BaseException):
 class TooLong(BaseException):
     """A copy takes longer than it may."""
 
+    def __str__(self) -> str:
+        return "the copy takes too long"
+
 
 class Effects:
-    """What the process does to the world outside of it, by Python's audit events: files that are written, and the network.
+    """The effects of the process outside of itself, by Python's audit events: files that are written, and the network.
 
     `first` is the first such thing in words, empty while there is none. While `refusing`, one more raises Refused.
     """
 
     def __init__(self) -> None:
         self.first, self.refusing, self._listening = "", False, False
-        folder = cache_folder()
+        folder, self._passing = cache_folder(), tempfile.gettempdir()
         own = [str(Path.home() / name) for name in (".cache", ".keras", ".config")]  # what libraries keep for themselves
         self._ignored = (*UNWRITTEN, *own, *([] if folder is None else [str(folder.parent)]))
         sys.addaudithook(self._heard)
@@ -68,10 +75,14 @@ class Effects:
         if not self._listening:
             return
         if event in OTHERS:
+            if os.path.basename(str(given[0])) in ASKING:
+                return
             said = OTHERS[event]
         elif event in CHANGES or (event == "open" and (given[2] or 0) & WRITING):
             path = os.fspath(given[0]) if isinstance(given[0], (str, os.PathLike)) else ""
-            if not path or any(part in path for part in self._ignored):
+            parent, name = os.path.split(path)
+            passing = (event == "open" and os.path.isdir(path)) or (parent == self._passing and PASSING.fullmatch(name))
+            if not path or passing or any(part in path for part in self._ignored):
                 return
             said = f"writes {path}"
         else:
@@ -119,7 +130,7 @@ class _Finder(PathFinder):
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:  # type: ignore[override]
         """Return the spec of a module whose file was changed; None for any other."""
         spec = PathFinder.find_spec(name, path, target)
-        if spec is None or spec.origin not in self._files:
+        if spec is None or spec.origin is None or spec.origin not in self._files:
             return None
         spec.loader = _Loader(name, spec.origin, self._files[spec.origin])
         return spec
@@ -140,9 +151,18 @@ def _as_before(files: Mapping[str, str]) -> Iterator[None]:
     held: list[tuple[Any, Any]] = [(x, list(x)) for x in (sys.argv, sys.path, warnings.filters)]
     streams, hook, folder, environment = (sys.stdin, sys.stdout, sys.stderr), sys.excepthook, os.getcwd(), dict(os.environ)
     drawn, drawn_by_numpy, disabled = random.getstate(), np.random.get_state(), logging.root.manager.disable
-    lines = {file: linecache.cache.pop(file, None) for file in files}
-    for file, written in files.items():
-        linecache.cache[file] = (len(written), None, written.splitlines(keepends=True), file)
+    read = linecache.updatecache
+
+    def changed(filename: str, module_globals: Any = None) -> list[str]:
+        if filename not in files:
+            return read(filename, module_globals)
+        lines = files[filename].splitlines(keepends=True)
+        linecache.cache[filename] = (len(lines), None, lines, filename)
+        return lines
+
+    linecache.updatecache = changed
+    for file in files:
+        changed(file)
     sys.stdin, sys.stdout, sys.stderr = io.StringIO(), io.StringIO(), io.StringIO()
     logging.disable(logging.CRITICAL)
     try:
@@ -159,10 +179,9 @@ def _as_before(files: Mapping[str, str]) -> Iterator[None]:
         os.environ.update(environment)
         random.setstate(drawn)
         np.random.set_state(drawn_by_numpy)
-        for file, entry in lines.items():
-            del linecache.cache[file]
-            if entry is not None:
-                linecache.cache[file] = entry
+        linecache.updatecache = read
+        for file in files:
+            linecache.cache.pop(file, None)
 
 
 @contextlib.contextmanager

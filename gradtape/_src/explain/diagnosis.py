@@ -84,7 +84,7 @@ class Diagnosis:
     @property
     def label(self) -> str:
         """Return what `mend` is: a "fix", code that can be written as it stands, or "advice"; and whether it was tried."""
-        return self._tried or ("fix" if self._fixes else "advice")
+        return self._tried or ("fix" if self._fixes and not re.search(r"\btry\b", self.mend) else "advice")
 
     @property
     def at_fault(self) -> bool:

@@ -37,8 +37,8 @@ def at_the_edge(b: Break, otherwise: str, op: str | None = None) -> str:
     """Return the advice for the op of a break, or for another one in its line; of a square root in a function for that."""
     op = op or b.op
     if b.detail.get("masked") and (safe := rewritten.where_it_counts(b.line, op)) is not None:
-        b.place = text.position(b.line)
-        return f"both sides of a where are computed: give the op a harmless value where the other side is taken, `{safe}`"
+        b.place = text.span(safe[0])
+        return f"both sides of a where are computed: give the op a harmless value where the other side is taken, `{safe[1]}`"
     written = text.text(b.line) or "sqrt"
     if op == "Sqrt" and "sqrt" not in written:
         if "std" in written:
@@ -46,8 +46,8 @@ def at_the_edge(b: Break, otherwise: str, op: str | None = None) -> str:
             b.place = None if call is None else text.span(call)
             return f"add a small number before the root: `tf.sqrt(tf.math.reduce_variance({of}) + 1e-12)`"
         return at_the_edge(b, otherwise, "EuclideanNorm")
-    if op == "EuclideanNorm" and (given := text.keywords(b.line)):
-        if len(text.operands(b.line)) > 1 or not given.keys() <= {"axis", "keepdims"}:
+    if op == "EuclideanNorm" and (given := text.keywords(b.line, op)):
+        if len(text.operands(b.line, op)) > 1 or not given.keys() <= {"axis", "keepdims"}:
             return AT_THE_EDGE[op]
         over = ", ".join([f"{name}={value}" for name, value in given.items()])
         return in_its_words(AT_THE_EDGE[op].replace("square(x)", f"square(x), {over}"), b, op)

@@ -6,8 +6,9 @@ import ast
 import builtins
 import difflib
 import linecache
+import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from gradtape._src.core.journal import Line
@@ -70,12 +71,13 @@ def diff(files: Files) -> list[str]:
 def fixes(broken: Break, mend: str, asked: Line, tape: str) -> tuple[Fix, ...]:
     """Return the changes that the code in a fix stands for, each on its own, in the order in which they are told.
 
-    `asked` is the line of the gradient call. What names something that is not bound where it would stand is left out.
+    `asked` is the line of the gradient call. Code with a name that has no value where it would stand is left out.
     """
     found = text.statement(broken.line)
     file, number = text.file(broken.line), text.number(broken.line)
     codes = [code for code in CODE.findall(mend) if "…" not in code]
-    if file is None or number is None or not codes or text.tree(file) is None:
+    later = broken.code == "left_library" and broken.detail.get("early")  # and has to run somewhere else as well
+    if file is None or number is None or not codes or later or text.tree(file) is None:
         return ()
     made: list[Fix] = []
     for code in dict.fromkeys(codes):
@@ -84,9 +86,11 @@ def fixes(broken: Break, mend: str, asked: Line, tape: str) -> tuple[Fix, ...]:
             made += _watch(code, watched, asked)
         elif re.match(r"tf\.GradientTape\(persistent=True\)$", code):
             made += _persistent(code, asked)
+        elif code.endswith(".trainable_variables"):
+            made += _trainable(code, asked)
         elif found is not None and code == text.text(broken.line) and isinstance(found, SIMPLE):
             made += _elsewhere(broken, found, mend, asked)
-        elif found is not None and isinstance(found, SIMPLE) and _is_statement(code):
+        elif found is not None and isinstance(found, SIMPLE) and _is_statement(code, found):
             made += _in_its_place(file, found, code, mend)
         elif broken.place is not None:
             made += _expression(file, broken, code)
@@ -108,14 +112,22 @@ def _parsed(code: str) -> list[ast.stmt] | None:
         return None
 
 
-def _is_statement(code: str) -> bool:
+def _is_statement(code: str, instead: ast.stmt) -> bool:
+    """Return whether code is a statement that can stand for another one; of a call if it calls the same, or assigns."""
     match _parsed(code):
-        case [ast.Expr(ast.Call(func=ast.Attribute(attr="assign")))]:
-            return True
-        case [ast.Expr()] | [] | None:
-            return False
+        case [ast.Expr(ast.Call(func=function)), *_]:
+            same = isinstance(instead, ast.Expr) and isinstance(instead.value, ast.Call)
+            return ast.unparse(function).endswith(".assign") or (same and ast.unparse(instead).startswith(ast.unparse(function)))
+        case [ast.Assign(targets=targets)]:
+            return isinstance(instead, ast.Assign) and [*map(ast.unparse, targets)] == [*map(ast.unparse, instead.targets)]
+        case [ast.AugAssign(target=target)] | [ast.AnnAssign(target=target)]:
+            return ast.unparse(target) in [*map(ast.unparse, getattr(instead, "targets", [getattr(instead, "target", target)]))]
+        case [ast.For() as loop]:
+            return ".assign(" in ast.unparse(loop)
+        case [ast.Return()]:
+            return isinstance(instead, ast.Return)
         case _:
-            return True
+            return False
 
 
 def _spaces(file: str, number: int) -> str:
@@ -152,13 +164,22 @@ def _persistent(code: str, asked: Line) -> Iterator[Fix]:
             yield (_replaced(str(file), text.span(item.context_expr), code),)
 
 
+def _trainable(code: str, asked: Line) -> Iterator[Fix]:
+    """Yield the trainable variables in the place of all those of the same model, in the function of the gradient call."""
+    holder, file = code.rpartition(".")[0], text.file(asked)
+    for node in ast.walk(scope_of(asked) or ast.Module([], [])):
+        if isinstance(node, ast.Attribute) and node.attr in ("variables", "weights") and ast.unparse(node.value) == holder:
+            yield (_replaced(str(file), text.span(node), code),)
+
+
 def _elsewhere(broken: Break, found: ast.stmt, mend: str, asked: Line) -> Iterator[Fix]:
     """Yield the statement of the break somewhere else: in the tape's block, or before a pause; or nowhere."""
     file = str(text.file(broken.line))
     last = found.end_lineno or found.lineno
     lines = [line.strip() for line in linecache.getlines(file)[found.lineno - 1 : last]]
-    away = Edit(file, found.lineno, last, ())
-    if mend.startswith("leave out"):
+    around = next((n for n in ast.walk(text.tree(file) or ast.Module([], [])) if getattr(n, "body", None) == [found]), None)
+    away = Edit(file, around.lineno if isinstance(around, ast.With) else found.lineno, last, ())
+    if f"leave out `{text.text(broken.line)}`" in mend:
         yield (away,)
     elif len(lines) == 1 and scope_of(asked) is scope_of(broken.line) and "nest the tapes" not in mend:
         out = "out of" in mend or "outside of" in mend
@@ -178,12 +199,19 @@ def _in_its_place(file: str, found: ast.stmt, code: str, mend: str) -> Iterator[
     last = found.end_lineno or found.lineno
     if not names_in(ast.parse(code)) <= bound(file, last + 1):
         return
-    below: list[Edit] = []
+    places: dict[int, list[tuple[ast.expr, str]]] = {}
     for now, before in BESIDE.findall(mend):
-        at = next((k for k in range(last + 1, len(lines_of(file, {})) + 1) if before in linecache.getline(file, k)), None)
-        if at is None:
+        same = [n for n in ast.walk(text.tree(file) or ast.Module([], [])) if isinstance(n, ast.expr) and n.lineno > last]
+        same = [n for n in same if n.lineno == n.end_lineno and ast.unparse(n) == before]
+        if not same:
             return
-        below.append(Edit(file, at, at, (linecache.getline(file, at).rstrip("\r\n").replace(before, now),)))
+        places.setdefault(same[0].lineno, []).append((same[0], now))
+    below = []
+    for at, parts in places.items():
+        line = linecache.getline(file, at).rstrip("\r\n").encode()
+        for node, now in sorted(parts, key=lambda part: -part[0].col_offset):
+            line = line[: node.col_offset] + now.encode() + line[node.end_col_offset :]
+        below.append(Edit(file, at, at, (line.decode(),)))
     yield Edit(file, found.lineno, last, (_spaces(file, found.lineno) + code,)), *below
 
 
@@ -228,6 +256,8 @@ def bound(file: str, number: int) -> set[str]:
     whole = text.tree(file) or ast.Module([], [])
     around = [n for n in ast.walk(whole) if isinstance(n, FUNCTIONS) and n.body[0].lineno <= number <= (n.end_lineno or 0) + 1]
     found = set(dir(builtins))
+    if not os.path.exists(file):  # a cell of a notebook: what it reads was set in another one
+        found |= names_in(whole)
     innermost: Any = max(around, key=lambda n: n.lineno, default=whole)
     for scope in [whole, *around]:
         for node in _own(scope):
@@ -246,7 +276,7 @@ def _own(scope: Any) -> Iterator[ast.AST]:
             stack += ast.iter_child_nodes(node)
 
 
-def _binds(node: ast.AST) -> Sequence[str] | set[str]:
+def _binds(node: ast.AST) -> set[str]:
     match node:
         case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.ClassDef(name=name):
             return {name}

@@ -453,7 +453,8 @@ class Question:
             return None
         if call.refused:
             line = call.tape.consumed or text.NO_LINE
-            return Words("the source", self._called, self._name_of_tape(call.tape)).diagnosis(Break("tape_used", line))
+            words = Words("the source", self._called, self._name_of_tape(call.tape), None, call.line)
+            return words.diagnosis(Break("tape_used", line))
         if call.results is not None:
             self._said_none = not call.results[call.sources.index(case.key)]
             return None if self._said_none else CONNECTED

@@ -74,5 +74,6 @@ def in_its_words(advice: str, b: Break, op: str | None = None) -> str:
             return advice
     written = re.sub(r"\b[xy]\b", lambda found: given.get(found[0], found[0]), advice)
     if given and re.search(r"\bx\b", advice):
-        b.place = text.position(b.line)
+        found = text.expression_at(b.line, op or b.op)
+        b.place = None if found is None else text.span(found)
     return re.sub(r" - 0(?:\.0*)?\)", ")", re.sub(r"\(\(([^(),]*)\)([,)])", r"(\1\2", written))

@@ -24,6 +24,11 @@ HELD = (Tensor, Variable)  # which are sources, and no way to one
 MOST = 100  # objects are looked into for it
 DEEPEST = 3  # so many attributes and entries are followed to one
 LONGEST = 120  # characters of a statement over several lines
+OPERATORS = {
+    "Greater": ast.Gt, "GreaterEqual": ast.GtE, "Less": ast.Lt, "LessEqual": ast.LtE, "Equal": ast.Eq, "NotEqual": ast.NotEq,
+    "RealDiv": ast.Div, "FloorDiv": ast.FloorDiv, "Pow": ast.Pow,
+}  # fmt: skip
+PRODUCTS = ("matmul", "multiply")
 STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
 LOADS = ("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_FAST_CHECK", "LOAD_CLASSDEREF")
 
@@ -398,41 +403,57 @@ def expression(line: Line) -> str | None:
     return " ".join(part.decode(errors="replace").strip() for part in encoded)
 
 
+def expression_at(line: Line, op: str | None = None) -> ast.expr | None:
+    """Return the expression that the instruction computes; where its columns are not known, the only one of such an op."""
+    whole, at = list(ast.walk(statement(line) or ast.Module([], []))), position(line)
+    found = [n for n in whole if isinstance(n, ast.expr)]
+    if at[2] is not None:
+        return next((n for n in found if span(n) == tuple(at)), None)
+    found = [n for n in found if op is not None and _computes(n, op)]
+    return found[0] if len(found) == 1 else None
+
+
+def _computes(node: ast.expr, op: str) -> bool:
+    """Return whether an expression is written as an op of that type: `tf.norm(x)` for "EuclideanNorm", `a / b` for "RealDiv"."""
+    match node:
+        case ast.Call(func=function):
+            called, name = ast.unparse(function).rpartition(".")[2].replace("_", "").lower(), op.lower()
+            return called in name or called == f"arg{name}"
+        case ast.BinOp(op=operator) | ast.Compare(ops=[operator]):
+            return isinstance(operator, OPERATORS.get(op, ()))
+        case _:
+            return False
+
+
 def operands(line: Line, op: str | None = None) -> list[str]:
     """Return what the instruction computes with, as it is written: `w` of `tf.round(w)`, `p` and `0.5` of `p > 0.5`.
 
     With an `op` only those of a call that has its name, as other functions may compute it of something else.
     """
     parts: list[ast.expr] = []
-    with contextlib.suppress(SyntaxError):
-        found = ast.parse(expression(line) or "", mode="eval").body
-        if isinstance(found, ast.Call) and not any(isinstance(a, ast.Starred) for a in found.args):
-            called = ast.unparse(found.func).rpartition(".")[2].replace("_", "").lower()
-            parts = found.args if op is None or called in (op_name := op.lower()) or called == f"arg{op_name}" else []
-        elif isinstance(found, ast.Compare):
-            parts = [found.left, *found.comparators]
-        elif isinstance(found, ast.BinOp):
-            parts = [found.left, found.right]
+    found = expression_at(line, op)
+    if isinstance(found, ast.Call) and not any(isinstance(a, ast.Starred) for a in found.args):
+        parts = found.args if op is None or _computes(found, op) else []
+    elif isinstance(found, ast.Compare):
+        parts = [found.left, *found.comparators]
+    elif isinstance(found, ast.BinOp):
+        parts = [found.left, found.right]
     closed = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant)
     return [ast.unparse(part) if isinstance(part, closed) else f"({ast.unparse(part)})" for part in parts]
 
 
-def keywords(line: Line) -> dict[str, str]:
+def keywords(line: Line, op: str | None = None) -> dict[str, str]:
     """Return the arguments that a call gives by name, as they are written: `axis` and `-1` of `tf.norm(x, axis=-1)`."""
-    with contextlib.suppress(SyntaxError):
-        found = ast.parse(expression(line) or "", mode="eval").body
-        if isinstance(found, ast.Call):
-            return {keyword.arg: ast.unparse(keyword.value) for keyword in found.keywords if keyword.arg is not None}
-    return {}
+    found = expression_at(line, op)
+    given = found.keywords if isinstance(found, ast.Call) else []
+    return {keyword.arg: ast.unparse(keyword.value) for keyword in given if keyword.arg is not None}
 
 
 def factors(line: Line) -> list[str]:
     """Return the operands of a product as they are written; none where a call of another function computes it."""
-    with contextlib.suppress(SyntaxError):
-        found = ast.parse(expression(line) or "", mode="eval").body
-        if isinstance(found, ast.BinOp) or ast.unparse(getattr(found, "func", found)).endswith(("matmul", "multiply")):
-            return operands(line)
-    return []
+    found = expression_at(line)
+    product = isinstance(found, ast.BinOp) or (isinstance(found, ast.Call) and ast.unparse(found.func).endswith(PRODUCTS))
+    return operands(line) if product else []
 
 
 def text(line: Line) -> str | None:

@@ -18,7 +18,7 @@ from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.edits import fixes
 from gradtape._src.explain.exits import left_library
 from gradtape._src.explain.merged import of_a_metric
-from gradtape._src.explain.rewritten import stopped_through, without_call
+from gradtape._src.explain.rewritten import as_floating, stopped_through, without_call
 from gradtape._src.explain.smooth import has_own_advice, in_its_words, instead_of
 
 # What a value that goes no further decides, and what to compute with instead.
@@ -272,9 +272,15 @@ def _not_floating(w: Words, b: Break) -> tuple[str, str]:
         )
     return (
         f"{w.source} is not floating, and only floating and complex tensors have gradients",
-        f"make {w.source} with dtype=tf.float32; if it says which elements are taken, ask for the gradient of what they are "
-        "taken from, or of what is taken",
+        f"make {w.source} with dtype=tf.float32{_as_floating(b)}; if it says which elements are taken, ask for the gradient of "
+        "what they are taken from, or of what is taken",
     )
+
+
+def _as_floating(b: Break) -> str:
+    """Return the statement that makes a source, with a floating dtype, behind a colon; empty for anything else."""
+    written = as_floating(b.line)
+    return f": `{written}`" if written else ""
 
 
 def _not_differentiable(w: Words, b: Break) -> tuple[str, str]:
@@ -295,9 +301,8 @@ def _stopped(w: Words, b: Break) -> tuple[str, str]:
     cause = f"stop_gradient in {b.written} makes its argument a constant"
     through = stopped_through(b.line)
     if through is not None:  # a gradient that is to pass straight through, with all of it stopped
-        stopped, written = through
-        b.place = text.span(stopped)
-        return cause, f"stop the difference only: `{written}`"
+        b.place = text.span(through[0])
+        return cause, f"stop the difference only: `{through[1]}`"
     detour = re.search(r"\b([\w.]+) \+ (?:\w+\.)*stop_gradient\(([\w.]+) - \1\)", text.text(b.line) or "")
     if detour is not None:  # which passes all of the gradient by the value that is taken
         return cause, (
