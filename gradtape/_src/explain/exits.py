@@ -58,8 +58,8 @@ def _sentences(b: Break) -> tuple[str, str]:
         return cause, f"use the variables themselves: `{weights[1]}.trainable_variables`"
     if re.search(r"\.(?:evaluate|train_on_batch|test_on_batch|fit)\(", written):
         return cause, "call the model under the tape, and a loss of Keras's on what it gives: `loss_fn(y, model(x))`"
-    if (called := _called_itself(b, written)) is not None:
-        return cause, f"call the model itself: `{called}`"
+    if (itself := _called_itself(b, written)) is not None:
+        return cause, f"call the model itself: `{itself}`"
     if re.search(r"\bf[\"']", written):
         return cause, "a text has no gradient: compute with the tensor itself"
     if re.search(r"(?<![\w.])round\(", written):
