@@ -295,8 +295,9 @@ OWN = frozenset(
     IRFFTGrad IndexFromStart IsJpeg JaxFunction JaxFunctionGradient LayerNorm LinearRecurrence LogSumExp MatrixCofactors
     Moments OptimizationBarrier OverlapAndAdd PseudoInverse PutAlongAxis RFFTGrad RaisedCosineWindow Ran ReadAssigned
     Recomputed ScaledGradient Scan SeedOfTrip SegmentRecurrence SequenceMask ShardingConstraint Shift
-    SigmoidCrossEntropyWithLogits Silu Sort StraightThrough StringBytesSplit TakeAlongAxis TakeRows TensorListSetItemCheck
-    TupleElement UnicodeSplitWithOffsets VectorizedCall VorbisWindow WindowSpread WindowSum
+    SigmoidCrossEntropyWithLogits Silu Sort SortedChoices SpectralCotangents SpectralDerivative StraightThrough StringBytesSplit
+    TakeAlongAxis TakeRows TensorListSetItemCheck TupleElement UnicodeSplitWithOffsets VectorizedCall VorbisWindow WindowSpread
+    WindowSum
     """.split()
 )
 
