@@ -305,7 +305,7 @@ class Function:
     def _trace(self, arguments: Arguments, passes: bool) -> ConcreteFunction:
         known, new = self._signatures.find(arguments, arguments.shapes(self._signature))
         self._traces += new
-        if new and engine.local.trace.parent is None and self._calls.traced_too_often(self._traces == 1):
+        if new and engine.local.trace.parent is None and self._calls.traced_too_often(self, self._traces == 1):
             last = next(reversed(self._traced.values()))._arguments if self._traced else None
             warn(self, self._calls, self._instance is not None, list(self._signature.parameters.parameters), last, arguments)
         python = self.transformed()
