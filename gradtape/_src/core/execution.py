@@ -384,10 +384,39 @@ def from_values(node: Any) -> Any:
     """
     op, attrs, *_ = node.key
     values = [n.value for n in node.inputs]
+    if op is ELEMENT and values[0] is not None:
+        return values[0][attrs[0]]
     if not op.hosted or eager or any(v is None for v in values):
         return None
     avals = tuple([n.aval for n in node.inputs])
     return run_kernel(op, attrs, avals, values) if tiers.hosts(op, avals, values) else None
+
+
+def count(node: Any, most: int) -> bool:
+    """Compute a pending node on the host if it follows from values by at most so many ops on integers; return whether it does.
+
+    What it needs has values from now on, too: so the columns of a batch that index many tables are split once.
+    """
+    trace, stack = node.trace, [node]
+    needed: dict[int, Any] = {}
+    while stack:
+        current = stack.pop()
+        if current.value is None and current.index not in needed:
+            if current.trace is not trace or len(needed) == most or not _is_whole(current.aval):
+                return False
+            needed[current.index] = current
+            stack.extend(current.inputs)
+    for _, current in sorted(needed.items()):
+        current.value = from_values(current)
+        if current.value is None:
+            return False
+        trace.early.append(current)
+    return True
+
+
+def _is_whole(of: Any) -> bool:
+    """Return whether an Aval, or each of several, is of integers or booleans."""
+    return all(map(_is_whole, of)) if type(of) is tuple else of.dtype.kind in "iub"
 
 
 def _in_its_place(error: Exception, op: Op, attrs: Attributes, avals: Sequence[Any], inputs: Sequence[Any]) -> Any:
