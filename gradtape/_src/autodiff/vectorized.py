@@ -10,7 +10,7 @@ import jax
 
 from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.products import Product, products_of, summed_products
-from gradtape._src.core import engine, execution, guards, tracing
+from gradtape._src.core import execution, guards, tracing
 from gradtape._src.core.arrays import lax
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.define import gradient

@@ -73,8 +73,6 @@ BOUND = 48 << 20  # bytes of code from which on some of it is dropped when more 
 TRIM = 32  # dropped programs after which their memory is given back to the system
 IDLE = 256  # runs of any code after which code that was not run counts as idle
 TRACED = 1 << 16  # nodes in compiled programs after which JAX forgets all that it traced, some 2 kB each, which it would never do
-SETTLED = 128  # the most ops on the host by which checks are seen to hold while a program runs,
-SETTLED_BYTES = 1 << 16  # and the most bytes that they move
 SHARE = 16  # this part of the memory is the bound of the code that had to be compiled again
 
 
@@ -261,20 +259,26 @@ def settled(program: Program, arguments: Sequence[Any]) -> bool:
     So labels and indices of a batch are looked at without waiting for the step of training that takes them. An argument is None
     where its value is not known.
     """
-    known = program.derived.get("steered")
-    if known is None:
-        known = program.derived["steered"] = stages.steered(program, SETTLED, SETTLED_BYTES)
-    part, used, checks = known
-    if checks is None or any(arguments[i] is None for i in used):
+    if "steered" not in program.derived:
+        program.derived["steered"] = stages.steered(program)
+    known = program.derived["steered"]
+    if known is None or any(arguments[i] is None for i in known[0][1]):
         return False
-    leaves = [*[np.asarray(a) if i in used else a for i, a in enumerate(arguments)], *part.constants]
+    part, checks = known
+    values = iter(_on_host(part, arguments))
+    return all(guards.holds(op, attrs, [next(values) for _ in range(count)]) for op, attrs, count in checks)
+
+
+def _on_host(part: stages.Part, arguments: Sequence[Any]) -> list[Any]:
+    """Return the values of a part of a Program, node by node on NumPy."""
+    program, used = part
+    leaves = [*[np.asarray(a) if i in used else a for i, a in enumerate(arguments)], *program.constants]
     values: list[Any] = []
     with arrays.on_host():
-        for (op, attrs, *references), of in zip(part.keys, part.avals, strict=True):
+        for (op, attrs, *references), of in zip(program.keys, program.avals, strict=True):
             inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
             values.append(inputs[0][attrs[0]] if op is ELEMENT else arrays.run(op, attrs, inputs, of))
-        looked_at = iter([values[r] if r >= 0 else leaves[-1 - r] for r in part.outputs])
-        return all(guards.holds(op, attrs, [next(looked_at) for _ in range(count)]) for op, attrs, count in checks)
+    return [values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs]
 
 
 def _tried(program: Program) -> Any:
@@ -461,19 +465,27 @@ def from_values(node: Any) -> Any:
 def count(node: Any, most: int) -> bool:
     """Compute a pending node on the host if it follows from values by at most so many ops on integers; return whether it does.
 
-    What it needs has values from now on, too: so the columns of a batch that index many tables are split once.
+    So do the nodes before it, which have values from now on: the columns of a batch that index many tables are split once.
     """
     trace, stack = node.trace, [node]
-    needed: dict[int, Any] = {}
+    needed: dict[int, tuple[Any, stages.Part | None]] = {}
     while stack:
         current = stack.pop()
         if current.value is None and current.index not in needed:
+            source = current.inputs[0] if current.op is ELEMENT else None
             if current.trace is not trace or len(needed) == most or not stages.is_whole(current.aval):
                 return False
-            needed[current.index] = current
-            stack.extend(current.inputs)
-    for _, current in sorted(needed.items()):
-        current.value = from_values(current)
+            if source is None or source.value is not None or not is_call(source.op):
+                part = None
+                stack.extend(current.inputs)
+            elif (part := stages.of_integers(source.attrs[0], current.attrs[0])) is None:
+                return False
+            else:
+                stack.extend([source.inputs[i] for i in part[1]])
+            needed[current.index] = current, part
+    for _, (current, part) in sorted(needed.items()):
+        given = [n.value for n in current.inputs[0].inputs] if part is not None else []
+        current.value = from_values(current) if part is None else _on_host(part, given)[0]
         if current.value is None:
             return False
         trace.early.append(current)

@@ -170,15 +170,24 @@ class _WrittenOut:
         return self._avals[reference] if reference >= 0 else self._parameters[-1 - reference]
 
 
+Part = tuple[Program, frozenset[int]]  # and the parameters that it reads
 Check = tuple[Op, Attributes, int]  # of so many values
-Steered = tuple[Program, frozenset[int], list[Check] | None]
+MOST = 128  # ops on the host that a part has,
+MOST_BYTES = 1 << 16  # and bytes of their values
 
 
-def steered(program: Program, most: int, most_bytes: int) -> Steered:
-    """Return the part of a Program that gives the values which it checks, the parameters that it reads, and the checks.
+def of_integers(program: Program, output: int) -> Part | None:
+    """Return the part of a Program that gives this one of its outputs, if it is few ops on integers, which run on the host."""
+    key = "of integers", output
+    if key not in program.derived:
+        flat = _WrittenOut(program).program
+        program.derived[key] = _of_integers(flat, [flat.outputs[output]])
+    found: Part | None = program.derived[key]
+    return found
 
-    There are no checks (None) unless that part is at most so many ops on integers, which run on the host, and so many bytes.
-    """
+
+def steered(program: Program) -> tuple[Part, list[Check]] | None:
+    """Return the part of a Program that gives the values which it checks, and the checks; None if it is not `of_integers`."""
     flat = _WrittenOut(program).program
     checks: list[Check] = []
     outputs: list[int] = []
@@ -188,21 +197,25 @@ def steered(program: Program, most: int, most_bytes: int) -> Steered:
             checks.append((op, attrs, len(values)))
             outputs += values
         elif any(p.guarded for p in programs_of(op, attrs)):
-            return flat, frozenset(), None
+            return None
+    part = _of_integers(flat, outputs)
+    return None if part is None else (part, checks)
+
+
+def _of_integers(flat: Program, outputs: Sequence[int]) -> Part | None:
     wanted = set(outputs)
     for index in range(len(flat.keys) - 1, -1, -1):
         if index in wanted:
             wanted.update(flat.keys[index][2:])
     kept = sorted([r for r in wanted if r >= 0])
-    used = frozenset([-1 - r for r in wanted if r < 0])
-    of_integers = all(flat.keys[i][0] is ELEMENT or (flat.keys[i][0].hosted and is_whole(flat.avals[i])) for i in kept)
-    if not of_integers or len(kept) > most or sum([bytes_of(flat.aval_of(r)) for r in wanted]) > most_bytes:
-        return flat, frozenset(), None
+    whole = all(flat.keys[i][0] is ELEMENT or (flat.keys[i][0].hosted and is_whole(flat.avals[i])) for i in kept)
+    if not whole or len(kept) > MOST or sum([bytes_of(flat.aval_of(r)) for r in wanted]) > MOST_BYTES:
+        return None
     number = {old: new for new, old in enumerate(kept)}
     keys = tuple([(*flat.keys[i][:2], *[number.get(r, r) for r in flat.keys[i][2:]]) for i in kept])
     given = tuple([number.get(r, r) for r in outputs])
     part = Program(keys, tuple([flat.avals[i] for i in kept]), flat.parameters, given, flat.constants)
-    return part, used.intersection(range(arity(flat))), checks
+    return part, frozenset([-1 - r for r in wanted if 0 < -r <= arity(flat)])
 
 
 def is_whole(of: Any) -> bool:

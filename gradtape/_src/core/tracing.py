@@ -187,8 +187,8 @@ def close(
     """Close a trace into a Program: `outputs` are nodes, `parameters` the nodes that its callers will give values for.
 
     Leaves that are not parameters must hold values, and become constants of the Program. Effects and checks are kept if
-    `effects`: those of a forward pass are not repeated in its gradient. What `targets` need is checked, too. The places of the
-    Program's nodes in the trace are appended to `kept`.
+    `effects`: those of a forward pass are not repeated in its gradient. Checks that `targets` need are kept, too. The places
+    of the Program's nodes in the trace are appended to `kept`.
     """
     references = enter(trace, outputs)
     position: dict[Node, int] = {}
