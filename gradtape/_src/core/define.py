@@ -269,6 +269,18 @@ def check(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Op:
     return made
 
 
+def _unchanged(index: Any, **attributes: Any) -> Any:
+    return index
+
+
+def guard(type: str, attributes: str, wrong: Callable[..., Any], status: Callable[..., str]) -> Op:
+    """Declare an op that gives an index as it is: functions record it to check one that is no input of an op's own check."""
+    declared: Any = {"cheap": True, "reason": "an index is an integer", "checked": "index", "wrong": wrong, "status": status}
+    made = Op(type, _unchanged, infer=_unchanged, attributes=attributes, **declared)
+    made.declare(parameters=("index",))
+    return define(made)
+
+
 def verify(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
     """Raise the op's data-dependent error if the values of its inputs deserve it."""
     checked = guards.checked(made, nodes)

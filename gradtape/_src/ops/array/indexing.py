@@ -13,10 +13,9 @@ from gradtape._src.core import dtypes, engine
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval, provisional
 from gradtape._src.core.convert import node_of, static_list, static_vector, tensor
-from gradtape._src.core.define import check, gradient, not_differentiable, op
+from gradtape._src.core.define import check, gradient, guard, not_differentiable, op
 from gradtape._src.core.errors import invalid, invalid_for, of_op, public
 from gradtape._src.core.hooks import attach
-from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Node
 from gradtape._src.core.signatures import known_as
 from gradtape._src.core.tensor import Stored, Tensor, emit, handle, index_of
@@ -281,23 +280,17 @@ def _is_beyond(index, extent, axis):
     return is_outside(index, 0, 0, extent, -extent)
 
 
-def _begin(type, infer, **declared):
-    """Return the op that a function records for where a window begins, if it does not know that: it is checked where it runs."""
-    return define(Op(type, infer, infer=infer, cheap=True, reason="an index is an integer", **declared))
-
-
 def _checked(made, index, attrs):
     """Return the node of an index, once it is right; in a function the one that checks it."""
     made = check(made, (index,), attrs)
     return engine.record(made, (index,), attrs) if made.guards else index
 
 
-_INDEX = _begin(
+_INDEX = guard(
     "StridedSliceIndex",
-    lambda index, *, extent, axis: index,
+    "extent axis",
     wrong=_is_beyond,
     status=lambda index, extent, axis: of_op(_beyond(index, extent, axis), "StridedSlice"),
-    checked="index",
 )
 
 
@@ -437,12 +430,11 @@ def _part_is_beyond(begin, extent, count, axis):
     return ~fits if count == -1 or provisional(count) else ~fits | (begin > extent - count) | (count < 0)
 
 
-_PART = _begin(
+_PART = guard(
     "SliceBegin",
-    lambda begin, *, extent, count, axis: begin,
+    "extent count axis",
     wrong=_part_is_beyond,
     status=lambda begin, extent, count, axis: of_op(_beyond_part(int(begin), extent, count, axis), "Slice"),
-    checked="begin",
 )
 
 
