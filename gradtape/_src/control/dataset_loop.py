@@ -22,8 +22,8 @@ from gradtape._src.control.scope import Body, Scope, call, trace
 from gradtape._src.core import dtypes, engine, hooks, journal, nest, tracing
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import detected_at
 from gradtape._src.core.errors import OpError, OutOfRangeError
+from gradtape._src.core.faults import detected_at
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Line, Node, Program, leaf
 from gradtape._src.core.spec import TensorSpec
@@ -135,10 +135,8 @@ class DatasetLoop:
             body = trace(lambda: self._trip(step, carry, element), parameters, scope, convert=tensor)
         finally:
             scope.restore()
-        if scope.locks or is_in(body.checked) or (body.variables and calls_python(body.program)):
-            raise engine.NeedsValues(
-                "its body locks, checks what a loop gives, or calls Python functions, which are to see variables as they are"
-            )
+        if scope.locks or (body.variables and calls_python(body.program)):
+            raise engine.NeedsValues("its body locks, or calls Python functions, which are to see variables as they are")
         if any(variable._declared is not None for variable in body.written):
             raise engine.NeedsValues("its body assigns a variable of open shape")
         self.takes = self.takes or taken.takes
@@ -368,8 +366,3 @@ def calls_python(program: Program) -> bool:
     return any(
         op.type in ("EagerPyFunc", "PyFunc") or any(map(calls_python, programs_of(op, attrs))) for op, attrs, *_ in program.keys
     )
-
-
-def is_in(program: Program | None) -> bool:
-    """Return whether a loop over a Dataset is one of the ops of a Program."""
-    return program is not None and any(key[0] is REDUCE_DATASET for key in program.keys)

@@ -360,7 +360,7 @@ def invalid(message: str) -> InvalidArgumentError:
 
 def of_op(message: str, type: str) -> str:
     """Return the message of an op's error: a line of TensorFlow's words and the op, advice, and under the door the kernel."""
-    if f"[Op:{type}]" in message:
+    if "[Op:" in message:
         return message
     words, newline, advice = message.partition("\n")
     place, behind = ("", "") if hooks.core.tracing() else hooks.door.kernel(type)

@@ -83,7 +83,9 @@ class Page:
             style=part("page.css").read_text("utf-8"),
             costs=part("costs.js").read_text("utf-8"),
             script=part("page.js").read_text("utf-8"),
-            data=json.dumps(data).replace("<", "\\u003c"),  # no text of the user's can end the element that it stands in
+            data=json.dumps(data, default=lambda finding: _said(finding.diagnosis)).replace(
+                "<", "\\u003c"
+            ),  # no text of the user's can end the element that it stands in
             report=html.escape(str(self._report)),
         )
 
@@ -159,7 +161,7 @@ def _faults(numbers: dict[Place, int], findings: Sequence[Finding]) -> list[dict
             "what": group[0].what,
             "sources": listed([f.source for f in group]),
         }
-        faults.append(diagnosis.to_dict() | said)
+        faults.append(_said(diagnosis) | said)
     return faults
 
 
@@ -171,12 +173,14 @@ def _source(name: str, source: Any, result: Any, findings: Sequence[Finding]) ->
         "value": described((source.held() if isinstance(source, Variable) else source.node).aval),
         "norm": _norm(values_of(result)),
         "what": "" if found is None else found.what,
-        "diagnosis": None if found is None else found.diagnosis.to_dict() | {"place": _shown(found.diagnosis)},
+        "diagnosis": found,  # which may be told otherwise at the end, when its fix was tried
     }
 
 
-def _shown(diagnosis: Diagnosis) -> str:
-    return place(diagnosis.file, diagnosis.line)
+def _said(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return a Diagnosis as a dict, with its place in words and with what its `mend` is."""
+    also = [_said(other) for other in diagnosis.also]
+    return diagnosis.to_dict() | {"place": place(diagnosis.file, diagnosis.line), "label": diagnosis.label, "also": also}
 
 
 def _faulty(groups: Sequence[Group], said: Sequence[Diagnosis]) -> list[Group]:
