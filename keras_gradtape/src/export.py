@@ -1,11 +1,13 @@
 """The export of a model's forward pass: `model.export`, `keras.export.ExportArchive`."""
 
 from keras.src import layers
-from keras.src.export.saved_model_export_archive import SavedModelExportArchive as KerasArchive
+from keras.src.export import saved_model_export_archive as archives
 
 import gradtape as tf
 from gradtape._src.control.function import Function
 from gradtape._src.core.module import Tracked
+
+KerasArchive = getattr(archives, "BaseSavedModelExportArchive", None) or archives.SavedModelExportArchive  # its name in 3.15
 
 
 class SavedModelExportArchive(KerasArchive):

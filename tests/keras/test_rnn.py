@@ -17,9 +17,10 @@ MASK = np.array([[False, True, False, True], [True, True, False, False]])
 
 
 def backend():
+    """Where Keras has the recurrent functions: from 3.16 on in a module of the backend."""
     from keras.src import backend
 
-    return backend
+    return backend if callable(backend.rnn) else backend.rnn
 
 
 def simple(module):

@@ -41,7 +41,7 @@ def segment_prod(data, segment_ids, num_segments=None, sorted=False):
 # Orders
 
 
-def top_k(x, k, sorted=True):
+def top_k(x, k, sorted=True, is_stable=True):  # equal values stay in order in any case
     return tf.math.top_k(convert_to_tensor(x), k, sorted)
 
 
