@@ -56,6 +56,9 @@ class SavedModelExportArchive(KerasArchive):
     def _backend_add_endpoint(self, name, fn, input_signature, **kwargs):
         return tf.function(fn, input_signature=input_signature, autograph=False)
 
+    def _convert_to_tf_variable(self, backend_variable):
+        return backend_variable  # saved as it is
+
     def _get_concrete_fn(self, endpoint):
         function = getattr(self._tf_trackable, endpoint)
         return function if endpoint in self._endpoint_signatures else function.all_concrete_functions()[0]
