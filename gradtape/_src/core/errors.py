@@ -19,7 +19,6 @@ from gradtape._src.core.signatures import DeferredSignature
 P = ParamSpec("P")
 R = TypeVar("R")
 
-
 # The code of each class below.
 OK = 0
 CANCELLED = 1
@@ -43,8 +42,7 @@ UNAUTHENTICATED = 16
 class NeedsValues(NotImplementedError):
     """Something that is being traced cannot be compiled: a shape, or the way it goes on, depends on values.
 
-    Raised by the library where it needs a value, not where the user asks for one; a function is run eagerly then. `node` is what
-    has to have a value, where that is known; `fix` is what to do instead.
+    Raised where the library needs a value; a function is then run eagerly. `node` needs one, if known; `fix`: what to do instead.
     """
 
     node: Any = None
@@ -241,7 +239,7 @@ class OperatorNotAllowedInGraphError(TypeError):
 class InaccessibleTensorError(ValueError):
     """The error for a tensor of a branch, a loop's body or an inner function that is used in the function around it."""
 
-    __module__ = "builtins"  # a user catches it as a ValueError, as TensorFlow's has no public name
+    __module__ = "builtins"  # it is caught as a ValueError: TensorFlow's has no public name
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ValueError, self.args
@@ -445,8 +443,7 @@ foreign = _Foreign()
 def cut(error: BaseException) -> None:
     """Take the library's frames out of `error`'s traceback, keep those of user code that the library called.
 
-    Called in an `except` block that ends in a bare `raise`: re-raising adds no entry for the frame that does it,
-    so what the user sees last is a line of their own.
+    Called in an `except` block that ends in a bare `raise`, which adds no entry: what the user sees last is a line of theirs.
     """
     if naming.open_graphs:
         hooks.graphs.spoken(error)
@@ -483,7 +480,6 @@ _brief.maxother = _brief.maxstring = MAX_RECEIVED
 
 def raised(error: Exception) -> bool:
     """Return whether a `raise` of the library's or user code made the error, not Python, NumPy or JAX called by the library.
-
     The answer stays with the error, as `cut` takes the frames away that tell it.
     """
     known = getattr(error, "_gradtape_raised", None)
