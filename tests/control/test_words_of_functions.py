@@ -158,7 +158,7 @@ ROW = tf.constant([1.0, 2.0])
             loops,
             lambda: under_a_tape(loops, tf.data.Dataset.from_tensor_slices([1.0])),
             loops.python_function,
-            "under a tape. Open a tape inside of the loop",
+            "a tape outside of the loop records each trip. Open a tape inside of the loop",
         ),
         (shaped_by_runs, lambda: under_a_tape(shaped_by_runs, ROW), shaped_by_runs.python_function, "no TensorSpec in Tout"),
     ],
