@@ -1,5 +1,7 @@
 """The export of a model's forward pass: `model.export`, `keras.export.ExportArchive`."""
 
+from typing import Any
+
 from keras.src import layers
 from keras.src.export import saved_model_export_archive as archives
 
@@ -7,7 +9,7 @@ import gradtape as tf
 from gradtape._src.control.function import Function
 from gradtape._src.core.module import Tracked
 
-KerasArchive = getattr(archives, "BaseSavedModelExportArchive", None) or archives.SavedModelExportArchive  # its name in 3.15
+KerasArchive: Any = getattr(archives, "BaseSavedModelExportArchive", None) or archives.SavedModelExportArchive  # 3.15
 
 
 class SavedModelExportArchive(KerasArchive):
