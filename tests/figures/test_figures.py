@@ -122,6 +122,8 @@ def test_a_direction_has_the_shapes_of_the_variables():
 def test_a_landscape_needs_steps():
     with pytest.raises(ValueError, match="loss_landscape: received steps=2, expected 3 or more"):
         tf.figures.loss_landscape(lambda: 0.0, [tf.Variable(0.0)], steps=2)
+    with pytest.raises(TypeError, match=r"loss_landscape moves variables, received 1\.5\. Give the variables of the loss"):
+        tf.figures.loss_landscape(lambda: 0.0, [1.5])
 
 
 def test_a_tape_has_a_row_for_each_line():

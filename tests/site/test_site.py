@@ -134,7 +134,7 @@ def test_a_code_is_shown_with_its_answer_and_its_fix():
     text = codes.told(function)
     assert "<-" not in text
     assert re.search(r"program\.py:\d+: left_library: ", text)
-    assert "  fix: " in text
+    assert re.search("^  (fix|advice): ", text, re.MULTILINE)
     program = text.split("```")[1].removeprefix("python\n")
     assert "return " not in program
     compile(program, "program.py", "exec")

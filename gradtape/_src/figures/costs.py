@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gradtape._src.explain.pictures.record import Group
 
 
+@public
 def tape(tape: GradientTape) -> Any:
     """Draw the bytes of what a tape recorded: a row per line of the program, with what is kept for the backward pass.
 

@@ -9,9 +9,11 @@ import numpy as np
 
 from gradtape._src.core import nest
 from gradtape._src.core.convert import convert_to_tensor
+from gradtape._src.core.errors import public
 from gradtape._src.figures.canvas import DARK, FAULT, LIGHT, blank, named
 
 
+@public
 def gradient_flow(gradients: Any, variables: Any) -> Any:
     """Draw the sizes of gradients on a scale of powers of ten: a row per variable, with the largest entry and the mean size.
 

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core import nest
+from gradtape._src.core.errors import public
 from gradtape._src.figures.canvas import FAULT, blank
 
 
+@public
 def loss_landscape(
     loss: Callable[[], Any], variables: Any, *, extent: float = 1.0, steps: int = 21, seed: int = 0, directions: Any = None
 ) -> Any:
@@ -34,8 +36,10 @@ def loss_landscape(
     """
     if steps < 3:
         raise ValueError(f"loss_landscape: received steps={steps}, expected 3 or more.")
-    figure = blank(6.0, 5.0)
     holders = nest.flatten(variables)
+    if other := [holder for holder in holders if not hasattr(holder, "assign")]:
+        raise TypeError(f"loss_landscape moves variables, received {other[0]!r}. Give the variables of the loss.")
+    figure = blank(6.0, 5.0)
     values = [np.array(holder) for holder in holders]
     first, second = _directions(values, seed) if directions is None else [_given(d, values) for d in directions]
     offsets = np.linspace(-extent, extent, steps)
