@@ -38,17 +38,17 @@ MOST_OPS = 20_000  # on a page; of a larger tape the norms of gradients are left
 MOST_SOURCES = 500  # of a call; those that lack something come first
 STATES = ["unrecorded", "recorded", "path", "break"]  # of a line; the later one counts
 Place = tuple[str, int]
-Costs = Callable[[GradientTape, Sequence[Any], Sequence[Any], scopes.Seen], list[dict[str, Any]]]
+Costs = Callable[[GradientTape, Sequence[Any], Sequence[Any]], list[dict[str, Any]]]
 
 
 class Page:
     """The gradient calls of a run, each as it was the first time, or the first time that it lacked something new.
 
-    `seen` are the name scopes of layers and modules; `costs` gives the FLOPs of a call by these, by line and by op.
+    `costs` gives the FLOPs of a call by the name scopes of layers and modules, by line and by op.
     """
 
-    def __init__(self, script: str, report: Report, seen: scopes.Seen, costs: Costs | None) -> None:
-        self._script, self._report, self._seen, self._costs = script, report, seen, costs
+    def __init__(self, script: str, report: Report, costs: Costs | None) -> None:
+        self._script, self._report, self._costs = script, report, costs
         self._calls: dict[journal.Line, dict[str, Any]] = {}
         self._files: dict[str, None] = {script: None}
         self._room = MOST_OPS
@@ -133,13 +133,13 @@ class Page:
 
     def _by_layer(self, group: Group) -> Iterator[tuple[Group, list[str]]]:
         """Yield the ops of a line, those in a row that one layer recorded together, and the layers around them."""
-        for prefix, ops in itertools.groupby(group.ops, lambda op: self._seen.within(op.name[0])(op.name[1])):
+        for prefix, ops in itertools.groupby(group.ops, lambda op: scopes.prefixes_in(op.name[0])(op.name[1])):
             yield Group(list(ops)), [name for name in prefix.split("/") if name]
 
     def _flops(self, tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any]) -> list[dict[str, Any]]:
         if self._costs is not None:
             with contextlib.suppress(Exception), contextlib.nullcontext() if symbolic() else own_trace():
-                return self._costs(tape, targets, sources, self._seen)
+                return self._costs(tape, targets, sources)
         return []
 
 
@@ -299,11 +299,10 @@ def pictured(report: Report, script: Path, path: Path | None, costs: Costs | Non
     if path is None:
         yield
         return
-    with scopes.watched() as seen:
-        page = Page(str(script.absolute()), report, seen, costs)
-        try:
-            with hooks.filled(hooks.watch, asked=page.asked):
-                yield
-        finally:
-            with replacing(str(path), save=False) as part:
-                Path(part).write_text(str(page), "utf-8", errors="replace")
+    page = Page(str(script.absolute()), report, costs)
+    try:
+        with hooks.filled(hooks.watch, asked=page.asked):
+            yield
+    finally:
+        with replacing(str(path), save=False) as part:
+            Path(part).write_text(str(page), "utf-8", errors="replace")
