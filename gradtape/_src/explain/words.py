@@ -53,6 +53,8 @@ class Words:
             cause += f"; what follows only decides {what} on the way to {self.target}"
             if not has_own_advice(broken):
                 mend = f"compute {self.target} from the value of {self.source} too, for example with {soft}"
+        if broken.apart:
+            cause = f"another way is cut, too: {cause}"
         file, line = text.file(broken.line), text.number(broken.line)
         process = hooks.clients.process()
         made = fixes(broken, mend, self.asked, self.tape)
