@@ -287,7 +287,10 @@ def _inactive(probe: Probe, code: str, node: Node, entry: Entry) -> tuple[str, d
     if code == "dead_relu":
         return code, {"fraction": float(np.mean(value(entry.node) <= 0))}
     if code == "clipped":
-        return code, {"fraction": float(np.mean(value(entry.node) != np.broadcast_to(value(node), entry.node.aval.shape)))}
+        taken = value(entry.node) != np.broadcast_to(value(node), entry.node.aval.shape)
+        others = [i for i in entry.inputs if i is not node]
+        live = any(i in probe.maker or np.unique(value(i)).size > 1 for i in others)
+        return code, {"fraction": float(np.mean(taken)), "live": live, "zero": not any(np.any(value(i)) for i in others)}
     condition = value(entry.inputs[0])
     if _comes_from(probe, entry.inputs[0], lambda e: e.node.op.type.startswith(RANDOM)):
         return "dropped_out", {"fraction": float(np.mean(~condition))}
