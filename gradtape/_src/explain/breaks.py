@@ -29,6 +29,7 @@ INDEXED = {"GatherV2", "GatherNd", "StridedSlice"}  # whose first input has the 
 
 
 Way = list[tuple[Name, Step]]  # each input, and the step that takes it
+OF_OPS = {"stopped", "not_differentiable", "not_floating", "no_gradient_registered", "left_library"}  # what is written breaks
 MOST_CLOSED = 8  # breaks that are taken away in the search for other ways
 
 
@@ -295,7 +296,21 @@ class View:
 
     # -- the way with the fewest breaks
 
-    def other_ways(self, source: Source, targets: Sequence[Name], first: Way) -> Iterator[Way]:
+    def on_other_ways(self, source: Source, targets: Sequence[Name], first: Way, breaks: Sequence[Break]) -> list[Break]:
+        """Return the breaks of ops on other ways, where the `breaks` of the first are all of ops that no way has to pass."""
+        if not breaks or any(b.step is None or b.code not in OF_OPS for b in breaks):
+            return []
+        found: list[Break] = []
+        for way in self._other_ways(source, targets, first):
+            of_way = [b for name, step in way if (b := self.fault(name, step)) is not None]
+            if any(b.code not in OF_OPS for b in of_way):
+                break
+            found += of_way
+        for broken in found:
+            broken.apart = True
+        return found
+
+    def _other_ways(self, source: Source, targets: Sequence[Name], first: Way) -> Iterator[Way]:
         """Yield more paths from the source to a target: each the best one without the breaks of those before it."""
         closed: set[tuple[Name, Name]] = set()
         way: Way | None = first

@@ -25,7 +25,7 @@ from gradtape._src.core.tensor import Tensor, graph_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.apart import apart, exit_of, left_under_tape
-from gradtape._src.explain.breaks import Break, Source, View, Way
+from gradtape._src.explain.breaks import Break, Source, View
 from gradtape._src.explain.callers import at_the_call, loop_before, set_before, statements_under_tape
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.history import History, Name, Step
@@ -40,7 +40,6 @@ from gradtape._src.explain.restored import Again, again
 from gradtape._src.explain.words import Words
 from gradtape._src.explain.zeros import flat_places
 
-OF_OPS = {"stopped", "not_differentiable", "not_floating", "no_gradient_registered", "left_library"}  # what is written breaks
 CONNECTED = Diagnosis("connected", cause="There is a gradient.")
 NO_VALUES = dataclasses.replace(
     CONNECTED,
@@ -511,25 +510,9 @@ class Question:
             users = [step for _, step in way if step.op is not None and (step.op is CUSTOM or step.op.impure)]
             breaks = [Break("not_differentiable", step.line, step.how, step) for step in users]
             breaks = breaks or [Break("unknown", text.NO_LINE)]
-        told = merged(without_inner(view, breaks) + self._on_other_ways(view, source, targets, way, breaks))
+        told = merged(without_inner(view, breaks) + view.on_other_ways(source, targets, way, breaks))
         early = bool(told) and all(b.detail.get("early") for b in told)
         return (left_under_tape(view, source, targets) if early else []) or told
-
-    def _on_other_ways(
-        self, view: View, source: Source, targets: Sequence[Name], way: Way, breaks: Sequence[Break]
-    ) -> list[Break]:
-        """Return the breaks of ops on other ways, where those of the first are all ops that no way has to pass."""
-        if not breaks or any(b.step is None or b.code not in OF_OPS for b in breaks):
-            return []
-        found = []
-        for other in view.other_ways(source, targets, way):
-            of_way = [b for name, step in other if (b := view.fault(name, step)) is not None]
-            if any(b.code not in OF_OPS for b in of_way):
-                break
-            found += of_way
-        for broken in found:
-            broken.apart = True
-        return found
 
     def _of_earlier_steps(self, view: View, way: Sequence[tuple[Name, Step]], breaks: Sequence[Break], asked: Any) -> None:
         """Move a break at an op of the tape's own block, which ran in an earlier step, to where this step takes its value."""
