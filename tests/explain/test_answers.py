@@ -406,6 +406,19 @@ def test_two_threads_have_answers_of_their_own():
     assert found == {"stop": {"stopped"}, "round": {"not_differentiable"}, "exp": {"connected"}}
 
 
+def test_each_way_that_is_cut_is_told():
+    w = tf.Variable([1.3, 2.2])
+    with tf.GradientTape() as tape:
+        held = tf.stop_gradient(w * 2.0)
+        steps = tf.round(w)
+        loss = tf.reduce_sum(held * steps)
+    assert tape.gradient(loss, w) is None
+    diagnosis = tf.autodiff.explain(loss, w)
+    assert (diagnosis.code, [d.code for d in diagnosis.also]) == ("not_differentiable", ["stopped"])
+    assert diagnosis.also[0].cause.startswith("another way is cut, too: stop_gradient in `held = ")
+    assert diagnosis.also[0].label == "fix"
+
+
 # What is said without being asked
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 from gradtape._src.autodiff.backward import Entry, apply_rule
@@ -28,16 +28,23 @@ HANDED = {"IndexFromStart", "Reshape", "Identity", "ExpandDims", "Cast"}  # thro
 INDEXED = {"GatherV2", "GatherNd", "StridedSlice"}  # whose first input has the elements, and the others say which
 
 
+Way = list[tuple[Name, Step]]  # each input, and the step that takes it
+OF_OPS = {"stopped", "not_differentiable", "not_floating", "no_gradient_registered", "left_library"}  # what is written breaks
+MOST_CLOSED = 8  # breaks that are taken away in the search for other ways
+
+
 class Break:
     """One break: its code, the line, the op type, and details for the text.
 
     `place` is where the expression stands in the file that the code in the fix replaces; None where that is no expression.
+    `apart` says that it is on another way from the source to the target than those before it.
     """
 
-    __slots__ = ("code", "detail", "line", "op", "place", "step")
+    __slots__ = ("apart", "code", "detail", "line", "op", "place", "step")
 
     def __init__(self, code: str, line: Line, op: str | None = None, step: Step | None = None, **detail: Any) -> None:
         self.code, self.line, self.op, self.step, self.detail = code, line, op, step, detail
+        self.apart = False
         self.place: tuple[int, int, int, int] | None = None
 
     @property
@@ -289,10 +296,38 @@ class View:
 
     # -- the way with the fewest breaks
 
-    def way(self, source: Source, targets: Iterable[Name]) -> list[tuple[Name, Step]] | None:
+    def on_other_ways(self, source: Source, targets: Sequence[Name], first: Way, breaks: Sequence[Break]) -> list[Break]:
+        """Return the breaks of ops on other ways, where the `breaks` of the first are all of ops that no way has to pass."""
+        if not breaks or any(b.step is None or b.code not in OF_OPS for b in breaks):
+            return []
+        found: list[Break] = []
+        for way in self._other_ways(source, targets, first):
+            of_way = [b for name, step in way if (b := self.fault(name, step)) is not None]
+            if any(b.code not in OF_OPS for b in of_way):
+                break
+            found += of_way
+        for broken in found:
+            broken.apart = True
+        return found
+
+    def _other_ways(self, source: Source, targets: Sequence[Name], first: Way) -> Iterator[Way]:
+        """Yield more paths from the source to a target: each the best one without the breaks of those before it."""
+        closed: set[tuple[Name, Name]] = set()
+        way: Way | None = first
+        while way and len(closed) < MOST_CLOSED:
+            broken = [(name, step.name) for name, step in way if self.fault(name, step) is not None]
+            if not broken:
+                return
+            closed.update(broken)
+            way = self.way(source, targets, closed)
+            if way:
+                yield way
+
+    def way(self, source: Source, targets: Iterable[Name], closed: Container[tuple[Name, Name]] = ()) -> Way | None:
         """Return the path from the source to a target with the fewest breaks, as (input, step); None if there is none.
 
-        Of as many breaks those that nobody means to be there count before a `stop_gradient`.
+        Of as many breaks those that nobody means to be there count before a `stop_gradient`. Pairs of names that are `closed`
+        are not passed.
         """
         wanted = set(targets)
         allowed = self.history.before(wanted)
@@ -313,7 +348,7 @@ class View:
             if best[name] < (broken, meant, length):
                 continue
             for step in self.history.users.get(name, ()):
-                if step.name not in allowed:
+                if step.name not in allowed or (name, step.name) in closed:
                     continue
                 fault = self.fault(name, step)
                 stopped = fault is not None and fault.code == "stopped"
@@ -325,7 +360,7 @@ class View:
                     heapq.heappush(queue, (*cost, count, step.name))
         return [] if wanted & set(source.names) else None
 
-    def _traced(self, via: dict[Name, tuple[Name, Step]], name: Name) -> list[tuple[Name, Step]]:
+    def _traced(self, via: dict[Name, tuple[Name, Step]], name: Name) -> Way:
         steps = []
         while name in via:
             before, step = via.pop(name)

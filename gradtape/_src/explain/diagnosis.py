@@ -24,7 +24,7 @@ class Diagnosis:
     - `file`, `line`: the user's line at which the connection broke; None if it is not known.
     - `op`: the type of the op that broke it, or None.
     - `cause`, `mend`: a sentence each, in the user's own names where they can be read from the source.
-    - `also`: other breaks on the same path, in order from the source.
+    - `also`: other breaks on the same path, in order from the source; then those that cut other paths.
     - `process`: "process 1 of 4" if several train together (`docs/distribution.md`), else empty.
 
     `str()` is for people, `to_dict()` for programs.

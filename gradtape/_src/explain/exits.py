@@ -99,7 +99,10 @@ def _sentences(b: Break) -> tuple[str, str]:
 
 def _below(b: Break) -> str:
     """Return the words about later uses of an array that is a tensor then."""
-    uses = rewritten.array_uses(b.line, scope_of(b.line) or ast.Module([], []))[:FEW]
+    uses = rewritten.array_uses(b.line, scope_of(b.line) or ast.Module([], []))
+    if uses is None:
+        return ", and try tf.* functions of it in what follows"
+    uses = uses[:FEW]
     return "".join([f"{', and below' if k == 0 else ','} `{now}` for `{before}`" for k, (before, now) in enumerate(uses)])
 
 

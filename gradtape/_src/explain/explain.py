@@ -510,7 +510,7 @@ class Question:
             users = [step for _, step in way if step.op is not None and (step.op is CUSTOM or step.op.impure)]
             breaks = [Break("not_differentiable", step.line, step.how, step) for step in users]
             breaks = breaks or [Break("unknown", text.NO_LINE)]
-        told = merged(without_inner(view, breaks))
+        told = merged(without_inner(view, breaks) + view.on_other_ways(source, targets, way, breaks))
         early = bool(told) and all(b.detail.get("early") for b in told)
         return (left_under_tape(view, source, targets) if early else []) or told
 

@@ -12,7 +12,7 @@ from gradtape._src.core import engine, journal
 from gradtape._src.core.journal import Origin
 from gradtape._src.core.program import ELEMENT, Node, leaf
 from gradtape._src.explain.breaks import Break
-from gradtape._src.explain.precision import contribution_at, in_float64
+from gradtape._src.explain.precision import contribution_at, in_float64, in_wide
 from gradtape._src.explain.probe import Probe, array, like, value
 from gradtape._src.explain.source import NO_LINE
 from gradtape._src.ops.linalg.decompositions import DIGITS
@@ -157,7 +157,7 @@ def _overflows(probe: Probe, node: Node, entry: Entry) -> bool:
         finite = [_cleaned(i) if _bad_value(i) else i for i in entry.inputs]  # which would have been too large, too
         wide = in_float64(Entry(entry.node, tuple(finite)))
         return wide is not None and bool(np.isfinite(wide).all())
-    wide = contribution_at(probe, node, entry, probe.total[entry.node], np.float64) if entry.node in probe.total else None
+    wide = contribution_at(probe, node, entry, probe.total[entry.node], in_wide) if entry.node in probe.total else None
     return wide is not None and not _bad(array(wide)).any()
 
 

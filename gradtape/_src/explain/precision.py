@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,15 +12,19 @@ from gradtape._src.autodiff.backward import Entry
 from gradtape._src.core import engine, xla
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import EagerTensor
-from gradtape._src.explain.probe import Probe, array, like, value
+from gradtape._src.explain.probe import Probe, array, like, ones_like, value
 
+FAR, STEEPEST = 50.0, 2.0  # where a function that goes flat has no larger derivative
 NEAR = 2.0**-5  # a derivative that is 0 at a point and at points this near is 0 because of the arithmetic
 
 
-def underflow(probe: Probe, node: Node, entry: Entry, cotangent: Any, flattens: bool = False) -> float | None:
+Change = Callable[[Node, np.ndarray], np.ndarray]  # other values for an input of an op
+
+
+def underflow(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> float | None:
     """Return the size of a value that came to zero only because the dtype has no number that small; None for a true zero.
 
-    Tried with a larger cotangent, and with the same op in float64; not so for a function that `flattens` out by itself.
+    Tried with a larger cotangent, and with the same op in float64; not so for a function that flattens out by itself.
     """
     given = array(cotangent)
     largest = float(np.max(np.abs(given), initial=0.0))
@@ -29,10 +35,28 @@ def underflow(probe: Probe, node: Node, entry: Entry, cotangent: Any, flattens: 
         size = _size(probe.contribution(entry, node, like(cotangent, lambda a: _wide(a) * scale)))
         if size:
             return size / scale
-    if flattens or type(entry.node.aval) is tuple or np.any(value(entry.node)):
+    if type(entry.node.aval) is tuple or np.any(value(entry.node)) or _flattens(probe, node, entry):
         return None  # a value that is there: flat is not small
-    wide = contribution_at(probe, node, entry, cotangent, np.float64)
+    wide = contribution_at(probe, node, entry, cotangent, in_wide)
     return _size(wide) or lost(probe, entry.node)
+
+
+def _flattens(probe: Probe, node: Node, entry: Entry) -> bool:
+    """Return whether an op of one input goes flat, or grows like its input: far on the other side its derivative is small."""
+    if len(entry.inputs) != 1:
+        return "Entropy" in entry.node.op.type
+    far = contribution_at(probe, node, entry, ones_like(entry.node), lambda i, v: np.maximum(8 * np.abs(v), FAR).astype(v.dtype))
+    return far is not None and bool(np.all(np.abs(array(far)) <= STEEPEST))
+
+
+def instead(node: Node, change: Callable[[np.ndarray], np.ndarray]) -> Change:
+    """Return the change of one input, which leaves the others."""
+    return lambda i, values: change(values) if i is node else values
+
+
+def in_wide(node: Node, values: np.ndarray) -> np.ndarray:
+    """Return floating values in float64."""
+    return values.astype(np.float64) if values.dtype.kind in "fV" else values
 
 
 def lost(probe: Probe, node: Node) -> float | None:
@@ -63,16 +87,20 @@ def flat(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> str:
     if type(node.aval) is tuple or type(entry.node.aval) is tuple or not np.any(array(cotangent)):
         return "stationary"
     for side in (1.0, -1.0):
-        moved = contribution_at(probe, node, entry, cotangent, None, side * NEAR)
+        moved = contribution_at(probe, node, entry, cotangent, instead(node, partial(_moved, share=side * NEAR)))
         if moved is None or np.any(array(moved)):
             return "stationary"
-    return "saturated" if np.any(value(entry.node)) else "underflow"
+    return "saturated" if np.any(value(entry.node)) or _flattens(probe, node, entry) else "underflow"
 
 
-def contribution_at(
-    probe: Probe, node: Node, entry: Entry, cotangent: Any, dtype: Any, moved: float = 0.0, apart: bool = False
-) -> Any:
-    """Compute the contribution of an op again: in another dtype, or with `node` moved by a share of its size.
+def _moved(values: np.ndarray, share: float) -> np.ndarray:
+    """Return values that are moved by a share of their size."""
+    wide = _wide(values)
+    return (wide + share * np.maximum(np.abs(wide), 1.0)).astype(values.dtype)
+
+
+def contribution_at(probe: Probe, node: Node, entry: Entry, cotangent: Any, change: Change, apart: bool = False) -> Any:
+    """Compute the contribution of an op again, with other inputs; None for an op that does not take them.
 
     With `apart` it is that to the first of the inputs that are `node`, if there are several.
     """
@@ -82,15 +110,13 @@ def contribution_at(
             if i in entry.inputs[:k] and not apart:
                 inputs.append(inputs[entry.inputs.index(i)])
                 continue
-            given, floating = value(i), value(i).dtype.kind in "fV"
-            if i is node and moved:
-                given = _wide(given)
-                given = given + moved * np.maximum(np.abs(given), 1.0)
-            inputs.append(engine.constant(np.asarray(given, dtype if floating and dtype else value(i).dtype)))
+            inputs.append(engine.constant(np.asarray(change(i, value(i)))))
         again = engine.record(entry.node.op, tuple(inputs), entry.node.attrs)
+        place = inputs[entry.inputs.index(node)]
+        if type(again.aval) is tuple:
+            return probe.contribution(Entry(again, tuple(inputs), entry.rule), place, cotangent)
         seed = array(cotangent)
         d = EagerTensor(leaf(again.aval, np.asarray(seed, again.aval.dtype)))
-        place = inputs[entry.inputs.index(node)]
         return probe.contribution(Entry(again, tuple(inputs), entry.rule), place, d)
     except Exception:  # the op takes no such input
         return None

@@ -48,13 +48,18 @@ def with_tensors(line: Line) -> str | None:
     return changed if change.changed and not change.unknown else None
 
 
-def array_uses(line: Line, scope: ast.AST) -> list[tuple[str, str]]:
-    """Return what a function does, behind a line, with the array that the line gives a name, each with what a tensor wants."""
+def array_uses(line: Line, scope: ast.AST) -> list[tuple[str, str]] | None:
+    """Return what a function does, behind a line, with the array that the line gives a name, each with what a tensor wants.
+
+    None where it does something that is not known of tensors.
+    """
     name, at = text.target(line), text.number(line) or 0
     found: dict[str, str] = {}
     for part in [n for n in ast.walk(scope) if isinstance(n, REWRITTEN) and n.lineno > at]:
         change = _ToTensors({name or ""})
         whole = ast.unparse(change.visit(ast.parse(ast.unparse(part))))
+        if change.unknown:
+            return None
         for before, now in change.made.items() if whole else ():
             if now != name:
                 found.setdefault(before, now)
@@ -73,6 +78,16 @@ def without_call(line: Line) -> str | None:
         return None
     whole = ast.unparse(_Without(called[0]).visit(copy.deepcopy(found)))
     return whole if len(whole) <= text.LONGEST and "\n" not in whole else None
+
+
+def bound_early(line: Line, name: str) -> tuple[ast.expr, str] | None:
+    """Return the only `lambda` of the statement that reads a name, and the same with the name bound where it is made."""
+    made = [n for n in ast.walk(text.statement(line) or ast.Module([], [])) if isinstance(n, ast.Lambda)]
+    found = [n for n in made if any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(n.body))]
+    if len(found) != 1 or found[0].args.vararg or found[0].args.kwarg or found[0].args.kwonlyargs:
+        return None
+    given = ast.unparse(found[0].args)
+    return found[0], f"lambda {given}{', ' if given else ''}{name}={name}: {ast.unparse(found[0].body)}"
 
 
 def as_floating(line: Line) -> str | None:
@@ -267,6 +282,8 @@ class _ToTensors(ast.NodeTransformer):
             return ast.Call(ast.parse("tf.stack", mode="eval").body, node.args, []) if joined else node.args[0]
         if name in ("random.normal", "random.uniform") and len(node.args) >= 2:
             return _sampled(name, *map(ast.unparse, node.args[:2]))
+        if name == "dot" and len(node.args) == 2:  # of vectors and matrices
+            return ast.Call(ast.parse("tf.tensordot", mode="eval").body, [*node.args, ast.Constant(1)], [])
         if name not in NUMPY:
             self.unknown = True
             return node

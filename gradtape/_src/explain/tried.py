@@ -36,7 +36,7 @@ class Trials:
             places.setdefault(finding.place, []).append(finding)
         for findings in places.values():
             for group, diagnosis in by_cause([(f, f.diagnosis) for f in findings]):
-                if diagnosis._fixes and diagnosis.at_fault:
+                if diagnosis._fixes:
                     told = self._told(diagnosis, group, findings)
                     for finding in group:
                         finding.diagnosis = told

@@ -11,14 +11,13 @@ from dataclasses import replace
 from gradtape._src.core import hooks
 from gradtape._src.core.journal import Line
 from gradtape._src.core.places import place
-from gradtape._src.explain import source as text, words_of_values as values
+from gradtape._src.explain import rewritten, source as text, words_of_values as values
 from gradtape._src.explain.breaks import Break
 from gradtape._src.explain.callers import MADE, in_a_thread
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.edits import fixes
 from gradtape._src.explain.exits import left_library
 from gradtape._src.explain.merged import of_a_metric
-from gradtape._src.explain.rewritten import as_floating, stopped_through, without_call
 from gradtape._src.explain.smooth import has_own_advice, in_its_words, instead_of
 
 # What a value that goes no further decides, and what to compute with instead.
@@ -53,6 +52,8 @@ class Words:
             cause += f"; what follows only decides {what} on the way to {self.target}"
             if not has_own_advice(broken):
                 mend = f"compute {self.target} from the value of {self.source} too, for example with {soft}"
+        if broken.apart:
+            cause = f"another way is cut, too: {cause}"
         file, line = text.file(broken.line), text.number(broken.line)
         process = hooks.clients.process()
         made = fixes(broken, mend, self.asked, self.tape)
@@ -129,7 +130,7 @@ def _unused(w: Words, b: Break) -> tuple[str, str]:
     if (late := b.detail.get("late")) is not None:
         return (
             f"{said}: the function in {b.written} looks up {late} when it is called, after the loop, and finds the last one",
-            f"bind it where the function is made, by a default: `lambda x, {late}={late}: …`",
+            f"bind it where the function is made, by a default: `{_bound(b, late)}`",
         )
     if (again := b.detail.get("again")) is not None:
         where = place(text.file(again), text.number(again))
@@ -165,6 +166,13 @@ def _unused(w: Words, b: Break) -> tuple[str, str]:
         said += f", which `{text.text(derived)}` ({where}) computed beside it: what {w.target} was computed from is another value"
         mend = f"compute {w.source} first, and {w.target} from it; or take as the source what {w.target} was computed from"
     return said, mend
+
+
+def _bound(b: Break, name: str) -> str:
+    """Return the `lambda` of a line with a name bound by a default; where there is none, an example."""
+    found, written = rewritten.bound_early(b.line, name) or (None, f"lambda x, {name}={name}: …")
+    b.place = None if found is None else text.span(found)
+    return written
 
 
 def _from_the_source(w: Words, b: Break) -> str:
@@ -279,7 +287,7 @@ def _not_floating(w: Words, b: Break) -> tuple[str, str]:
 
 def _as_floating(b: Break) -> str:
     """Return the statement that makes a source, with a floating dtype, behind a colon; empty for anything else."""
-    written = as_floating(b.line)
+    written = rewritten.as_floating(b.line)
     return f": `{written}`" if written else ""
 
 
@@ -299,7 +307,7 @@ def _no_gradient_registered(w: Words, b: Break) -> tuple[str, str]:
 
 def _stopped(w: Words, b: Break) -> tuple[str, str]:
     cause = f"stop_gradient in {b.written} makes its argument a constant"
-    through = stopped_through(b.line)
+    through = rewritten.stopped_through(b.line)
     if through is not None:  # a gradient that is to pass straight through, with all of it stopped
         b.place = text.span(through[0])
         return cause, f"stop the difference only: `{through[1]}`"
@@ -309,7 +317,7 @@ def _stopped(w: Words, b: Break) -> tuple[str, str]:
             f"the line passes the gradient straight to {detour[1]}; give {detour[2]} a loss of its own, "
             f"`tf.reduce_mean(({detour[2]} - tf.stop_gradient({detour[1]})) ** 2)`"
         )
-    written = without_call(b.line)
+    written = rewritten.without_call(b.line)
     return cause, "leave out `tf.stop_gradient`" + (f": `{written}`" if written else "")
 
 

@@ -51,6 +51,16 @@ def where_side(w: Any, b: Break) -> tuple[str, str]:
 def clipped(w: Any, b: Break) -> tuple[str, str]:
     if b.detail.get("met"):
         return f"all that {b.written} gives is 0, and so is {w.target}: every margin is met", MET
+    if b.detail.get("live"):
+        return (
+            f"{b.written} takes its other value in {_share(b)} of the elements, and in all that the target uses",
+            "give each of the two values a part in the loss, such as its own loss, or their mean",
+        )
+    if b.detail.get("zero") and b.op == "Maximum":
+        return (
+            f"in {b.written} {_share(b)} of the elements are below 0, where it is flat: nothing there says which way is better",
+            "add a part to the loss that follows what is below 0, such as a distance, or try a soft one, tf.nn.softplus(x)",
+        )
     return (
         f"{b.written} clips {_share(b)} of the elements to its bound, where it is flat",
         "widen the bounds, or pass the gradient straight through: `x + tf.stop_gradient(tf.clip_by_value(x, low, high) - x)`",
