@@ -24,7 +24,6 @@ from gradtape._src.ops.gradients import concatenate_slices, unbroadcast
 from gradtape._src.ops.math.arithmetic import add_n
 
 Cotangent = Tensor | IndexedSlices
-FORWARD = "forward"  # under it a gradient's Program keeps the Program it is of, if its derivative leads to values of that
 transposing: ContextVar[bool] = ContextVar("transposing", default=False)  # whether the pass is the first half of forward mode
 OF_TENSORFLOW = {"keep_dims": "keepdims", "squeeze_dims": "axis"}  # names of attributes in TensorFlow's ops
 
@@ -365,7 +364,7 @@ def _vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ..
         behind = [Entry(node, _leading_to(forward, node)) for node in trace.nodes[len(entries) :]]
         derived = tracing.close(trace, results, [*parameters, *seeds])
         if not active_nodes(behind, forward).keys().isdisjoint(results):
-            derived.derived[FORWARD] = program
+            derived.derived[tracing.FORWARD] = program
     trace.forget()
     known = program.derived[key] = derived, tuple(where)
     return known
@@ -377,7 +376,7 @@ def _leading_to(forward: Mapping[Node, int], node: Node) -> tuple[Node, ...]:
     A loop is given all that its forward pass kept, whether its derivative needs it or not: its Program says so.
     """
     inputs = node.inputs or ()
-    if any(FORWARD in program.derived for program in programs_of(node.op, node.attrs)):
+    if any(tracing.FORWARD in program.derived for program in programs_of(node.op, node.attrs)):
         return (*inputs, *list(forward)[:1])  # what it leads to may be a constant inside of the loop
     if node.op.kept is not None:
         return tuple([n for n in inputs if n not in forward and not (n.op is ELEMENT and n.inputs and n.inputs[0] in forward)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import jax
 
 from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.products import Product, products_of, summed_products
-from gradtape._src.core import engine, execution, tracing
+from gradtape._src.core import execution, guards, tracing
 from gradtape._src.core.arrays import lax
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.define import gradient
@@ -21,15 +22,20 @@ from gradtape._src.ops.math.reduction import reduce_sum
 
 
 def _kernel(*arguments: Any, program: Program, mapped: tuple[bool, ...], chunk: int | None) -> tuple[Any, ...]:
+    flag = guards.begin(program)
     if chunk is None:
-        return jax.vmap(program.evaluate, in_axes=tuple([0 if m else None for m in mapped]))(*arguments)
+        axes = (None, *[0 if m else None for m in mapped])
+        results, flags = jax.vmap(functools.partial(guards.run, program), in_axes=axes)(flag, *arguments)
+    else:
 
-    def one(rows: tuple[Any, ...]) -> tuple[Any, ...]:
-        remaining = iter(rows)
-        return program.evaluate(*[next(remaining) if m else a for a, m in zip(arguments, mapped, strict=True)])
+        def one(rows: tuple[Any, ...]) -> tuple[Any, ...]:
+            remaining = iter(rows)
+            return guards.run(program, flag, *[next(remaining) if m else a for a, m in zip(arguments, mapped, strict=True)])
 
-    stacked: tuple[Any, ...] = lax.map(one, tuple([a for a, m in zip(arguments, mapped, strict=True) if m]), batch_size=chunk)
-    return stacked
+        rows = tuple([a for a, m in zip(arguments, mapped, strict=True) if m])
+        results, flags = lax.map(one, rows, batch_size=chunk)
+    guards.note(flags)
+    return tuple(results)
 
 
 def _avals(*avals: Aval, program: Program, mapped: tuple[bool, ...], chunk: int | None) -> tuple[Aval, ...]:
@@ -83,7 +89,7 @@ def call_vectorized(program: Program, inputs: Sequence[Node], mapped: Sequence[b
     count = next(node.aval.shape[0] for node, m in zip(inputs, mapped, strict=True) if m)
     if chunk is not None and chunk >= count:
         chunk = None
-    return engine.elements(engine.record(VECTORIZED_CALL, tuple(inputs), Vectorized(program, tuple(mapped), chunk)))
+    return tracing.call_at_once(VECTORIZED_CALL, tuple(inputs), Vectorized(program, tuple(mapped), chunk))
 
 
 @gradient(VECTORIZED_CALL)

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import FORWARD, Operation, transposes, vjp_program
+from gradtape._src.autodiff.backward import Operation, transposes, vjp_program
 from gradtape._src.autodiff.products import products_of, summed_products
 from gradtape._src.control.programs import linearized, narrowed, selected
-from gradtape._src.core import engine, execution, tracing
+from gradtape._src.core import engine, execution, guards, tracing
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
@@ -47,11 +47,14 @@ def _scan(
     n, fixed, start, xs = _split(inputs, consts, carry)
 
     def step(carried: tuple[Any, ...], x: tuple[Any, ...]) -> tuple[Any, Any]:
-        results = body.evaluate(*fixed, *carried, *x)
-        return tuple(results[:carry]), tuple(results[carry:])
+        now, flag = carried
+        results, flag = guards.run(body, flag, *fixed, *now, *x)
+        return (tuple(results[:carry]), flag), tuple(results[carry:])
 
+    flag = guards.begin(body)
     if not dynamic:
-        final, ys = lax.scan(step, start, xs, length=length, reverse=reverse)
+        (final, flag), ys = lax.scan(step, (start, flag), xs, length=length, reverse=reverse)
+        guards.note(flag)
         return (*final, *ys)
     outputs = [body.aval_of(r) for r in body.outputs[carry:]]
     empty = tuple([jnp.zeros((length, *a.shape), a.dtype) for a in outputs])
@@ -62,7 +65,8 @@ def _scan(
         carried, y = step(carried, tuple([lax.dynamic_index_in_dim(x, at, keepdims=False) for x in xs]))
         return carried, tuple([lax.dynamic_update_index_in_dim(b, part, at, 0) for b, part in zip(ys, y, strict=True)])
 
-    final, ys = lax.fori_loop(jnp.zeros((), TRIPS), n, trip, (start, empty))
+    (final, flag), ys = lax.fori_loop(jnp.zeros((), TRIPS), n, trip, ((start, flag), empty))
+    guards.note(flag)
     return (*final, *ys)
 
 
@@ -197,7 +201,7 @@ def record_scan(
     whole, saved = with_residuals(body, len(consts), len(carry)) if saves else (body, 0)
     n = engine.constant(np.array(length, TRIPS)) if trips is None else trips
     attrs = Scan(whole, len(consts), len(carry), length, reverse, trips is not None, saved)
-    return engine.elements(engine.record(SCAN, (n, *consts, *carry, *xs), attrs))
+    return tracing.call_at_once(SCAN, (n, *consts, *carry, *xs), attrs)
 
 
 def _holds_loop(program: Program) -> bool:
@@ -213,17 +217,9 @@ def with_residuals(body: Program, consts: int, carry: int) -> tuple[Program, int
     if split is None:
         return body, 0
     whole = split[0]
-    if FORWARD in body.derived:
-        whole.derived[FORWARD] = body.derived[FORWARD]
+    if tracing.FORWARD in body.derived:
+        whole.derived[tracing.FORWARD] = body.derived[tracing.FORWARD]
     return whole, len(whole.outputs) - len(body.outputs)
-
-
-def without_effects(body: Program) -> Program:
-    """Return a body for a gradient that runs it again: its effects happened in the forward pass."""
-    plain = tracing.without_effects(body) if body.effects else body
-    if FORWARD in body.derived:
-        plain.derived[FORWARD] = body.derived[FORWARD]
-    return plain
 
 
 def _inexact(program: Program) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -256,7 +252,7 @@ def _linear_body(body: Program, consts: int, carry: int) -> tuple[Program, Progr
 def _leads_back(body: Program) -> bool:
     """Return whether the second derivative of a body depends on values of the forward pass."""
     try:
-        return FORWARD in vjp_program(body, *_inexact(body))[0].derived
+        return tracing.FORWARD in vjp_program(body, *_inexact(body))[0].derived
     except NO_GRADIENT:
         return False
 
@@ -266,7 +262,7 @@ def leading_back(
 ) -> list[Tensor | None]:
     """Join the cotangents of a loop's inputs with the inputs, so that a second derivative in one trace is zeros, not None.
 
-    A loop that is part of a Program's gradient is not joined: there FORWARD says it (see `_leads_back`).
+    A loop that is part of a Program's gradient is not joined: there tracing.FORWARD says it (see `_leads_back`).
     """
     trace = op.entry.node.trace
     begins = trace is not None and trace.scope is not None and (trace.parent is None or trace.parent.scope is not trace.scope)
@@ -287,7 +283,7 @@ def _scan_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     n, fixed, start, xs = scan.split(entry.inputs)
     plain = len(body.outputs) - saved
     if dynamic and not xs and length > ROOM:
-        results = _by_blocks(without_effects(body), n, fixed, start, grads, op.needed[1:], length // BLOCKS)
+        results = _by_blocks(tracing.without_effects(body), n, fixed, start, grads, op.needed[1:], length // BLOCKS)
         return [None, *leading_back(op, body, results, op.needed[1:], entry.inputs[1:])]
     outputs = [t.node for t in op.outputs]
     if saved and any(d is not None for d in grads[plain:]):
@@ -298,7 +294,7 @@ def _scan_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
         original = selected(body, range(plain))
         split = _linear_body(original, consts, carry)
     else:
-        original = without_effects(body)
+        original = tracing.without_effects(body)
         split = _linear_body(original, consts, carry)
         if split is not None:
             outputs = record_scan(original, fixed, start, xs, length, reverse=reverse, trips=n if dynamic else None, again=True)
@@ -397,7 +393,7 @@ def reverse_scan(
         parameters = [*fixed_now, *flow, *sums, *rows, *seeds_of_ys.values()]
         step = execution.intern(tracing.close(inner, [*passed, *rows_out], parameters))
         if _leads_back(body if of is None else of):
-            step.derived[FORWARD] = body
+            step.derived[tracing.FORWARD] = body
     stacked = [*stacked, *[grads[i].node for i in ys]]
     starts = [zeros_of(start[i]) if grads[i] is None else grads[i] for i in flowing] + [zeros_of(fixed[i]) for i in summed]
     nodes = record_scan(step, fixed, [s.node for s in starts], stacked, length, reverse=not reverse, trips=trips, derived=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from gradtape._src.control.branch_captures import chosen
 from gradtape._src.control.call_gradient import connected
 from gradtape._src.control.programs import narrowed, ordered, rewired
 from gradtape._src.control.scope import TENSOR, Body, Outside, Scope, tensor_or_none, trace
-from gradtape._src.core import dtypes, engine, execution, nest, structured, tracing
+from gradtape._src.core import dtypes, engine, execution, guards, nest, structured, tracing
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import Aval, aval, common
 from gradtape._src.core.convert import is_tensor, tensor
@@ -83,7 +84,10 @@ class Case(NamedTuple):
 
 
 def _if(pred: Any, *inputs: Any, then: Program, orelse: Program) -> tuple[Any, ...]:
-    return tuple(jax.lax.cond(pred, then.evaluate, orelse.evaluate, *inputs))
+    ways = [functools.partial(guards.run, program) for program in (then, orelse)]
+    results, flag = jax.lax.cond(pred, *ways, guards.begin(then, orelse), *inputs)
+    guards.note(flag)
+    return tuple(results)
 
 
 def _if_avals(pred: Aval, *inputs: Aval, then: Program, orelse: Program) -> tuple[Any, ...]:
@@ -93,7 +97,10 @@ def _if_avals(pred: Aval, *inputs: Aval, then: Program, orelse: Program) -> tupl
 def _case(branch_index: Any, *inputs: Any, branches: tuple[Program, ...]) -> tuple[Any, ...]:
     last = len(branches) - 1
     number = jax.numpy.where((branch_index < 0) | (branch_index > last), last, branch_index)
-    return tuple(jax.lax.switch(number, [b.evaluate for b in branches], *inputs))
+    ways = [functools.partial(guards.run, program) for program in branches]
+    results, flag = jax.lax.switch(number, ways, guards.begin(*branches), *inputs)
+    guards.note(flag)
+    return tuple(results)
 
 
 def _case_avals(branch_index: Aval, *inputs: Aval, branches: tuple[Program, ...]) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.autodiff.backward import FORWARD, Operation, vjp_program, vjp_with_slices
+from gradtape._src.autodiff.backward import Operation, vjp_program, vjp_with_slices
 from gradtape._src.core import errors, tracing
 from gradtape._src.core.define import gradient
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -37,7 +37,7 @@ def _function_gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlice
             elif place is not None:
                 results[i] = EagerTensor(nodes[place])
     if None in where:
-        others = connected(program) | connected(program.derived.get(FORWARD))
+        others = connected(program) | connected(program.derived.get(tracing.FORWARD))
         for i, place in zip(needed, where, strict=True):
             if place is None and i in others:
                 results[i] = zeros_of(entry.inputs[i])

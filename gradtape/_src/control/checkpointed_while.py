@@ -24,11 +24,10 @@ from gradtape._src.control.bounded_scan import (
     record_scan,
     reverse_scan,
     with_residuals,
-    without_effects,
 )
 from gradtape._src.control.branch import IF, If
 from gradtape._src.control.programs import narrowed, rewired, selected
-from gradtape._src.core import engine, execution, tracing
+from gradtape._src.core import engine, execution, guards, tracing
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
@@ -50,17 +49,28 @@ MOST_TRIPS = 1 << 24  # have a gradient at least: each level of blocks is one mo
 def _while(
     *inputs: Any, cond: Program, body: Program, consts: int, carry: int, capacity: int, limit: int | None
 ) -> tuple[Any, ...]:
-    fixed, start, first = inputs[:consts], tuple(inputs[consts:]), jnp.zeros((), TRIPS)
+    fixed, first = inputs[:consts], jnp.zeros((), TRIPS)
+    start = tuple(inputs[consts:]), guards.begin(cond, body)
 
-    def goes_on(trip: Any, carried: tuple[Any, ...]) -> Any:
-        (holds,) = cond.evaluate(*fixed, *carried)
-        return holds if limit is None else holds & (trip < limit)
+    def goes_on(trip: Any, state: tuple[Any, Any]) -> Any:
+        carried, flag = state
+        (holds,) = cond.evaluate(*fixed, *carried) if flag is None else guards.run(cond, flag, *fixed, *carried)[0]
+        holds = holds if limit is None else holds & (trip < limit)
+        return holds if flag is None else holds & ~flag  # what is wrong need not come to an end
+
+    def trip_of(state: tuple[Any, Any]) -> tuple[Any, Any]:
+        carried, flag = state
+        _, flag = guards.run(cond, flag, *fixed, *carried) if cond.guarded else (None, flag)
+        return guards.run(body, flag, *fixed, *carried)
+
+    def results_of(state: tuple[Any, Any]) -> Any:
+        carried, flag = state
+        guards.note(guards.run(cond, flag, *fixed, *carried)[1] if cond.guarded else flag)
+        return carried
 
     if not capacity:
-        plain = lax.while_loop(
-            lambda state: goes_on(*state), lambda state: (state[0] + 1, tuple(body.evaluate(*fixed, *state[1]))), (first, start)
-        )
-        return plain[1]
+        _, last = lax.while_loop(lambda now: goes_on(*now), lambda now: (now[0] + 1, trip_of(now[1])), (first, start))
+        return tuple(results_of(last))
 
     full = capacity - 1
 
@@ -70,29 +80,29 @@ def _while(
 
         def step(inner: tuple[Any, ...]) -> tuple[Any, ...]:
             """Run the body once. The last value that is written to a row is that of its checkpoint."""
-            trip, carried, kept = inner
+            trip, now, kept = inner
             row = (trip + stride - 1) // stride
-            kept = tuple([lax.dynamic_update_index_in_dim(b, c, row, 0) for b, c in zip(kept, carried, strict=True)])
-            return trip + 1, tuple(body.evaluate(*fixed, *carried)), kept
+            kept = tuple([lax.dynamic_update_index_in_dim(b, c, row, 0) for b, c in zip(kept, now[0], strict=True)])
+            return trip + 1, trip_of(now), kept
 
-        trip, carried, kept = lax.while_loop(
+        trip, now, kept = lax.while_loop(
             lambda inner: goes_on(inner[0], inner[1]) & (inner[0] < stride * full), step, (state[0], state[2], state[3])
         )
-        return trip, stride, carried, kept
+        return trip, stride, now, kept
 
     def halve(state: tuple[Any, ...]) -> tuple[Any, ...]:
-        trip, stride, carried, kept = state
+        trip, stride, now, kept = state
         halved = tuple([jnp.concatenate([b[::2], jnp.zeros_like(b[: capacity - len(b[::2])])]) for b in kept])
-        return trip, stride * 2, carried, halved
+        return trip, stride * 2, now, halved
 
     def go_on(state: tuple[Any, ...]) -> tuple[Any, ...]:
         """Run on; the body stands here alone, as XLA would compile each copy, and those of loops in it twice as often."""
         return fill(lax.cond(state[0] > 0, halve, lambda state: state, state))
 
-    empty = tuple([jnp.zeros((capacity, *c.shape), c.dtype) for c in start])
+    empty = tuple([jnp.zeros((capacity, *c.shape), c.dtype) for c in start[0]])
     state = (first, jnp.ones((), TRIPS), start, empty)
-    trip, stride, carried, kept = lax.while_loop(lambda s: goes_on(s[0], s[2]), go_on, state)
-    return (*carried, trip, stride, *kept)
+    trip, stride, now, kept = lax.while_loop(lambda s: goes_on(s[0], s[2]), go_on, state)
+    return (*results_of(now), trip, stride, *kept)
 
 
 def _while_avals(
@@ -228,7 +238,7 @@ def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     """Return the gradient: a Scan from the last checkpoint to the first, which runs each part of the loop again."""
     entry = op.entry
     _, whole, consts, carry, capacity, limit = While(*entry.node.attrs)
-    body = without_effects(whole)
+    body = tracing.without_effects(whole)
     fixed, start = entry.inputs[:consts], entry.inputs[consts:]
     if [body.aval_of(r) for r in body.outputs] != [n.aval for n in start]:  # a graph is being built, and shapes are open
         return [zeros_of(n) if need else None for n, need in zip(entry.inputs, op.needed, strict=True)]

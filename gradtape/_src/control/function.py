@@ -33,9 +33,9 @@ from gradtape._src.control.dataset_loop import (
     ShownLoop,
     ThroughEagerCode,
     calls_python,
-    is_in,
     loop_over,
     take_in_order,
+    under_a_tape,
 )
 from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.function_type import FunctionType
@@ -359,8 +359,8 @@ class Function:
                 self._traces += 1
                 with tracing.creation_in_function(SINGLETON):
                     scope, body, found = traced()
-            if scope.loops and (scope.locks or is_in(body.checked) or (body.variables and calls_python(body.program))):
-                raise ThroughEagerCode("it locks, calls Python functions, or checks what follows from the loop")
+            if scope.loops and (scope.locks or (body.variables and calls_python(body.program))):
+                raise ThroughEagerCode("it locks, or calls Python functions, which are to see variables as they are")
             if any(map(has_no_shape, body.program.avals)):
                 if found:
                     raise TakesElement("the shape of a result is known when it runs")
@@ -417,7 +417,7 @@ class Function:
     def _loop(self, dataset: Any, step: Any, state: Any) -> DatasetLoop:
         """Trace a loop over a Dataset, an iterator or a Count; NeedsValues where it may have to be differentiated."""
         if asks_for_gradients(self.python_function):
-            raise ThroughEagerCode
+            raise under_a_tape()
         return loop_over(dataset, step, state, None if self._instance is None else self._instance())
 
     def shown(self, arguments: Arguments) -> ConcreteFunction:

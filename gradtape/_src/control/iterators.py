@@ -17,8 +17,8 @@ from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, journal, nest
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import detected_at
 from gradtape._src.core.errors import OpError, OutOfRangeError, public
+from gradtape._src.core.faults import detected_at
 from gradtape._src.core.program import Line, Node, leaf
 from gradtape._src.core.spec import TensorSpec, TypeSpec
 from gradtape._src.core.tensor import handle

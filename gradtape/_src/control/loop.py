@@ -10,7 +10,7 @@ import numpy as np
 from gradtape._src.control.bounded_scan import TRIPS
 from gradtape._src.control.branch_captures import repeated
 from gradtape._src.control.checkpointed_while import record_while
-from gradtape._src.control.programs import ordered, rewired, selected
+from gradtape._src.control.programs import rewired, selected
 from gradtape._src.control.scope import Body, Outside, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.core import engine, hooks, nest, tracing
@@ -71,7 +71,7 @@ class Loop:
         order += [results + next(k for k, w in enumerate(written) if w is v) for v in self.carried]
         order += [results - 1] if counts else []
         order += range(self.carry, results - self.counted)
-        return selected(program, order) if not program.effects else ordered(program, order)
+        return selected(program, order)
 
 
 def trace_body(

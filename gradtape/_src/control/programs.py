@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from gradtape._src.core import execution
 from gradtape._src.core.aval import Aval
-from gradtape._src.core.program import ELEMENT, Key, Line, Program
+from gradtape._src.core.program import ELEMENT, Key, Line, Program, effectful
 
 ARITHMETIC = frozenset(("AddV2", "Mul", "Neg", "Square", "Sub"))
 LONGEST_ARITHMETIC = 4  # so many of them are done while one value is read
@@ -30,9 +30,9 @@ def rewired(program: Program, places: Sequence[int], parameters: Sequence[Aval],
 
 
 def selected(program: Program, outputs: Sequence[int]) -> Program:
-    """Return `program` with the outputs at these positions only, without the ops that only others need."""
+    """Return `program` with the outputs at these positions only, without the ops that only others need; effects stay."""
     wanted = [program.outputs[i] for i in outputs]
-    kept = _needed(program.keys, wanted)
+    kept = _needed(program.keys, [*wanted, *[i for i, key in enumerate(program.keys) if effectful(key)]])
     return _renumbered(program, kept, wanted, program.parameters, {})
 
 

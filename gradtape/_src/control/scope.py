@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gradtape._src.control.checks import ASKED_FOR, CHECK, Check, check, checked_nodes, have_values, parted, used_checks
 from gradtape._src.control.passed import Passed
-from gradtape._src.core import engine, execution, hooks, journal, nest, tracing, transcript
+from gradtape._src.core import engine, execution, guards, hooks, journal, nest, tracing, transcript
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import verify
 from gradtape._src.core.function_names import operation_names
 from gradtape._src.core.op import Attributes, Op, define
 from gradtape._src.core.program import FUNCTION, NUMBER, Line, Node, Program, Trace, leaf, leaves
@@ -23,6 +23,7 @@ from gradtape._src.core.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB
 from gradtape._src.ops.random import seeds
 
 T = TypeVar("T")
+ASKED_FOR = {"Assert", "CheckNumerics"}  # whose values are checked whether anybody uses them or not
 ASSIGNMENTS = (ASSIGN, ASSIGN_ADD, ASSIGN_SUB)
 SINGLETON = (
     "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is only created once "
@@ -49,7 +50,7 @@ class MadeFromArguments(engine.NeedsValues):
 
 
 class Scope:
-    """The state of a function, branch or loop body under trace: variables it reads and writes, its checks."""
+    """The state of a function, branch or loop body under trace: variables it reads and writes, and what else it does."""
 
     def __init__(
         self,
@@ -72,7 +73,6 @@ class Scope:
         self.now: dict[int, Node] = {}
         self.written: dict[int, Variable] = {}
         self.after: dict[int, Node] = {}  # the values of those
-        self.checks: list[tuple[Check, tuple[Node, ...]]] = []
         self.targets: list[Node] = []  # of the gradients that are asked for
         self.created: list[Variable] = []
         self.inside: list[Inner] = []  # the bodies in it that have tapes in them
@@ -147,27 +147,18 @@ class Scope:
         """Return the value of a variable's initial value that was computed in the function, from constants and random numbers."""
         return initial_value(engine.local.trace, node)
 
-    def check(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
-        """Note a data-dependent check of the op that is recorded next, for when the function is called.
+    def guarded(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Op:
+        """Return the op to record for one whose values are checked where it runs; what is known and asked for is checked now.
 
         Values of a gradient, which has a trace of its own inside of the function's, are not checked.
         """
-        here = engine.local.trace
-        asked_for = op.type in ASKED_FOR
-        if self.nested and asked_for and here is self.trace:
-            engine.record(CHECK, nodes, (op, attrs))
-        else:
-            uses = None if asked_for else (len(here.nodes),)
-            self.hand_on(Check(op, len(nodes), attrs, uses, journal.user_line()), nodes)
-
-    def hand_on(self, check: Check, nodes: tuple[Node, ...]) -> None:
-        """Note a check; make it at once if it is made in any case and the values are known."""
         if self.trace is not None and engine.local.trace is not self.trace:
-            return
-        if check.uses is None and have_values(nodes):
-            check.make(nodes)
-        else:
-            self.checks.append((check, nodes))
+            return op
+        always = op.type in ASKED_FOR
+        if always and all(engine.folded(node) is not None for node in guards.checked(op, nodes)):
+            verify(op, nodes, attrs)
+            return op.plain
+        return op.guarded(always)
 
     def held(self) -> list[tuple[Variable, list[Node]]]:
         """Return the used variables, each with its first nodes and its present one."""
@@ -253,17 +244,14 @@ class Body:
 
     It gives the results (see `structure`), then the new values of the variables in `written`; `assignments` are the lines
     that assign them. `looked_at` are the variables of open extents that it reads, with the Avals for which it was traced.
-    `trains`: it assigns, and asks for gradients. `checks` are the data-dependent checks that a caller has to
-    make, on what `checked` gives. `transcript` is what was recorded, where there is a tape in it; `passed` are the variables
-    that a call passes. `names` are those of the program's nodes, where the user gave some, or opened name scopes.
+    `trains`: it assigns, and asks for gradients. `transcript` is what was recorded, where there is a tape in it; `passed` are
+    the variables that a call passes. `names` are those of the program's nodes, where the user gave some, or opened name scopes.
     """
 
     __slots__ = (
         "assignments",
         "avals",
         "captures",
-        "checked",
-        "checks",
         "created",
         "draws",
         "keep",
@@ -291,8 +279,6 @@ class Body:
     assignments: list[Line]
     trains: bool
     created: list[Variable]
-    checks: list[Check]
-    checked: Program | None
     keep: list[Tensor]
     transcript: Transcript | None
     names: list[str] | None
@@ -409,19 +395,17 @@ def trace(
         seeds_taken = [node for node, _ in drawn]
         body.draws = [stream for _, stream in drawn]
         tracing.enter(inner, nodes)
-        body.checks, checked = used_checks(inner, scope, nodes, len(body.written)) if scope.checks else ([], [])
-        tracing.enter(inner, checked)
         known = {*parameters, *read, *seeds_taken}
         around = _constants_around(inner) if scope.nested else ()  # a gradient may be asked for with respect to them
         body.captures = [n for n in inner.leaves if n not in known and (n in around or not is_constant(n))]
         inputs = [*parameters, *read, *body.captures, *seeds_taken]
         results = nodes[: len(nodes) - len(body.written)]
         body.transcript = _transcript_of(inner, inputs, results, scope)
-        body.program = execution.intern(tracing.close(inner, nodes, inputs, effects=True, kept=kept))
+        closed = tracing.close(inner, nodes, inputs, effects=True, kept=kept, targets=scope.targets)
+        body.program = execution.intern(closed)
         body.program = hooks.clients.known_rounds(body.program, scope.rounds, kept) if scope.rounds else body.program
         if inner.names and not scope.nested:
             body.names = list(map(operation_names(inner, len(inner.nodes)).__getitem__, kept))
-        body.checked = execution.intern(tracing.close(inner, checked, inputs)) if checked else None
     body.avals = [body.program.aval_of(r) for r in body.program.outputs]
     lines, results = body.program.lines, body.program.outputs
     body.assignments = [lines[r] if r >= 0 and lines else (None, 0) for r in results[len(results) - len(body.written) :]]
@@ -454,7 +438,7 @@ def _transcribe_failed(trace: Trace, parameters: Sequence[Node], scope: Scope) -
 
 
 def call(body: Body, arguments: Sequence[Node]) -> list[Node]:
-    """Call a Body where the thread records; checks, and the new values of variables, included.
+    """Call a Body where the thread records; the new values of variables included.
 
     In eager code without a tape it runs at once: its compiled program is at hand, and nothing would be gained by waiting.
     """
@@ -475,8 +459,6 @@ def _call_in_trace(body: Body, arguments: Sequence[Node]) -> list[Node]:
     nodes = tracing.call(body.program, inputs, FUNCTION)
     if body.trains:
         journal.count_call()  # so does the function around it
-    if body.checked is not None:
-        _hand_on_checks(body, inputs, nodes)
     scope = engine.local.trace.scope
     if body.transcript is not None and isinstance(scope, Scope):
         results = nodes[: len(nodes) - len(body.written)]
@@ -485,11 +467,10 @@ def _call_in_trace(body: Body, arguments: Sequence[Node]) -> list[Node]:
 
 
 def _call_under_tape(body: Body, arguments: Sequence[Node]) -> list[Node]:
-    """Record a call in eager code, where a tape sees it."""
-    inputs = body.inputs(arguments)
-    if body.checked is not None:
-        check(body, arguments, inputs)
-    nodes = run_now(body.program, inputs) if body.program.hosted else tracing.call(body.program, inputs, FUNCTION)
+    """Record a call in eager code, where a tape sees it. It runs at once if its checks take that: their errors are the call's."""
+    inputs, program = body.inputs(arguments), body.program
+    at_once = program.hosted or (program.guarded and not execution.settled(program, [node.value for node in inputs]))
+    nodes = run_now(program, inputs) if at_once else tracing.call(program, inputs, FUNCTION)
     if body.transcript is not None:
         _transcribe(body, body.transcript, arguments, nodes)
     return _assigned(body, nodes)
@@ -509,9 +490,6 @@ def _run_at_once(body: Body, arguments: Sequence[Node]) -> list[Node]:
     """
     argument = engine.argument
     drawn = body.seeds() if body.draws else []
-    if body.checked is not None:
-        inputs = (*arguments, *[v._tensor.node for v in body.variables], *body.captures, *drawn) if drawn else None
-        check(body, arguments, inputs)
     while True:
         with engine.shared:  # what another thread's call gives to several variables is seen all at once
             held = [variable._tensor for variable in body.variables]
@@ -548,20 +526,6 @@ def _transcribe(
     """Note a call of a function with a tape in it."""
     passed = [variable._uid for variable in body.passed] if script.passed else ()
     transcript.ran(script, arguments, nodes[: len(nodes) - len(body.written)] if body.written else nodes, passed, given)
-
-
-def _hand_on_checks(body: Body, inputs: tuple[Node, ...], results: Sequence[Node]) -> None:
-    """Note the checks of a Body that was called in a trace, which are made if its results there are used."""
-    scope = engine.local.trace.scope
-    assert body.checked is not None
-    if not isinstance(scope, Scope):  # a graph's checks are made when it is run
-        if getattr(scope, "building_function", False):
-            for each, checked in parted(body.checks, checked_nodes(body.checked, inputs)):
-                engine.record(CHECK, checked, (each.op, each.attrs))
-        return
-    for each, checked in parted(body.checks, checked_nodes(body.checked, inputs)):
-        uses = None if each.uses is None else tuple([results[i].index for i in each.uses])
-        scope.hand_on(each._replace(uses=uses), checked)
 
 
 def run_now(program: Program, inputs: tuple[Node, ...]) -> list[Node]:

@@ -35,9 +35,12 @@ def _write(buffer: Any, value: Any, index: Any) -> Any:
     return lax.dynamic_update_index_in_dim(buffer, jnp.where(inside, value, before), at, 0)
 
 
-def _outside(buffer: Any, index: Any) -> str | None:
-    size = len(buffer)
-    return None if 0 <= index < size else f"Trying to modify element {index} in a list with {size} elements."
+def _is_outside(buffer: Any, index: Any) -> Any:
+    return (index < 0) | (index >= len(buffer))
+
+
+def _outside(buffer: Any, index: Any) -> str:
+    return f"Trying to modify element {index} in a list with {len(buffer)} elements."
 
 
 def _written(buffer: Any, value: Any, index: Any) -> Any:
@@ -278,11 +281,10 @@ class TensorArray:
             elif new._element() != entry.node.aval.shape:
                 raise engine.NeedsValues("the entries of a TensorArray that is written in a loop have different shapes")
         buffer = new._materialized(entry)
-        nodes = (buffer.node, entry.node, cast(at, dtypes.int32).node)
-        scope = engine.local.trace.scope
-        if scope is not None:
-            scope.check(WRITE_CHECK, (nodes[0], nodes[2]), ())
-        new._buffer = EagerTensor(engine.record(WRITE, nodes))
+        place, scope = cast(at, dtypes.int32).node, engine.local.trace.scope
+        checked = WRITE_CHECK if scope is None else scope.guarded(WRITE_CHECK, (buffer.node, place), ())
+        place = engine.record(checked, (buffer.node, place)) if checked.guards else place
+        new._buffer = EagerTensor(engine.record(WRITE, (buffer.node, entry.node, place)))
         return new
 
     def _grow(self, count: int) -> None:
@@ -466,6 +468,7 @@ WRITE_CHECK = define(
         "TensorListSetItemCheck",
         lambda buffer, index: index,
         infer=lambda buffer, index: index,
+        wrong=_is_outside,
         status=_outside,
         checked="buffer index",
         reason="it gives an index",

@@ -22,12 +22,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gradtape._src.core import convert, engine, errors, execution, hooks, journal, naming, program
+from gradtape._src.core import convert, engine, errors, execution, faults, guards, hooks, journal, naming, program
 from gradtape._src.core.aval import Aval
-from gradtape._src.core.errors import InvalidArgumentError, cut, of_op
+from gradtape._src.core.errors import cut
 from gradtape._src.core.native import twins
 from gradtape._src.core.op import Attributes, Kernel, Op, Rule, define, ops
-from gradtape._src.core.places import place
 from gradtape._src.core.program import ELEMENT, LEAF_KEY, Node, Trace
 from gradtape._src.core.tensor import EagerTensor, Tensor, emit, handle, to_numpy
 from gradtape._src.core.variable import ResourceVariable, UnreadVariable
@@ -83,9 +82,7 @@ def op(type: str, *, mixed: bool = False, **declared: Any) -> Callable[[Kernel],
                 if found is NotImplemented:
                     raise
                 return found
-            if made.status is not None:
-                check(made, nodes, attrs)
-            return emit(made, nodes, attrs)
+            return emit(made if made.status is None else check(made, nodes, attrs), nodes, attrs)
 
         shape = {1: _unary, 2: _binary}.get(count if plain else 0, _several)
         function = shape(kernel, made, standard, call)
@@ -253,45 +250,43 @@ def _independent(made: Op, values: Sequence[Any]) -> tuple[Node, ...]:
     return tuple([convert.node_of(value) for value in values])
 
 
-def check(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
-    """Raise the op's data-dependent error, if the values deserve it. In a trace of a gradient nothing is checked.
+def check(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Op:
+    """Raise the op's data-dependent error, if the values deserve it; return the op to record.
 
-    In a function the values are not known: the check is made when the function is called.
+    In a function the values are not known: there it is one that is checked where it runs. In a trace of a gradient nothing is.
     """
     trace = engine.local.trace
     if made.status is None or (trace.parent is not None and trace.scope is None):
-        return
+        return made
     avals = tuple([node.aval for node in nodes])
     if (attrs, *avals) not in made.avals and engine.graph_around() is None:
         made.resolved(avals, attrs)  # a bad shape or dtype is what to complain about first; in a graph it may not be known
-    attributes = dict(zip(made.attributes, attrs, strict=True))
-    if made.when is not None and not made.when(*avals, **attributes):
-        return
-    names = (*made.parameters, *[made.parameters[-1]] * (len(nodes) - len(made.parameters)))
-    checked = [node for node, name in zip(nodes, names, strict=False) if name in made.checked]
+    if made.when is not None and not made.when(*avals, **dict(zip(made.attributes, attrs, strict=True))):
+        return made
     if trace.scope is not None:
-        trace.scope.check(made, tuple(checked), attrs)
-        return
-    verify(made, checked, attrs)
+        return trace.scope.guarded(made, nodes, attrs)
+    verify(made, nodes, attrs)
+    return made
 
 
-def verify(made: Op, checked: Sequence[Node], attrs: Attributes, line: journal.Line = (None, 0)) -> None:
-    """Raise the op's data-dependent error if the values of the `checked` inputs deserve it; of a function's op, with its line."""
-    attributes = dict(zip(made.attributes, attrs, strict=True))
-    assert made.status is not None
+def _unchanged(index: Any, **attributes: Any) -> Any:
+    return index
+
+
+def guard(type: str, attributes: str, wrong: Callable[..., Any], status: Callable[..., str]) -> Op:
+    """Declare an op that gives an index as it is: functions record it to check one that is no input of an op's own check."""
+    declared: Any = {"cheap": True, "reason": "an index is an integer", "checked": "index", "wrong": wrong, "status": status}
+    made = Op(type, _unchanged, infer=_unchanged, attributes=attributes, **declared)
+    made.declare(parameters=("index",))
+    return define(made)
+
+
+def verify(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
+    """Raise the op's data-dependent error if the values of its inputs deserve it."""
+    checked = guards.checked(made, nodes)
     for node in checked:
         engine.peek(node)
-    arrays = [to_numpy(node) for node in checked]
-    message = made.status(*arrays, **attributes)
-    if message:
-        raise InvalidArgumentError(None, None, of_op(message, made.type) + detected_at(line))
-
-
-def detected_at(line: journal.Line) -> str:
-    """Return what an error says of the line of an op, on a line of its own; nothing if that is not known."""
-    code, _ = line
-    file, number = journal.file_and_number(line)
-    return "" if code is None else f"\nDetected at {place(file, number)}, in {code.co_name}"
+    faults.verify(made, attrs, [to_numpy(node) for node in checked])
 
 
 def gradient(function: Any) -> Callable[[Rule], Rule]:

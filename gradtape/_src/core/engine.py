@@ -280,7 +280,7 @@ def _check_scope(trace: Trace, node: Node) -> None:
     if foreign or (node.inputs is None and node.value is None and trace.parent is None):
         around = node.trace.parent if foreign else None
         inside = around is not None and trace.scope is not None and node.trace.inside(trace)
-        raise out_of_scope(inside, around is not None and around.parent is not None and trace.inside(around))
+        raise out_of_scope(node, inside, around is not None and around.parent is not None and trace.inside(around))
 
 
 def _run_on_host(op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node | None:
@@ -415,14 +415,12 @@ def peek(node: Node) -> None:
 
     For ops that look at a value in mid-step, such as indices or labels. A slice that is not small is left to `value`.
     """
-    if node.value is None and node.trace is (trace := local.trace) and trace.parent is None:
-        node.value = execution.from_values(node)
-        if node.value is None:
-            program, positions = slices.slice_trace(trace, [node.index])
-            if program.size > SMALL:
-                return
-            arguments = [slices.argument_of(trace.leaves[p], False) for p in positions]
-            (node.value,) = execution.execute(execution.first_made(program), arguments)
+    if node.value is None and node.trace is (trace := local.trace) and trace.parent is None and not execution.count(node, SMALL):
+        program, positions = slices.slice_trace(trace, [node.index])
+        if program.size > SMALL:
+            return
+        arguments = [slices.argument_of(trace.leaves[p], False) for p in positions]
+        (node.value,) = execution.execute(execution.first_made(program), arguments)
         trace.early.append(node)
 
 

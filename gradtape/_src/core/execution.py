@@ -13,9 +13,9 @@ from weakref import ref
 import jax
 import numpy as np
 
-from gradtape._src.core import allocator, arrays, devices, hooks, memory, runtime, stages, tiers, xla
+from gradtape._src.core import allocator, arrays, devices, faults, guards, hooks, memory, runtime, stages, tiers, xla
 from gradtape._src.core.aval import bytes_of
-from gradtape._src.core.program import ELEMENT, Cache, Executable, Program, precise
+from gradtape._src.core.program import ELEMENT, Cache, Executable, Line, Program, precise
 from gradtape._src.core.stages import Stages
 from gradtape._src.core.structured import StructuredOp, is_call
 
@@ -199,24 +199,86 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
             options = tiers.options(program, where, quick=program.trials > 0)
             if where != "cpu" and not program.trials:
                 jax.block_until_ready(arguments)  # the compiler measures kernels on the device, and takes memory for it
-            compiled = pool.compile(program, program.evaluate, arguments, options)
+            compiled = pool.compile(program, _code(program), arguments, options)
             if large:
                 program.derived["needed"] = memory.needed(compiled)
         pool.runs = program.ran = pool.runs + 1
         waits = large and memory.check(program.derived.get("needed", 0))
         if hooks.clients.together is not None and devices.elsewhere(arguments):
             what = f"{program.described}, for integers with the checksum {devices.checksum(arguments):08x}"
-            return cast(tuple[Any, ...], hooks.clients.together(what, _waiting, compiled, program.wide, arguments))
-        if program.endless:
-            return runtime.call(_waiting, (compiled, program.wide, arguments))
-        values = xla.call(compiled, program.wide, arguments)
-        return jax.block_until_ready(values) if waits else values
+            values = cast(tuple[Any, ...], hooks.clients.together(what, _waiting, compiled, program.wide, arguments))
+        elif program.endless:
+            values = runtime.call(_waiting, (compiled, program.wide, arguments))
+        else:
+            values = xla.call(compiled, program.wide, arguments)
+            values = jax.block_until_ready(values) if waits else values
     except (TypeError, ValueError) as error:
-        if by_placement(program, program.evaluate, tiers.options(program, tiers.place(program, arguments))):
+        if by_placement(program, _code(program), tiers.options(program, tiers.place(program, arguments))):
             return execute(program, arguments, again)
         return execute(program, devices.brought_together(arguments, error), again)
     except jax.errors.JaxRuntimeError as error:
         raise memory.translated(error) from None
+    return values if not program.guarded else _looked_at(program, arguments, values)
+
+
+def _code(program: Program) -> Callable[..., tuple[Any, ...]]:
+    """Return the function of arrays that a Program is compiled as; one that checks values gives a number more."""
+    return (lambda *arguments: guards.evaluate(program, arguments)) if program.guarded else program.evaluate
+
+
+def _looked_at(program: Program, arguments: Sequence[Any], values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the results of a compiled Program that checks values, unless a check failed. The error is made node by node.
+
+    Where values of the host decide, they are looked at while the Program runs, which need not be waited for.
+    """
+    if not settled(program, arguments) and (number := int(values[-1])):
+        index = guards.place_of(program, number)
+        where = tiers.place(program, arguments)
+        interpret(_leading_to(program, index), arguments, where, _Apart(0.0, math.inf, where))
+        message = "A check of its values failed, and held when it was made once more by itself: they may be at its limit."
+        raise faults.failed(program.keys[index][0], message, program.lines[index] if program.lines else faults.NOWHERE)
+    return values[:-1]
+
+
+def _leading_to(program: Program, index: int) -> Program:
+    """Return the part of a Program that gives one of its nodes."""
+    wanted = {index}
+    for at in range(index, -1, -1):
+        if at in wanted:
+            wanted.update([r for r in program.keys[at][2:] if r >= 0])
+    kept = sorted(wanted)
+    number = {old: new for new, old in enumerate(kept)}
+    keys = tuple([(*program.keys[i][:2], *[number.get(r, r) for r in program.keys[i][2:]]) for i in kept])
+    lines = tuple([program.lines[i] for i in kept]) if program.lines else ()
+    return Program(keys, tuple([program.avals[i] for i in kept]), program.parameters, (len(kept) - 1,), program.constants, lines)
+
+
+def settled(program: Program, arguments: Sequence[Any]) -> bool:
+    """Return whether all checks of a Program are seen to hold on the host, as they follow from integers by a few ops.
+
+    So labels and indices of a batch are looked at without waiting for the step of training that takes them. An argument is None
+    where its value is not known.
+    """
+    if "steered" not in program.derived:
+        program.derived["steered"] = stages.steered(program)
+    known = program.derived["steered"]
+    if known is None or any(arguments[i] is None for i in known[0][1]):
+        return False
+    part, checks = known
+    values = iter(_on_host(part, arguments))
+    return all(guards.holds(op, attrs, [next(values) for _ in range(count)]) for op, attrs, count in checks)
+
+
+def _on_host(part: stages.Part, arguments: Sequence[Any]) -> list[Any]:
+    """Return the values of a part of a Program, node by node on NumPy."""
+    program, used = part
+    leaves = [*[np.asarray(a) if i in used else a for i, a in enumerate(arguments)], *program.constants]
+    values: list[Any] = []
+    with arrays.on_host():
+        for (op, attrs, *references), of in zip(program.keys, program.avals, strict=True):
+            inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
+            values.append(inputs[0][attrs[0]] if op is ELEMENT else arrays.run(op, attrs, inputs, of))
+    return [values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs]
 
 
 def _tried(program: Program) -> Any:
@@ -259,8 +321,8 @@ def _staged(staged: Stages, arguments: Sequence[Any]) -> tuple[Any, ...]:
         if type(what) is Program:
             values.update(zip(outputs, execute(what, given), strict=True))
         else:
-            op, attrs = what
-            values[outputs[0]] = run_outside(op, attrs, given)
+            op, attrs, line = what
+            values[outputs[0]] = run_outside(op, attrs, given, line)
         for reference in done:
             del values[reference]
     return tuple([values[r] for r in staged.outputs])
@@ -326,8 +388,10 @@ class _Apart(OnHost):
         return interpret(program, inputs, self.where, self)
 
 
-def run_outside(op: Op, attrs: Attributes, inputs: Sequence[Any]) -> Any:
+def run_outside(op: Op, attrs: Attributes, inputs: Sequence[Any], line: Line = faults.NOWHERE) -> Any:
     """Run an op that has effects or strings, or holds what has, outside of XLA."""
+    if op.guards:
+        _verify(op, attrs, inputs, line)
     if isinstance(op, StructuredOp):
         return op.interpret(ON_HOST, attrs, inputs)
     assert op.host is not None
@@ -342,6 +406,8 @@ def interpret(program: Program, arguments: Sequence[Any], where: str, loops: OnH
     hosted = tiers.costs(program, where).hosted
     for index, (op, attrs, *references) in enumerate(program.keys):
         inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
+        if op.guards:
+            _verify(op, attrs, inputs, program.lines[index] if program.lines else faults.NOWHERE)
         if hosted[index]:
             try:
                 value = arrays.run(op, attrs, inputs, program.avals[index])
@@ -367,6 +433,10 @@ def interpret(program: Program, arguments: Sequence[Any], where: str, loops: OnH
     return tuple([values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs])
 
 
+def _verify(op: Op, attrs: Attributes, inputs: Sequence[Any], line: Line) -> None:
+    faults.verify(op, attrs, [np.asarray(value) for value in guards.checked(op, inputs)], line)
+
+
 def run_kernel(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Sequence[Any]) -> Any:
     """Run one op by itself, on the host or compiled; `avals` are those of its inputs."""
     if tiers.hosts(op, avals, inputs):
@@ -384,10 +454,42 @@ def from_values(node: Any) -> Any:
     """
     op, attrs, *_ = node.key
     values = [n.value for n in node.inputs]
+    if op is ELEMENT and values[0] is not None:
+        return values[0][attrs[0]]
     if not op.hosted or eager or any(v is None for v in values):
         return None
     avals = tuple([n.aval for n in node.inputs])
     return run_kernel(op, attrs, avals, values) if tiers.hosts(op, avals, values) else None
+
+
+def count(node: Any, most: int) -> bool:
+    """Compute a pending node on the host if it follows from values by at most so many ops on integers; return whether it does.
+
+    So do the nodes before it, which have values from now on: the columns of a batch that index many tables are split once.
+    """
+    trace, stack = node.trace, [node]
+    needed: dict[int, tuple[Any, stages.Part | None]] = {}
+    while stack:
+        current = stack.pop()
+        if current.value is None and current.index not in needed:
+            source = current.inputs[0] if current.op is ELEMENT else None
+            if current.trace is not trace or len(needed) == most or not stages.is_whole(current.aval):
+                return False
+            if source is None or source.value is not None or not is_call(source.op):
+                part = None
+                stack.extend(current.inputs)
+            elif (part := stages.of_integers(source.attrs[0], current.attrs[0])) is None:
+                return False
+            else:
+                stack.extend([source.inputs[i] for i in part[1]])
+            needed[current.index] = current, part
+    for _, (current, part) in sorted(needed.items()):
+        given = [n.value for n in current.inputs[0].inputs] if part is not None else []
+        current.value = from_values(current) if part is None else _on_host(part, given)[0]
+        if current.value is None:
+            return False
+        trace.early.append(current)
+    return True
 
 
 def _in_its_place(error: Exception, op: Op, attrs: Attributes, avals: Sequence[Any], inputs: Sequence[Any]) -> Any:

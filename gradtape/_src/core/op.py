@@ -42,9 +42,11 @@ class Op:
     - `cheap`: recomputing it costs less than keeping its value for the backward pass.
     - `prefers`: the dtype of operands of which none is a tensor; without it, that of the first one's value.
     - `defaults`: the values of the attributes when none is given, or None if one must be.
-    - `status(*inputs, **attributes)`: None, or a message about values that the op cannot take; see `checked`.
-    - `checked`: names of the inputs that `status` needs, as NumPy arrays.
-    - `when(*avals, **attributes)`: whether `status` has anything to say about inputs of such Avals; without it, always.
+    - `wrong(*inputs, **attributes)`: booleans, any of which says that the op cannot take these values: a kernel as any other.
+    - `status(*inputs, **attributes)`: the message about values that are `wrong`, which come as NumPy arrays.
+    - `checked`: names of the inputs that `wrong` and `status` take.
+    - `when(*avals, **attributes)`: whether inputs of such Avals can be wrong at all; without it, always.
+    - `guards`: see `guarded`.
     - `gradient(op, *dy)`: see `gradtape._src.core.define.gradient`; `reason` says why there is none.
     - `impure`: the gradient is user code, run anew for each gradient call.
     - `host(*inputs, **attributes)`: what runs outside of XLA in the kernel's place, on arrays, if the op or a Program among
@@ -64,10 +66,11 @@ class Op:
     """
 
     __slots__ = (
-        "attributes", "avals", "broadcasting", "cheap", "checked", "defaults", "derived", "effect", "endless", "function",
-        "gives_slices", "gradient", "host", "hosted", "impure", "infer", "joins", "kept", "kernel", "of_shapes", "of_strings",
-        "on_host", "parameters", "prefers", "reason", "runs_outside", "saves", "status", "strings", "takes_none", "takes_slices",
-        "type", "unhosted", "unregistered", "variadic", "when",
+        "attributes", "avals", "broadcasting", "cheap", "checked", "defaults", "derived", "effect", "endless", "forms",
+        "function", "gives_slices", "gradient", "guards", "host", "hosted", "impure", "infer", "joins", "kept", "kernel",
+        "of_shapes", "of_strings", "on_host", "parameters", "plain", "prefers", "reason", "runs_outside", "saves",
+        "status", "strings", "takes_none", "takes_slices", "type", "unhosted", "unregistered", "variadic", "when",
+        "wrong",
     )  # fmt: skip
     type: str
     kernel: Kernel
@@ -79,7 +82,11 @@ class Op:
     saves: tuple[str, ...]
     cheap: bool
     prefers: np.dtype | None
+    wrong: Callable[..., Any] | None
     status: Callable[..., str | None] | None
+    guards: str
+    plain: Op
+    forms: dict[str, Op]
     checked: tuple[str, ...]
     when: Callable[..., bool] | None
     gradient: Rule | None
@@ -117,6 +124,7 @@ class Op:
         saves: str = "",
         cheap: bool = False,
         prefers: str | None = None,
+        wrong: Callable[..., Any] | None = None,
         status: Callable[..., str | None] | None = None,
         checked: str = "",
         when: Callable[..., bool] | None = None,
@@ -143,6 +151,8 @@ class Op:
         unhosted = unhosted or ("it runs in Python" if on_host or effect or host is not None else "")
         if on_host:
             compiled = outside = _of_arrays(kernel)
+        assert (wrong is None) == (status is None), f"{type}: what is wrong has a message"
+        self.declare(plain=self, guards="", forms={}, wrong=wrong)
         self.declare(type=type, kernel=compiled, host=outside, infer=infer, broadcasting=broadcasting, cheap=cheap, effect=effect)
         self.declare(parameters=tuple([p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]), attributes=tuple(named))
         self.declare(variadic=any(p.kind is p.VAR_POSITIONAL for p in parameters), saves=tuple(saves.split()))
@@ -166,6 +176,15 @@ class Op:
         """State what belongs to the declaration, and stands beside the op: its gradient, its public function."""
         for name, value in stated.items():
             object.__setattr__(self, name, value)
+        for form in () if "forms" in stated else self.forms.values():
+            form.declare(**stated)
+
+    def _like(self, **others: Any) -> Op:
+        """Return an op that is declared as this one but for `others`."""
+        made: Op = object.__new__(type(self))
+        slots = {slot: getattr(self, slot) for kind in type(self).__mro__ for slot in vars(kind).get("__slots__", ())}
+        made.declare(**(slots | {"derived": {}, "of_strings": None, "forms": {}} | others))
+        return made
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(
@@ -194,7 +213,8 @@ class Op:
             made = Op(self.type, self.strings, infer=self.infer, on_host=True)
             made.declare(attributes=self.attributes, parameters=self.parameters, variadic=self.variadic)
             made.declare(function=self.function, saves=self.saves, gradient=self.gradient, reason=self.reason)
-            self.declare(of_strings=made)
+            made.declare(wrong=self.wrong, status=self.status, checked=self.checked, when=self.when)
+            object.__setattr__(self, "of_strings", made.guarded(self.guards == "always") if self.guards else made)
         assert self.of_strings is not None
         return self.of_strings, self.of_strings.result(inputs, attrs)
 
@@ -233,15 +253,24 @@ class Op:
             return tuple([aval(r.shape, r.dtype) for r in result])
         return aval(result.shape, result.dtype)
 
+    def guarded(self, always: bool = False) -> Op:
+        """Return the same op, whose values are checked where a Program runs it; `plain` is this one.
+
+        It is dropped where nobody uses its result, unless its values are to be checked `always`.
+        """
+        guards = "always" if always else "used"
+        if self.guards:
+            return self if self.guards == guards else self.plain.guarded(always)
+        if guards not in self.forms:
+            self.forms[guards] = self._like(guards=guards)
+        return self.forms[guards]
+
     def with_gradient(self, name: str) -> Op:
         """Return the same op, whose gradient is the one registered under `name` (an override in force)."""
         derived = self.derived.get(name)
         if derived is None:
-            derived = object.__new__(type(self))
-            for kind in type(self).__mro__:
-                derived.declare(**{slot: getattr(self, slot) for slot in vars(kind).get("__slots__", ())})
-            derived.declare(derived={}, of_strings=None, reason=None, unregistered=False, cheap=False, kept=None)
-            derived.declare(takes_none=False, takes_slices=False)
+            derived = self._like(reason=None, unregistered=False, cheap=False, kept=None, takes_none=False, takes_slices=False)
+            derived.declare(plain=derived if self.plain is self else self.plain.with_gradient(name))
             try:
                 rule, impure = gradient_named(name)
             except LookupError:  # an error once a gradient is asked for, and not before: it may be registered later
@@ -290,13 +319,14 @@ _GRADIENT = ("gradient", "reason", "unregistered", "impure", "saves")
 OWN = frozenset(
     """
     AdjustJpegQuality BesselRatio CTCLossDense CTCLossDenseGrad CTCSparsePaths CTCTrimLabels CTCUniqueLabels ChannelWindowSum
-    Check CheckNumericsGradient CollapseRepeated Count CustomGradient CustomGradientProgram Dilation2DPickFilter
-    Dilation2DPickInput ExtractImagePatchesGrad ExtractVolumePatchesGrad Eye FakeQuantSides Frame GatherV2Grad Gelu IRFFTGrad
-    IndexFromStart IsJpeg JaxFunction JaxFunctionGradient LayerNorm LinearRecurrence LogSumExp MatrixCofactors Moments
-    OptimizationBarrier OverlapAndAdd PseudoInverse PutAlongAxis RFFTGrad RaisedCosineWindow Ran ReadAssigned Recomputed
-    ScaledGradient Scan SeedOfTrip SegmentRecurrence SequenceMask ShardingConstraint Shift SigmoidCrossEntropyWithLogits Silu
-    Sort SortedChoices SpectralCotangents SpectralDerivative SpenceSlope StraightThrough StringBytesSplit TakeAlongAxis
-    TakeRows TensorListSetItemCheck TupleElement UnicodeSplitWithOffsets VectorizedCall VorbisWindow WindowSpread WindowSum
+    CheckNumericsGradient CollapseRepeated Count CustomGradient CustomGradientProgram Dilation2DPickFilter Dilation2DPickInput
+    ExtractImagePatchesGrad ExtractVolumePatchesGrad Eye FakeQuantSides Frame GatherV2Grad Gelu IRFFTGrad IndexFromStart
+    IsJpeg JaxFunction JaxFunctionGradient LayerNorm LinearRecurrence LogSumExp MatrixCofactors Moments OptimizationBarrier
+    OverlapAndAdd PseudoInverse PutAlongAxis RFFTGrad RaisedCosineWindow Ran ReadAssigned Recomputed ScaledGradient Scan
+    SeedOfTrip SegmentRecurrence SequenceMask ShardingConstraint Shift SigmoidCrossEntropyWithLogits Silu SliceBegin Sort
+    SortedChoices SpectralCotangents SpectralDerivative SpenceSlope StraightThrough StridedSliceIndex StringBytesSplit
+    TakeAlongAxis TakeRows TensorListSetItemCheck TupleElement UnicodeSplitWithOffsets VectorizedCall VorbisWindow
+    WindowSpread WindowSum
     """.split()
 )
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import numpy as np
 
-from gradtape._src.core import runtime
+from gradtape._src.core import guards, runtime
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.native import twins
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         def hold(self, variable: Variable, node: Node) -> None: ...
         def made(self, variable: Variable) -> None: ...
         def initial(self, node: Node) -> Any: ...
-        def check(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None: ...
+        def guarded(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Op: ...
         def differentiated(self, targets: Sequence[Node]) -> None: ...
 
 
@@ -273,8 +273,9 @@ def read_by(program: Program) -> set[int]:
 
 
 def effectful(key: Key) -> bool:
-    """Return whether a node has effects."""
-    return bool(key[0].effect) or (key[0].structured and any(program.effects for program in programs_of(*key[:2])))
+    """Return whether a node is never dropped: it has effects, or its values are to be checked in any case."""
+    op = key[0]
+    return bool(op.effect) or op.guards == "always" or (op.structured and any(p.demands for p in programs_of(op, key[1])))
 
 
 def precise(precision: str | None) -> contextlib.AbstractContextManager[None]:
@@ -316,26 +317,14 @@ class Program(Executable):
     recorded at (of a gradient: the line of the op that it belongs to); empty where that is not known. `precision` is that of its
     products of float32, as JAX names it; None is the device's default. `effects`: it does something besides giving values.
     `on_host` names the nodes that run outside of XLA (effects, strings). `hosted`: there are such nodes, or parameters that are
-    strings. `endless`: a loop in it may never end.
+    strings. `endless`: a loop in it may never end. `guarded`: it checks values where it runs; `demands`: it has effects, or
+    checks that are made in any case.
     """
 
     __slots__ = (
-        "avals",
-        "bytes",
-        "constants",
-        "derived",
-        "effects",
-        "endless",
-        "hosted",
-        "keys",
-        "lines",
-        "on_host",
-        "outputs",
-        "parameters",
-        "precision",
-        "runs",
-        "spent",
-    )
+        "avals", "bytes", "constants", "demands", "derived", "effects", "endless", "guarded", "hosted", "keys", "lines",
+        "on_host", "outputs", "parameters", "precision", "runs", "spent",
+    )  # fmt: skip
     keys: tuple[Key, ...]
     avals: tuple[Any, ...]
     parameters: tuple[Aval, ...]
@@ -347,6 +336,8 @@ class Program(Executable):
     runs: int
     spent: float
     effects: bool
+    guarded: bool
+    demands: bool
     on_host: frozenset[int]
     hosted: bool
     endless: bool
@@ -364,11 +355,15 @@ class Program(Executable):
     ) -> None:
         self.keys, self.avals, self.parameters, self.outputs = keys, avals, parameters, outputs
         self.constants, self.lines, self.precision = constants, lines, precision
-        special = [(i, key) for i, key in enumerate(keys) if key[0].structured or key[0].effect or key[0].on_host]
+        special = [
+            (i, key) for i, key in enumerate(keys) if key[0].structured or key[0].effect or key[0].on_host or key[0].guards
+        ]
         held = [(i, key[0], programs_of(*key[:2])) for i, key in special]
         super().__init__(len(keys) + sum([sum([p.size for p in inner]) - is_call(op) for _, op, inner in held]))
         self.bytes = bytes_of(avals)
         strings = has_strings(parameters) or has_strings(avals)
+        self.guarded = any(op.guards or any(p.guarded for p in inner) for _, op, inner in held)
+        self.demands = any(effectful(key) for _, key in special)
         self.effects = any(op.effect or any(p.effects for p in inner) for _, op, inner in held)
         hosted = [i for i, op, inner in held if op.effect or op.on_host or any(p.hosted for p in inner)]
         self.on_host = frozenset([*hosted, *[i for i in range(len(keys)) if strings and self._has_strings(i)]])
@@ -408,9 +403,12 @@ class Program(Executable):
         leaves = (*arguments, *[jnp.asarray(c) for c in self.constants])  # kernels index by traced values, which NumPy cannot
         values: list[Any] = []
         live = self._elements_read()
+        flags = guards.collecting() if self.guarded else None
         for index, (op, attrs, *references) in enumerate(self.keys):
-            wanted = op.lean(attrs, live[index]) if index in live else attrs
-            values.append(op.run([values[r] if r >= 0 else leaves[-1 - r] for r in references], wanted))
+            inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
+            if flags is not None:
+                flags.enter(self, index, inputs)
+            values.append(op.run(inputs, op.lean(attrs, live[index]) if index in live else attrs))
         return tuple([values[r] if r >= 0 else leaves[-1 - r] for r in self.outputs])
 
     def _elements_read(self) -> dict[int, set[int]]:

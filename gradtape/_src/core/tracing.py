@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,11 @@ from gradtape._src.core import engine, execution, naming
 from gradtape._src.core.aval import aval
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.per_thread import PerThread
-from gradtape._src.core.program import CALL, Node, Program, Trace, effectful, leaf
+from gradtape._src.core.program import CALL, ELEMENT, Key, Node, Program, Trace, effectful, leaf
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.structured import StructuredOp, arity
+from gradtape._src.core.structured import StructuredOp, arity, is_call, programs_of
+
+FORWARD = "forward"  # under it a gradient's Program keeps the Program it is of, if its derivative leads to values of that
 
 
 @contextlib.contextmanager
@@ -174,46 +176,19 @@ def enter(trace: Trace, nodes: Sequence[Node]) -> list[int]:
     return [node.index if node.trace is trace else known[node] if node in known else engine.adopt(trace, node) for node in nodes]
 
 
-class Users:
-    """The outputs of a trace that depend on each of its nodes: a bit for each output, and one more for those computed in any
-    case.
-    """
-
-    def __init__(self, count: int, masks: Sequence[int]) -> None:
-        self._always, self._masks = 1 << count, masks
-
-    def of(self, indices: Iterable[int]) -> tuple[int, ...] | None:
-        """Return the positions of the outputs that depend on any of these nodes; None if they are computed in any case."""
-        mask = 0
-        for index in indices:
-            mask |= self._masks[index] if index < len(self._masks) else 0
-        return None if mask & self._always else tuple([i for i in range(mask.bit_length()) if mask >> i & 1])
-
-
-def users(trace: Trace, outputs: Sequence[Node], always: Sequence[Node]) -> Users:
-    """Return the Users of the nodes of a trace. `always` are computed in any case, as is what has effects."""
-    keys = [node.key for node in trace.nodes]
-    masks = [0] * len(keys)
-    for position, node in enumerate([*outputs, *always]):
-        if node.trace is trace:
-            masks[node.index] |= 1 << min(position, len(outputs))
-    for index in range(len(keys) - 1, -1, -1):
-        if effectful(keys[index]):
-            masks[index] |= 1 << len(outputs)
-        if masks[index]:
-            for reference in keys[index][2:]:
-                if reference >= 0:
-                    masks[reference] |= masks[index]
-    return Users(len(outputs), masks)
-
-
 def close(
-    trace: Trace, outputs: Sequence[Node], parameters: Sequence[Node], effects: bool = False, kept: list[int] | None = None
+    trace: Trace,
+    outputs: Sequence[Node],
+    parameters: Sequence[Node],
+    effects: bool = False,
+    kept: list[int] | None = None,
+    targets: Sequence[Node] = (),
 ) -> Program:
     """Close a trace into a Program: `outputs` are nodes, `parameters` the nodes that its callers will give values for.
 
-    Leaves that are not parameters must hold values, and become constants of the Program. Effects are kept if `effects`: those of
-    a forward pass are not repeated in its gradient. The places of the Program's nodes in the trace are appended to `kept`.
+    Leaves that are not parameters must hold values, and become constants of the Program. Effects and checks are kept if
+    `effects`: those of a forward pass are not repeated in its gradient. Checks that `targets` need are kept, too. The places
+    of the Program's nodes in the trace are appended to `kept`.
     """
     references = enter(trace, outputs)
     position: dict[Node, int] = {}
@@ -224,6 +199,7 @@ def close(
     keys = [n.key for n in trace.nodes]
     if effects:
         wanted.update([index for index, key in enumerate(keys) if effectful(key)])
+        wanted |= _guards_before(keys, [n.index for n in targets if n.trace is trace])
     for index in range(len(keys) - 1, -1, -1):
         if index in wanted:
             kept.append(index)
@@ -240,7 +216,7 @@ def close(
             constants.append(node)
         leaf_position[-1 - index] = -1 - where
     renumbered = leaf_position | {index: new for new, index in enumerate(kept)}
-    heads = [keys[i][:2] if effects else _quiet(*keys[i][:2]) for i in kept]
+    heads = _used_guards(keys, kept, references) if effects else [_quiet(*keys[i][:2]) for i in kept]
     sliced = tuple([(*head, *[renumbered[r] for r in keys[i][2:]]) for head, i in zip(heads, kept, strict=True)])
     avals = tuple([trace.nodes[i].aval for i in kept])
     return Program(
@@ -253,15 +229,60 @@ def close(
     )
 
 
-def _quiet(op: Op, attrs: Attributes) -> tuple[Op, Attributes]:
-    """Return an op, of whose Programs the effects are left out."""
-    if isinstance(op, StructuredOp) and any(body.program.effects for body in op.bodies(attrs)):
+def _guards_before(keys: Sequence[Key], references: Sequence[int]) -> set[int]:
+    """Return the nodes before these that check values, of calls, branches and loops that do with their results."""
+    reached, found = set(references), set[int]()
+    for index in range(len(keys) - 1, -1, -1):
+        if index in reached:
+            reached.update(keys[index][2:])
+            if keys[index][0].guards or any(p.guarded for p in programs_of(*keys[index][:2])):
+                found.add(index)
+    return found | {i for i in reached if i >= 0 and keys[i][0] is ELEMENT and keys[i][2] in found}
+
+
+def _used_guards(keys: Sequence[Key], kept: Sequence[int], outputs: Sequence[int]) -> list[Key]:
+    """Return the ops of these nodes, and their attributes: a call whose results are not all used checks only what they need."""
+    read: dict[int, set[int]] = {}
+    for index in kept:
+        if keys[index][0] is ELEMENT:
+            read.setdefault(keys[index][2], set()).add(keys[index][1][0])
+    heads = []
+    for index in kept:
+        op, attrs = keys[index][:2]
+        if is_call(op) and attrs[0].guarded and index not in outputs:
+            attrs = op.with_programs(attrs, [_guarded_for(attrs[0], tuple(sorted(read.get(index, ()))))])
+        heads.append((op, attrs))
+    return heads
+
+
+def _guarded_for(program: Program, live: tuple[int, ...]) -> Program:
+    """Return a Program that checks only what its results at the positions `live`, and its effects, need."""
+    known: Program | None = program.derived.get(("guarded for", live))
+    if known is None:
+        keys, outputs = program.keys, program.outputs
+        wanted = {outputs[i] for i in live if i < len(outputs)} | {i for i, key in enumerate(keys) if effectful(key)}
+        used = _guards_before(keys, list(wanted))
+        made = tuple([key if i in used or not key[0].guards else (key[0].plain, *key[1:]) for i, key in enumerate(keys)])
+        known = program
+        if made != keys:
+            known = execution.intern(
+                Program(made, program.avals, program.parameters, outputs, program.constants, program.lines, program.precision)
+            )
+        program.derived["guarded for", live] = known
+    return known
+
+
+def _quiet(op: Op, attrs: Attributes) -> Key:
+    """Return an op, with its attributes, without checks; its Programs without effects and checks."""
+    if isinstance(op, StructuredOp) and any(body.program.demands or body.program.guarded for body in op.bodies(attrs)):
         return op, op.with_programs(attrs, [without_effects(body.program) for body in op.bodies(attrs)])
-    return op, attrs
+    return op.plain, attrs
 
 
 def without_effects(program: Program) -> Program:
-    """Return a Program without the ops that only have effects."""
+    """Return a Program without the ops that only have effects, and without checks."""
+    if not program.demands and not program.guarded:
+        return program
     known: Program | None = program.derived.get("without effects")
     if known is None:
         leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
@@ -269,12 +290,34 @@ def without_effects(program: Program) -> Program:
             trace.overrides = None
             known = execution.intern(close(trace, inline(program, leaves), leaves))
         program.derived["without effects"] = known
+        if FORWARD in program.derived:
+            known.derived[FORWARD] = program.derived[FORWARD]
     return known
 
 
 def call(program: Program, inputs: tuple[Node, ...], op: Op = CALL) -> list[Node]:
     """Append a call of `program` on nodes; return the nodes of its outputs."""
     return engine.elements(engine.record(op, inputs, (program,)))
+
+
+def call_at_once(op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> list[Node]:
+    """Record an op that holds Programs; return the nodes of its results.
+
+    In eager code it runs at once if its Programs check values: the error is that of the call, and leaves alone what came before.
+    """
+    at_once = engine.local.trace.parent is None and any(p.guarded for p in programs_of(op, attrs))
+    if at_once:
+        engine.flush()
+    nodes = engine.elements(engine.record(op, inputs, attrs))
+    if at_once:
+        for node in nodes:
+            node.handle = engine.wanted
+        try:
+            engine.flush()
+        finally:
+            for node in nodes:
+                node.handle = None
+    return nodes
 
 
 def inline(program: Program, inputs: Sequence[Node]) -> list[Node]:

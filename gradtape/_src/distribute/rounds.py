@@ -13,6 +13,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from gradtape._src.core import guards
 from gradtape._src.core.program import Program, effectful
 
 Segments = Sequence[Sequence[int]]  # the nodes that each replica recorded in a round
@@ -70,12 +71,17 @@ class ReplicatedProgram(Program):
             found = held(reference)
             return found.stacked[found.number] if isinstance(found, Part) else found
 
+        flags = guards.collecting() if self.guarded else None
         for index, (op, attrs, *references) in enumerate(self.keys):
             if index in self._at:
                 values |= self._run(self._at[index], held, value)
             if index not in values:
                 parts = list(map(held, references)) if op.type == "AddN" else []
-                values[index] = _sum(parts[0].stacked) if _is_whole(parts) else op.run(list(map(value, references)), attrs)
+                whole = _is_whole(parts)
+                inputs = [] if whole else list(map(value, references))
+                if flags is not None and not whole:
+                    flags.enter(self, index, inputs)
+                values[index] = _sum(parts[0].stacked) if whole else op.run(inputs, attrs)
         return tuple(map(value, self.outputs))
 
     def _run(self, found: Round, held: Callable[[int], Any], value: Callable[[int], Any]) -> dict[int, Any]:
@@ -89,7 +95,8 @@ class ReplicatedProgram(Program):
         shared = list(map(value, found.shared))
         specs = (axis,) * len(stacked) + (PartitionSpec(),) * len(shared)
         run = jax.shard_map(self._of_one(found), mesh=self.mesh, in_specs=specs, out_specs=axis, check_vma=False)
-        results = run(*stacked, *shared)
+        results, failed = run(*stacked, *shared)
+        guards.note(failed)
         values: dict[int, Any] = {node: None for nodes in found.segments for node in nodes}
         for place, result in zip(found.own, results, strict=True):
             values |= {nodes[place]: Part(result, number) for number, nodes in enumerate(found.segments)}
@@ -98,15 +105,19 @@ class ReplicatedProgram(Program):
     def _of_one(self, found: Round) -> Callable[..., Any]:
         """Return the function that one device runs: the first replica's ops, on the values of whichever replica it has."""
         count = len(found.varying)
+        flag = guards.begin(self)
 
         def run(*arguments: Any) -> Any:
+            flags = guards.Flags()
             varying, shared = [x[0] for x in arguments[:count]], arguments[count:]
             known: list[Any] = []
             for node, places in zip(found.segments[0], found.operands, strict=True):
                 op, attrs = self.keys[node][:2]
                 inputs = [known[p] if p >= 0 else (varying, shared)[(-1 - p) % 2][(-1 - p) // 2] for p in places]
+                if flag is not None:
+                    flags.enter(self, node, inputs)
                 known.append(inputs[0] if op.type == "ShardingConstraint" else op.run(inputs, attrs))
-            return tuple([known[place][None] for place in found.own])
+            return tuple([known[place][None] for place in found.own]), None if flag is None else flags.any()[None]
 
         return run
 

@@ -399,13 +399,16 @@ def meshgrid(*args, **kwargs):
 # Places in a shape
 
 
+def _are_outside_dims(indices, dims):
+    size, most = math.prod(dims), np.iinfo(indices.dtype).max
+    return (indices >= min(size, most)) | (size > most)
+
+
 def _outside_dims(indices, dims):
     size = math.prod(dims)
     if size > np.iinfo(indices.dtype).max:
         return f"Input dims product is causing integer overflow: {plain(dims)} have more elements than {indices.dtype} can count"
-    if indices.size and indices.max() >= size:
-        return f"index is out of bound as with dims: {indices.max()} is not below {size}, the size of {plain(dims)}"
-    return None
+    return f"index is out of bound as with dims: {indices.max()} is not below {size}, the size of {plain(dims)}"
 
 
 def _coordinates(indices, dims):
@@ -415,7 +418,7 @@ def _coordinates(indices, dims):
     return aval((len(dims), *indices.shape), indices.dtype)
 
 
-@op("UnravelIndex", infer=_coordinates, status=_outside_dims, checked="indices")
+@op("UnravelIndex", infer=_coordinates, wrong=_are_outside_dims, status=_outside_dims, checked="indices")
 def _unravel_index(indices, *, dims):
     coordinates = []
     for extent in reversed(dims[1:]):

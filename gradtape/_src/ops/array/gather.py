@@ -1,5 +1,7 @@
 """Entries along an axis by their index: `gather`. An index out of range is an error: nothing is clamped."""
 
+import functools
+
 import numpy as np
 
 from gradtape._src.core.arrays import jnp, lax
@@ -38,11 +40,22 @@ def _gather_aval(params, indices, axis, batch_dims, extent):
     return aval(gathered(params.shape, indices.shape, axis, batch_dims), params.dtype)
 
 
+def is_outside(indices, axis, batch_dims, extent, least=0):
+    """Return which indices are not in [least, extent)."""
+    lowest, highest = _bounds(indices.dtype, least, extent)
+    return (indices < lowest) | (indices > highest)
+
+
+@functools.lru_cache(1024)
+def _bounds(dtype, least, extent):
+    """Return the smallest and the largest index of a dtype in [least, extent)."""
+    known = np.iinfo(dtype)
+    return max(least, known.min), min(extent - 1, known.max)
+
+
 def outside(indices, axis, batch_dims, extent, least=0):
-    """Return the message for an index that is not in [least, extent), or None."""
-    if not indices.size or (indices.min() >= least and indices.max() < extent):
-        return None
-    place = tuple(np.argwhere((indices < least) | (indices >= extent))[0])
+    """Return the message for an index that is not in [least, extent)."""
+    place = tuple(np.argwhere(is_outside(indices, axis, batch_dims, extent, least))[0])
     name = f"indices[{','.join(map(str, place))}]" if place else "indices"
     return f"{name} = {indices[place]} is not in [{least}, {extent})\nEach index must name one of the {extent} entries."
 
@@ -67,8 +80,8 @@ def _taken(params, indices, *, axis, batch_dims, extent):
 
 
 @op(
-    "GatherV2", infer=_gather_aval, saves="indices", mixed=True, status=outside, checked="indices", strings=_taken,
-    gives_slices=True,
+    "GatherV2", infer=_gather_aval, saves="indices", mixed=True, wrong=is_outside, status=outside, checked="indices",
+    strings=_taken, gives_slices=True,
 )  # fmt: skip
 def _gather(params, indices, *, axis, batch_dims, extent):
     shape = gathered(params.shape, indices.shape, axis, batch_dims)
@@ -166,20 +179,25 @@ def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name
                 "GatherV2", f"params.shape[{a}]: {m} should be equal to indices.shape[{a}]: {n}\nbatch_dims is {batch_dims}."
             )
     attrs = (axis, batch_dims, shape[axis])
-    check(_gather.op, (node, indices), attrs)
-    return emit(_gather.op, (node, indices), attrs)
+    return emit(check(_gather.op, (node, indices), attrs), (node, indices), attrs)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Indices as NumPy counts them
 
 
+def _is_outside_both_ways(indices, extent):
+    return is_outside(indices, 0, 0, extent, -extent)
+
+
 def _outside_both_ways(indices, extent):
-    """Return the message for an index that is not in [-extent, extent), or None."""
+    """Return the message for an index that is not in [-extent, extent)."""
     return outside(indices, 0, 0, extent, -extent)
 
 
-@op("IndexFromStart", infer=same, cheap=True, status=_outside_both_ways, checked="indices")
+@op(
+    "IndexFromStart", infer=same, cheap=True, wrong=_is_outside_both_ways, status=_outside_both_ways, checked="indices",
+)  # fmt: skip
 def _from_start(indices, *, extent):
     return jnp.where(indices < 0, indices + jnp.array(extent, indices.dtype), indices)
 

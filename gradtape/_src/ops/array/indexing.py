@@ -12,16 +12,16 @@ import numpy as np
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval, provisional
-from gradtape._src.core.convert import node_of, static_list, static_vector, tensor
-from gradtape._src.core.define import check, gradient, not_differentiable, op
-from gradtape._src.core.errors import invalid, invalid_for, public
+from gradtape._src.core.convert import holds_tensor, node_of, static_list, static_vector, tensor
+from gradtape._src.core.define import check, gradient, guard, not_differentiable, op
+from gradtape._src.core.errors import invalid, invalid_for, of_op, public
 from gradtape._src.core.hooks import attach
-from gradtape._src.core.op import Op
 from gradtape._src.core.program import Node
 from gradtape._src.core.signatures import known_as
 from gradtape._src.core.tensor import Stored, Tensor, emit, handle, index_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.variable_ops import STATE
+from gradtape._src.ops.array.gather import is_outside
 from gradtape._src.ops.array.joining import unstack
 from gradtape._src.ops.array.select import boolean_mask
 from gradtape._src.ops.array.shape import plain
@@ -276,17 +276,30 @@ def _beyond(index, extent, axis):
     return f"slice index {place} of dimension {axis} out of bounds.\nThe axis has {extent} elements."
 
 
-# Never recorded: what a function checks of an index whose value it does not know.
-_INDEX = Op("StridedSlice", lambda index, *, extent, axis: index, status=_beyond, checked="index")
+def _is_beyond(index, extent, axis):
+    return is_outside(index, 0, 0, extent, -extent)
+
+
+def _checked(made, index, attrs):
+    """Return the node of an index, once it is right; in a function the one that checks it."""
+    made = check(made, (index,), attrs)
+    return engine.record(made, (index,), attrs) if made.guards else index
+
+
+_INDEX = guard(
+    "StridedSliceIndex",
+    "extent axis",
+    wrong=_is_beyond,
+    status=lambda index, extent, axis: of_op(_beyond(index, extent, axis), "StridedSlice"),
+)
 
 
 def _place(index, extent, axis):
     if type(index) is not int:
-        check(_INDEX, (index,), (extent, axis))
-        return index
+        return _checked(_INDEX, index, (extent, axis))
     wrong = _beyond(index, extent, axis)
     if wrong:
-        raise invalid_for(_INDEX.type, wrong)
+        raise invalid_for("StridedSlice", wrong)
     return index + extent if index < 0 else index
 
 
@@ -367,6 +380,8 @@ def slice_(input_, begin, size, name=None) -> Tensor:
     shape = x.node.aval.shape
     size = static_list(size, "size")
     traced = engine.local.trace.parent is not None
+    if traced and isinstance(begin, (list, tuple)) and holds_tensor(begin):
+        begin = tensor(begin)
     static = not isinstance(begin, Tensor) or begin.node.aval.large or begin.node.value is not None
     if not static and traced and engine.folded(begin.node) is None:
         begins = [b if (known := engine.folded(b)) is None else int(known) for b in _entries(begin)]
@@ -382,11 +397,11 @@ def slice_(input_, begin, size, name=None) -> Tensor:
         if isinstance(start, int):
             wrong = _beyond_part(start, extent, count, axis)
             if wrong:
-                raise invalid_for(_PART.type, wrong)
+                raise invalid_for("Slice", wrong)
             count = extent - start if count == -1 else count
         else:
             if not provisional(extent):
-                check(_PART, (start,), (extent, count, axis))
+                begins[axis] = start = _checked(_PART, start, (extent, count, axis))
             if count == -1:  # as an index expression, which knows what an extent means that depends on values
                 begins[axis], count, rest[axis] = 0, extent, slice(handle(start), None)
         sizes.append(count)
@@ -412,12 +427,16 @@ def _beyond_part(begin, extent, count, axis):
     return None
 
 
-# Never recorded: what a function checks of where a slice begins, if it does not know that.
-_PART = Op(
-    "Slice",
-    lambda begin, *, extent, count, axis: begin,
-    status=lambda begin, extent, count, axis: _beyond_part(int(begin), extent, count, axis),
-    checked="begin",
+def _part_is_beyond(begin, extent, count, axis):
+    fits = (begin >= 0) & (begin <= extent)
+    return ~fits if count == -1 or provisional(count) else ~fits | (begin > extent - count) | (count < 0)
+
+
+_PART = guard(
+    "SliceBegin",
+    "extent count axis",
+    wrong=_part_is_beyond,
+    status=lambda begin, extent, count, axis: of_op(_beyond_part(int(begin), extent, count, axis), "Slice"),
 )
 
 

@@ -23,13 +23,15 @@ from gradtape._src.ops.math.compare import equal
 from gradtape._src.ops.shapes import NUMERIC, require
 
 
+def bad_points(indices, shape, batch_dims, ignore=False):
+    """Return which of `indices` do not index into `shape`; none of them if they are to be ignored."""
+    last = [min(extent - 1, np.iinfo(indices.dtype).max) for extent in shape[batch_dims : batch_dims + indices.shape[-1]]]
+    return ((indices < 0) | (indices > np.array(last, indices.dtype))).any(axis=-1) & (not ignore)
+
+
 def bad_point(indices, shape, batch_dims=0):
-    """Return `(place, point)`, as text, of the first of `indices` that does not index into `shape`, or None."""
-    limits = np.array(shape[batch_dims : batch_dims + indices.shape[-1]], np.int64)
-    wrong = ((indices < 0) | (indices >= limits)).any(axis=-1)
-    if not wrong.any():
-        return None
-    place = tuple(np.argwhere(wrong)[0])
+    """Return `(place, point)`, as text, of the first of `indices` that does not index into `shape`."""
+    place = tuple(np.argwhere(bad_points(indices, shape, batch_dims))[0])
     point = [*place[:batch_dims], *indices[place]]
     return f"[{','.join(map(str, place))}]" if place else "", f"[{', '.join(map(str, point))}]"
 
@@ -63,8 +65,7 @@ def _require_points(indices, shape, batch_dims):
 def _checked(made, nodes, attrs):
     """Record an op once its shapes (first) and its indices are right."""
     made.resolved(tuple([node.aval for node in nodes]), attrs)
-    check(made, nodes, attrs)
-    return emit(made, nodes, attrs)
+    return emit(check(made, nodes, attrs), nodes, attrs)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -82,10 +83,12 @@ def _points_of(params, indices, batch_dims, shape, ignore):
     return aval((*indices.shape[:-1], *shape[batch_dims + indices.shape[-1] :]), params.dtype)
 
 
+def _are_outside_params(indices, batch_dims, shape, ignore):
+    return bad_points(indices, shape, batch_dims, ignore)
+
+
 def _outside_params(indices, batch_dims, shape, ignore):
-    found = None if ignore else bad_point(indices, shape, batch_dims)
-    if found is None:
-        return None
+    found = bad_point(indices, shape, batch_dims)
     return (
         f"indices{found[0]} = {found[1]} does not index into param shape {plain(shape)}, node name: GatherNd\nWith "
         "bad_indices_policy='IGNORE' such elements are 0."
@@ -105,8 +108,8 @@ def _points_taken(params, indices, *, batch_dims, shape, ignore):
 
 
 @op(
-    "GatherNd", infer=_points_of, saves="indices", mixed=True, status=_outside_params, checked="indices", strings=_points_taken,
-    gives_slices=True,
+    "GatherNd", infer=_points_of, saves="indices", mixed=True, wrong=_are_outside_params,
+    status=_outside_params, checked="indices", strings=_points_taken, gives_slices=True,
 )  # fmt: skip
 def _gather_nd(params, indices, *, batch_dims, shape, ignore):
     named, batch, sliced = _numbers(indices, params.ndim, batch_dims)
@@ -186,8 +189,8 @@ def _require_updates(indices, updates, shape, batch_dims=0):
 
 
 def _outside_shape(indices, shape, batch_dims, ignore):
-    found = None if ignore else bad_point(indices, shape, batch_dims)
-    return found and f"indices{found[0]} = {found[1]} does not index into shape {plain(shape)}"
+    found = bad_point(indices, shape, batch_dims)
+    return f"indices{found[0]} = {found[1]} does not index into shape {plain(shape)}"
 
 
 def combined(how, operand, indices, updates, batch_dims=0):
@@ -219,7 +222,7 @@ def _strings_scattered(indices, updates, *, shape, batch_dims, ignore):
 
 
 @op(
-    "ScatterNd", infer=_scatter_aval, saves="indices", mixed=True, status=_outside_shape, checked="indices",
+    "ScatterNd", infer=_scatter_aval, saves="indices", mixed=True, wrong=bad_points, status=_outside_shape, checked="indices",
     strings=_strings_scattered,
 )  # fmt: skip
 def _scatter_nd(indices, updates, *, shape, batch_dims, ignore):
@@ -264,6 +267,10 @@ def updated(tensor, indices, updates, shape, ignore):
     return tensor
 
 
+def is_outside_tensor(indices, shape, ignore):
+    return bad_points(indices, shape, 0, ignore)
+
+
 def outside_tensor(indices, shape, ignore):
     return _outside_shape(indices, shape, 0, ignore)
 
@@ -280,6 +287,7 @@ def _tensor_scatter(type, how, **declared):
         type,
         infer=updated if how == "scatter" else _combinable,
         mixed=True,
+        wrong=is_outside_tensor,
         status=outside_tensor,
         checked="indices",
         strings=strings_put if how == "scatter" else None,

@@ -282,13 +282,13 @@ def _sequences(input, seq_lengths, seq_axis, batch_axis, extent):
     return input
 
 
+def _wrong_lengths(seq_lengths, seq_axis, batch_axis, extent):
+    return (seq_lengths < 0) | (seq_lengths > extent)
+
+
 def _length_fault(seq_lengths, seq_axis, batch_axis, extent):
-    for i, length in enumerate(seq_lengths.reshape(-1)):
-        if length < 0:
-            return f"seq_lens({i}) < 0"
-        if length > extent:
-            return f"seq_lens({i}) > input.dims({seq_axis})"
-    return None
+    i = np.flatnonzero(_wrong_lengths(seq_lengths, seq_axis, batch_axis, extent))[0]
+    return f"seq_lens({i}) < 0" if seq_lengths.reshape(-1)[i] < 0 else f"seq_lens({i}) > input.dims({seq_axis})"
 
 
 def _reversed_rows(input, seq_lengths, *, seq_axis, batch_axis, extent):
@@ -299,8 +299,8 @@ def _reversed_rows(input, seq_lengths, *, seq_axis, batch_axis, extent):
 
 
 @op(
-    "ReverseSequence", infer=_sequences, saves="seq_lengths", mixed=True, status=_length_fault, checked="seq_lengths",
-    strings=_reversed_rows,
+    "ReverseSequence", infer=_sequences, saves="seq_lengths", mixed=True, wrong=_wrong_lengths, status=_length_fault,
+    checked="seq_lengths", strings=_reversed_rows,
 )  # fmt: skip
 def _reverse_sequence(input, seq_lengths, *, seq_axis, batch_axis, extent):
     lengths = jnp.expand_dims(seq_lengths, [a for a in range(input.ndim) if a != batch_axis])
@@ -330,8 +330,7 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
     seq, batch = axes
     attrs = (seq, batch, x.aval.shape[seq])
     _reverse_sequence.op.resolved((x.aval, lengths.aval), attrs)
-    check(_reverse_sequence.op, (x, lengths), attrs)
-    return emit(_reverse_sequence.op, (x, lengths), attrs)
+    return emit(check(_reverse_sequence.op, (x, lengths), attrs), (x, lengths), attrs)
 
 
 def _rolled(input, shift, axis):

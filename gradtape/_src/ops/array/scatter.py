@@ -12,9 +12,9 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.signatures import known_as
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.variable_ops import STATE
-from gradtape._src.ops.array.gather import gather, outside, require_indices
+from gradtape._src.ops.array.gather import gather, is_outside, outside, require_indices
 from gradtape._src.ops.array.joining import concat
-from gradtape._src.ops.array.points import combined, gather_nd, outside_tensor, strings_put, updated
+from gradtape._src.ops.array.points import combined, gather_nd, is_outside_tensor, outside_tensor, strings_put, updated
 from gradtape._src.ops.array.shape import expand_dims, host_constant, plain
 
 
@@ -28,6 +28,10 @@ def _rows_aval(value, indices, updates, extent):
     return value
 
 
+def _are_outside(indices, extent):
+    return is_outside(indices, 0, 0, extent)
+
+
 def _outside_rows(indices, extent):
     return outside(indices, 0, 0, extent)
 
@@ -35,7 +39,7 @@ def _outside_rows(indices, extent):
 def _rows(type, how):
     """Return the op that combines rows into a variable's value by `how`."""
 
-    @op(type, infer=_rows_aval, mixed=True, status=_outside_rows, checked="indices")
+    @op(type, infer=_rows_aval, mixed=True, wrong=_are_outside, status=_outside_rows, checked="indices")
     def scatter(value, indices, updates, *, extent):
         rows = jnp.broadcast_to(updates, (*indices.shape, *value.shape[1:]))
         return combined(how, value, indices[..., None], rows)
@@ -49,7 +53,7 @@ def _points(type, how):
 
     strings = strings_put if how == "scatter" else None
 
-    @op(type, infer=updated, mixed=True, status=outside_tensor, checked="indices", strings=strings)
+    @op(type, infer=updated, mixed=True, wrong=is_outside_tensor, status=outside_tensor, checked="indices", strings=strings)
     def scatter(value, indices, updates, *, shape, ignore):
         return combined(how, value, indices, updates)
 
@@ -82,8 +86,7 @@ def _update(variable, function, indices, updates, attrs):
         held = variable.held()
         nodes = (held, node_of(indices), tensor(updates, held.aval.type).node)
         function.op.resolved(tuple([node.aval for node in nodes]), attrs)
-        check(function.op, nodes, attrs)
-        return variable._hold(engine.record(function.op, nodes, attrs))
+        return variable._hold(engine.record(check(function.op, nodes, attrs), nodes, attrs))
 
 
 def _update_rows(variable, function, sparse_delta):

@@ -16,7 +16,7 @@ from gradtape._src.core.convert import operands, static, tensor
 from gradtape._src.core.define import AT_ONCE, gradient, not_differentiable, op, ran
 from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_dtype, invalid_for, public
 from gradtape._src.core.tensor import Stored, Tensor, emit, to_numpy
-from gradtape._src.ops.array.gather import _gather, outside, require_indices, scatter_rows
+from gradtape._src.ops.array.gather import _gather, is_outside, outside, require_indices, scatter_rows
 from gradtape._src.ops.array.joining import _concat, _split_v, cut
 from gradtape._src.ops.array.shape import _reshape, host_constant, plain
 from gradtape._src.ops.shapes import BOOL, REAL, broadcast_shapes, require, spoken
@@ -291,9 +291,8 @@ def dynamic_partition(data, partitions, num_partitions, name=None):
             f"{plain(partitions.shape)}: give one partition for each row.",
         )
     numbers = to_numpy(partitions.node)
-    fault = outside(numbers, 0, 0, count)
-    if fault:
-        raise invalid_for("DynamicPartition", fault.replace("indices", "partitions", 1))
+    if is_outside(numbers, 0, 0, count).any():
+        raise invalid_for("DynamicPartition", outside(numbers, 0, 0, count).replace("indices", "partitions", 1))
     order = host_constant(np.argsort(numbers.reshape(-1), kind="stable"))
     counts = tuple(np.bincount(numbers.reshape(-1), minlength=count).tolist())
     return list(emit(_dynamic_partition.op, (x.node, partitions.node, order.node), (counts,)))

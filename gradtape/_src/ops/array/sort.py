@@ -352,15 +352,17 @@ def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, na
     return reshape(function(*flat, out_type=out_type), tuple(wanted.shape))
 
 
+def _is_no_permutation(x):
+    return jnp.sort(x) != jnp.arange(x.size, dtype=x.dtype)
+
+
 def _permutation_fault(x):
-    """Return the message for an invalid permutation, or None."""
+    """Return the message for an invalid permutation."""
     outside = x[(x < 0) | (x >= x.size)]
     if outside.size:
         return f"{outside[0]} is not between 0 and {x.size}: each of the indices 0 to {x.size - 1} must stand there once."
     values, counts = np.unique(x, return_counts=True)
-    if values.size != x.size:
-        return f"{values[counts > 1][0]} is duplicated in the input: each of the indices 0 to {x.size - 1} must stand there once."
-    return None
+    return f"{values[counts > 1][0]} is duplicated in the input: each of the indices 0 to {x.size - 1} must stand there once."
 
 
 def _permutation_rule(x):
@@ -370,7 +372,14 @@ def _permutation_rule(x):
     return x
 
 
-@op("InvertPermutation", infer=_permutation_rule, status=_permutation_fault, checked="x", prefers="int32")
+@op(
+    "InvertPermutation",
+    infer=_permutation_rule,
+    wrong=_is_no_permutation,
+    status=_permutation_fault,
+    checked="x",
+    prefers="int32",
+)
 def invert_permutation(x):
     """Return the permutation that undoes `x`, a vector (int32 or int64) of the indices 0 to n-1; else InvalidArgumentError.
 

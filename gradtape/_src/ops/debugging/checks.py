@@ -10,6 +10,7 @@ import numpy as np
 from ml_dtypes import finfo
 
 from gradtape._src.core import dtypes, engine
+from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import provisional
 from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
@@ -30,14 +31,17 @@ from gradtape._src.ops.shapes import FLOATING, only, same
 # Numerics
 
 
+def _are_not_finite(tensor, message):
+    return ~jnp.isfinite(tensor)
+
+
 def _not_finite(tensor, message):
-    """Return the message for an array with NaN or infinities, or None."""
+    """Return the message for an array with NaN or infinities."""
     nan, inf = np.isnan(tensor).any(), np.isinf(tensor).any()  # host-side: the check reads the values
-    found = "Inf and NaN" if nan and inf else "NaN" if nan else "Inf"
-    return f"{message} : Tensor had {found} values" if nan or inf else None
+    return f"{message} : Tensor had {'Inf and NaN' if nan and inf else 'NaN' if nan else 'Inf'} values"
 
 
-@op("CheckNumerics", infer=only(FLOATING, same), status=_not_finite, checked="tensor", cheap=True)
+@op("CheckNumerics", infer=only(FLOATING, same), wrong=_are_not_finite, status=_not_finite, checked="tensor", cheap=True)
 def check_numerics(tensor, *, message):
     """Return `tensor`, unless an element is NaN or infinite: an InvalidArgumentError that begins with `message`.
 
@@ -50,9 +54,8 @@ def check_numerics(tensor, *, message):
 
 
 def _checked_on_host(dy, *, message):
-    found = _not_finite(dy, message)
-    if found is not None:
-        raise InvalidArgumentError(None, None, of_op(found, "CheckNumerics"))
+    if not np.isfinite(dy).all():  # host-side: the check reads the values
+        raise InvalidArgumentError(None, None, of_op(_not_finite(dy, message), "CheckNumerics"))
     return dy
 
 
@@ -86,15 +89,21 @@ def assert_all_finite(x, message, name=None):
 # Conditions
 
 
+def _is_false(condition, *values, explain):
+    return ~condition
+
+
 def _false(condition, *values, explain):
-    return None if condition.all() else f"{explain(condition, *values)} [Op:Assert]"  # the user's words, of many lines
+    return f"{explain(condition, *values)} [Op:Assert]"  # the user's words, of many lines
 
 
 def _condition(*inputs, explain):
     return inputs[0]
 
 
-_assert = op("Assert", infer=_condition, status=_false, checked="inputs", mixed=True, strings=_condition)(_condition)
+_assert = op(
+    "Assert", infer=_condition, wrong=_is_false, status=_false, checked="inputs", mixed=True, strings=_condition
+)(_condition)  # fmt: skip
 
 
 not_differentiable(_assert, because="it gives a bool")

@@ -105,15 +105,20 @@ def _crops_aval(image, boxes, box_ind, crop_size, method, extrapolation_value, b
     return aval((boxes.shape[0], *crop_size, image.shape[3]), SINGLE)
 
 
+def _are_wrong(boxes, box_ind, batch, **attributes):
+    return ~jnp.isfinite(boxes).all() | ((box_ind < 0) | (box_ind >= batch)).any()
+
+
 def _fault(boxes, box_ind, batch, **attributes):
     if not np.isfinite(boxes).all():  # host-side: the check reads the values
         return "Boxes contains at least one element that is not finite."
-    if box_ind.size and not (box_ind.min() >= 0 and box_ind.max() < batch):
-        return f"{OUTSIDE}: received {box_ind.min()} to {box_ind.max()}, batch_size is {batch}."
-    return None
+    return f"{OUTSIDE}: received {box_ind.min()} to {box_ind.max()}, batch_size is {batch}."
 
 
-@op("CropAndResize", infer=_crops_aval, saves="image boxes box_ind", mixed=True, status=_fault, checked="boxes box_ind")
+@op(
+    "CropAndResize", infer=_crops_aval, saves="image boxes box_ind", mixed=True, wrong=_are_wrong, status=_fault,
+    checked="boxes box_ind",
+)  # fmt: skip
 def _crop_and_resize(image, boxes, box_ind, *, crop_size, method, extrapolation_value, batch):
     extent = image.shape[1:3]
     sampled = _sampled(boxes, box_ind, crop_size, extent, method)

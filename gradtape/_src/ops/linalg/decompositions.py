@@ -395,10 +395,22 @@ def _lu_rule(input, output_idx_type):
 
 
 def _lu_fault(input, output_idx_type):
-    return "Input is not invertible.\nIts rows are linearly dependent." if is_singular(input) else None
+    return "Input is not invertible.\nIts rows are linearly dependent."
 
 
-@op("Lu", unhosted="NumPy has no twin of it", infer=_lu_rule, saves="y0 y1", status=_lu_fault, checked="input")
+def _has_no_factors(input, output_idx_type):
+    return is_singular(input)
+
+
+@op(
+    "Lu",
+    unhosted="NumPy has no twin of it",
+    infer=_lu_rule,
+    saves="y0 y1",
+    wrong=_has_no_factors,
+    status=_lu_fault,
+    checked="input",
+)
 def _lu(input, *, output_idx_type):
     factors, _, permutation = lax.linalg.lu(wide(input))
     return factors.astype(input.dtype), permutation.astype(output_idx_type)

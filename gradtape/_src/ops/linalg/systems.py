@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradtape._src.core.arrays import jnp, lax
+from gradtape._src.core.arrays import is_on_host, jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient, op
@@ -48,25 +48,23 @@ def square(input, **attributes):
 
 
 def is_singular(matrix):
-    """Return whether one of the matrices (a NumPy array) has a zero pivot, or a NaN one: what LAPACK cannot invert."""
-    if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2] or matrix.dtype.kind not in "fc" or not matrix.size:
-        return False
-    matrix = matrix.astype(np.float32) if matrix.dtype.itemsize == 2 else matrix
+    """Return which of the matrices have a zero pivot, or a NaN one: what LAPACK cannot invert."""
+    if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2] or not matrix.size:
+        return np.zeros((), bool)
+    if not is_on_host():
+        pivots = jnp.diagonal(lax.linalg.lu(wide(matrix))[0], axis1=-2, axis2=-1)
+        return ~(abs(pivots) > 0)
     with np.errstate(all="ignore"):
-        sign, log = np.linalg.slogdet(matrix)  # of a NaN pivot the sign may be 1, the logarithm is NaN
-    return not bool(((abs(sign) > 0) & (log == log)).all())
+        sign, log = np.linalg.slogdet(wide(matrix))  # of a NaN pivot the sign may be 1, the logarithm is NaN
+    return ~((abs(sign) > 0) & (log == log))
 
 
 def _not_invertible(input, adjoint):
-    if is_singular(input):
-        return "Input is not invertible.\nIts rows are linearly dependent; for what is nearest to an inverse see linalg.pinv."
-    return None
+    return "Input is not invertible.\nIts rows are linearly dependent; for what is nearest to an inverse see linalg.pinv."
 
 
 def _system_not_invertible(matrix, adjoint):
-    if is_singular(matrix):
-        return "Input matrix is not invertible.\nIts rows are linearly dependent; linalg.lstsq(fast=False) solves such systems."
-    return None
+    return "Input matrix is not invertible.\nIts rows are linearly dependent; linalg.lstsq(fast=False) solves such systems."
 
 
 def hermitian(x):
@@ -175,7 +173,14 @@ def cholesky_solve(chol, rhs, name=None) -> Tensor:
 # Inverses and square systems
 
 
-@op("MatrixInverse", infer=square, saves="y", status=_not_invertible, checked="input")
+@op(
+    "MatrixInverse",
+    infer=square,
+    saves="y",
+    wrong=lambda input, adjoint: is_singular(input),
+    status=_not_invertible,
+    checked="input",
+)
 def _inverse(input, *, adjoint=False):
     if 0 in input.shape:
         return input
@@ -223,7 +228,14 @@ def _solve_rule(matrix, rhs, adjoint):
     return rhs
 
 
-@op("MatrixSolve", infer=_solve_rule, saves="matrix y", status=_system_not_invertible, checked="matrix")
+@op(
+    "MatrixSolve",
+    infer=_solve_rule,
+    saves="matrix y",
+    wrong=lambda matrix, adjoint: is_singular(matrix),
+    status=_system_not_invertible,
+    checked="matrix",
+)
 def _solve(matrix, rhs, *, adjoint=False):
     if 0 in rhs.shape:
         return rhs

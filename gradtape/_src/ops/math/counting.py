@@ -41,12 +41,16 @@ def _bincount_rule(input, weights, size, binary_output):
     return aval((*input.shape[:-1], size), weights.dtype)
 
 
+def _negative_counts(input, size, binary_output):
+    return input < 0
+
+
 def _bincount_fault(input, size, binary_output):
-    return "Input arr must be non-negative!" if input.size and input.min() < 0 else None
+    return "Input arr must be non-negative!"
 
 
 # TensorFlow has no gradient for it either: LookupError.
-@op("DenseBincount", infer=_bincount_rule, mixed=True, status=_bincount_fault, checked="input")
+@op("DenseBincount", infer=_bincount_rule, mixed=True, wrong=_negative_counts, status=_bincount_fault, checked="input")
 def _dense_bincount(input, weights, *, size, binary_output):
     rows = input.reshape(prod(input.shape[:-1]), input.shape[-1])
     if weights.size != input.size:
@@ -115,18 +119,20 @@ def _histogram_rule(values, value_range, nbins, dtype):
     return aval((nbins,), dtype)
 
 
+def _is_no_histogram(values, value_range, nbins, dtype):
+    return ~(value_range[0] < value_range[1]) | jnp.any(values != values)
+
+
 def _histogram_fault(values, value_range, nbins, dtype):
     if not value_range[0] < value_range[1]:
         return (
             "value_range should satisfy value_range[0] < value_range[1], but got "
             f"'[{value_range[0]}, {value_range[1]}]': give the lower bound first."
         )
-    if values.dtype.kind == "f" and np.isnan(values).any():  # host-side: a check
-        return "Histogram values must not contain NaN: replace or drop them."
-    return None
+    return "Histogram values must not contain NaN: replace or drop them."
 
 
-@op("HistogramFixedWidth", infer=_histogram_rule, status=_histogram_fault, checked="values value_range")
+@op("HistogramFixedWidth", infer=_histogram_rule, wrong=_is_no_histogram, status=_histogram_fault, checked="values value_range")
 def _histogram(values, value_range, *, nbins, dtype):
     lowest, highest = value_range[0], value_range[1]
     width = (highest - lowest).astype(jnp.float64) / nbins

@@ -93,8 +93,8 @@ def _powered(x, y, exponent):
     return broadcast(x, y)
 
 
-def _negative_power(y, exponent):
-    return NEGATIVE_POWER if (y < 0).any() else None
+def _negative_powers(y, exponent):
+    return y < 0
 
 
 def _may_be_negative(x, y, exponent):
@@ -102,8 +102,8 @@ def _may_be_negative(x, y, exponent):
 
 
 @op(
-    "Pow", infer=only(FLOATING + SIGNED + COMPLEX, _powered), broadcasting=True, saves="x y z", status=_negative_power,
-    checked="y", when=_may_be_negative,
+    "Pow", infer=only(FLOATING + SIGNED + COMPLEX, _powered), broadcasting=True, saves="x y z", wrong=_negative_powers,
+    status=lambda y, exponent: NEGATIVE_POWER, checked="y", when=_may_be_negative,
 )  # fmt: skip
 def _pow(x, y, *, exponent=None):
     """Return `exponent` is the value of `y` where that is one of the few with a formula of its own."""

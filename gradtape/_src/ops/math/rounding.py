@@ -65,18 +65,19 @@ not_differentiable(floor, ceil, _round, rint, because=STEPS)
 # Rounded quotients, and remainders
 
 
+def _are_zero(y):
+    return y == 0
+
+
 def _zero_divisor(y):
-    """Return the message for an integer divisor that holds a 0."""
-    if not y.all():
-        return "Integer division by zero\nThe divisor holds a 0. Replace it with tf.where, or divide floats."
-    return None
+    return "Integer division by zero\nThe divisor holds a 0. Replace it with tf.where, or divide floats."
 
 
 def _integers(x, y):
     return x.dtype.kind in "iu"
 
 
-_nonzero: dict[str, Any] = {"status": _zero_divisor, "checked": "y", "when": _integers}
+_nonzero: dict[str, Any] = {"wrong": _are_zero, "status": _zero_divisor, "checked": "y", "when": _integers}
 
 
 @op("FloorDiv", infer=only(REAL, broadcast), broadcasting=True, **_nonzero)

@@ -232,12 +232,13 @@ def _unsorted_rule(allowed, index):
     return infer
 
 
+def _too_large(segment_ids, num_segments):
+    return segment_ids >= num_segments
+
+
 def _id_fault(segment_ids, num_segments):
-    """Return the first id that is too large, as a message, or None."""
-    outside = np.argwhere(segment_ids >= num_segments)
-    if not len(outside):
-        return None
-    place = tuple(outside[0])
+    """Return the first id that is too large, as a message."""
+    place = tuple(np.argwhere(_too_large(segment_ids, num_segments))[0])
     return (
         f"segment_ids{plain(place) if place else ''} = {segment_ids[place]} is out of range [0, {num_segments}): an id below 0 "
         "leaves a row out, one above is a mistake."
@@ -245,7 +246,8 @@ def _id_fault(segment_ids, num_segments):
 
 
 def _unsorted(type, allowed, saves="segment_ids", index=INDEX):
-    return op(type, infer=_unsorted_rule(allowed, index), saves=saves, mixed=True, status=_id_fault, checked="segment_ids")
+    declared = {"wrong": _too_large, "status": _id_fault, "checked": "segment_ids"}
+    return op(type, infer=_unsorted_rule(allowed, index), saves=saves, mixed=True, **declared)
 
 
 @_unsorted("UnsortedSegmentSum", NUMERIC, index=("int16", *INDEX))

@@ -13,7 +13,7 @@ import numpy as np
 from jax import nn
 
 from gradtape._src.core import dtypes, engine
-from gradtape._src.core.arrays import at, jnp, lax
+from gradtape._src.core.arrays import at, is_on_host, jnp, lax, on_host
 from gradtape._src.core.aval import aval, provisional
 from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
@@ -109,31 +109,46 @@ def _loss_avals(labels, logits, label_length, logit_length, **attributes):
     return aval((batch,), logits.dtype), aval((frames, 2, batch, 2 * labels.shape[1] + 1), wide)
 
 
-def _possible(labels, label_length, logit_length, blank, classes, frames, strict, merge):
-    """Return the message for invalid labels or lengths, or None. `strict`: fewer frames than labels are wrong, too.
+def _used(labels, label_length):
+    return np.arange(labels.shape[1], dtype=label_length.dtype) < label_length[:, None]
 
-    Labels that do not fit because of repetitions are no error; unless `strict` the log has a line about the first.
+
+def _lacks_time(label_length, logit_length):
+    return label_length.astype(np.int64) > logit_length.astype(np.int64)
+
+
+def _are_impossible(labels, label_length, logit_length, blank, classes, frames, strict, merge):
+    """Return which labels or lengths are invalid. `strict`: fewer frames than labels are, too.
+
+    Labels that do not fit because of repetitions are none; unless `strict` the log has a line about the first.
     """
+    lengths = (label_length < 0) | (label_length > labels.shape[1]) | (logit_length < 0) | (logit_length > frames)
+    wrong = (_used(labels, label_length) & ((labels < 0) | (labels >= classes))).any() | lengths.any()
+    if strict:
+        return wrong | _lacks_time(label_length, logit_length).any()
+    if is_on_host() and not wrong:
+        for row in np.flatnonzero(_frames_needed(labels, label_length, merge) > logit_length)[:1]:
+            _tell_of_labels_that_do_not_fit(int(row), int(label_length[row]), int(logit_length[row]))
+    return wrong
+
+
+def _impossible(labels, label_length, logit_length, blank, classes, frames, strict, merge):
+    """Return the message for invalid labels or lengths."""
     for name, lengths, extent in (
         ("label_length", label_length, labels.shape[1]),
         ("logit_length", logit_length, frames),
     ):
         if (lengths < 0).any() or (lengths > extent).any():
             return f"{name} must be in [0, {extent}], what there is of them; received {lengths.tolist()}."
-    used = labels[np.arange(labels.shape[1]) < label_length[:, None]]
+    used = labels[_used(labels, label_length)]
     wrong = used[(used < 0) | (used >= classes)]
     if wrong.size:
         return f"Labels must be in [0, {classes}); received {wrong[0]}."
-    if strict:
-        for row in np.flatnonzero(label_length > logit_length):
-            return (
-                f"Not enough time for target transition sequence (required: {label_length[row]}, available: "
-                f"{logit_length[row]}) in row {row}: each label needs a frame."
-            )
-    else:
-        for row in np.flatnonzero(_frames_needed(labels, label_length, merge) > logit_length)[:1]:
-            _tell_of_labels_that_do_not_fit(int(row), int(label_length[row]), int(logit_length[row]))
-    return None
+    row = np.flatnonzero(_lacks_time(label_length, logit_length))[0]
+    return (
+        f"Not enough time for target transition sequence (required: {label_length[row]}, available: "
+        f"{logit_length[row]}) in row {row}: each label needs a frame."
+    )
 
 
 def _tell_of_labels_that_do_not_fit(row, labels, frames):
@@ -156,7 +171,8 @@ _told: list[int] = []
     infer=_loss_avals,
     mixed=True,
     saves="labels logits label_length logit_length y1",
-    status=_possible,
+    wrong=_are_impossible,
+    status=_impossible,
     checked="labels label_length logit_length",
 )
 def _ctc_loss(labels, logits, label_length, logit_length, *, blank, classes, frames, strict=False, merge=True):
@@ -274,24 +290,35 @@ def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True,
     return loss
 
 
+def _goes_on(labels, label_length, null):
+    """Return which rows have a label behind a `null`, which ends a row of TensorFlow 1's loss."""
+    used = _used(labels, label_length)
+    ended = jnp.cumsum(used & (labels >= null), axis=1) > 0
+    return (used & ended & (labels < null)).any(axis=1)
+
+
+def _are_wrong(labels, label_length, logit_length, null, collapse, longer):
+    wrong = _goes_on(labels, label_length, null)
+    return wrong if longer else wrong | _lacks_time(label_length, logit_length)
+
+
 def _null_fault(labels, label_length, logit_length, null, collapse, longer):
-    """Return the message for invalid labels of TensorFlow 1's loss, or None: `null` and those behind it end a row."""
-    used = np.arange(labels.shape[1]) < label_length[:, None]
-    ended = np.cumsum(used & (labels >= null), axis=1) > 0  # host-side: checked values
-    for row in np.flatnonzero((used & ended & (labels < null)).any(axis=1)):
-        return f"Saw a non-null label (index >= num_classes - 1) following a null label, batch: {row}"
-    for row in np.flatnonzero(label_length > logit_length) if not longer else ():
-        return (
-            f"Not enough time for target transition sequence (required: {label_length[row]}, available: {logit_length[row]}) "
-            f"in row {row}: each label needs a frame. ignore_longer_outputs_than_inputs=True leaves such rows out."
-        )
-    return None
+    """Return the message for invalid labels of TensorFlow 1's loss."""
+    with on_host():
+        for row in np.flatnonzero(_goes_on(labels, label_length, null)):
+            return f"Saw a non-null label (index >= num_classes - 1) following a null label, batch: {row}"
+    row = np.flatnonzero(_lacks_time(label_length, logit_length))[0]
+    return (
+        f"Not enough time for target transition sequence (required: {label_length[row]}, available: {logit_length[row]}) "
+        f"in row {row}: each label needs a frame. ignore_longer_outputs_than_inputs=True leaves such rows out."
+    )
 
 
 @op(
     "CTCTrimLabels",
     infer=lambda labels, label_length, logit_length, **attributes: (labels, label_length),
     mixed=True,
+    wrong=_are_wrong,
     status=_null_fault,
     checked="labels label_length logit_length",
 )

@@ -79,12 +79,12 @@ def _label_avals(features, labels, classes):
     return aval(labels.shape, features.dtype), features
 
 
-def _labels_in_range(labels, classes):
-    if not labels.size:
-        return None
+def _labels_outside(labels, classes):
+    return (labels < 0) | (labels >= classes)
+
+
+def _wrong_label(labels, classes):
     low, high = labels.min(), labels.max()
-    if low >= 0 and high < classes:
-        return None
     values = " ".join(map(str, labels.ravel()[:32]))
     return (
         f"Received a label value of {low if low < 0 else high} which is outside the valid range of [0, {classes}).  "
@@ -97,7 +97,8 @@ def _labels_in_range(labels, classes):
     infer=_label_avals,
     mixed=True,
     saves="features labels",
-    status=_labels_in_range,
+    wrong=_labels_outside,
+    status=_wrong_label,
     checked="labels",
 )
 def _sparse_softmax_cross_entropy(features, labels, *, classes):

@@ -1,7 +1,5 @@
 """`quantize_and_dequantize`: floats rounded to integers of some bits and back. One scale serves both signs, so that 0 stays 0."""
 
-import numpy as np
-
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient, op
@@ -27,10 +25,12 @@ def _checked(input, input_min, input_max, *, signed_input, num_bits, range_given
     return input
 
 
-def _status(input_min, input_max, *, range_given, **_):
-    if range_given and np.any(input_min > input_max):
-        return f"Invalid range: input_min {input_min} > input_max {input_max}"
-    return None
+def _are_crossed(input_min, input_max, *, range_given, **_):
+    return (input_min > input_max) & range_given
+
+
+def _status(input_min, input_max, **_):
+    return f"Invalid range: input_min {input_min} > input_max {input_max}"
 
 
 def _rounded(input, input_min, input_max, *, signed_input, num_bits, range_given, round_mode, narrow_range, axis):
@@ -52,8 +52,10 @@ def _rounded(input, input_min, input_max, *, signed_input, num_bits, range_given
 
 
 ENDS = "input_min input_max"
-_straight = op("QuantizeAndDequantizeV2", infer=_checked, status=_status, checked=ENDS)(_rounded)
-_clipped = op("QuantizeAndDequantizeV4", infer=_checked, status=_status, checked=ENDS, saves=f"input {ENDS}")(_rounded)
+_straight = op("QuantizeAndDequantizeV2", infer=_checked, wrong=_are_crossed, status=_status, checked=ENDS)(_rounded)
+_clipped = op("QuantizeAndDequantizeV4", infer=_checked, wrong=_are_crossed, status=_status, checked=ENDS, saves=f"input {ENDS}")(
+    _rounded
+)
 
 
 @gradient(_straight)

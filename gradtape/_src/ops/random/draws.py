@@ -170,9 +170,11 @@ def any_integers(state, *, shape, dtype):
     return lax.bitcast_convert_type(bits, dtype)
 
 
+def _have_no_integers(minval, maxval, shape):
+    return (minval >= maxval) & (0 not in shape)
+
+
 def _integers_bounds(minval, maxval, shape):
-    if minval < maxval or 0 in shape:
-        return None
     return f"Need minval < maxval, got {minval} >= {maxval}: maxval itself is not drawn."
 
 
@@ -180,6 +182,7 @@ def _integers_bounds(minval, maxval, shape):
     "StatelessRandomUniformIntV2",
     "RandomUniformInt",
     infer=lambda state, minval, maxval, shape: aval(shape, minval.dtype),
+    wrong=_have_no_integers,
     status=_integers_bounds,
     checked="minval maxval",
 )

@@ -3,6 +3,8 @@
 The places are constants: gradients go to the values of the elements and to the dense side.
 """
 
+import math
+
 import numpy as np
 import optree
 
@@ -251,18 +253,26 @@ def _place(i, place):
     return f"indices[{i}] = {plain(place)}"
 
 
+def _flat(indices, shape):
+    """Return the places as numbers in row-major order."""
+    steps = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    return (indices * np.array(steps, np.int64)).sum(axis=1)
+
+
+def _are_misplaced(indices, shape, ordered):
+    out_of_bounds = ((indices < 0) | (indices >= np.array(shape, np.int64))).any()
+    flat = _flat(indices, shape)
+    return out_of_bounds | (flat[1:] <= flat[:-1]).any() if ordered else out_of_bounds
+
+
 def _misplaced(indices, shape, ordered):
-    """Return the first place that is out of bounds, out of order or there twice, as a message, or None."""
-    if indices.size and (indices.min() < 0 or (indices.max(axis=0) >= shape).any()):
-        i = np.flatnonzero(((indices < 0) | (indices >= shape)).any(axis=1))[0]
+    """Return the first place that is out of bounds, out of order or there twice, as a message."""
+    outside = np.flatnonzero(((indices < 0) | (indices >= shape)).any(axis=1))
+    if len(outside):
+        i = outside[0]
         return f"{_place(i, indices[i])} is out of bounds: need 0 <= index < {plain(shape)}"
-    if not ordered or len(indices) < 2:
-        return None
-    flat = np.ravel_multi_index(tuple(indices.T), shape) if shape else np.zeros(len(indices), np.int64)
-    wrong = np.flatnonzero(flat[1:] <= flat[:-1])
-    if not len(wrong):
-        return None
-    i = wrong[0] + 1
+    flat = _flat(indices, shape)
+    i = np.flatnonzero(flat[1:] <= flat[:-1])[0] + 1
     if flat[i] == flat[i - 1]:
         return f"{_place(i, indices[i])} is repeated. Add up the values of one place first, or give validate_indices=False."
     return (
@@ -277,6 +287,10 @@ def _misplaced(indices, shape, ordered):
 
 def _dense_aval(sparse_indices, sparse_values, default_value, output_shape, validate_indices):
     return aval(output_shape, sparse_values.dtype)
+
+
+def _dense_is_wrong(sparse_indices, output_shape, validate_indices):
+    return _are_misplaced(sparse_indices, output_shape, validate_indices)
 
 
 def _dense_fault(sparse_indices, output_shape, validate_indices):
@@ -297,6 +311,7 @@ def _dense_strings(sparse_indices, sparse_values, default_value, *, output_shape
     strings=_dense_strings,
     saves="sparse_indices",
     mixed=True,
+    wrong=_dense_is_wrong,
     status=_dense_fault,
     checked="sparse_indices",
 )
@@ -394,6 +409,10 @@ def _product_aval(a_indices, a_values, b, a_shape, adjoint_a, adjoint_b):
     return aval((rows, columns), b.dtype)
 
 
+def _product_is_wrong(a_indices, a_shape, adjoint_a, adjoint_b):
+    return _are_misplaced(a_indices, a_shape, ordered=False)
+
+
 def _product_fault(a_indices, a_shape, adjoint_a, adjoint_b):
     return _misplaced(a_indices, a_shape, ordered=False)
 
@@ -403,6 +422,7 @@ def _product_fault(a_indices, a_shape, adjoint_a, adjoint_b):
     infer=_product_aval,
     saves="a_indices a_values b",
     mixed=True,
+    wrong=_product_is_wrong,
     status=_product_fault,
     checked="a_indices",
 )
@@ -472,6 +492,10 @@ def _sum_aval(input_indices, input_values, input_shape, reduction_axes, keep_dim
     return aval([input_shape[a] for a in _kept(input_shape, reduction_axes)], input_values.dtype)
 
 
+def _sum_is_wrong(input_indices, input_shape, reduction_axes, keep_dims):
+    return _are_misplaced(input_indices, input_shape, ordered=False)
+
+
 def _sum_fault(input_indices, input_shape, reduction_axes, keep_dims):
     return _misplaced(input_indices, input_shape, ordered=False)
 
@@ -481,6 +505,7 @@ def _sum_fault(input_indices, input_shape, reduction_axes, keep_dims):
     infer=_sum_aval,
     saves="input_indices",
     mixed=True,
+    wrong=_sum_is_wrong,
     status=_sum_fault,
     checked="input_indices",
 )

@@ -10,8 +10,8 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized
-from gradtape._src.control.checks import check
 from gradtape._src.control.function import Function
+from gradtape._src.control.scope import call
 from gradtape._src.core import dtypes, engine, execution, memory, tracing
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import variable_of
@@ -79,8 +79,8 @@ class Residuals:
                 f"The residuals do not depend on {self.variables[unused[0]].name} (number {unused[0]} of `variables`): leave it "
                 "out, or compute them from it with tf.* functions."
             )
-        if body.checked is not None:
-            check(body, ())
+        if program.guarded:
+            call(body, ())
         self._program = program
         self._positions = [next(i for i, v in enumerate(body.variables) if v is w) for w in self.variables]
         inputs = body.inputs(())

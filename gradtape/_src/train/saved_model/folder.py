@@ -20,7 +20,7 @@ from typing import Any
 from gradtape._src.core.errors import AlreadyExistsError, FailedPreconditionError, UnimplementedError
 from gradtape._src.files.whole import remove_parts, replacing, writing
 
-FORMAT = "gradtape saved model 1"
+FORMAT = "gradtape saved model 2"
 FILE = "saved_model.json"
 TENSORFLOWS = ("saved_model.pb", "saved_model.pbtxt")
 DATA = {"variables": ".safetensors", "stablehlo": ".bin"}  # the folders of a saved model, and how files in them end

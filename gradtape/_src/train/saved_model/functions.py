@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.arguments import Arguments
-from gradtape._src.control.checks import Check
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
 from gradtape._src.control.function import Function
 from gradtape._src.control.scope import Body
@@ -230,13 +229,12 @@ class Tracer:
                 )
         bodies = [concrete._body for concrete in traced]
         first = bodies[0]
-        columns = ("variables", "written", "captures", "draws", "checks")
+        columns = ("variables", "written", "captures", "draws")
         if any(len(getattr(body, c)) != len(getattr(first, c)) for body in bodies for c in columns):
             raise Varies("it uses other variables or constants")
         leaves = [_leaf_of(spec, shape) for spec, shape in zip(specs, shapes, strict=True)]
         places = of._arguments.fill([Place(k) for k in range(len(leaves))])
         results = first.structure.fill([LAST] * (len(first.avals) - len(first.written)))
-        checked = [body.checked for body in bodies if body.checked is not None]
         return {
             "arguments": nest_data(places, lambda x: leaves[x] if type(x) is Place else _literal(x)),
             "names": of._named,
@@ -249,8 +247,6 @@ class Tracer:
             "written": self._variables(bodies, "written", of),
             "captures": [self._writer.constant([*map(_value, nodes)], at) for nodes in _columns(bodies, "captures")],
             "draws": [self._draw(streams, at) for streams in _columns(bodies, "draws")],
-            "checks": [self._check(checks, at) for checks in _columns(bodies, "checks")],
-            "checked": self._writer.program(checked, at) if checked else None,
             "trains": first.trains,
         }
 
@@ -271,13 +267,6 @@ class Tracer:
     def _draw(self, streams: Sequence[Any], at: Sequence[Point]) -> Any:
         begun = [s.stream if isinstance(s, Shared) else s for s in streams]
         return self._writer.attribute([(b.seed, b.own, s.blocks, b.repeated) for b, s in zip(begun, streams, strict=True)], at)
-
-    def _check(self, checks: Sequence[Check], at: Sequence[Point]) -> Any:
-        first = checks[0]
-        if any((c.op, c.inputs, c.uses) != (first.op, first.inputs, first.uses) for c in checks):
-            raise Varies("it makes other checks")
-        attrs = self._writer.attribute([c.attrs for c in checks], at)
-        return [self._writer.op(first.op), first.inputs, attrs, None if first.uses is None else list(first.uses)]
 
 
 def _symbols(specs: Sequence[TensorSpec], fixed: Fixed) -> Iterator[tuple[list[list[Any]], list[int]]]:

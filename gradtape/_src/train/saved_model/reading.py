@@ -8,12 +8,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from gradtape._src.autodiff.backward import FORWARD
 from gradtape._src.core import execution, xla
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.op import Op, ops
 from gradtape._src.core.program import RAN, Key, Program, effectful
+from gradtape._src.core.tracing import FORWARD
 from gradtape._src.train.saved_model.encoding import avals, checked_shape, restored, restored_aval
 from gradtape._src.train.saved_model.extents import Formula, Point
 from gradtape._src.train.saved_model.writing import PYTHON
@@ -132,7 +132,13 @@ def _numbers(attribute: Any) -> Iterator[Any]:
 
 
 def named_op(given: Any) -> Op:
-    """Return the op of this name, with the gradient that is named beside it; ValueError if there is no such op."""
+    """Return the op of this name, with the gradient that is named beside it and its checks; ValueError if there is no such op."""
+    if type(given) is dict and len(given) == 1 and not given.keys().isdisjoint(("used", "always")):
+        ((guards, inner),) = given.items()
+        made = named_op(inner)
+        if made.wrong is None:
+            raise ValueError(f"{made.type} checks nothing")
+        return made.guarded(guards == "always")
     name, gradient = given if type(given) is list else (given, None)
     op = ops.get(name) if type(name) is str else None
     if op is None or op is RAN or name in PYTHON:

@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gradtape._src.control.arguments import Arguments, symbol
-from gradtape._src.control.checks import Check
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
 from gradtape._src.control.scope import TENSOR, Body, Structure
@@ -19,14 +18,14 @@ from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.errors import OpError, cut, invalid
-from gradtape._src.core.program import Node, effectful, read_by
+from gradtape._src.core.program import Node, read_by
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.random.seeds import STATE, Stream
 from gradtape._src.train.saved_model.encoding import Mismatch, checked_shape, matched, restored, restored_nest
 from gradtape._src.train.saved_model.extents import Point
-from gradtape._src.train.saved_model.reading import Programs, named_op
+from gradtape._src.train.saved_model.reading import Programs
 
 NOTHING = "Found zero restored functions for caller function."
 _P = inspect.Parameter
@@ -121,8 +120,6 @@ class Trace:
         if self._streams is None:
             self._streams = [Stream(seed, own, blocks, repeated) for seed, own, blocks, repeated in draws]
         body.draws = [stream.shared(of[2]) for stream, of in zip(self._streams, draws, strict=True)]
-        body.checks = [_restored_check(c, programs, point) for c in given["checks"]]
-        body.checked = None if given["checked"] is None else programs.make(given["checked"], point, check)
         body.avals = [body.program.aval_of(r) for r in body.program.outputs]
         body.looked_at = self._looked_at(body)
         body.assignments, body.trains, body.created = [(None, 0)] * len(body.written), bool(given["trains"]), []
@@ -140,19 +137,15 @@ class Trace:
         """Raise ValueError unless the Programs take and give what the function says."""
         taken = [*self.avals(self.base), *[v.aval for v in body.variables], *[n.aval for n in body.captures]]
         taken += [STATE for _ in body.draws]
-        for program in (body.program, body.checked):
-            if program is not None and list(program.parameters[: len(program.parameters) - len(program.constants)]) != taken:
-                raise ValueError(f"a program takes {program.parameters}, where its function has {taken}")
+        program = body.program
+        if list(program.parameters[: len(program.parameters) - len(program.constants)]) != taken:
+            raise ValueError(f"a program takes {program.parameters}, where its function has {taken}")
         results = sum(f is TENSOR for f in self._structure.fixed)
         if len(body.avals) != results + len(body.written):
             raise ValueError(f"a program gives {len(body.avals)} values, where its function has {results + len(body.written)}")
         for variable, known in zip(body.written, body.avals[results:], strict=True):
             if known.dtype != variable.aval.dtype or not variable.shape.is_compatible_with(known.tensor_shape):
                 raise ValueError(f"a program assigns {known!r} to a variable that is {variable.aval!r}")
-        if sum(check.inputs for check in body.checks) != (0 if body.checked is None else len(body.checked.outputs)):
-            raise ValueError("a function's checks take other values than its program gives")
-        if any(use >= len(body.avals) for check in body.checks for use in check.uses or ()):
-            raise ValueError("a check is of a result that the function does not give")
 
     def fits(self, arguments: Any, convert: bool) -> Arguments:
         """Return the arguments of a call as those of this signature; Mismatch if they are others.
@@ -198,16 +191,6 @@ def _argument(given: Any, shapes: dict[int, list[Any]], count: int) -> Any:
     spec = TensorSpec([None if type(n) is dict else n for n in shape], as_dtype(dtype), name)
     shapes[id(spec)] = shape
     return spec
-
-
-def _restored_check(given: Any, programs: Programs, point: Point) -> Check:
-    name, inputs, attributes, uses = given
-    op, attrs = named_op(name), programs.attribute(attributes, point)
-    if op.status is None or len(attrs) != len(op.attributes) or effectful((op, attrs)):
-        raise ValueError(f"{op.type} checks nothing")
-    if not all(type(n) is int and n >= 0 for n in (inputs, *(uses or ()))):
-        raise ValueError(f"a check is of {inputs!r} values and {uses!r}")
-    return Check(op, inputs, attrs, None if uses is None else tuple(uses), (None, 0))
 
 
 class RestoredFunction(Function):

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import FORWARD
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.journal import file_and_number
 from gradtape._src.core.op import Op, ops
 from gradtape._src.core.places import place
 from gradtape._src.core.program import RAN, Line, Program
+from gradtape._src.core.tracing import FORWARD
 from gradtape._src.train.saved_model.encoding import Unsaveable, avals, plain
 from gradtape._src.train.saved_model.extents import Point, fit
 
@@ -89,7 +89,9 @@ class Writer:
         return node
 
     def op(self, op: Op) -> Any:
-        """Return the name of an op; with the name of its gradient where that is an override."""
+        """Return the name of an op; with the name of its gradient where that is an override, and with which checks it makes."""
+        if op.guards:
+            return {op.guards: self.op(op.plain)}
         if op.on_host:
             raise Unsaveable(f"{op.type} runs on the host: it is no part of a saved model")
         if ops.get(op.type) is op:

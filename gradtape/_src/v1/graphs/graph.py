@@ -160,8 +160,9 @@ class Graph(Operations):
         """Return the value of a variable made here: none."""
         return None
 
-    def check(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
-        """Ignore a data-dependent check: the Session makes it when it runs the op."""
+    def guarded(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Op:
+        """Return the op itself: the Session checks its values when it runs it."""
+        return op
 
     def differentiated(self, targets: Sequence[Node]) -> None:
         """Ignore targets of a gradient, which are run with it."""

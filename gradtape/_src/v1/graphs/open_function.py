@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
 
 from gradtape._src.control.bounded_scan import SCAN, Scan
-from gradtape._src.control.checks import ASKED_FOR, CHECK, Check
-from gradtape._src.control.scope import TENSOR, MadeFromArguments, Structure, initial_value
+from gradtape._src.control.scope import ASKED_FOR, TENSOR, MadeFromArguments, Structure, initial_value
 from gradtape._src.core import engine, nest
 from gradtape._src.core.aval import Aval
-from gradtape._src.core.define import detected_at
 from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.errors import InvalidArgumentError, OpError, of_user
+from gradtape._src.core.faults import detected_at
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import Node, effectful
 from gradtape._src.core.shape import TensorShape
@@ -151,13 +150,9 @@ class Again(Replay):
         return None
 
     def _step(self, node: Node) -> None:
-        trace, scope = engine.local.trace, self.scope
-        nodes, checks = len(trace.nodes), len(scope.checks)
+        trace = engine.local.trace
+        nodes = len(trace.nodes)
         line = node.code, node.offset
-        if node.op is CHECK:  # of a function that this one calls
-            op, attrs = node.attrs
-            scope.hand_on(Check(op, len(node.inputs), attrs, None, line), tuple(map(self.value, node.inputs)))
-            return
         try:
             super()._step(node)
         except InvalidArgumentError as error:  # what happens here is on the line of the call
@@ -165,7 +160,6 @@ class Again(Replay):
             raise
         for new in trace.nodes[nodes:]:
             new.code, new.offset = line
-        scope.checks[checks:] = [(check._replace(line=line), on) for check, on in scope.checks[checks:]]
 
 
 def _happens(node: Node) -> bool:

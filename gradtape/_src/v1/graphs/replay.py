@@ -11,7 +11,6 @@ from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.bounded_scan import SCAN, Scan
 from gradtape._src.control.checkpointed_while import for_other_shapes
-from gradtape._src.control.checks import Check
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, execution, nest, tracing
 from gradtape._src.core.aval import LARGE, Aval, aval
@@ -54,9 +53,10 @@ class RunScope(Scope):
         super().__init__()
         self._avals, self.fixes_strings = avals, False
 
-    def hand_on(self, check: Check, nodes: tuple[Node, ...]) -> None:
-        """Note a check: all ops of a session's run were asked for."""
-        super().hand_on(check._replace(uses=None), nodes)
+    def guarded(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Op:
+        """Return the op to record for one whose values are checked where it runs: all ops of a session's run were asked for."""
+        made = super().guarded(op, nodes, attrs)
+        return made.guarded(always=True) if made.guards else made
 
     def read(self, variable: Variable) -> Node:
         """Return the node that the variable holds now; at first a parameter."""
@@ -239,7 +239,7 @@ class Replay:
             if op in BY_VALUES:
                 return self._run_now(op, attrs, inputs)
             if op.status is not None:
-                check(op, tuple(inputs), attrs)
+                op = check(op, tuple(inputs), attrs)
         if self._true and op.effect and not eager and "shapes" in op.attributes and attrs[op.attributes.index("shapes")] is None:
             raise NeedsEager  # a Python function whose results have shapes that nobody stated
         if op.effect and eager:

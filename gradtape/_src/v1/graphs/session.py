@@ -11,13 +11,11 @@ import numpy as np
 
 from gradtape._src.autodiff.eager_record import recorded
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.control.checks import parted
 from gradtape._src.control.scope import Body, trace
 from gradtape._src.core import engine, execution, nest, slices
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.constants import to_array
 from gradtape._src.core.convert import variable_of
-from gradtape._src.core.define import verify
 from gradtape._src.core.errors import FailedPreconditionError, public
 from gradtape._src.core.indexed_slices import IndexedSlices, IndexedSlicesValue
 from gradtape._src.core.program import Node, Trace, leaf
@@ -383,8 +381,6 @@ class Session:
         arguments += [self.value_of(variable) for variable, _ in plan.variables]
         arguments += [engine.value(node) for node in plan.captures]
         arguments += [stream.draw() for stream in plan.streams]
-        if body.checked is not None:
-            self._check(body, arguments)
         values = execution.execute(body.program, arguments)
         count = len(values) - len(body.written)
         self._take(body.written, values[count:])
@@ -408,14 +404,6 @@ class Session:
                 "tf.compat.v1.global_variables_initializer() first.",
             )
         return value
-
-    def _check(self, body: Body, arguments: list[Any]) -> None:
-        """Make the data-dependent checks of the ops that are run."""
-        program = body.checked
-        assert program is not None
-        values = execution.execute(program, arguments)
-        for check, checked in parted(body.checks, values):
-            verify(check.op, [leaf(aval(v.shape, v.dtype), v) for v in checked], check.attrs)
 
 
 class InteractiveSession(Session):
