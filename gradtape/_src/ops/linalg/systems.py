@@ -333,10 +333,10 @@ def _by_singular_values(a, directions):
     v, n, order = _turned(vh), s.shape[-1], len(directions) + 1
     turned = [jnp.matmul(jnp.matmul(_turned(u), e), v) for e in directions]
     places = "abcdefghijklmnop"[:order]
-    axes = [jnp.arange(n).reshape([-1 if i == j else 1 for j in range(order)]) for i in range(order)]
+    axes = [jnp.arange(n, dtype=jnp.int32).reshape([-1 if i == j else 1 for j in range(order)]) for i in range(order)]
 
     def times_others(at, product):
-        among = sum([(axis == at).astype(s.dtype) for axis in axes])
+        among = sum([(axis == at.astype(jnp.int32)).astype(s.dtype) for axis in axes])
         value = s[..., at].reshape(*s.shape[:-1], *[1] * order)
         return product * jnp.where(among == 1, jnp.ones_like(value), jnp.where(among > 1, jnp.zeros_like(value), value))
 
