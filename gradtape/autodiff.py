@@ -26,6 +26,10 @@ from gradtape._src.derivatives.rerouted import (
     reverse_gradient as reverse_gradient,
     straight_through as straight_through,
 )
+from gradtape._src.derivatives.sparse_hessian import (
+    hessian_sparsity as hessian_sparsity,
+    sparse_hessian as sparse_hessian,
+)
 from gradtape._src.derivatives.sparse_jacobian import (
     Sparsity as Sparsity,
     jacobian_sparsity as jacobian_sparsity,

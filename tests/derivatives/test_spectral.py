@@ -204,6 +204,25 @@ def test_errors(call, error, message):
         call()
 
 
+def test_a_function_of_open_extents_and_a_saved_one(tmp_path):
+    module = tf.Module()
+    module.theta = tf.Variable(0.7, dtype=tf.float64)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.float64)])
+    def f(x):
+        return own.eigenvalue_function(lambda w: tf.exp(module.theta * w), x)
+
+    module.f = f
+    tf.saved_model.save(module, str(tmp_path))
+    for function in (f, tf.saved_model.load(str(tmp_path)).f):
+        for size in (2, 3):
+            x = tf.eye(size, dtype=tf.float64)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = function(x)[1, 0]
+            np.testing.assert_allclose(tape.gradient(y, x)[1, 0], 0.7 * np.exp(0.7), 1e-12)
+
+
 def test_empty_matrices():
     assert own.eigenvalue_function(tf.exp, tf.zeros([0, 0])).shape == (0, 0)
     assert own.eigenvalue_sum(tf.exp, tf.zeros([2, 0, 0])).numpy().tolist() == [0.0, 0.0]

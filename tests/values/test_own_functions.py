@@ -40,6 +40,8 @@ OF_ARGUMENTS = {
     "jacfwd": lambda x: own.jacfwd(lambda a: a * a, x),
     "jacrev": lambda x: own.jacrev(lambda a: a * a, x),
     "jacobian_sparsity": lambda x: repr(own.jacobian_sparsity(lambda a: a[1:] * a[:-1], x)),
+    "hessian_sparsity": lambda x: repr(own.hessian_sparsity(cube, x)),
+    "sparse_hessian": lambda x: own.sparse_hessian(cube, x).toarray(),
     "sparse_jacobian": lambda x: own.sparse_jacobian(lambda a: a[1:] * a[:-1], x).toarray(),
     "jvp": lambda x: own.jvp(lambda a: a * a, x, V),
     "linearize": lambda x: own.linearize(lambda a: a * a, x)[1](V),
@@ -60,6 +62,7 @@ OF_SOURCES = {
     "jacrev": lambda v: own.jacrev(lambda: v * v, sources=v),
     "jvp": lambda v: own.jvp(lambda: v * v, (), V, sources=v),
     "vjp": lambda v: own.vjp(lambda: v * v, sources=v)[1](V),
+    "sparse_hessian": lambda v: own.sparse_hessian(lambda: cube(v), (), sources=v).toarray(),
     "sparse_jacobian": lambda v: own.sparse_jacobian(lambda: v * v, (), sources=v).toarray(),
 }
 OF_EAGER_CODE = [kind for kind in VARIABLES if kind not in GRAPH_ONLY]

@@ -1,13 +1,14 @@
 """The dependence of a result's elements on the arguments' elements: read off a Program, without their values.
 
-Dependence is propagated through the nodes of the Program, and through the primitives that a node's kernel is made of
-(`dependence_rules`). It is never too small: where nothing better is known, everything depends on everything. An op whose
-gradient is not that of its kernel (a custom or overridden one) is such a case.
+Dependence is propagated through the nodes of the Program, by rules for types of ops, or through the primitives of a node's kernel
+(`dependence_rules`). It is never too small: where nothing better is known, everything depends on everything. That is so for an
+op whose gradient was overridden. Of a custom gradient the gradient's Program is followed.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,15 +17,16 @@ import jax
 import numpy as np
 from scipy import sparse
 
+from gradtape._src.autodiff.custom import CLOSED, Closed
 from gradtape._src.core import xla
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import ELEMENT, Program
-from gradtape._src.core.structured import BRANCH, LOOP, Body, StructuredOp, is_call
-from gradtape._src.derivatives.dependence_rules import RULES, Unknown, Value, empty, everything, union
+from gradtape._src.core.structured import BRANCH, LOOP, Body, StructuredOp, arity, is_call
+from gradtape._src.derivatives.dependence_rules import BLOCKWISE, RULES, Unknown, Value, blockwise, empty, everything, union
 from gradtape._src.derivatives.rerouted import STRAIGHT_THROUGH
+from gradtape._src.derivatives.spectral import DERIVATIVE, Derivative
 
-OWN_GRADIENTS = frozenset(["CustomGradient", "CustomGradientProgram"])
 MOST_TRIPS = 64  # the body of a longer loop is not followed trip by trip
 
 
@@ -79,8 +81,16 @@ def of_node(op: Op, attrs: Any, inputs: list[Value], avals: Sequence[Aval]) -> l
         found = None
     elif op is STRAIGHT_THROUGH:
         found = [parts[1]]
-    elif op.type in OWN_GRADIENTS or op.impure:
+    elif op is CLOSED:
+        found = _of_custom(Closed(*attrs), inputs)
+    elif op.type == "CustomGradient" or op.impure:
         found = [everything(parts, a.size) for a in avals]
+    elif op.gradient is None and not op.structured:  # nothing flows back, as through StopGradient and Floor
+        return [Value(a.shape, a.dtype) for a in avals]
+    elif op.type in BLOCKWISE:
+        found = blockwise(inputs, [a.shape for a in avals], BLOCKWISE[op.type])
+    elif op is DERIVATIVE:
+        found = blockwise(inputs, [a.shape for a in avals], 1 + Derivative(*attrs).directions)
     elif isinstance(op, StructuredOp) and op.kind in (BRANCH, LOOP):
         found = _of_structured(op, attrs, inputs) or [everything(parts, a.size) for a in avals]
         found += [everything(parts, a.size) for a in avals[len(found) :]]
@@ -90,6 +100,35 @@ def of_node(op: Op, attrs: Any, inputs: list[Value], avals: Sequence[Aval]) -> l
         found = [v.dependence for v in of_jaxpr(closed.jaxpr, closed.consts, inputs)]
     known = _results(lambda: op.run([x.known() for x in inputs], attrs), len(avals)) if found is None else [None] * len(avals)
     return [Value(a.shape, a.dtype, found[i] if found and a.inexact else None, known[i]) for i, a in enumerate(avals)]
+
+
+def _of_custom(closed: Closed, inputs: Sequence[Value]) -> list[Any]:
+    """Return the results of a function with a gradient of its own: their own dependence, and what the gradient sends back.
+
+    Forward mode may differentiate the function's own ops. The gradient's Program gives the pattern of the transpose.
+    """
+    results = inputs[: closed.results]
+    found = [x.dependence for x in results]
+    if closed.transparent:
+        return found
+    arguments = inputs[closed.results : len(closed.where)]
+    width = sum(math.prod(x.shape) for x in results)
+    starts = dict(enumerate(itertools.accumulate([0, *[math.prod(x.shape) for x in results[:-1]]])))
+    seeds = arity(closed.program) - closed.results
+    pulled, _ = dependence(closed.program, len(closed.program.outputs), width, starts, [None] * (closed.results + seeds))
+    first, total = 0, None
+    at = {
+        place: sum(closed.program.aval_of(r).size for r in closed.program.outputs[:place]) for place in range(len(closed.where))
+    }
+    for x, place in zip(arguments, closed.where[closed.results :], strict=True):
+        if place is not None and x.dependence is not None:
+            block = pulled[at[place] : at[place] + math.prod(x.shape)]
+            total = union([total, (block.T @ x.dependence).tocsr()])
+    for i, x in enumerate(results):
+        size = math.prod(x.shape)
+        found[i] = union([found[i], None if total is None else total[first : first + size]])
+        first += size
+    return found
 
 
 def _dependences(program: Program, inputs: Sequence[Value]) -> list[Any]:
@@ -174,10 +213,21 @@ def of_jaxpr(jaxpr: Any, consts: Sequence[Any], inputs: Sequence[Value]) -> list
     def read(atom: Any) -> Value:
         return Value(np.shape(atom.val), atom.aval.dtype, None, atom.val) if hasattr(atom, "val") else values[atom]
 
+    platforms = {var for equation in jaxpr.eqns if equation.primitive.name == "platform_index" for var in equation.outvars}
     for equation in jaxpr.eqns:
         arguments = [read(a) for a in equation.invars]
-        values.update(zip(equation.outvars, _of_equation(equation, arguments), strict=True))
+        if equation.primitive.name == "cond" and not hasattr(equation.invars[0], "val") and equation.invars[0] in platforms:
+            found = _for_any_platform(equation, arguments[1:])
+        else:
+            found = _of_equation(equation, arguments)
+        values.update(zip(equation.outvars, found, strict=True))
     return [read(a) for a in jaxpr.outvars]
+
+
+def _for_any_platform(equation: Any, inputs: Sequence[Value]) -> list[Value]:
+    """Return the results of what is computed in one way for each platform: the way that shows the fewest dependences."""
+    ways = [of_jaxpr(branch.jaxpr, branch.consts, inputs) for branch in equation.params["branches"]]
+    return min(ways, key=lambda way: sum(v.dependence.nnz for v in way if v.dependence is not None))
 
 
 def _of_equation(equation: Any, inputs: list[Value]) -> list[Value]:

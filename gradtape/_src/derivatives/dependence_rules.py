@@ -196,6 +196,38 @@ def _updated(equation: Any, inputs: Sequence[Value]) -> list[Any]:
     return [taken(sparse.vstack(both, "csr"), numbers)]
 
 
+def _scattered(equation: Any, inputs: Sequence[Value]) -> list[Any]:
+    """Apply a scatter that combines: an element depends on its own before, and on all updates that arrive there.
+
+    Where they arrive is found by the gather from the same places, of the elements' numbers.
+    """
+    x, places, update = inputs
+    if places.dependence is not None:
+        raise Unknown
+    to = equation.params["dimension_numbers"]
+    absent = {*to.inserted_window_dims, *to.operand_batching_dims}
+    windows = iter([update.shape[a] for a in to.update_window_dims])
+    arrivals = lax.gather(
+        x.numbers,
+        places.known(),
+        lax.GatherDimensionNumbers(
+            offset_dims=to.update_window_dims,
+            collapsed_slice_dims=to.inserted_window_dims,
+            start_index_map=to.scatter_dims_to_operand_dims,
+            operand_batching_dims=to.operand_batching_dims,
+            start_indices_batching_dims=to.scatter_indices_batching_dims,
+        ),
+        [1 if a in absent else next(windows) for a in range(len(x.shape))],
+        mode=equation.params["mode"],
+        fill_value=-1,
+    )
+    if update.dependence is None:
+        return [x.dependence]
+    at = np.asarray(arrivals).reshape(-1)
+    inside = np.flatnonzero(at >= 0)
+    return [union([x.dependence, gathered(update.dependence[inside], at[inside], x.numbers.size)])]
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Summed up
 
@@ -233,12 +265,72 @@ def _along(equation: Any, inputs: Sequence[Value]) -> list[Any]:
     return [whole for _ in equation.outvars]
 
 
+def _windowed(equation: Any, inputs: Sequence[Value]) -> list[Any]:
+    """Apply a reduction of windows: an element depends on its window."""
+    x, params = inputs[0], equation.params
+    if len(equation.outvars) != 1 or any(v.dependence is not None for v in inputs[1:]):
+        raise Unknown
+    numbers = x.numbers
+    per_axis = [params[name] for name in ("window_dimensions", "window_strides", "padding", "base_dilation", "window_dilation")]
+    for axis, (size, stride, (low, high), spread, apart) in enumerate(zip(*per_axis, strict=True)):
+        extent = numbers.shape[axis]
+        line = np.full(low + max((extent - 1) * spread + 1, 0) + high, -1)
+        line[low : len(line) - high : spread] = np.arange(extent)
+        starts = np.arange(0, len(line) - (size - 1) * apart, stride)
+        at = line[starts[:, None] + np.arange(size) * apart]  # [windows, steps]
+        numbers = np.where(
+            (at >= 0).reshape([*[1] * axis, *at.shape, *[1] * (numbers.ndim - axis - 1)]), np.take(numbers, at, axis), -1
+        )
+        numbers = np.moveaxis(numbers, axis + 1, -1)
+    (out,) = [v.aval for v in equation.outvars]
+    of = numbers.reshape(out.size, -1)
+    to = np.broadcast_to(np.arange(out.size)[:, None], of.shape)[of >= 0]
+    pairs = (np.ones(len(to), bool), (to, of[of >= 0]))
+    return [sparse.csr_matrix(pairs, (out.size, x.numbers.size), dtype=bool) @ x.dependence]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Matrices by themselves
+
+
+# Types of ops whose results for a matrix depend on that matrix of a batch only, and on inputs that are for all: by the number of
+# inputs that are batches (None: all).
+BLOCKWISE: dict[str, int | None] = {
+    **dict.fromkeys(
+        """
+        Cholesky Eig LogMatrixDeterminant Lu MatrixCofactors MatrixDeterminant MatrixExponential MatrixInverse MatrixLogarithm
+        MatrixSolve MatrixSolveLs MatrixSquareRoot MatrixTriangularSolve Qr SelfAdjointEigV2 Svd
+        """.split()
+    ),
+    "PseudoInverse": 1,
+}
+
+
+def blockwise(inputs: Sequence[Value], shapes: Sequence[tuple[int, ...]], batches: int | None) -> list[Any]:
+    """Return the dependences of results of such `shapes`: those for a matrix depend on all of the inputs for it.
+
+    The first `batches` inputs are batches of matrices, the others for all.
+    """
+    first = inputs[:batches]
+    batch = np.broadcast_shapes(*[x.shape[:-2] for x in first])
+    count, blocks = math.prod(batch), []
+    for i, x in enumerate(inputs):
+        if x.dependence is None:
+            continue
+        of = np.broadcast_to(x.numbers, (*batch, *x.shape[-2:])) if i < len(first) else np.tile(x.numbers.reshape(-1), (count, 1))
+        to = np.repeat(np.arange(count), of.size // max(count, 1))
+        pairs = (np.ones(of.size, bool), (to, of.reshape(-1)))
+        blocks.append(sparse.csr_matrix(pairs, (count, x.numbers.size), dtype=bool) @ x.dependence)
+    total = union(blocks)
+    return [taken(total, np.repeat(np.arange(count), math.prod(shape) // max(count, 1))) for shape in shapes]
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Multiplied
 
 
 def _product(equation: Any, inputs: Sequence[Value]) -> list[Any]:
-    """Apply dot_general. A factor that is known counts where it is not zero, if there are no batches."""
+    """Apply dot_general. A factor that is known counts where it is not zero."""
     contracted, batched = equation.params["dimension_numbers"]
     (out,) = [v.aval for v in equation.outvars]
     orders, extents = [], []  # of each factor: its axes as batches, rows, steps; and how many there are of each
@@ -252,14 +344,14 @@ def _product(equation: Any, inputs: Sequence[Value]) -> list[Any]:
         if x.dependence is None:
             continue
         other = inputs[1 - side]
-        weights = np.ones(extents[1 - side][1:], bool)  # [rows of the other, steps]
-        if extents[0][0] == 1 and other.dependence is None:
+        weights = np.ones(extents[1 - side], bool)  # [batches, rows of the other, steps]
+        if other.dependence is None:
             with contextlib.suppress(Unknown):
                 weights = np.asarray(other.known()).transpose(orders[1 - side]).reshape(weights.shape) != 0
-        row, step = np.nonzero(weights)
+        batch, row, step = np.nonzero(weights)
         numbers = x.numbers.transpose(orders[side]).reshape(extents[side])
-        to = (results if side == 0 else results.transpose(0, 2, 1))[:, :, row].reshape(-1)
-        pairs = (np.ones(len(to), bool), (to, numbers[:, :, step].reshape(-1)))
+        to = (results if side == 0 else results.transpose(0, 2, 1))[batch, :, row].reshape(-1)
+        pairs = (np.ones(len(to), bool), (to, numbers[batch, :, step].reshape(-1)))
         parts.append(sparse.csr_matrix(pairs, (out.size, x.numbers.size), dtype=bool) @ x.dependence)
     return [union(parts)]
 
@@ -311,10 +403,12 @@ RULES: dict[str, Callable[[Any, Sequence[Value]], list[Any]]] = {
     "dynamic_slice": _indexed,
     "dynamic_update_slice": _updated,
     "scatter": _updated,
+    **dict.fromkeys(["scatter-add", "scatter-sub", "scatter-mul", "scatter-min", "scatter-max"], _scattered),
     "stack": _rearranged,
     "tile": _rearranged,
     **dict.fromkeys(["reduce_sum", "reduce_max", "reduce_min", "reduce_prod"], _reduced),
     **dict.fromkeys(["cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"], _accumulated),
+    **dict.fromkeys(["reduce_window", "reduce_window_sum", "reduce_window_max", "reduce_window_min"], _windowed),
     "sort": _along,
     "dot_general": _product,
     "conv_general_dilated": _convolved,

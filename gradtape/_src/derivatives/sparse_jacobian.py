@@ -35,11 +35,11 @@ FORMATS = ("csr", "coo", "dense", "tensor")
 
 
 class Sparsity:
-    """The sparsity pattern of a Jacobian, and its colours: the result of `jacobian_sparsity`.
+    """The sparsity pattern of a Jacobian or Hessian, and its colours: the result of `jacobian_sparsity` or `hessian_sparsity`.
 
     `shape`: (elements of the result, elements of the argument). `rows` and `columns`: the places, sorted by rows. `mode`:
-    "forward" where columns of one colour are found together, "reverse" where rows are; `colours`: of each of those;
-    `products`: how many colours there are.
+    "forward" where columns of one colour are found together, "reverse" where rows are. "symmetric" where columns are, and an
+    entry may be read at its mirror image. `colours`: of each of those; `products`: how many colours there are.
 
     >>> sparsity = tf.autodiff.jacobian_sparsity(lambda x: x[1:] * x[:-1], tf.ones([4]))
     >>> print(sparsity, sparsity.rows.tolist(), sparsity.columns.tolist())
@@ -48,10 +48,12 @@ class Sparsity:
 
     @public
     def __init__(self, pattern: sparse.csr_matrix, mode: str | None = None) -> None:
-        from gradtape._src.derivatives.colouring import coloured
+        from gradtape._src.derivatives.colouring import coloured, star_coloured
 
-        if mode not in ("forward", "reverse", None):
+        if mode not in ("forward", "reverse", "symmetric", None):
             raise ValueError(f"mode must be 'forward', 'reverse' or None, received {mode!r}.")
+        if mode == "symmetric":
+            pattern = (pattern + pattern.T).tocsr()
         pattern.sort_indices()
         self.shape: tuple[int, int] = pattern.shape
         self.rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
@@ -60,7 +62,10 @@ class Sparsity:
             longest = np.diff(pattern.indptr).max(initial=0), np.bincount(self.columns).max(initial=0)
             mode = "forward" if longest[0] <= longest[1] else "reverse"
         self.mode = mode
-        self.colours = coloured(pattern if mode == "forward" else pattern.T.tocsr())
+        self.along_columns = mode != "reverse"
+        self.colours = (
+            star_coloured(pattern) if mode == "symmetric" else coloured(pattern if mode == "forward" else pattern.T.tocsr())
+        )
         self.products = int(self.colours.max(initial=-1)) + 1 if len(self.rows) else 0
 
     def __repr__(self) -> str:
@@ -76,13 +81,16 @@ class Sparsity:
     @functools.cached_property
     def places(self) -> np.ndarray:
         """The places of the entries among the flattened products."""
-        across, along = (self.columns, self.rows) if self.mode == "forward" else (self.rows, self.columns)
-        width = self.shape[0] if self.mode == "forward" else self.shape[1]
+        across, along = (self.columns, self.rows) if self.along_columns else (self.rows, self.columns)
+        width = self.shape[0] if self.along_columns else self.shape[1]
         places: np.ndarray = self.colours[across] * width + along
+        if self.mode == "symmetric":
+            _, which, counts = np.unique(places, return_inverse=True, return_counts=True)
+            places = np.where(counts[which] == 1, places, self.colours[along] * width + across)
         return places
 
 
-class _Traced:
+class Traced:
     """A function at a point as a Program: which of its parameters are the sources, how many of its outputs the results."""
 
     def __init__(self, f: Callable[..., Any], args: Any, sources: Any) -> None:
@@ -151,6 +159,13 @@ class _Traced:
         return known
 
 
+def check_options(format: str, chunk_size: int | None) -> None:
+    """Raise ValueError for a format that there is not, or a wrong chunk size."""
+    check_chunk(chunk_size)
+    if format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}, received {format!r}.")
+
+
 @public
 def jacobian_sparsity(f: Callable[..., Any], args: Any, mode: str | None = None, sources: Any = None) -> Sparsity:
     """Return the sparsity pattern of the Jacobian of `f` at `args`, for use in `sparse_jacobian(…, pattern=…)`.
@@ -163,7 +178,9 @@ def jacobian_sparsity(f: Callable[..., Any], args: Any, mode: str | None = None,
     >>> tf.autodiff.jacobian_sparsity(lambda x: x[1:] - x[:-1], tf.zeros([5]))
     <Sparsity 4×5, 8 entries, 2 products forward>
     """
-    return _Traced(f, args, sources).sparsity(mode)
+    if mode == "symmetric":
+        raise ValueError("A symmetric pattern is that of a Hessian: tf.autodiff.hessian_sparsity(f, args).")
+    return Traced(f, args, sources).sparsity(mode)
 
 
 @public
@@ -193,18 +210,26 @@ def sparse_jacobian(
     >>> tf.autodiff.sparse_jacobian(lambda: [w * w, tf.reduce_sum(w)], (), sources=[w]).toarray().tolist()
     [[4.0, 0.0], [0.0, 6.0], [1.0, 1.0]]
     """
-    check_chunk(chunk_size)
-    if format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}, received {format!r}.")
-    traced = _Traced(f, args, sources)
-    stated = pattern is not None
+    check_options(format, chunk_size)
+    traced = Traced(f, args, sources)
+    return matrix_of(traced, pattern, None, format, chunk_size)
+
+
+def matrix_of(
+    traced: Traced, pattern: Sparsity | None, mode: str | None, format: str, chunk: int | None, checked: bool = False
+) -> Any:
+    """Return the Jacobian of a traced function in a format, from products of a mode, or of the `pattern` that was stated.
+
+    It is compared with one more product if it was, or if `checked`, where values are known.
+    """
+    checked = checked or pattern is not None
     if pattern is None:
-        pattern = traced.sparsity(None)
+        pattern = traced.sparsity(mode)
     if not isinstance(pattern, Sparsity):
         raise TypeError(f"pattern must come from tf.autodiff.jacobian_sparsity, received {pattern!r}.")
     if pattern.shape != traced.shape:
         raise ValueError(f"pattern is for a Jacobian of shape {pattern.shape}, and this one has shape {traced.shape}.")
-    values = _values(traced, pattern, chunk_size, stated and not any(map(engine.symbolic, traced.inputs)))
+    values = _values(traced, pattern, chunk, checked and not any(map(engine.symbolic, traced.inputs)))
     if format == "tensor":
         return SparseTensor(np.stack([pattern.rows, pattern.columns], 1), values, traced.shape)
     if format == "dense":
@@ -216,12 +241,12 @@ def sparse_jacobian(
     return matrix if format == "coo" else matrix.tocsr()
 
 
-def _values(traced: _Traced, pattern: Sparsity, chunk: int | None, checked: bool) -> Tensor:
+def _values(traced: Traced, pattern: Sparsity, chunk: int | None, checked: bool) -> Tensor:
     """Return the entries, in the order of the pattern; if `checked`, compared with one product with random numbers."""
     kinds = [*[x.dtype.as_numpy_dtype for x in traced.sources], *[a.dtype for a in traced.results]]
     kind = np.result_type(*kinds)
     every = tuple(range(len(traced.results)))
-    with to_transpose(pattern.mode == "forward"):
+    with to_transpose(pattern.along_columns):
         program, found = vjp_program(traced.program, every, tuple(p for p in traced.places if p is not None))
     pulled = iter(found)
     where: Sequence[int | None] = [
@@ -230,7 +255,7 @@ def _values(traced: _Traced, pattern: Sparsity, chunk: int | None, checked: bool
     if not program.outputs or not (pattern.products or checked):
         return zeros([len(pattern.rows)], kind)
     inputs = list(traced.inputs)
-    if pattern.mode == "forward":
+    if pattern.along_columns:
         # (inputs…, cotangents…) → cotangents of the sources, transposed: (inputs…, cotangents…, tangents…) → tangents
         count = len(inputs)
         inputs += [ones(a.shape, a.type).node for a in traced.results]
@@ -261,16 +286,19 @@ def _values(traced: _Traced, pattern: Sparsity, chunk: int | None, checked: bool
 
 def _check_product(pattern: Sparsity, values: np.ndarray, vector: np.ndarray, product: np.ndarray, rounding: float) -> None:
     """Raise ValueError unless the matrix of these values has this product with the vector, to rounding."""
-    across, along = (pattern.columns, pattern.rows) if pattern.mode == "forward" else (pattern.rows, pattern.columns)
+    across, along = (pattern.columns, pattern.rows) if pattern.along_columns else (pattern.rows, pattern.columns)
     terms = values * vector[across]
     found, size = [np.bincount(along, t, minlength=len(product)) for t in (terms, abs(terms))]
     wrong = np.flatnonzero(abs(found - product) > math.sqrt(rounding) * (size + abs(product)))
     if wrong.size:
-        line = "row" if pattern.mode == "forward" else "column"
+        line = "row" if pattern.along_columns else "column"
+        cause = "pattern misses entries of this Jacobian"
+        if pattern.mode == "symmetric":
+            cause = "pattern misses entries of this Hessian, or custom gradients make it unsymmetric (for sparse_jacobian)"
         raise ValueError(
-            f"pattern misses entries of this Jacobian: in {wrong.size} of {len(product)} {line}s, the first of them {line} "
-            f"{wrong[0]}, its values do not give the product with a random vector. Find the pattern for this function and these "
-            "values by tf.autodiff.jacobian_sparsity."
+            f"{cause}: in {wrong.size} of {len(product)} {line}s, the first of them {line} {wrong[0]}, its values do not "
+            "give the product with a random vector. Find the pattern for this function and these values by "
+            "tf.autodiff.jacobian_sparsity or hessian_sparsity."
         )
 
 

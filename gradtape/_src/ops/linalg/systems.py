@@ -5,6 +5,7 @@ A gradient is the cotangent of TensorFlow's: dL = Re⟨dA, δA⟩.
 """
 
 import itertools
+import string
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,6 @@ from gradtape._src.ops.math.elementary import log
 from gradtape._src.ops.math.reduction import reduce_sum
 from gradtape._src.ops.shapes import COMPLEX, broadcast_shapes, require
 
-WELL_CONDITIONED = 1e3  # of a matrix whose inverse has nearly all digits
 INEXACT = ("float64", "float32", "float16", *COMPLEX)
 
 
@@ -301,55 +301,49 @@ def _cofactors_rule(*inputs):
     return square(inputs[0])
 
 
-@op("MatrixCofactors", infer=_cofactors_rule, saves="inputs", unhosted="it loops over singular values")
+@op("MatrixCofactors", infer=_cofactors_rule, saves="inputs")
 def cofactors(*inputs):
     """Return the matrix of cofactors of the first input A, the derivative of its determinant: det(A)·A⁻ᵀ, but always finite.
 
-    Or, of the determinant's derivatives in the directions of the other inputs, the derivative to A.
+    Or, of the determinant's derivatives in the directions of the other inputs, the derivative to A. With A = U S Vᴴ the
+    directions become E = Uᴴ δA V. The k-th derivative of det S is a sum over distinct rows i₁, …, iₖ. Its terms are the minor
+    with row iₘ of Eₘ, in the columns i₁, …, iₖ, times the other singular values.
     """
-    if not inputs[0].size:
-        return inputs[0]
     a, *directions = [wide(x) for x in inputs]
-    if directions:
-        return _by_singular_values(a, directions).astype(inputs[0].dtype)
-
-    inverse = jnp.linalg.inv(a)
-    condition = jnp.linalg.norm(a, axis=(-2, -1)) * jnp.linalg.norm(inverse, axis=(-2, -1))
-
-    def from_inverse(a):
-        return jnp.linalg.det(a)[..., None, None] * jnp.swapaxes(inverse, -1, -2)
-
-    regular = jnp.all(condition < WELL_CONDITIONED)
-    return lax.cond(regular, from_inverse, lambda a: _by_singular_values(a, []), a).astype(inputs[0].dtype)
-
-
-def _by_singular_values(a, directions):
-    """Return the derivative, to A, of the determinant's derivatives in directions, without a division.
-
-    A = U S Vᴴ, and the directions become E = Uᴴ δA V. The k-th derivative of det S in them is a sum over distinct rows i₁, …, iₖ.
-    Its terms are the minor with row iₘ of Eₘ, in the columns i₁, …, iₖ, times the other singular values.
-    """
+    if not a.size:
+        return inputs[0]
     u, s, vh = jnp.linalg.svd(a)
-    v, n, order = _turned(vh), s.shape[-1], len(directions) + 1
-    turned = [jnp.matmul(jnp.matmul(_turned(u), e), v) for e in directions]
-    places = "abcdefghijklmnop"[:order]
-    axes = [jnp.arange(n).reshape([-1 if i == j else 1 for j in range(order)]) for i in range(order)]
-
-    def times_others(at, product):
-        among = sum([(axis == at).astype(s.dtype) for axis in axes])
-        value = s[..., at].reshape(*s.shape[:-1], *[1] * order)
-        return product * jnp.where(among == 1, jnp.ones_like(value), jnp.where(among > 1, jnp.zeros_like(value), value))
-
-    others = lax.fori_loop(0, n, times_others, jnp.ones((*s.shape[:-1], *[n] * order), dtype=s.dtype)).astype(a.dtype)
+    turned = [jnp.matmul(jnp.matmul(_turned(u), e), _turned(vh)) for e in directions]
+    order, n = len(inputs), s.shape[-1]
+    others = _products_of_others(s, order).astype(a.dtype)
+    places, batch = string.ascii_lowercase[:order], string.ascii_uppercase[: a.ndim - 2]
     total = jnp.zeros(a.shape, dtype=a.dtype)
     for chosen in itertools.permutations(range(order)):
         sign = (-1.0) ** sum([chosen[i] > chosen[j] for i, j in itertools.combinations(range(order), 2)])
-        given = [f"...{places[i]}{places[chosen[i]]}" for i in range(order - 1)]
+        given = [batch + places, *[f"{batch}{places[i]}{places[chosen[i]]}" for i in range(order - 1)]]
         row, column = places[order - 1], places[chosen[order - 1]]
-        found = jnp.einsum(f"{','.join(['...' + places, *given])}->...{''.join(dict.fromkeys(row + column))}", others, *turned)
+        kept = batch + (row if row == column else row + column)
+        found = jnp.einsum(f"{','.join(given)}->{kept}", others, *turned)
         total = total + sign * (found if row != column else found[..., None] * jnp.eye(n, dtype=a.dtype))
     turn = (jnp.linalg.det(u) * jnp.linalg.det(vh))[..., None, None]
-    return turn * jnp.conj(jnp.matmul(jnp.matmul(u, jnp.conj(total)), vh))
+    return (turn * jnp.conj(jnp.matmul(jnp.matmul(u, jnp.conj(total)), vh))).astype(inputs[0].dtype)
+
+
+def _products_of_others(s, order):
+    """Return for each choice of `order` of the numbers `s` the product of the others, [..., n, …, n]; 0 for equal choices."""
+    n = s.shape[-1]
+    rows = jnp.broadcast_to(s[..., None, :], (*s.shape[:-1], n + 1, n))
+    rows = jnp.where(np.tri(n + 1, n, -1, dtype=bool), jnp.ones_like(rows), rows)
+    one = jnp.ones((*s.shape[:-1], n + 1, 1), dtype=s.dtype)
+    between = jnp.concatenate(
+        [one, lax.cumprod(rows, axis=rows.ndim - 1)], axis=-1
+    )  # [i, j]: the product from i up to j, without j
+    chosen = np.sort(np.stack(np.meshgrid(*[np.arange(n)] * order, indexing="ij")), 0)
+    product = (np.diff(chosen, axis=0) > 0).all(0).astype(s.dtype)
+    edges = [np.full_like(chosen[0], -1), *chosen, np.full_like(chosen[0], n)]
+    for before, after in itertools.pairwise(edges):
+        product = product * between[..., before + 1, after]
+    return product
 
 
 @gradient(cofactors)

@@ -465,7 +465,7 @@ def _(op, dy):
     return -dy * _spence_slope(op.inputs[0], order=0)
 
 
-@op("SpenceSlope", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
+@op("SpenceSlope", infer=_FLOAT, saves="x")
 def _spence_slope(x, *, order):
     """Return ∫₀¹ tⁿ / (1 + t (x − 1))ⁿ⁺¹ dt: log(x) / (x − 1) for n = 0, and likewise smooth at 1."""
 

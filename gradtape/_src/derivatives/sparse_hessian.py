@@ -1,0 +1,61 @@
+"""Sparse Hessians: sparse Jacobians of gradients, from fewer products as they are symmetric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtape._src.core.errors import public
+from gradtape._src.derivatives.products import gradients_of
+from gradtape._src.derivatives.sparse_jacobian import Sparsity, Traced, check_options, matrix_of
+
+
+def _traced(f: Callable[..., Any], args: Any, sources: Any, what: str) -> Traced:
+    """Return the traced gradient of a function."""
+    if not callable(f):
+        raise TypeError(f"The first argument must be a function, received {f!r} of type {type(f).__name__}.")
+    gradients = gradients_of(f, sources, what)
+
+    def gradient(*given: Any) -> Any:
+        found = gradients(*given)
+        return found[0] if len(found) == 1 else found
+
+    return Traced(gradient, args, sources)
+
+
+@public
+def hessian_sparsity(f: Callable[..., Any], args: Any, sources: Any = None) -> Sparsity:
+    """Return the sparsity pattern of the Hessian of `f`, which returns a scalar, at `args`, for `sparse_hessian(…, pattern=…)`.
+
+    `args` and `sources` as for `sparse_hessian`; see `jacobian_sparsity` for how it is found.
+
+    >>> tf.autodiff.hessian_sparsity(lambda x: tf.reduce_sum(x[1:] * x[:-1] ** 2), tf.ones([5]))
+    <Sparsity 5×5, 12 entries, 3 products symmetric>
+    """
+    return _traced(f, args, sources, "hessian_sparsity").sparsity("symmetric")
+
+
+@public
+def sparse_hessian(
+    f: Callable[..., Any],
+    args: Any,
+    pattern: Sparsity | None = None,
+    format: str = "csr",
+    chunk_size: int | None = None,
+    sources: Any = None,
+) -> Any:
+    """Return the exact Hessian of `f`, which returns a scalar, at `args`, from as many products as its pattern has colours.
+
+    The products are Hessian-vector products. As the Hessian is symmetric they are fewer than for a Jacobian: two for an arrow.
+    `pattern`: from `hessian_sparsity`, None to find it. The other arguments, the formats and the errors are those of
+    `sparse_jacobian`. In eager code one more product tells a Hessian that custom gradients make unsymmetric (ValueError).
+    ValueError where `f` does not return one scalar. Gebremedhin, Manne and Pothen, "What color is your Jacobian?" (2005), section
+    4 (star colouring).
+
+    >>> hessian = tf.autodiff.sparse_hessian(lambda x: tf.reduce_sum(x[0] * x**2), tf.constant([1.0, 2.0, 3.0]))
+    >>> hessian.toarray().tolist()
+    [[6.0, 4.0, 6.0], [4.0, 2.0, 0.0], [6.0, 0.0, 2.0]]
+    """
+    check_options(format, chunk_size)
+    traced = _traced(f, args, sources, "sparse_hessian")
+    return matrix_of(traced, pattern, "symmetric", format, chunk_size, checked=True)
