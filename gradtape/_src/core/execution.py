@@ -504,6 +504,7 @@ def _in_its_place(error: Exception, op: Op, attrs: Attributes, avals: Sequence[A
 
 def _run_compiled(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Sequence[Any]) -> Any:
     """Run one op by itself, compiled."""
+    op = op.plain
     key = (op, attrs, *avals) if precision is None else (op, attrs, *avals, precision)
     kernel: Executable = kernels.find(key) or kernels.keep(key, Executable(1))
     compiled = kernel.compiled
