@@ -31,6 +31,12 @@ from gradtape._src.derivatives.sparse_jacobian import (
     jacobian_sparsity as jacobian_sparsity,
     sparse_jacobian as sparse_jacobian,
 )
+from gradtape._src.derivatives.spectral import (
+    eigenvalue_function as eigenvalue_function,
+    eigenvalue_sum as eigenvalue_sum,
+    singular_value_function as singular_value_function,
+    singular_value_sum as singular_value_sum,
+)
 from gradtape._src.explain.diagnosis import Diagnosis as Diagnosis
 from gradtape._src.explain.explain import explain as explain, explain_nan as explain_nan
 

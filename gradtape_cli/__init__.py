@@ -36,9 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     why = commands.add_parser(
         "why",
         help="run a program, and say why gradients in it are None, zero or NaN",
-        usage="gradtape why [-h] [--html FILE] [-m] program [--html FILE] ...",
+        usage="gradtape why [-h] [--html FILE] [--try-fixes] [-m] program [--html FILE] [--try-fixes] ...",
     )
     why.add_argument("--html", type=Path, metavar="FILE", help="write a page with the source, the tapes and the reasons")
+    said = "try fixes in copies of the program, though it runs for long, writes files or uses the network"
+    why.add_argument("--try-fixes", action="store_true", help=said)
     add_program(why)
     why.set_defaults(command="why_command")
 

@@ -76,6 +76,11 @@ def test_names_in_reasons_are_there():
     assert [(name, absent(why)) for name, why in REASONS.items() if absent(why)] == []
 
 
+def test_names_that_are_said_to_be_of_tensorflow_1_are_there():
+    names = [name for name, why in REASONS.items() if "write tf.compat.v1 in the place of tf" in why]
+    assert len(names) > 30 and [name for name in names if not is_there(name, [gradtape.compat.v1])] == []
+
+
 @pytest.mark.parametrize("path", ALL_PAGES, ids=page_name)
 def test_names_on_pages_are_there(path):
     text = FENCE.sub("", path.read_text("utf-8"))

@@ -9,6 +9,7 @@ import inspect
 import re
 import types
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import gradtape
@@ -111,7 +112,7 @@ def source_of(value: Any) -> str:
         value = value.op.kernel
     code = getattr(value, "__code__", None) or getattr(getattr(value, "__func__", None), "__code__", None)
     try:
-        file, line = (code.co_filename, code.co_firstlineno) if code else (inspect.getsourcefile(value), _line_of(value))
+        file, line = (code.co_filename, code.co_firstlineno) if code else _definition(value)
     except (TypeError, OSError):
         return ""
     if file is None or not file.startswith(str(ROOT / "gradtape")):
@@ -120,8 +121,13 @@ def source_of(value: Any) -> str:
     return f"[{path}, line {line}]({source_link(path, line)})"
 
 
-def _line_of(value: Any) -> int:
-    return inspect.getsourcelines(value)[1]
+def _definition(value: Any) -> tuple[str | None, int]:
+    """Return the file and line of a class or callable; of an error those of its class, as its module only passes it on."""
+    if not (inspect.isclass(value) and issubclass(value, gradtape.errors.OpError)):
+        return inspect.getsourcefile(value), inspect.getsourcelines(value)[1]
+    file = gradtape.errors.OpError.__init__.__code__.co_filename
+    lines = Path(file).read_text("utf-8").splitlines()
+    return file, 1 + next(at for at, line in enumerate(lines) if line.startswith(f"class {value.__name__}("))
 
 
 def prose(docstring: str) -> str:

@@ -116,7 +116,7 @@ class BackendOptimizer(BaseOptimizer, KerasTracked):
         names = [getattr(v, "path", None) or v.name for v in missing]
         known = _reasons.setdefault(self, {})
         if (reasons := known.get(tuple(names))) is None:
-            reasons = known[tuple(names)] = hooks.gradients.reasons(missing)
+            reasons = known[tuple(names)] = hooks.gradients.reasons(missing, again=False)
         warnings.warn(f"Gradients do not exist for variables {names} when minimizing the loss.{reasons}", stacklevel=2)
         return [g for g, _ in pairs if g is not None], [v for g, v in pairs if g is not None]
 

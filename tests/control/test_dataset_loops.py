@@ -185,6 +185,21 @@ def test_a_loop_that_is_left_early():
     assert kind(some) == TRACED
 
 
+@pytest.mark.parametrize(("stop", "expected"), [(False, 3), (True, 0)])
+def test_a_function_that_returns_before_the_loop(stop, expected):
+    @tf.function
+    def total_of(dataset, stop):
+        total = tf.constant(0, tf.int64)
+        if stop:
+            return total
+        for x in dataset:
+            total += x
+        return total
+
+    assert total_of(tf.data.Dataset.range(3), tf.constant(stop)).numpy() == expected
+    assert kind(total_of) == TRACED
+
+
 def test_elements_are_not_drawn_beyond_the_end_of_the_loop():
     drawn = []
 

@@ -69,3 +69,16 @@ def test_beyond_the_axis(size, start, message):
     part = tf.function(lambda x, i: tf.slice(x, tf.stack([i]), [size]))
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         part(tf.range(5.0), tf.constant(start))
+
+
+@pytest.mark.parametrize("begin", [lambda i: [i, 0], lambda i: (0, tf.Variable(1)), lambda i: [tf.cast(i, tf.int64), 1]])
+def test_a_list_of_numbers_and_tensors_is_compiled(begin):
+    variable = begin(tf.constant(1))
+    begins = (lambda i: variable) if isinstance(variable, tuple) else begin
+    tf.config.require_compiled_functions()
+    try:
+        part = tf.function(lambda x, i: tf.slice(x, begins(i), [1, 2]))(TWO, tf.constant(1))
+    finally:
+        tf.config.require_compiled_functions(False)
+    row, column = (int(x) for x in begin(tf.constant(1)))
+    assert part.numpy().tolist() == TWO[row : row + 1, column : column + 2].numpy().tolist()

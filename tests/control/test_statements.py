@@ -102,7 +102,7 @@ def in_a_function(n):
 
 @pytest.mark.parametrize("statements", [appended, in_a_branch, in_a_function])
 def test_a_tensor_that_is_out_of_scope(statements):
-    with pytest.raises(ValueError, match="out of scope") as caught:
+    with pytest.raises(ValueError, match=r"^The result of Mul \(int32, shape \(\)\) at \S+:\d+ is out of scope") as caught:
         function_of(statements)(tf.constant(3))
     assert type(caught.value).__name__ == "InaccessibleTensorError"
 

@@ -91,6 +91,17 @@ def test_the_cause_of_retracing(said, call, words):
     assert re.search(words, message)
 
 
+def test_functions_that_were_made_in_a_loop_are_the_cause_in_their_second_round(said):
+    """Each is traced again for another number, which is not what is wrong."""
+    made = [tf.function(lambda x, n: x * n) for _ in range(5)]
+    for rate in (1, 2):
+        for function in made:
+            function(tf.constant(1.0), rate)
+    for message in said():
+        assert "another function each time" in message
+    assert len(said()) == 2
+
+
 v = tf.Variable(2.0)
 
 

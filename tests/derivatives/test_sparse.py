@@ -149,6 +149,25 @@ def test_a_pattern_used_again_in_a_function_and_differentiated():
     np.testing.assert_allclose(tape.gradient(total, X), np.exp(X.numpy()), 1e-12)
 
 
+def test_a_gradient_that_is_indexed_slices():
+    """The Hessian of an energy with a gather, whose gradient is IndexedSlices: dense for the matrix, slices for `jvp`."""
+
+    def gradient(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.gather(x, [0, 1, 1, 2]) ** 4)
+        return tape.gradient(y, x)
+
+    x = tf.constant([1.0, 2.0, 3.0], tf.float64)
+    np.testing.assert_allclose(autodiff.sparse_jacobian(gradient, x).toarray(), np.diag([12.0, 96.0, 108.0]))
+    assert autodiff.sparse_jacobian(lambda x: [x, gradient(x)], x).shape == (6, 3)
+    with autodiff.ForwardAccumulator(x, tf.constant([1.0, 1.0, 0.0], tf.float64)) as accumulator:
+        slices = gradient(x)
+    tangent = accumulator.jvp(slices)
+    assert isinstance(tangent, tf.IndexedSlices)
+    np.testing.assert_allclose(tf.convert_to_tensor(tangent), [12.0, 96.0, 0.0])
+
+
 def test_large_and_never_dense():
     count = 10_000  # dense it would take 800 MB
     x = tf.constant(np.linspace(0.0, 1.0, count))
@@ -201,6 +220,16 @@ def test_a_pattern_follows_the_values_of_constants():
             lambda: autodiff.sparse_jacobian(tf.sin, X, autodiff.jacobian_sparsity(tf.sin, X[1:])),
             ValueError,
             r"pattern is for a Jacobian of shape \(9, 9\), and this one has shape \(10, 10\)",
+        ),
+        (
+            lambda: autodiff.sparse_jacobian(stencil, X, autodiff.jacobian_sparsity(tf.sin, X)),
+            ValueError,
+            "pattern misses entries of this Jacobian: in .* of 10 rows, the first of them row 0",
+        ),
+        (
+            lambda: autodiff.sparse_jacobian(tf.sin, X, autodiff.jacobian_sparsity(tf.zeros_like, X)),
+            ValueError,
+            "pattern misses entries of this Jacobian: in 10 of 10",
         ),
         (lambda: autodiff.jacobian_sparsity(tf.sin, X, mode="up"), ValueError, "mode must be 'forward', 'reverse' or None"),
         (

@@ -47,6 +47,7 @@ def test_processes_train_as_one_does(count):
     """70 rows in batches of 30 and 32: some batches cannot be divided evenly, and all processes make the same steps."""
     status, lines = launched("train", count=count)
     assert status == 0, lines
+    assert not any("Gloo" in line or "coordination_service" in line for each in lines for line in each)
     wanted, results = alone(), [json.loads(each[-1]) for each in lines]
     del wanted["drawn"], wanted["in a thread"]
     assert wanted.pop("why")[1] is None

@@ -11,7 +11,7 @@ from gradtape import profiler
 from gradtape._src.core import execution, tracing, xla
 from gradtape._src.core.op import ops
 from gradtape._src.core.program import leaf
-from gradtape._src.core.structured import GRADIENT, StructuredOp, programs_of
+from gradtape._src.core.structured import GRADIENT, VALUE, StructuredOp, programs_of
 from gradtape._src.core.tensor import EagerTensor
 
 STRUCTURED = sorted(name for name, op in ops.items() if isinstance(op, StructuredOp))
@@ -53,6 +53,19 @@ def repeated(inside):
     return tf.function(lambda x: tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y + inside(x)), (0, tf.zeros_like(x)))[1])
 
 
+def with_cotangents(inside):
+    """Both a function and the gradient of one to what it uses: Σ wᵢ inside(w)ᵢ."""
+
+    def call(x):
+        factor = tf.ones([])
+        with tf.GradientTape() as tape:
+            tape.watch(factor)
+            y = tf.autodiff.eigenvalue_sum(lambda w: factor * inside(w), tf.linalg.diag(x))
+        return tape.gradient(y, factor) + 0.0 * x
+
+    return call
+
+
 # For each op a function of `inside` that makes one of `x`, which records the op with a Program that `inside` is in.
 SAMPLES = {
     "Case": lambda inside: tf.function(lambda x: tf.switch_case(tf.size(x) - 2, [lambda: tf.zeros_like(x), lambda: inside(x)])),
@@ -61,6 +74,10 @@ SAMPLES = {
     "PartitionedCall": called,
     "Recomputed": lambda inside: tf.autodiff.recompute_grad(inside, policy="everything"),
     "Scan": lambda inside: tf.function(lambda x: tf.scan(lambda total, row: total + inside(row), x, 0.0)),
+    "SpectralCotangents": with_cotangents,
+    "SpectralDerivative": lambda inside: (
+        lambda x: tf.linalg.diag_part(tf.autodiff.eigenvalue_function(inside, tf.linalg.diag(x)))
+    ),
     "StatefulPartitionedCall": tf.function,
     "VectorizedCall": lambda inside: lambda x: tf.vectorized_map(inside, x),
     "While": repeated,
@@ -122,7 +139,7 @@ def test_its_bodies_say_where_their_values_come_from(type):
         assert len(body.takes) + len(body.program.constants) == len(body.program.parameters)
 
 
-@pytest.mark.parametrize("type", [name for name in STRUCTURED if ops[name].kind is not GRADIENT])
+@pytest.mark.parametrize("type", [name for name in STRUCTURED if ops[name].kind not in (GRADIENT, VALUE)])
 def test_a_break_in_it_is_explained_by_its_line(type):
     x = tf.Variable(X)
     with tf.GradientTape() as tape:

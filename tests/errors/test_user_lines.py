@@ -1,6 +1,8 @@
 """Errors point at the user's line: the library's own frames are not shown."""
 
+import builtins
 import os
+import pickle
 import subprocess
 import sys
 import traceback
@@ -218,3 +220,28 @@ def test_an_environment_variable_brings_the_frames_back(tmp_path, full):
     assert f'File "{script}", line 5, in compute' in run.stderr
     assert f'File "{script}", line 7, in <module>' in run.stderr
     assert (PACKAGE in run.stderr) is full
+
+
+@pytest.mark.parametrize(
+    ("call", "shown"),
+    [
+        (lambda: tf.reshape(tf.ones([3]), [2]), "gradtape.errors.InvalidArgumentError"),
+        (lambda: tf.complex(1, 2), "TypeError"),
+        (
+            lambda: tf.function(lambda x: 1.0 if x else x, autograph=False)(tf.constant(True)),
+            "gradtape.errors.OperatorNotAllowedInGraphError",
+        ),
+        (lambda: tf.autodiff.vjp(tf.function(lambda x: 1 / 0), tf.ones([2])), "ZeroDivisionError"),
+        (
+            lambda: tf.autodiff.check_gradients(tf.custom_gradient(lambda x: (x, lambda dy: 2.0 * dy)), [np.ones(2)]),
+            "gradtape.autodiff.GradientMismatch",
+        ),
+    ],
+)
+def test_a_traceback_names_the_class_that_a_user_can_catch(call, shown):
+    with pytest.raises(Exception, match=r"\w") as found:
+        call()
+    assert "".join(traceback.format_exception_only(found.value)).startswith(f"{shown}: ")
+    name = shown.rpartition(".")[2]
+    assert isinstance(found.value, getattr(tf.errors, name, None) or getattr(tf.autodiff, name, None) or getattr(builtins, name))
+    assert isinstance(pickle.loads(pickle.dumps(found.value)), Exception)

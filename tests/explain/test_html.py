@@ -232,7 +232,7 @@ def test_the_lines_that_are_chosen(groups, room, expected):
 
 def test_a_page_that_fails_leaves_the_old_one(tmp_path, monkeypatch):
     (tmp_path / "report.html").write_text("the old page")
-    monkeypatch.setattr("gradtape._src.explain.pictures.page.json.dumps", lambda data: 1 / 0)
+    monkeypatch.setattr("gradtape._src.explain.pictures.page.json.dumps", lambda data, default: 1 / 0)
     with pytest.raises(ZeroDivisionError, match="division"):
         page_of(tmp_path, SCRIPT)
     assert (tmp_path / "report.html").read_text() == "the old page"

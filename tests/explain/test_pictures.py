@@ -64,6 +64,27 @@ def test_the_summary_has_a_row_for_each_op():
     assert len(tape.summary()) == 5
 
 
+@pytest.mark.parametrize("used", [False, True])
+def test_the_summary_names_the_layers(used):
+    model = tf.keras.Sequential(
+        [tf.keras.Input([4]), tf.keras.layers.Dense(2, name="first"), tf.keras.layers.ReLU(name="then")], name="net"
+    )
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(model(tf.ones([3, 4])))
+    if used:
+        tape.gradient(loss, model.trainable_variables)
+    title, _, heading, _, *rows = str(tape.summary()).splitlines()
+    start, end = heading.index("layer"), heading.index("line")
+    layers = {row.split()[0]: row[start:end].strip() for row in rows}
+    assert title.startswith("5 ops") and layers == {
+        "BroadcastTo": "",
+        "MatMul": "net/first",
+        "AddV2": "net/first",
+        "Relu": "net/then",
+        "Sum": "",
+    }
+
+
 def test_the_summary_is_a_rich_table():
     tape, *_ = two_layers()
     out = io.StringIO()

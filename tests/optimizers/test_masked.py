@@ -181,8 +181,7 @@ def test_optimizers_that_cannot_be_masked():
     accumulating = tf.keras.optimizers.SGD(0.1, gradient_accumulation_steps=2)
     with pytest.raises(ValueError, match=r"cannot wrap an optimizer with gradient_accumulation_steps"):
         tf.optimizers.MaskedUpdate(accumulating).apply_gradients([(tf.ones([3, 3]), x)], [True])
-    factored = tf.optimizers.MaskedUpdate(tf.keras.optimizers.Adafactor(0.1))
-    with pytest.raises(ValueError, match=r"Adafactor keeps .* of shape \(3,\) for a variable of shape \(3, 3\)"):
-        factored.apply_gradients([(tf.ones([3, 3]), x)], [True])
+    with pytest.raises(ValueError, match=r"cannot wrap Adafactor: its moments"):  # it gave NaN for a vector
+        tf.optimizers.MaskedUpdate(tf.keras.optimizers.Adafactor(0.1))
     with tf.compat.v1.Graph().as_default(), pytest.raises(RuntimeError, match=r"this is a graph of TensorFlow 1"):
         tf.optimizers.MaskedUpdate(v1.AdamOptimizer()).apply_gradients([(D, X)], [True])

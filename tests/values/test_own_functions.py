@@ -28,6 +28,8 @@ def on_tape(f):
 
 OF_ARGUMENTS = {
     "check_gradients": lambda x: own.check_gradients(tf.math.square, [x], order=1),
+    "eigenvalue_function": on_tape(lambda x: own.eigenvalue_function(tf.exp, tf.linalg.diag(x))),
+    "eigenvalue_sum": on_tape(lambda x: own.eigenvalue_sum(tf.exp, [[x[0], 0.0], [x[1], x[0]]])),
     "gauss_newton_vp": lambda x: own.gauss_newton_vp(lambda a: a * a, x, V),
     "gradient_factors": on_tape(lambda x: own.gradient_factors(x, [1.0, 0.5])),
     "hessian": lambda x: own.hessian(cube, x),
@@ -42,6 +44,8 @@ OF_ARGUMENTS = {
     "jvp": lambda x: own.jvp(lambda a: a * a, x, V),
     "linearize": lambda x: own.linearize(lambda a: a * a, x)[1](V),
     "vjp": lambda x: own.vjp(lambda a: a * a, x)[1](V),
+    "singular_value_function": on_tape(lambda x: own.singular_value_function(tf.exp, tf.linalg.diag(x))),
+    "singular_value_sum": on_tape(lambda x: own.singular_value_sum(tf.exp, [x])),
     "recompute_grad": on_tape(lambda x: own.recompute_grad(lambda a: tf.sin(tf.exp(a)))(x)),
     "reverse_gradient": on_tape(lambda x: own.reverse_gradient(x, 0.5)),
     "straight_through": on_tape(lambda x: own.straight_through(tf.round(x), x)),

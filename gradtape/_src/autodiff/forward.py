@@ -77,19 +77,24 @@ class ForwardAccumulator:
 
     @public
     def jvp(self, primals: Any, unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
-        """Return the tangents of `primals`, tensors or variables of this context, in their structure.
+        """Return the tangents of `primals`, tensors, variables or IndexedSlices of this context, in their structure.
 
         None (or zeros, with `unconnected_gradients="zero"`) for what does not depend on the accumulator's primals.
         """
         zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
         leaves, spec = nest.flatten_with_spec(primals)
-        results = []
+        results: list[Any] = []
         for leaf in leaves:
-            if not is_tensor(leaf) or isinstance(leaf, IndexedSlices):
+            if not is_tensor(leaf):
                 raise TypeError(f"jvp takes tensors and variables, received {leaf!r} of type {type(leaf).__name__}.")
+            slices = isinstance(leaf, IndexedSlices)
             with _open_again(self._around):
-                result = self._of(variable_of(leaf))
-            results.append(zeros(leaf.shape, leaf.dtype) if result is None and zero else result)
+                result: Any = self._of(leaf.values if slices else variable_of(leaf))
+            if result is None and zero:
+                result = zeros((leaf.values if slices else leaf).shape, leaf.dtype)
+            if slices and result is not None:
+                result = IndexedSlices(result, leaf.indices, leaf.dense_shape)
+            results.append(result)
         return nest.unflatten(spec, results)
 
     def _of(self, target: Any) -> Tensor | None:

@@ -315,7 +315,7 @@ class GradientTape(Recording):
 
     @public
     def summary(self) -> Any:
-        """Return a table of the record: op, the user's line, shape and dtype, bytes kept for the backward pass.
+        """Return a table of the record: op, layer, the user's line, shape and dtype, bytes kept for the backward pass.
 
         `str()` and the prompt show it as text, `rich.print` in colour. It runs nothing. Of a tape that was used up it shows
         what is remembered, and nothing is kept.

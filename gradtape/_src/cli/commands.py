@@ -1,10 +1,12 @@
 """The commands of `gradtape`, one function each; `gradtape_cli` has their arguments."""
 
 import argparse
+import contextlib
 import errno
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ from gradtape._src.compat.door.opening import as_tensorflow
 from gradtape._src.core.allocator import tune_allocator
 from gradtape._src.core.extras import missing
 from gradtape._src.core.folding import folded
+
+UNASKED = 20.0  # seconds for all copies of a program in which `why` tries fixes
 
 
 def demo_command(parsed: argparse.Namespace) -> None:
@@ -51,19 +55,31 @@ def why_command(parsed: argparse.Namespace) -> None:
     """Run `gradtape why`: like `gradtape run`, and at the end the reasons. Exit code 1 if something was missing, or 130."""
     take_html(parsed)
     program = program_of(parsed, "gradtape why")
+    from gradtape._src.cli.copies import Effects, run_copy
     from gradtape._src.explain.pictures.page import pictured
     from gradtape._src.explain.report import watching
+    from gradtape._src.explain.tried import try_fixes
     from gradtape._src.profile.profile import costs
 
-    with watching() as report, pictured(report, Path(program.file), parsed.html, costs):
+    effects = Effects()
+
+    def run(files: Mapping[str, str], seconds: float | None) -> None:
+        with effects.listening(refusing=seconds is not None):
+            run_copy(program, parsed.arguments, files, seconds)
+
+    with watching(done=lambda: effects.first) as report, pictured(report, Path(program.file), parsed.html, costs):
         ended: Any = None
         try:
-            program.run(parsed.arguments)
+            with effects.listening():
+                program.run(parsed.arguments)
         except SystemExit as error:
             ended = error.code
         except BaseException as error:
             sys.excepthook(type(error), error, error.__traceback__)
             ended = 130 if isinstance(error, KeyboardInterrupt) else 1
+        if ended != 130:
+            with contextlib.suppress(KeyboardInterrupt):  # the report is told all the same
+                try_fixes(report, run, None if parsed.try_fixes else UNASKED)
     print(folded(str(report), sys.stdout), flush=True)
     if parsed.html is not None:
         print(f"gradtape why: wrote {parsed.html}", flush=True)
@@ -71,12 +87,13 @@ def why_command(parsed: argparse.Namespace) -> None:
 
 
 def take_html(parsed: argparse.Namespace) -> None:
-    """Let `--html FILE` stand behind the script too; with one before it, all behind it is the script's."""
-    if parsed.html is None:
+    """Let `--html FILE` and `--try-fixes` stand behind the script too; with one before it, all behind it is the script's."""
+    if parsed.html is None and not parsed.try_fixes:
         option = argparse.ArgumentParser(prog="gradtape why", add_help=False, allow_abbrev=False)
         option.add_argument("--html", type=Path)
+        option.add_argument("--try-fixes", action="store_true")
         taken, parsed.arguments = option.parse_known_args(parsed.arguments)
-        parsed.html = taken.html
+        parsed.html, parsed.try_fixes = taken.html, taken.try_fixes
     if parsed.html is not None:
         parsed.html = parsed.html.absolute()  # the script may change the directory
         try:

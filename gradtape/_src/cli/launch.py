@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -15,6 +16,8 @@ from typing import IO
 
 GRACE = 20.0  # seconds for the others to say what they know of a process that failed, before they are ended
 KILL = 5.0  # seconds from SIGTERM to SIGKILL
+# What JAX's runtime prints when processes find each other, of whatever level; a user can do nothing about it.
+RUNTIME = re.compile(r"\[Gloo\] Rank \d+ is connected to \d+ peer|[IW]\d{4} [\d:.]+ +\d+ coordination_service\.cc:\d+\]")
 
 
 def launch(count: int, arguments: Sequence[str]) -> int:
@@ -63,8 +66,9 @@ def _started(number: int, addresses: list[str], arguments: Sequence[str]) -> sub
 def _show(number: int, lines: IO[str] | None) -> None:
     assert lines is not None
     for line in lines:
-        sys.stdout.write(f"[{number}] {line}")
-        sys.stdout.flush()
+        if not RUNTIME.match(line):
+            sys.stdout.write(f"[{number}] {line}")
+            sys.stdout.flush()
 
 
 def _watched(group: list[subprocess.Popen[str]]) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 from gradtape._src.compat import stand_ins
 from gradtape._src.compat.reasons import REASONS, reason
 from gradtape._src.core import hooks
-from gradtape._src.core.errors import public
+from gradtape._src.core.errors import name_as_read, public
 from gradtape._src.files.messages import message
 from gradtape._src.files.protocol import protocol
 
@@ -80,8 +80,15 @@ def listed(module: str) -> Callable[[], list[str]]:
 
 
 def missing(module: str) -> Callable[[str], Any]:
-    """Return a module's `__getattr__`: AttributeError that says why the name is not there, or names what is near."""
+    """Return a module's `__getattr__`: AttributeError that says why the name is not there, or names what is near.
+
+    A traceback shows the exceptions of the module by the names under which they can be caught.
+    """
     prefix = module.replace("gradtape", "tf", 1)
+    for value in vars(sys.modules[module]).values():
+        if isinstance(value, type) and issubclass(value, BaseException) and value.__module__.startswith("gradtape._src."):
+            value.__module__ = module
+            name_as_read()
 
     @public
     def __getattr__(name: str) -> Any:

@@ -386,12 +386,15 @@ class Calls:
 
     def __init__(self) -> None:
         self.since = self.counted = self._traces = self._warnings = 0
-        self.firsts = 0  # how many of the last traces were the first one of a function
+        self.others = 0  # how many of the last traces were of another function than the one before
+        self._last: Callable[[], Any] = lambda: None
         self.told = False  # that it runs as Python in each call
 
-    def traced_too_often(self, first: bool) -> bool:
+    def traced_too_often(self, function: Any, first: bool) -> bool:
         """Note a trace; whether so many of the last calls were traced that a warning is due. `counted` are those calls."""
-        self.firsts = self.firsts * bool(self._traces % MANY_TRACES) + first
+        another = first or self._last() is not function
+        self.others = self.others * bool(self._traces % MANY_TRACES) + another
+        self._last = weakref.ref(function)
         self._traces += 1
         if self._traces % MANY_TRACES:
             return False

@@ -15,7 +15,7 @@ from gradtape._src.control.arguments import OTHER_EXTENT, OTHER_RANK, Arguments,
 from gradtape._src.control.as_python import line_of, tell
 from gradtape._src.control.branch_captures import joined, on_tape
 from gradtape._src.control.critical_section import Lock, holding, note
-from gradtape._src.control.dataset_loop import REDUCE_DATASET, ThroughEagerCode
+from gradtape._src.control.dataset_loop import REDUCE_DATASET, ThroughEagerCode, under_a_tape
 from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
 from gradtape._src.control.given import Given, calling, of_calls
@@ -490,7 +490,7 @@ class ThroughDatasets(EagerFunction):
     """A function with loops over Datasets. It runs as eager code where these have to be differentiated: under a tape."""
 
     def __init__(self, function: Function, arguments: Arguments, body: Body) -> None:
-        super().__init__(function, arguments, ThroughEagerCode("under a tape"))
+        super().__init__(function, arguments, under_a_tape())
         self._body = body
         self._line = next(attrs[0].line for op, attrs, *_ in body.program.keys if op is REDUCE_DATASET)
 

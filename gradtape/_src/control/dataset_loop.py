@@ -41,19 +41,31 @@ Step = Callable[[Sequence[Tensor], Any], list[Any]]
 
 
 class ThroughEagerCode(engine.NeedsValues):
-    """A function that goes through a Dataset has to run as eager code."""
+    """A function that goes through a Dataset has to run as eager code: `why`, and the `fix` if it has one of its own."""
 
-    def __init__(self, why: str = "") -> None:
-        super().__init__(
-            f"a function that goes through a Dataset runs as eager code{why and f': {why}'}",
-            "Open a tape inside of the loop; or let the loop call a tf.function, which is compiled.",
-        )
+    def __init__(self, why: str, fix: str = "") -> None:
+        super().__init__(f"a function that goes through a Dataset runs as eager code: {why}", fix)
+
+
+def under_a_tape() -> ThroughEagerCode:
+    """Return the refusal of a loop that has to be differentiated."""
+    return ThroughEagerCode(
+        "a tape outside of the loop records each trip",
+        "Open a tape inside of the loop; or let the loop call a tf.function, which is compiled.",
+    )
 
 
 def can_be_op(dataset: Any) -> bool:
     """Return whether a loop over `dataset` can be an op: it is a Dataset or an iterator. Under a tape none can."""
     known = hasattr(dataset, "made_anew") or isinstance(dataset, ElementIterator)
     return known and not any(tape() is not None for tape in engine.local.tapes)
+
+
+def _other_elements() -> ThroughEagerCode:
+    return ThroughEagerCode(
+        "its elements are ragged, sparse or of unknown rank",
+        "Make them dense by map(), with to_tensor() or tf.sparse.to_dense; tensor.set_shape states a rank.",
+    )
 
 
 class State(NamedTuple):
@@ -96,8 +108,10 @@ class DatasetLoop:
     def _first(self, step: Step) -> Body:
         """Trace the body for elements as the dataset states them; NeedsValues where the loop is to be eager code."""
         of_known_rank = dense(self.dataset.element_spec) and all(s.shape.rank is not None for s in self._specs)
-        if getattr(self.dataset, "made_anew", False) or not of_known_rank:
-            raise ThroughEagerCode
+        if getattr(self.dataset, "made_anew", False):
+            raise ThroughEagerCode("the function makes the Dataset in each call", "Make it outside, and pass it as an argument.")
+        if not of_known_rank:
+            raise _other_elements()
         shapes = [s.shape.as_list() for s in self._specs]
         usual = self.dataset.usual_batch or OPEN
         body = self._traced(step, self._avals([[usual, *s[1:]] if s and s[0] is None else s for s in shapes], OPEN))
@@ -280,7 +294,7 @@ class ShownLoop(DatasetLoop):
 
     def _first(self, step: Step) -> Body:
         if not dense(self.dataset.element_spec):
-            raise ThroughEagerCode
+            raise _other_elements()
         return self._traced(step, self._avals([() if s.shape.rank is None else s.shape.as_list() for s in self._specs], OPEN))
 
     def _check(self, before: Sequence[Node], after: Sequence[Tensor]) -> None:

@@ -35,6 +35,7 @@ from gradtape._src.control.dataset_loop import (
     calls_python,
     loop_over,
     take_in_order,
+    under_a_tape,
 )
 from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.function_type import FunctionType
@@ -303,7 +304,7 @@ class Function:
     def _trace(self, arguments: Arguments, passes: bool) -> ConcreteFunction:
         known, new = self._signatures.find(arguments, arguments.shapes(self._signature))
         self._traces += new
-        if new and engine.local.trace.parent is None and self._calls.traced_too_often(self._traces == 1):
+        if new and engine.local.trace.parent is None and self._calls.traced_too_often(self, self._traces == 1):
             last = next(reversed(self._traced.values()))._arguments if self._traced else None
             warn(self, self._calls, self._instance is not None, list(self._signature.parameters.parameters), last, arguments)
         python = self.transformed()
@@ -416,7 +417,7 @@ class Function:
     def _loop(self, dataset: Any, step: Any, state: Any) -> DatasetLoop:
         """Trace a loop over a Dataset, an iterator or a Count; NeedsValues where it may have to be differentiated."""
         if asks_for_gradients(self.python_function):
-            raise ThroughEagerCode
+            raise under_a_tape()
         return loop_over(dataset, step, state, None if self._instance is None else self._instance())
 
     def shown(self, arguments: Arguments) -> ConcreteFunction:

@@ -114,7 +114,8 @@ def _on_host(*inputs: Any, call: Callable[..., Any], types: tuple[Any, ...], sha
             if shape is not None and array.shape != shape:
                 raise invalid(
                     f"The Python function returned shape {list(array.shape)}; in a compiled program its result was stated, or "
-                    f"assumed, to have shape {list(shape)}. Call tensor.set_shape on the result, or run it in eager code."
+                    f"assumed, to have shape {list(shape)}. State its own in Tout, as tf.TensorSpec(shape, dtype); a result "
+                    "whose shape changes takes eager code."
                 )
     return tuple(map(slices.to_device, arrays))
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.bound_names import UNDEFINED, BoundState, can_be_tensor, empty, flatten, probed, returned, tensor_dtype
-from gradtape._src.control.dataset_loop import Count, State, ThroughEagerCode, can_be_op, record_loop
+from gradtape._src.control.dataset_loop import Count, State, ThroughEagerCode, can_be_op, record_loop, under_a_tape
 from gradtape._src.control.iterators import TakesElement
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import dtypes, engine, nest
@@ -52,9 +52,12 @@ def loop_on_host(
     state = State([t.node for t in held.tensors], held.names, held.numbers, test is not None)
     try:
         last = record_loop(scope.through(source, step, state), scope)
+    except engine.NeedsValues:
+        set_state(before)
+        raise
     except Exception as error:  # of the user's code: eager code raises it again, if there is an element
         set_state(before)
-        raise ThroughEagerCode(str(error)) from error
+        raise ThroughEagerCode(str(error), "Correct that line.") from error
     scope.rebound.append(lambda: set_state(before))
     return [handle(n) for n in last]
 
@@ -62,10 +65,20 @@ def loop_on_host(
 def for_dataset(dataset: Any, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
     """Record a loop over a Dataset or an iterator; NeedsValues where that cannot be done: the function runs as eager code."""
     before = get_state()
-    if _scope() is None or not can_be_op(dataset):
-        raise ThroughEagerCode
-    if any(map(empty, before)) or (extra_test is not None and extra_test() is not True):
-        raise ThroughEagerCode
+    if not can_be_op(dataset):
+        raise under_a_tape()
+    if _scope() is None:
+        raise ThroughEagerCode(
+            "the function takes a variable as an argument, or the loop stands in a function inside of it",
+            "Let the function use the variable from outside, and put the loop into the function that is called.",
+        )
+    for name, value in zip(names, before, strict=True):
+        if returned(name, value):
+            raise ThroughEagerCode("it returns inside of the loop", "Write `break` there, and `return` behind the loop.")
+        if empty(value):
+            raise ThroughEagerCode(f"'{name}' has no value before the loop", "Give it a tensor there.")
+    if extra_test is not None and extra_test() is not True:
+        raise ThroughEagerCode("whether it begins depends on values", "Put the whole loop into an `if` on a tensor.")
     held = BoundState(before, names)
     set_state(held.pack(loop_on_host(dataset, held, body, extra_test, get_state, set_state)))
 
@@ -114,14 +127,22 @@ def if_on_host(condition: Any, body: Any, orelse: Any, get_state: Any, set_state
     def bind(found: Any) -> None:
         set_state((*found, *before[count:]))
 
+    ends: dict[Any, Any] = {}
+
+    def trip(run: Callable[[], None], number: Any) -> None:
+        run()
+        ends[run] = bound()
+
     bind(values)
     for trips, run in ((taken, body), (1 - taken, orelse)):
         held = BoundState(bound(), names)
-        bind(held.pack(loop_on_host(Count(trips), held, functools.partial(_trip, run), None, bound, bind)))
+        bind(held.pack(loop_on_host(Count(trips), held, functools.partial(trip, run), None, bound, bind)))
+    bind([a if _same_number(a, b) else after for after, a, b in zip(bound(), *ends.values(), strict=True)])
 
 
-def _trip(run: Callable[[], None], number: Any) -> None:
-    run()
+def _same_number(one: Any, other: Any) -> bool:
+    """Return whether both sides of a branch leave one Python number, as of a name that says whether the function returned."""
+    return isinstance(one, (bool, int, float)) and type(one) is type(other) and one == other
 
 
 def _bound_before(before: Any, sides: Sequence[Any], get_state: Any, set_state: Any, count: int) -> list[Any]:

@@ -23,7 +23,7 @@ logger = logging.getLogger("gradtape")
 
 def warn(function: Any, calls: Calls, method: bool, names: Sequence[str], last: Arguments | None, now: Arguments) -> None:
     """Warn that a function was traced in most of its last calls. `last` are the arguments of the trace before, if it has one."""
-    if calls.firsts == MANY_TRACES:
+    if calls.others == MANY_TRACES:
         why = OBJECTS if method else ANOTHER
     else:
         why = ANY if last is None else _changed(names, last, now)

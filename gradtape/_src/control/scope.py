@@ -150,12 +150,14 @@ class Scope:
     def guarded(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Op:
         """Return the op to record for one whose values are checked where it runs; what is known and asked for is checked now.
 
+        In a branch or loop nothing is, as it need not run.
+
         Values of a gradient, which has a trace of its own inside of the function's, are not checked.
         """
         if self.trace is not None and engine.local.trace is not self.trace:
             return op
         always = op.type in ASKED_FOR
-        if always and all(engine.folded(node) is not None for node in guards.checked(op, nodes)):
+        if always and not self.nested and all(engine.folded(node) is not None for node in guards.checked(op, nodes)):
             verify(op, nodes, attrs)
             return op.plain
         return op.guarded(always)

@@ -280,7 +280,7 @@ def _check_scope(trace: Trace, node: Node) -> None:
     if foreign or (node.inputs is None and node.value is None and trace.parent is None):
         around = node.trace.parent if foreign else None
         inside = around is not None and trace.scope is not None and node.trace.inside(trace)
-        raise out_of_scope(inside, around is not None and around.parent is not None and trace.inside(around))
+        raise out_of_scope(node, inside, around is not None and around.parent is not None and trace.inside(around))
 
 
 def _run_on_host(op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node | None:

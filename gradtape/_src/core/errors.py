@@ -241,6 +241,11 @@ class OperatorNotAllowedInGraphError(TypeError):
 class InaccessibleTensorError(ValueError):
     """The error for a tensor of a branch, a loop's body or an inner function that is used in the function around it."""
 
+    __module__ = "builtins"  # a user catches it as a ValueError, as TensorFlow's has no public name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ValueError, self.args
+
 
 class UnimplementedError(OpError):
     """The error of an operation that does not exist for these arguments.

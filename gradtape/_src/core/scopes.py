@@ -22,10 +22,12 @@ MOST = 1 << 15  # entered scopes that are remembered
 
 
 class _Names(PerThread, replica="prefix"):
-    """The prefix of names in a thread, and the history of it, where that is watched."""
+    """The prefix of names in a thread; `marks` tell its history: the serial of a trace, how many nodes it had, the prefix."""
 
     prefix = ""
-    seen: Seen | None = None
+
+    def __init__(self) -> None:
+        self.marks: deque[tuple[int, int, str]] = deque(maxlen=MOST)
 
     def put(self, taken: dict[str, Any]) -> None:
         """Let names begin with a prefix again."""
@@ -49,37 +51,19 @@ def enter_scope(to: str, again: bool = False) -> str:
     """Let names begin with `to` from here on; return the prefix before. `again`: it is a scope that was entered before."""
     before = prefix()
     _local.prefix = to
-    trace, seen = engine.local.trace, _local.seen
+    trace = engine.local.trace
     if trace.scope is not None:
         trace.names.append((len(trace.nodes), to, () if again else []))
-    if seen is not None:
-        seen.marks.append((trace.serial, len(trace.nodes), to))
+    _local.marks.append((trace.serial, len(trace.nodes), to))
     return before
 
 
-class Seen:
-    """The history of the name-scope prefix, per thread: `marks` are (serial of a trace, number of its nodes, prefix)."""
-
-    def __init__(self) -> None:
-        self.marks: deque[tuple[int, int, str]] = deque(maxlen=MOST)
-
-    def within(self, serial: int) -> Callable[[int], str]:
-        """Return a function from a node's index in the trace to its name-scope prefix."""
-        marks = [(position, prefix) for of, position, prefix in self.marks if of == serial]
-        before = next((prefix for of, _, prefix in reversed(self.marks) if of < serial), "")
-        positions, prefixes = [position for position, _ in marks], [before, *[prefix for _, prefix in marks]]
-        return lambda index: prefixes[bisect_right(positions, index)]
-
-
-@contextlib.contextmanager
-def watched() -> Iterator[Seen]:
-    """Open a context that collects the name scopes that this thread enters."""
-    outer = _local.seen
-    _local.seen = seen = Seen()
-    try:
-        yield seen
-    finally:
-        _local.seen = outer
+def prefixes_in(serial: int) -> Callable[[int], str]:
+    """Return a function from a node's index in the trace of that number to the prefix that this thread had there."""
+    marks = [(position, to) for of, position, to in _local.marks if of == serial]
+    before = next((to for of, _, to in reversed(_local.marks) if of < serial), "")
+    positions, prefixes = [position for position, _ in marks], [before, *[to for _, to in marks]]
+    return lambda index: prefixes[bisect_right(positions, index)]
 
 
 class name_scope:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from gradtape._src.core.aval import Aval
     from gradtape._src.core.program import Program
 
-CALL_OF, BRANCH, LOOP, ROWS, GRADIENT = "call", "branch", "loop", "rows", "gradient"  # kinds: what its Programs are for
+# Kinds: what the Programs of an op are for. Those of a VALUE compute its results, and its gradient is not theirs.
+CALL_OF, BRANCH, LOOP, ROWS, GRADIENT, VALUE = "call", "branch", "loop", "rows", "gradient", "value"
 
 
 class Body(NamedTuple):

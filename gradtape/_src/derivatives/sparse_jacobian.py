@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from ml_dtypes import finfo
 
 from gradtape._src.autodiff.backward import to_transpose, vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
@@ -16,6 +17,7 @@ from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import engine, execution
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import LOOKS_AT_VALUES, public
+from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.variable import Variable
@@ -67,7 +69,8 @@ class Sparsity:
     def seeds(self, dtype: np.dtype) -> np.ndarray:
         """Return for each colour the sum of its unit vectors."""
         vectors = np.zeros((self.products, len(self.colours)), dtype)
-        vectors[self.colours, np.arange(len(self.colours))] = 1
+        if self.products:
+            vectors[self.colours, np.arange(len(self.colours))] = 1
         return vectors
 
     @functools.cached_property
@@ -105,7 +108,8 @@ class _Traced:
 
         def run() -> list[Tensor]:
             result = f(*packed) if several else f(packed)
-            results.extend(Nest(result).leaves)
+            result = dense(result) if isinstance(result, IndexedSlices) else result
+            results.extend([dense(x) if isinstance(x, IndexedSlices) else x for x in Nest(result).leaves])
             for x in results:
                 if not isinstance(x, Tensor) or not x.dtype.is_floating:
                     raise ValueError(f"f must return floating tensors; it returned {result!r}.")
@@ -178,9 +182,9 @@ def sparse_jacobian(
     element of the result of `f` (one tensor or a nest, in its order). It has a column for each element of the arguments or
     sources: "csr" and "coo" are SciPy matrices, "tensor" a `tf.sparse.SparseTensor`, "dense" a tensor, of shape f(x).shape +
     x.shape where there is one result and one source. (In a `tf.function` only the last two have values to be had later.)
-    `pattern`: from `jacobian_sparsity`, None to find it; a pattern that misses an entry gives wrong numbers. `chunk_size`: so
-    many products at a time. Curtis, Powell and Reid, "On the estimation of sparse Jacobian matrices" (1974); see
-    `jacobian_sparsity` for how the pattern is found.
+    `pattern`: from `jacobian_sparsity`, None to find it. In eager code one more product, with random numbers, tells a pattern
+    that misses an entry (ValueError); in a function nothing does. `chunk_size`: so many products at a time. Curtis, Powell, Reid,
+    "On the estimation of sparse Jacobian matrices" (1974); see `jacobian_sparsity` for how the pattern is found.
 
     >>> matrix = tf.autodiff.sparse_jacobian(lambda x: x[1:] * x[:-1], tf.constant([1.0, 2.0, 3.0]))
     >>> matrix.toarray().tolist()
@@ -193,13 +197,14 @@ def sparse_jacobian(
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}, received {format!r}.")
     traced = _Traced(f, args, sources)
+    stated = pattern is not None
     if pattern is None:
         pattern = traced.sparsity(None)
     if not isinstance(pattern, Sparsity):
         raise TypeError(f"pattern must come from tf.autodiff.jacobian_sparsity, received {pattern!r}.")
     if pattern.shape != traced.shape:
         raise ValueError(f"pattern is for a Jacobian of shape {pattern.shape}, and this one has shape {traced.shape}.")
-    values = _values(traced, pattern, chunk_size)
+    values = _values(traced, pattern, chunk_size, stated and not any(map(engine.symbolic, traced.inputs)))
     if format == "tensor":
         return SparseTensor(np.stack([pattern.rows, pattern.columns], 1), values, traced.shape)
     if format == "dense":
@@ -211,9 +216,10 @@ def sparse_jacobian(
     return matrix if format == "coo" else matrix.tocsr()
 
 
-def _values(traced: _Traced, pattern: Sparsity, chunk: int | None) -> Tensor:
-    """Return the entries, in the order of the pattern."""
-    kind = np.result_type(*[x.dtype.as_numpy_dtype for x in traced.sources], *[a.dtype for a in traced.results])
+def _values(traced: _Traced, pattern: Sparsity, chunk: int | None, checked: bool) -> Tensor:
+    """Return the entries, in the order of the pattern; if `checked`, compared with one product with random numbers."""
+    kinds = [*[x.dtype.as_numpy_dtype for x in traced.sources], *[a.dtype for a in traced.results]]
+    kind = np.result_type(*kinds)
     every = tuple(range(len(traced.results)))
     with to_transpose(pattern.mode == "forward"):
         program, found = vjp_program(traced.program, every, tuple(p for p in traced.places if p is not None))
@@ -221,7 +227,7 @@ def _values(traced: _Traced, pattern: Sparsity, chunk: int | None) -> Tensor:
     where: Sequence[int | None] = [
         None if p is None else next(pulled) for p in traced.places
     ]  # the output with the cotangent of each source
-    if not pattern.products or not program.outputs:
+    if not program.outputs or not (pattern.products or checked):
         return zeros([len(pattern.rows)], kind)
     inputs = list(traced.inputs)
     if pattern.mode == "forward":
@@ -235,17 +241,37 @@ def _values(traced: _Traced, pattern: Sparsity, chunk: int | None) -> Tensor:
         sizes = traced.widths
         given = list(_starts([a.size for a in traced.results], traced.results))
     seeds = pattern.seeds(kind)
+    if checked:
+        seeds = np.concatenate([seeds, np.random.default_rng(0).standard_normal((1, seeds.shape[1])).astype(kind)])
     parts = [seeds[:, first : first + a.size].reshape(-1, *a.shape).astype(a.dtype) for first, a in given]
     mapped = [*[False] * len(inputs), *[True] * len(parts)]
     nodes = call_vectorized(execution.intern(program), [*inputs, *map(engine.constant, parts)], mapped, chunk)
-    shapes = [[pattern.products, size] for size in sizes]
+    shapes = [[len(seeds), size] for size in sizes]
     blocks = [
         zeros(shape, kind) if i is None else cast(reshape(EagerTensor(nodes[i]), shape), kind)
         for shape, i in zip(shapes, where, strict=True)
     ]
     products = blocks[0] if len(blocks) == 1 else concat(blocks, 1)
     values: Tensor = gather(reshape(products, [-1]), pattern.places)
+    if checked:
+        rounding = max([float(finfo(k).eps) for k in kinds])
+        _check_product(pattern, values.numpy(), seeds[-1], products[-1].numpy(), rounding)
     return values
+
+
+def _check_product(pattern: Sparsity, values: np.ndarray, vector: np.ndarray, product: np.ndarray, rounding: float) -> None:
+    """Raise ValueError unless the matrix of these values has this product with the vector, to rounding."""
+    across, along = (pattern.columns, pattern.rows) if pattern.mode == "forward" else (pattern.rows, pattern.columns)
+    terms = values * vector[across]
+    found, size = [np.bincount(along, t, minlength=len(product)) for t in (terms, abs(terms))]
+    wrong = np.flatnonzero(abs(found - product) > math.sqrt(rounding) * (size + abs(product)))
+    if wrong.size:
+        line = "row" if pattern.mode == "forward" else "column"
+        raise ValueError(
+            f"pattern misses entries of this Jacobian: in {wrong.size} of {len(product)} {line}s, the first of them {line} "
+            f"{wrong[0]}, its values do not give the product with a random vector. Find the pattern for this function and these "
+            "values by tf.autodiff.jacobian_sparsity."
+        )
 
 
 def _starts(widths: Sequence[int], things: Sequence[Any]) -> Iterator[tuple[int, Any]]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
 from gradtape._src.autodiff import tape
 from gradtape._src.core import errors, hooks, journal
 from gradtape._src.core.convert import variable_of
-from gradtape._src.core.journal import Asked, Line
+from gradtape._src.core.journal import Asked
 from gradtape._src.core.places import place
 from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis, by_cause, listed
@@ -29,23 +29,37 @@ LOST = Diagnosis(
     cause="the gradient is None, though all that leads from the source to the target was recorded and has a derivative",
     mend="this is a fault of gradtape: please report it. Try a tf.GradientTape that watches the source, or its `value`",
 )
-_warned: dict[Line, None] = {}  # gradient calls of which that was said already
+_warned: dict[Any, None] = {}  # gradient calls of which that was said already
+_told: dict[Any, None] = {}  # causes that were told for some sources of a call, which an optimizer has not to tell again
 
 
 def missing(call: Asked, sources: Sequence[Any], given: Sequence[bool], strict: bool) -> None:
-    """Report a gradient call's None: raise for the first if `strict`; warn once for each line if all results are None."""
+    """Report a gradient call's None: raise for the first if `strict`; else tell the reasons in the log, once for each line.
+
+    Where some sources have a gradient, the others may be meant to have none: only what is at fault is told.
+    """
+    lacking = [s for s, has in zip(sources, given, strict=True) if not has]
     if strict:
-        first = next(s for s, has in zip(sources, given, strict=True) if not has)
-        raise _error(_of_none(_latest(first)), user_frame())
-    if any(given) or call.line in _warned or not _asked_by_user():
+        raise _error(_of_none(_latest(lacking[0])), user_frame())
+    key = call.line, any(given)
+    if key in _warned or not _asked_by_user():
         return
-    if len(_warned) >= MANY:
-        _warned.clear()
-    _warned[call.line] = None
+    _remember(_warned, key)
     with contextlib.suppress(Exception):  # what is said unasked must never break a program that runs
-        found = [_of_none(_latest(source)) for source in sources[:1]]
-        found += [_of_none(_latest(source)) for source in sources[1:MOST_ASKED] if not any(d.at_fault for d in found)]
-        logger.warning("The gradient is None. %s", _in_one_line(by_cause(enumerate(found))[0][1]))
+        said = by_cause(_named(lacking[: MOST_REASONS if any(given) else MOST_ASKED]))
+        if not any(given):
+            logger.warning("The gradient is None. %s", _in_one_line(_of_none(said[0][1])))
+            return
+        for names, diagnosis in said:
+            if diagnosis.at_fault and diagnosis.code != "unknown":
+                _remember(_told, diagnosis.place)
+                logger.warning("The gradient of %s is None. %s", listed(list(names)), _in_one_line(diagnosis))
+
+
+def _remember(known: dict[Any, None], one: Any) -> None:
+    if len(known) >= MANY:
+        known.clear()
+    known[one] = None
 
 
 def graphed(targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]) -> None:
@@ -61,8 +75,8 @@ def graphed(targets: Sequence[Any], sources: Sequence[Any], results: Sequence[An
         if hooks.watch.graphed is not None:
             hooks.watch.graphed(question, line, sources, found)
         said = [diagnosis for diagnosis in found if diagnosis is not None]
-        if said and None not in found and line not in _warned and _asked_by_user():
-            _warned[line] = None
+        if said and None not in found and (line, False) not in _warned and _asked_by_user():
+            _remember(_warned, (line, False))
             logger.warning("The gradient is None. %s", _in_one_line(by_cause(enumerate(said))[0][1]))
 
 
@@ -72,23 +86,31 @@ def _of_none(diagnosis: Diagnosis) -> Diagnosis:
 
 
 def _asked_by_user() -> bool:
-    """Return whether a line of the user's asked for the gradient, and not the library for a purpose of its own."""
+    """Return whether a line of the user's asked for the gradient, and not the library for a purpose of its own.
+
+    Not so where a report of the whole run will tell the reason.
+    """
+    if hooks.watch.asked is not None:
+        return False
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_globals.get("__name__") in BETWEEN:
         frame = frame.f_back
     return frame is not None and not errors.internal[frame.f_code.co_filename]
 
 
-def reasons(sources: Sequence[Any], target: Any = None) -> str:
-    """Return a line for each cause for which gradients, the latest ones or those of `target`, were None, the fault first."""
+def reasons(sources: Sequence[Any], target: Any = None, again: bool = True) -> str:
+    """Return a line for each cause for which gradients, the latest ones or those of `target`, were None, the fault first.
+
+    Without `again` a cause that the log has told for some sources is left out.
+    """
     lines = []
     with contextlib.suppress(Exception):  # the error itself matters more than its reasons
-        found = []
-        for source in map(variable_of, sources[:MOST_REASONS]):
-            question = Question.of(target, [source], None, user_frame())
-            found.append((question.name_of(source), question.about(source)))
+        found = _named(map(variable_of, sources[:MOST_REASONS]), target)
         for names, diagnosis in by_cause([(name, d) for name, d in found if not d.connected]):
-            lines.append(f"\n  {listed(list(names))}: {_in_one_line(diagnosis)}")
+            if again or diagnosis.place not in _told:
+                lines.append(f"\n  {listed(list(names))}: {_in_one_line(diagnosis)}")
+            else:
+                lines.append(f"\n  {listed(list(names))}: {diagnosis.where}{diagnosis.code}")
     if len(sources) > MOST_REASONS:
         lines.append(f"\n  … and {len(sources) - MOST_REASONS} more")
     return "".join(lines)
@@ -108,8 +130,17 @@ def _latest(source: Any) -> Diagnosis:
     return Question.of(None, [source], None, user_frame()).about(source)
 
 
+def _named(sources: Iterable[Any], target: Any = None) -> list[tuple[str, Diagnosis]]:
+    """Return sources whose gradient is None, by their names in the user's code, each with its Diagnosis."""
+    found = []
+    for source in sources:
+        question = Question.of(target, [source], None, user_frame())
+        found.append((question.name_of(source), question.about(source)))
+    return found
+
+
 def _in_one_line(diagnosis: Diagnosis) -> str:
-    return f"{diagnosis.where}{diagnosis.code}: {diagnosis.cause} Fix: {diagnosis.mend}"
+    return f"{diagnosis.where}{diagnosis.code}: {diagnosis.cause} {diagnosis.label.capitalize()}: {diagnosis.mend}"
 
 
 def _error(diagnosis: Diagnosis, frame: FrameType | None) -> ValueError:

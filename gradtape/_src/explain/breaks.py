@@ -29,12 +29,16 @@ INDEXED = {"GatherV2", "GatherNd", "StridedSlice"}  # whose first input has the 
 
 
 class Break:
-    """One break: its code, the line, the op type, and details for the text."""
+    """One break: its code, the line, the op type, and details for the text.
 
-    __slots__ = ("code", "detail", "line", "op", "step")
+    `place` is where the expression stands in the file that the code in the fix replaces; None where that is no expression.
+    """
+
+    __slots__ = ("code", "detail", "line", "op", "place", "step")
 
     def __init__(self, code: str, line: Line, op: str | None = None, step: Step | None = None, **detail: Any) -> None:
         self.code, self.line, self.op, self.step, self.detail = code, line, op, step, detail
+        self.place: tuple[int, int, int, int] | None = None
 
     @property
     def written(self) -> str:

@@ -51,7 +51,7 @@ def at_the_call(broken: Break, asked: Line, after: Sequence[Break] = ()) -> Brea
         if called in mentioned(caller) or may_call(caller, called, functions_of(later.line), called in OF_AN_OBJECT):
             moved = Break(broken.code, later.line, broken.op, broken.step, **broken.detail)
             return moved if scope_of(later.line) is around else at_the_call(moved, asked, after[k + 1 :])
-    own = list(_statements(around))
+    own = list(statements_of(around))
     at = text.number(asked) or 0
     tape = _last([n for n in own if _opens(n, "GradientTape")], at)
     pause = _last([n for n in own if _opens(n, "stop_recording")], at)
@@ -135,9 +135,9 @@ def _innermost(whole: ast.Module, at: int) -> ast.AST:
     return max(around, key=lambda n: (n.lineno, n.col_offset), default=whole)
 
 
-def _statements(scope: Any) -> Iterator[ast.stmt]:
+def statements_of(scope: Any) -> Iterator[ast.stmt]:
     """Yield the statements of a function or module, without those of functions inside of it."""
-    stack: list[ast.AST] = list(scope.body)
+    stack: list[ast.AST] = [] if scope is None else list(scope.body)
     while stack:
         node = stack.pop(0)
         if isinstance(node, FUNCTIONS):
@@ -149,9 +149,14 @@ def _statements(scope: Any) -> Iterator[ast.stmt]:
 
 def statements_under_tape(asked: Line) -> list[ast.stmt]:
     """Return the statements in the `with` block of the tape, of the function in which a gradient was asked for."""
-    own = list(_statements(scope_of(asked) or ast.Module([], [])))
-    tape = _last([n for n in own if _opens(n, "GradientTape")], text.number(asked) or 0)
+    own, tape = list(statements_of(scope_of(asked))), opened_before(asked, "GradientTape")
     return [] if tape is None else [n for n in own if tape.lineno < n.lineno <= (tape.end_lineno or 0)]
+
+
+def opened_before(line: Line, called: str) -> ast.With | None:
+    """Return the last `with` statement above a line, in its function, that calls a function of that name."""
+    found = _last([n for n in statements_of(scope_of(line)) if _opens(n, called)], text.number(line) or 0)
+    return found if isinstance(found, ast.With) else None
 
 
 def set_before(name: str, line: Line, asked: Line) -> Line:
@@ -163,7 +168,7 @@ def set_before(name: str, line: Line, asked: Line) -> Line:
     if around is None or called is None or asked[0] is None or scope_of(line) is around:
         return line
     at = text.number(asked) or 0
-    found = [n for n in _statements(around) if isinstance(n, SIMPLE) and n.lineno <= at and name in _names(n, ast.Store)]
+    found = [n for n in statements_of(around) if isinstance(n, SIMPLE) and n.lineno <= at and name in _names(n, ast.Store)]
     if found and (called in mentioned(found[-1]) or may_call(found[-1], called, functions_of(line) | functions_of(asked))):
         return text.line_at(asked[0], found[-1].lineno)
     return line
@@ -199,7 +204,7 @@ def loop_before(line: Line, asked: Line) -> int | None:
     around, at = scope_of(asked), text.number(line)
     if around is None or at is None or scope_of(line) is not around:
         return None
-    own = list(_statements(around))
+    own = list(statements_of(around))
     tape = _last([n for n in own if _opens(n, "GradientTape")], text.number(asked) or 0)
     loops = [n for n in own if isinstance(n, (ast.For, ast.While)) and n.lineno <= at <= (n.end_lineno or 0)]
     return min([n.lineno for n in loops if tape is not None and (n.end_lineno or 0) < tape.lineno], default=None)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gradtape._src.core.places import place
+from gradtape._src.explain.edits import Fix
 
 # What is often meant so: a source that has no part in the target. It comes after what is at fault.
 HARMLESS = {"connected", "unused", "branch_not_taken", "not_trainable"}
@@ -46,11 +47,14 @@ class Diagnosis:
     mend: str = ""
     also: tuple[Diagnosis, ...] = ()
     process: str = ""
+    _fixes: tuple[Fix, ...] = dataclasses.field(default=(), repr=False, compare=False)
+    _tried: str = dataclasses.field(default="", repr=False, compare=False)
 
     def __str__(self) -> str:
         lines = [f"{self.where}{self.code}: {self.cause}"]
         if self.mend:
-            lines.append(f"  fix: {self.mend}")
+            first, *more = self.mend.splitlines()
+            lines += [f"  {self.label}:", *[f"    {line}" for line in (first, *more)]] if more else [f"  {self.label}: {first}"]
         lines += [f"  also: {line}" for other in self.also for line in str(other).splitlines()]
         return "\n".join(lines)
 
@@ -63,18 +67,24 @@ class Diagnosis:
         where = f"<b>{html.escape(self.where[:-2])}</b> " if self.where else ""
         said = f"{where}<code>{self.code}</code> {_marked(self.cause)}"
         also = "".join([f"<li>{other._repr_html_()}</li>" for other in self.also])
-        mend = f"<br><b>Fix</b>: {_marked(self.mend)}" if self.mend else ""
+        mend = f"<br><b>{self.label.capitalize()}</b>: {_marked(self.mend)}" if self.mend else ""
         return said + mend + (f"<ul>{also}</ul>" if also else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a dict of strings, ints, None, and dicts for `also`; `process` is there if it is not empty."""
-        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "process" or self.process}
+        names = [f.name for f in dataclasses.fields(self) if not f.name.startswith("_") and (f.name != "process" or self.process)]
+        fields = {name: getattr(self, name) for name in names}
         return fields | {"also": [other.to_dict() for other in self.also]}
 
     @property
     def connected(self) -> bool:
         """Whether there is a gradient, and nothing to fix."""
         return self.code == "connected"
+
+    @property
+    def label(self) -> str:
+        """Return what `mend` is: a "fix", code that can be written as it stands, or "advice"; and whether it was tried."""
+        return self._tried or ("fix" if self._fixes and not re.search(r"\btry\b", self.mend) else "advice")
 
     @property
     def at_fault(self) -> bool:

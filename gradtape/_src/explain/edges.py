@@ -10,7 +10,7 @@ from gradtape._src.explain.smooth import in_its_words
 
 FINITE = "keep its input where the function and its derivative are finite"
 SMALLER = "try smaller values: another initialization, a normalization, fewer steps, or a smaller rate"
-INSIDE = "keep the argument inside of -1 and 1: `tf.clip_by_value(x, -1 + 1e-6, 1 - 1e-6)`"
+INSIDE = "keep the argument inside of -1 and 1: `tf.{}(tf.clip_by_value(x, -1 + 1e-6, 1 - 1e-6))`"
 AT_THE_EDGE = {
     "Sqrt": "keep the argument above 0: `tf.sqrt(tf.maximum(x, 1e-12))`",
     "EuclideanNorm": "add a small number before the root: `tf.sqrt(tf.reduce_sum(tf.square(x)) + 1e-12)`",
@@ -18,8 +18,8 @@ AT_THE_EDGE = {
     "Log": "keep the argument away from 0: `tf.math.log(tf.maximum(x, 1e-12))`",
     "RealDiv": "keep the denominator away from 0, or use `tf.math.divide_no_nan(x, y)`",
     "Pow": "keep the base above 0: `tf.maximum(x, 1e-12) ** y`",
-    "Acos": INSIDE, "Asin": INSIDE, "Atanh": INSIDE,
-    "Acosh": "keep the argument above 1: `tf.maximum(x, 1 + 1e-6)`",
+    "Acos": INSIDE.format("acos"), "Asin": INSIDE.format("asin"), "Atanh": INSIDE.format("atanh"),
+    "Acosh": "keep the argument above 1: `tf.acosh(tf.maximum(x, 1 + 1e-6))`",
     "Atan2": "keep the two arguments from being 0 at once: add a small number to one",
     "Softmax": "leave each row an element that counts: mask with a large negative number, as -1e9, in the place of -inf",
     "LogSoftmax": "leave each row an element that counts: mask with a large negative number, as -1e9, in the place of -inf",
@@ -33,27 +33,32 @@ AT_THE_EDGE = {
 }  # fmt: skip
 
 
-def at_the_edge(b: Break, otherwise: str) -> str:
-    """Return the advice for the op of a break; of a square root that another function takes, for that."""
-    if b.detail.get("masked") and (safe := rewritten.where_it_counts(b.line, b.op)) is not None:
-        return f"both sides of a where are computed: give the op a harmless value where the other side is taken, `{safe}`"
+def at_the_edge(b: Break, otherwise: str, op: str | None = None) -> str:
+    """Return the advice for the op of a break, or for another one in its line; of a square root in a function for that."""
+    op = op or b.op
+    if b.detail.get("masked") and (safe := rewritten.where_it_counts(b.line, op)) is not None:
+        b.place = text.span(safe[0])
+        return f"both sides of a where are computed: give the op a harmless value where the other side is taken, `{safe[1]}`"
     written = text.text(b.line) or "sqrt"
-    if b.op == "Sqrt" and "sqrt" not in written:
+    if op == "Sqrt" and "sqrt" not in written:
         if "std" in written:
-            of = rewritten.argument_of("std", b.line) or "x"
+            call, of = rewritten.argument_of("std", b.line) or (None, "x")
+            b.place = None if call is None else text.span(call)
             return f"add a small number before the root: `tf.sqrt(tf.math.reduce_variance({of}) + 1e-12)`"
-        return at_the_edge(Break(b.code, b.line, "EuclideanNorm"), otherwise)
-    if b.op == "EuclideanNorm" and (given := text.keywords(b.line)):
-        if len(text.operands(b.line)) > 1 or not given.keys() <= {"axis", "keepdims"}:
-            return AT_THE_EDGE[b.op]
+        return at_the_edge(b, otherwise, "EuclideanNorm")
+    if op == "EuclideanNorm" and (given := text.keywords(b.line, op)):
+        if len(text.operands(b.line, op)) > 1 or not given.keys() <= {"axis", "keepdims"}:
+            return AT_THE_EDGE[op]
         over = ", ".join([f"{name}={value}" for name, value in given.items()])
-        return in_its_words(AT_THE_EDGE[b.op].replace("square(x)", f"square(x), {over}"), b)
-    if b.op == "RealDiv" and re.search(r"std\(|norm\(", written):  # whose own derivative is not finite at 0
-        return at_the_edge(Break(b.code, b.line, "Sqrt"), otherwise)
+        return in_its_words(AT_THE_EDGE[op].replace("square(x)", f"square(x), {over}"), b, op)
+    if op == "RealDiv" and re.search(r"std\(|norm\(", written):  # whose own derivative is not finite at 0
+        return at_the_edge(b, otherwise, "Sqrt")
     if (stable := rewritten.stable(b.line)) is not None:
-        return f"use the function that computes it without values too large or too small: `{stable}`"
-    if b.op == "Log" and "det(" in written:
+        formula, written = stable
+        b.place = text.span(formula)
+        return f"use the function that computes it without values too large or too small: `{written}`"
+    if op == "Log" and "det(" in written:
         return AT_THE_EDGE["MatrixDeterminant"]
-    if b.op == "Log" and "exp(" in written:
+    if op == "Log" and "exp(" in written:
         return "use tf.reduce_logsumexp, which takes the logarithm of a sum of exponentials without computing them"
-    return in_its_words(AT_THE_EDGE.get(b.op or "", otherwise), b)
+    return in_its_words(AT_THE_EDGE.get(op or "", otherwise), b, op)

@@ -28,7 +28,7 @@ FOREIGN = {
     "f1_score": "a soft count, with the probabilities in the place of labels", "rolling": "tf.nn.avg_pool1d",
 }  # fmt: skip
 
-FEW = 3  # so many later uses of an array are told
+FEW = 6  # so many later uses of an array are told
 
 
 def left_library(w: Any, b: Break) -> tuple[str, str]:
@@ -58,14 +58,13 @@ def _sentences(b: Break) -> tuple[str, str]:
         return cause, f"use the variables themselves: `{weights[1]}.trainable_variables`"
     if re.search(r"\.(?:evaluate|train_on_batch|test_on_batch|fit)\(", written):
         return cause, "call the model under the tape, and a loss of Keras's on what it gives: `loss_fn(y, model(x))`"
-    predicted = re.search(r"([\w.]+)\.predict(?:_on_batch)?\((\w+)?", written)
-    if predicted is not None:
-        return cause, f"call the model itself: `{predicted[1]}({predicted[2] or 'x'})`"
+    if (itself := _called_itself(b, written)) is not None:
+        return cause, f"call the model itself: `{itself}`"
     if re.search(r"\bf[\"']", written):
         return cause, "a text has no gradient: compute with the tensor itself"
     if re.search(r"(?<![\w.])round\(", written):
         return cause, "pass the gradient straight through: `x + tf.stop_gradient(tf.round(x) - x)`, with tensors all the way"
-    tensors = rewritten.with_tensors(b.line) if how in ("numpy", "__array__", "float") else None
+    tensors = rewritten.with_tensors(b.line) if how in ("numpy", "__array__", "float") and not _filled(b) else None
     if tensors is not None:
         same = re.fullmatch(r"([\w.]+) = \1", tensors)
         return cause, (f"leave out `{written}`" if same else f"write `{tensors}`") + _below(b)
@@ -102,6 +101,23 @@ def _below(b: Break) -> str:
     """Return the words about later uses of an array that is a tensor then."""
     uses = rewritten.array_uses(b.line, scope_of(b.line) or ast.Module([], []))[:FEW]
     return "".join([f"{', and below' if k == 0 else ','} `{now}` for `{before}`" for k, (before, now) in enumerate(uses)])
+
+
+def _called_itself(b: Break, written: str) -> str | None:
+    """Return the call of a model in the place of that of its `predict`; None where a line has none."""
+    predicted = re.search(r"([\w.]+)\.(predict(?:_on_batch)?)\(", written)
+    if predicted is None:
+        return None
+    call, given = rewritten.argument_of(predicted[2], b.line) or (None, "x")
+    b.place = None if call is None else text.span(call)
+    return f"{predicted[1]}({given.partition(', ')[0]})"
+
+
+def _filled(b: Break) -> bool:
+    """Return whether entries of what the line gives a name are set: an array takes them, a tensor does not."""
+    whole = ast.walk(scope_of(b.line) or ast.Module([], []))
+    entries = [n.value for n in whole if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store)]
+    return text.target(b.line) in [*map(ast.unparse, entries)]
 
 
 def _mapped(b: Break) -> str | None:

@@ -299,9 +299,14 @@ class Question:
     def _words(self, source: Any) -> Words:
         case = self._case(source)
         named = text.name_of(source, self._frame, self._paths)
-        asked = None if named or case.call is None or case.key not in case.call.sources else case.call
-        given = None if asked is None else text.argument(asked.line, asked.sources.index(case.key))
-        return Words(named or _own_name(source), self._called, self._name_of_tape(case.tape), given)
+        call = case.call if case.call is not None and case.key in case.call.sources else None
+        elsewhere = call is not None and (self._frame is None or call.line[0] is not self._frame.f_code)
+        given = None
+        if call is not None and (elsewhere or not named):  # the words of the function that asked, not of the one that explains
+            given = text.argument(call.line, call.sources.index(case.key))
+        line = text.NO_LINE if case.call is None else case.call.line
+        tape = (text.tape_of(line) if elsewhere else None) or self._name_of_tape(case.tape)
+        return Words(named or _own_name(source), self._called, tape, given, line)
 
     # -- with values
 
@@ -448,7 +453,8 @@ class Question:
             return None
         if call.refused:
             line = call.tape.consumed or text.NO_LINE
-            return Words("the source", self._called, self._name_of_tape(call.tape)).diagnosis(Break("tape_used", line))
+            words = Words("the source", self._called, self._name_of_tape(call.tape), None, call.line)
+            return words.diagnosis(Break("tape_used", line))
         if call.results is not None:
             self._said_none = not call.results[call.sources.index(case.key)]
             return None if self._said_none else CONNECTED

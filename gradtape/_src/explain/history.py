@@ -13,7 +13,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.journal import Line, Moment, Origin
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import ELEMENT, RAN, Node, Program, Trace
-from gradtape._src.core.structured import GRADIENT, Body, StructuredOp
+from gradtape._src.core.structured import GRADIENT, VALUE, Body, StructuredOp
 from gradtape._src.core.variable_ops import ASSIGN_ADD, ASSIGN_SUB
 from gradtape._src.explain.inside import Inside
 from gradtape._src.explain.source import NO_LINE
@@ -25,7 +25,7 @@ RESULT = "result"  # of a call, or a parameter of it: no op of its own
 
 def opens(op: Op | None) -> bool:
     """Return whether an op runs Programs that can be looked into; a gradient of the user's own is looked at as a whole."""
-    return isinstance(op, StructuredOp) and op.kind is not GRADIENT
+    return isinstance(op, StructuredOp) and op.kind not in (GRADIENT, VALUE)
 
 
 class Step:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,17 @@ LOOKS = 16  # so many calls of a function with tapes in it are looked into
 LAST_LOOK = LOOKS + 1
 
 
+Place = tuple[str | None, int | None]  # a file and the number of a line
+
+
 @dataclasses.dataclass
 class Finding:
-    """A source of a gradient call that had no gradient, or one of zeros, NaN or infinity: `what` of these, how many times."""
+    """A source of a gradient call that had no gradient, or one of zeros, NaN or infinity: `what` of these, how many times.
+
+    `position` is that among the sources, or "target". It was found in the `nth` run of the call that is counted, and in the
+    `last` one for the last time; first `after` so many seconds, when the program had `done` something outside of its process,
+    or nothing.
+    """
 
     file: str | None
     line: int | None
@@ -33,15 +42,30 @@ class Finding:
     source: str
     what: str
     diagnosis: Diagnosis
+    position: int | str
+    nth: int
+    last: int
+    after: float
+    done: str
     times: int = 1
     of: str = "gradient"  # or "value", of the target
 
+    @property
+    def place(self) -> Place:
+        """The line of the gradient call."""
+        return self.file, self.line
+
 
 class Report:
-    """The findings of a report. `calls` counts gradient calls, each time that they ran."""
+    """The findings of a report. `calls` counts gradient calls, each time that they ran; `seen` those with values, by place.
 
-    def __init__(self) -> None:
+    `heard` is called after each, and `done` gives what the program has done outside of its process.
+    """
+
+    def __init__(self, heard: Callable[[], None], done: Callable[[], str]) -> None:
         self.calls = 0
+        self.seen: dict[Place, int] = {}
+        self._heard, self._done, self._since = heard, done, time.monotonic()
         self._found: dict[Any, Finding] = {}
         self._without: dict[str, None] = {}  # the places of calls without a source
         self._looked: dict[int, int] = {}  # serial number of a function's trace → how many of its calls were looked into
@@ -60,18 +84,42 @@ class Report:
         self, call: Asked, tape: Any, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]
     ) -> Question | None:
         """Note a gradient call that gave its results; the tape still holds its record. Return the Question if one was asked."""
+        question = self._asked(call.line, tape, targets, sources, results)
+        if not symbolic():
+            self._count(call.line)
+        self._heard()
+        return question
+
+    def _count(self, line: Any) -> None:
+        where = text.file(line), text.number(line)
+        self.seen[where] = self.seen.get(where, 0) + 1
+
+    def _again(self, line: Any, position: int | str, what: str) -> bool:
+        """Note what was found before, once more; return whether it was."""
+        found = self._found.get((line, position, what))
+        if found is not None:
+            found.times, found.last = found.times + 1, self.seen.get(found.place, 0) + 1
+        return found is not None
+
+    def _note(self, line: Any, position: int | str, called: str, what: str, diagnosis: Diagnosis, of: str = "gradient") -> None:
+        """Note what is found for the first time."""
+        where = text.file(line), text.number(line)
+        written, after = text.text(line) or "", time.monotonic() - self._since
+        nth = self.seen.get(where, 0) + 1
+        self._found[line, position, what] = Finding(
+            *where, written, called, what, diagnosis, position, nth, nth, after, self._done(), of=of
+        )
+
+    def _asked(
+        self, line: Any, tape: Any, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]
+    ) -> Question | None:
         self.calls += 1
-        line = call.line
         if not sources:
             self._without[place(text.file(line), text.number(line))] = None
         flaws = ["None" if result is None else _flaw(result) for result in results]
         lacking: dict[str, list[int]] = {}
         for position, what in enumerate(flaws):
-            if what is None:
-                continue
-            if (line, position, what) in self._found:
-                self._found[line, position, what].times += 1
-            else:
+            if what is not None and not self._again(line, position, what):
                 lacking.setdefault(what, []).append(position)
         spoiled = None if {"NaN", "infinite"} & set(flaws) else self._spoiled(line, tape, targets, sources)
         if not lacking:
@@ -80,10 +128,7 @@ class Report:
         said = {what: _said(question, what, [sources[p] for p in positions]) for what, positions in lacking.items()}
         found = [(p, what, diagnosis) for what in lacking for p, diagnosis in zip(lacking[what], said[what], strict=True)]
         for position, what, diagnosis in sorted(found, key=lambda f: f[0]):
-            called = question.name_of(sources[position])
-            self._found[line, position, what] = Finding(
-                text.file(line), text.number(line), text.text(line) or "", called, what, diagnosis
-            )
+            self._note(line, position, question.name_of(sources[position]), what, diagnosis)
         return question
 
     def _spoiled(self, line: Any, tape: Any, targets: Sequence[Any], sources: Sequence[Any]) -> Question | None:
@@ -92,16 +137,12 @@ class Report:
             what = _flaw(target) if sources and isinstance(target, Tensor) else None
             if what in (None, "zeros"):
                 continue
-            if (line, "target", what) in self._found:
-                self._found[line, "target", what].times += 1
+            if self._again(line, "target", str(what)):
                 return None
             question = Question([target], tape, user_frame())
             diagnosis = question.about_target(sources[0])
             if diagnosis is not None:
-                made = Finding(
-                    text.file(line), text.number(line), text.text(line) or "", question.target, what, diagnosis, of="value"
-                )
-                self._found[line, "target", what] = made
+                self._note(line, "target", question.target, str(what), diagnosis, "value")
                 return question
         return None
 
@@ -109,22 +150,20 @@ class Report:
         """Note a call of `tf.gradients`, with why a source has no gradient."""
         self.calls += 1
         for position, (source, diagnosis) in enumerate(zip(sources, found, strict=True)):
-            if diagnosis is not None and not diagnosis.connected:
-                own = getattr(source, "variable", source)
-                made = Finding(
-                    text.file(line), text.number(line), text.text(line) or "", question.name_of(own), "None", diagnosis
-                )
-                self._found.setdefault((line, position, "None"), made)
+            if diagnosis is not None and not diagnosis.connected and (line, position, "None") not in self._found:
+                self._note(line, position, question.name_of(getattr(source, "variable", source)), "None", diagnosis)
+        self._count(line)
+        self._heard()
 
     @property
     def headline(self) -> str:
         """The number of gradient calls, and of sources that lacked something."""
         if not self.calls:
             return "the script asked no tape for a gradient or Jacobian"
-        calls = _count(self.calls, "gradient call")
+        calls = _counted(self.calls, "gradient call")
         if not self._found:
             return f"{calls}, and nothing is missing{self._empty}"
-        return f"{calls}; {_count(len(self._found), 'source')} lacked something"
+        return f"{calls}; {_counted(len(self._found), 'source')} lacked something"
 
     @property
     def _empty(self) -> str:
@@ -146,18 +185,15 @@ class Report:
         question = Question([], None, user_frame(), [], inside)
         for call in inside.calls:
             for position, called, what, diagnosis in question.flaws(call, _flaw_of):
-                found = self._found.get((call.line, position, what))
-                if found is not None:
-                    found.times += 1
-                else:
-                    line = call.line
-                    made = Finding(text.file(line), text.number(line), text.text(line) or "", called, what, diagnosis)
-                    self._found[(line, position, what)] = made
+                if not self._again(call.line, position, what):
+                    self._note(call.line, position, called, what, diagnosis)
+            self._count(call.line)
+        self._heard()
 
     def __str__(self) -> str:
         if not self._found:
             return f"gradtape why: {self.headline}"
-        lines = [f"gradtape why: {_count(self.calls, 'gradient call')}, of which these lacked something{self._empty}"]
+        lines = [f"gradtape why: {_counted(self.calls, 'gradient call')}, of which these lacked something{self._empty}"]
         places: dict[Any, list[Finding]] = {}
         for finding in self._found.values():
             places.setdefault((finding.file, finding.line), []).append(finding)
@@ -186,7 +222,7 @@ def _said(question: Question, what: str, sources: Sequence[Any]) -> Sequence[Dia
     return question.about_nan(sources) or [Diagnosis("unknown")] * len(sources)
 
 
-def _count(number: int, what: str) -> str:
+def _counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
@@ -222,8 +258,9 @@ def _flaw_of(values: np.ndarray) -> str | None:
 
 
 @contextlib.contextmanager
-def watching() -> Iterator[Report]:
-    """Note all gradient calls inside of the context; yields the Report."""
-    report = Report()
-    with hooks.filled(hooks.watch, asked=report.asked, ran=report.ran, graphed=report.graphed), transcript.keeping():
+def watching(heard: Callable[[], None] = lambda: None, done: Callable[[], str] = str) -> Iterator[Report]:
+    """Note all gradient calls inside of the context; yields the Report. It calls `heard` after each, and asks what was `done`."""
+    report = Report(heard, done)
+    listeners = {"asked": report.asked, "ran": report.ran, "graphed": report.graphed, "called": None}
+    with hooks.filled(hooks.watch, **listeners), transcript.keeping():
         yield report

@@ -32,6 +32,8 @@ METHODS = {  # of an array
 LOGARITHMS = {"softmax": "tf.nn.log_softmax", "sigmoid": "tf.math.log_sigmoid"}  # of what has one of its own
 ITERATING = ("list", "map", "zip", "enumerate", "tuple", "reversed")  # which take tensors as they take arrays
 HARMLESS = {"Acos": 0.0, "Asin": 0.0, "Atanh": 0.0, "Acosh": 2.0}  # where 1 is at the edge
+REWRITTEN = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)  # statements
+LISTED = ("append", "extend", "insert")  # methods of a list, which holds tensors as it holds arrays
 FLOATING = {"float", "float16", "float32", "float64"}
 AS_IT_IS = {"float16", "float32", "float64", "asarray", "array", "atleast_1d"}  # of a tensor: the tensor
 
@@ -39,7 +41,7 @@ AS_IT_IS = {"float16", "float32", "float64", "asarray", "array", "atleast_1d"}  
 def with_tensors(line: Line) -> str | None:
     """Rewrite the statement without NumPy, `.numpy()` and `float()`; None if it takes more than that."""
     found = text.statement(line)
-    if not isinstance(found, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)):
+    if not isinstance(found, REWRITTEN):
         return None
     change = _ToTensors()
     changed = ast.unparse(ast.fix_missing_locations(change.visit(ast.parse(ast.unparse(found)))))
@@ -50,26 +52,19 @@ def array_uses(line: Line, scope: ast.AST) -> list[tuple[str, str]]:
     """Return what a function does, behind a line, with the array that the line gives a name, each with what a tensor wants."""
     name, at = text.target(line), text.number(line) or 0
     found: dict[str, str] = {}
-    calls = [n for n in ast.walk(scope) if isinstance(n, ast.Call) and n.lineno > at]
-    for call in sorted(calls, key=lambda n: (n.lineno, n.col_offset)):
-        method = call.func
-        if not isinstance(method, ast.Attribute):
-            continue
-        of_it = [part for part in [method.value, *call.args] if isinstance(part, ast.Name) and part.id == name]
-        before = ast.unparse(call)
-        changed = _ToTensors().visit(ast.parse(before, mode="eval").body) if of_it else call
-        if of_it and of_it[0] is method.value:
-            changed = _ToTensors()._method(call, method) or call
-        written = ast.unparse(changed)
-        if written not in (before, name):
-            found.setdefault(before, written)
+    for part in [n for n in ast.walk(scope) if isinstance(n, REWRITTEN) and n.lineno > at]:
+        change = _ToTensors({name or ""})
+        whole = ast.unparse(change.visit(ast.parse(ast.unparse(part))))
+        for before, now in change.made.items() if whole else ():
+            if now != name:
+                found.setdefault(before, now)
     return list(found.items())
 
 
 def without_call(line: Line) -> str | None:
     """Rewrite the statement with the argument in the place of the call that a line stands for; None where that is not known."""
     found, (at, _, column, _) = text.statement(line), text.position(line)
-    if not isinstance(found, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)):
+    if not isinstance(found, REWRITTEN):
         return None
     called = [n for n in ast.walk(found) if isinstance(n, ast.Call) and ast.unparse(n.func).endswith("stop_gradient") and n.args]
     if len(called) > 1:
@@ -80,8 +75,19 @@ def without_call(line: Line) -> str | None:
     return whole if len(whole) <= text.LONGEST and "\n" not in whole else None
 
 
-def stopped_through(line: Line) -> str | None:
-    """Rewrite `stop_gradient(x + (q - x))`, which stops all of it, as `x + stop_gradient(q - x)`; None for anything else."""
+def as_floating(line: Line) -> str | None:
+    """Rewrite the statement that makes a constant or Variable of integers, with a floating dtype; None for any other."""
+    match text.statement(line):
+        case ast.Assign(targets=[name], value=ast.Call(func=function, args=[given], keywords=named)):
+            made = ast.unparse(function).rpartition(".")[2] in ("constant", "Variable", "convert_to_tensor")
+            if made and not any(keyword.arg == "dtype" for keyword in named):
+                others = [ast.unparse(part) for part in (given, *named)]
+                return f"{ast.unparse(name)} = {ast.unparse(function)}({', '.join([*others, 'dtype=tf.float32'])})"
+    return None
+
+
+def stopped_through(line: Line) -> tuple[ast.Call, str] | None:
+    """Return `stop_gradient(x + (q - x))`, which stops all of it, and `x + stop_gradient(q - x)`; None for anything else."""
     found = text.statement(line)
     for call in ast.walk(found) if found is not None else ():
         match call:
@@ -92,57 +98,55 @@ def stopped_through(line: Line) -> str | None:
             case _:
                 continue
         if ast.unparse(function).endswith("stop_gradient") and ast.unparse(x) == ast.unparse(again):
-            return f"{ast.unparse(x)} + {ast.unparse(function)}({ast.unparse(q)} - {ast.unparse(x)})"
+            return call, f"{ast.unparse(x)} + {ast.unparse(function)}({ast.unparse(q)} - {ast.unparse(x)})"
     return None
 
 
-def argument_of(name: str, line: Line) -> str | None:
-    """Return the arguments of the only call, in the statement of a line, of a function with such a name; else None."""
+def argument_of(name: str, line: Line) -> tuple[ast.Call, str] | None:
+    """Return the only call, in the statement of a line, of a function with such a name, and its arguments; else None."""
     calls = [n for n in ast.walk(text.statement(line) or ast.Module([], [])) if isinstance(n, ast.Call)]
     found = [n for n in calls if ast.unparse(n.func).rpartition(".")[2].endswith(name) and n.args]
-    return ", ".join(map(ast.unparse, [*found[0].args, *found[0].keywords])) if len(found) == 1 else None
+    return (found[0], ", ".join(map(ast.unparse, [*found[0].args, *found[0].keywords]))) if len(found) == 1 else None
 
 
-def stable(line: Line) -> str | None:
-    """Return the function, with its argument, that computes a formula of the statement without overflow; None without one."""
+def stable(line: Line) -> tuple[ast.expr, str] | None:
+    """Return a formula of the statement, and the function, with its argument, that computes it without overflow; else None."""
     for node in ast.walk(text.statement(line) or ast.Module([], [])):
         match node:
             case ast.Call(args=[ast.BinOp(ast.Constant(1 | 1.0), ast.Add(), ast.Call(args=[x]) as inner)]) if _is(node, "log"):
                 if _is(inner, "exp"):
-                    return f"tf.math.softplus({ast.unparse(x)})"
+                    return node, f"tf.math.softplus({ast.unparse(x)})"
             case ast.Call(args=[ast.Call(args=[x]) as inner]) if _is(node, "log1p") and _is(inner, "exp"):
-                return f"tf.math.softplus({ast.unparse(x)})"
+                return node, f"tf.math.softplus({ast.unparse(x)})"
             case ast.Call(args=[ast.Call(args=[x, *_]) as inner]) if _is(node, "log"):
                 for name, instead in LOGARITHMS.items():
                     if _is(inner, name):
-                        return f"{instead}({', '.join(map(ast.unparse, [*inner.args, *inner.keywords]))})"
+                        return node, f"{instead}({', '.join(map(ast.unparse, [*inner.args, *inner.keywords]))})"
             case ast.BinOp(
                 ast.Constant(1 | 1.0), ast.Div(), ast.BinOp(ast.Constant(1 | 1.0), ast.Add(), ast.Call(args=[x]) as inner)
             ):
                 if _is(inner, "exp") and isinstance(x, ast.UnaryOp) and isinstance(x.op, ast.USub):
-                    return f"tf.sigmoid({ast.unparse(x.operand)})"
+                    return node, f"tf.sigmoid({ast.unparse(x.operand)})"
             case ast.BinOp(ast.Call(args=[x]) as above, ast.Div(), ast.Call(args=[below, *_]) as total):
                 if _is(above, "exp") and _is(total, "sum") and ast.unparse(below) == ast.unparse(above):
-                    return f"tf.nn.softmax({ast.unparse(x)})"
+                    return node, f"tf.nn.softmax({ast.unparse(x)})"
     return None
 
 
-def where_it_counts(line: Line, op: str | None) -> str | None:
-    """Rewrite what the op computes in one side of a `where`, with a harmless value where the other side is taken; else None."""
-    at = text.position(line)
-    whole = list(ast.walk(text.statement(line) or ast.Module([], [])))
-    found = [
-        n for n in whole if isinstance(n, ast.expr) and (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset) == tuple(at)
-    ]
-    chosen = [n for n in whole if isinstance(n, ast.Call) and _is(n, "where") and len(n.args) == 3]
-    for call in chosen if found else []:
-        side = next((k for k in (1, 2) if any(n is found[0] for n in ast.walk(call.args[k]))), None)
-        operand = _operand(found[0])
-        if side is not None and operand is not None:
+def where_it_counts(line: Line, op: str | None) -> tuple[ast.expr, str] | None:
+    """Return what the op computes in one side of a `where`, and the same with a harmless value where the other one is taken."""
+    found = text.expression_at(line, op)
+    calls = [n for n in ast.walk(text.statement(line) or ast.Module([], [])) if isinstance(n, ast.Call)]
+    for call in [n for n in calls if found is not None and _is(n, "where") and len(n.args) == 3]:
+        side = next((k for k in (1, 2) if any(n is found for n in ast.walk(call.args[k]))), None)
+        operand = None if found is None else _operand(found)
+        if side is not None and operand is not None and found is not None:
             condition, value, safe = ast.unparse(call.args[0]), ast.unparse(operand), HARMLESS.get(op or "", 1.0)
             given = f"{value}, {safe}" if side == 1 else f"{safe}, {value}"
-            written, before = ast.unparse(found[0]), ast.unparse(operand)
-            return written.replace(before, f"tf.where({condition}, {given})", 1) if written.count(before) == 1 else None
+            written = ast.unparse(found)
+            if written.count(value) != 1:
+                return None
+            return found, written.replace(value, f"tf.where({condition}, {given})", 1)
     return None
 
 
@@ -174,17 +178,35 @@ class _Without(ast.NodeTransformer):
 
 
 class _ToTensors(ast.NodeTransformer):
+    """Rewrites what is computed with arrays; `made` has each outermost call that is another one now, as it was and is.
+
+    The names of `tensors` held arrays before, and their methods are rewritten too.
+    """
+
     changed = unknown = False
+
+    def __init__(self, tensors: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+        self._tensors, self.made = tensors, dict[str, str]()
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         before = ast.unparse(node)
+        after = self._called(node, before)
+        if (now := ast.unparse(after)) != before:
+            inner = [written for written in self.made if written in before]
+            for written in inner:
+                del self.made[written]
+            self.made[before] = now
+        return after
+
+    def _called(self, node: ast.Call, before: str) -> ast.AST:
+        mentioned = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} & self._tensors
         self.generic_visit(node)
         inside = ast.unparse(node) != before
         called = ast.unparse(node.func)
         root, _, name = called.partition(".")
-        if root in ("np", "numpy", "math"):
+        if root in ("np", "numpy", "math") and (mentioned or not self._tensors):
             return self._of_numpy(node, name)
-        if called == "float" and len(node.args) == 1:
+        if called == "float" and len(node.args) == 1 and (mentioned or not self._tensors):
             self.changed = True
             return node.args[0]
         if called in ("tf.constant", "tf.convert_to_tensor") and self.changed:
@@ -192,9 +214,12 @@ class _ToTensors(ast.NodeTransformer):
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("numpy", "item") and not node.args:
             self.changed = True
             return node.func.value
-        if inside and isinstance(node.func, ast.Attribute) and (method := self._method(node, node.func)) is not None:
-            return method
-        if inside and root not in ("tf", *ITERATING):
+        method = node.func if isinstance(node.func, ast.Attribute) else None
+        of_it = method is not None and {n.id for n in ast.walk(method.value) if isinstance(n, ast.Name)} & self._tensors
+        if method is not None and (inside or of_it) and (changed := self._method(node, method)) is not None:
+            return changed
+        listed = method is not None and method.attr in LISTED
+        if inside and not listed and root not in ("tf", *ITERATING):
             self.unknown = True  # a method of what was an array, or a function that may want one
         return node
 
@@ -205,14 +230,16 @@ class _ToTensors(ast.NodeTransformer):
         return ast.Call(ast.parse("tf.transpose", mode="eval").body, [node.value], [])
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        before = ast.unparse(node.value)
+        before, whole = ast.unparse(node.value), ast.unparse(node)
         self.generic_visit(node)
         places = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
-        if ast.unparse(node.value) == before or not places or not all(isinstance(place, ast.Name) for place in places):
+        changed = ast.unparse(node.value) != before or before in self._tensors
+        arrays = all(isinstance(place, ast.Name) or ast.unparse(place).startswith("np.arange(") for place in places)
+        if not changed or not places or not arrays or isinstance(node.ctx, ast.Store):
             return node
-        return ast.parse(  # an array takes elements so, a tensor does not
-            f"tf.gather_nd({ast.unparse(node.value)}, tf.stack([{', '.join(map(ast.unparse, places))}], -1))", mode="eval"
-        ).body
+        now = f"tf.gather_nd({ast.unparse(node.value)}, tf.stack([{', '.join(map(ast.unparse, places))}], -1))"
+        self.made[whole] = now  # an array takes elements so, a tensor does not
+        return ast.parse(now, mode="eval").body
 
     def _method(self, node: ast.Call, method: ast.Attribute) -> ast.AST | None:
         """Return a call of an array's method as that of a function of the tensor; None for one that is not known."""

@@ -60,12 +60,12 @@ def instead_of(
     return in_its_words(advice, b)
 
 
-def in_its_words(advice: str, b: Break) -> str:
+def in_its_words(advice: str, b: Break, op: str | None = None) -> str:
     """Return the advice with what the line computes with in the place of `x` and `y`, if the line calls the op itself.
 
     An operand that stands in it several times has to be short, and no call.
     """
-    operands = text.operands(b.line, b.op)
+    operands = text.operands(b.line, op or b.op)
     given = dict(zip("xy", operands, strict=False))
     for name, written in given.items():
         times = len(re.findall(rf"\b{name}\b", advice))
@@ -73,4 +73,7 @@ def in_its_words(advice: str, b: Break) -> str:
         if len(written) > LONGEST or again:
             return advice
     written = re.sub(r"\b[xy]\b", lambda found: given.get(found[0], found[0]), advice)
+    if given and re.search(r"\bx\b", advice):
+        found = text.expression_at(b.line, op or b.op)
+        b.place = None if found is None else text.span(found)
     return re.sub(r" - 0(?:\.0*)?\)", ")", re.sub(r"\(\(([^(),]*)\)([,)])", r"(\1\2", written))

@@ -24,6 +24,11 @@ HELD = (Tensor, Variable)  # which are sources, and no way to one
 MOST = 100  # objects are looked into for it
 DEEPEST = 3  # so many attributes and entries are followed to one
 LONGEST = 120  # characters of a statement over several lines
+OPERATORS = {
+    "Greater": ast.Gt, "GreaterEqual": ast.GtE, "Less": ast.Lt, "LessEqual": ast.LtE, "Equal": ast.Eq, "NotEqual": ast.NotEq,
+    "RealDiv": ast.Div, "FloorDiv": ast.FloorDiv, "Pow": ast.Pow,
+}  # fmt: skip
+PRODUCTS = ("matmul", "multiply")
 STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
 LOADS = ("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_FAST_CHECK", "LOAD_CLASSDEREF")
 
@@ -45,6 +50,11 @@ def position(line: Line) -> Any:
         return None, None, None, None
     positions = _positions(code)
     return positions[offset // 2] if 0 <= offset // 2 < len(positions) else (None, None, None, None)
+
+
+def span(node: ast.expr) -> Any:
+    """Return the same of an expression in the syntax tree of its file."""
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
 def number(line: Line) -> int | None:
@@ -393,41 +403,57 @@ def expression(line: Line) -> str | None:
     return " ".join(part.decode(errors="replace").strip() for part in encoded)
 
 
+def expression_at(line: Line, op: str | None = None) -> ast.expr | None:
+    """Return the expression that the instruction computes; where its columns are not known, the only one of such an op."""
+    whole, at = list(ast.walk(statement(line) or ast.Module([], []))), position(line)
+    found = [n for n in whole if isinstance(n, ast.expr)]
+    if at[2] is not None:
+        return next((n for n in found if span(n) == tuple(at)), None)
+    found = [n for n in found if op is not None and _computes(n, op)]
+    return found[0] if len(found) == 1 else None
+
+
+def _computes(node: ast.expr, op: str) -> bool:
+    """Return whether an expression is written as an op of that type: `tf.norm(x)` for "EuclideanNorm", `a / b` for "RealDiv"."""
+    match node:
+        case ast.Call(func=function):
+            called, name = ast.unparse(function).rpartition(".")[2].replace("_", "").lower(), op.lower()
+            return called in name or called == f"arg{name}"
+        case ast.BinOp(op=operator) | ast.Compare(ops=[operator]):
+            return isinstance(operator, OPERATORS.get(op, ()))
+        case _:
+            return False
+
+
 def operands(line: Line, op: str | None = None) -> list[str]:
     """Return what the instruction computes with, as it is written: `w` of `tf.round(w)`, `p` and `0.5` of `p > 0.5`.
 
     With an `op` only those of a call that has its name, as other functions may compute it of something else.
     """
     parts: list[ast.expr] = []
-    with contextlib.suppress(SyntaxError):
-        found = ast.parse(expression(line) or "", mode="eval").body
-        if isinstance(found, ast.Call) and not any(isinstance(a, ast.Starred) for a in found.args):
-            called = ast.unparse(found.func).rpartition(".")[2].replace("_", "").lower()
-            parts = found.args if op is None or called in (op_name := op.lower()) or called == f"arg{op_name}" else []
-        elif isinstance(found, ast.Compare):
-            parts = [found.left, *found.comparators]
-        elif isinstance(found, ast.BinOp):
-            parts = [found.left, found.right]
+    found = expression_at(line, op)
+    if isinstance(found, ast.Call) and not any(isinstance(a, ast.Starred) for a in found.args):
+        parts = found.args if op is None or _computes(found, op) else []
+    elif isinstance(found, ast.Compare):
+        parts = [found.left, *found.comparators]
+    elif isinstance(found, ast.BinOp):
+        parts = [found.left, found.right]
     closed = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant)
     return [ast.unparse(part) if isinstance(part, closed) else f"({ast.unparse(part)})" for part in parts]
 
 
-def keywords(line: Line) -> dict[str, str]:
+def keywords(line: Line, op: str | None = None) -> dict[str, str]:
     """Return the arguments that a call gives by name, as they are written: `axis` and `-1` of `tf.norm(x, axis=-1)`."""
-    with contextlib.suppress(SyntaxError):
-        found = ast.parse(expression(line) or "", mode="eval").body
-        if isinstance(found, ast.Call):
-            return {keyword.arg: ast.unparse(keyword.value) for keyword in found.keywords if keyword.arg is not None}
-    return {}
+    found = expression_at(line, op)
+    given = found.keywords if isinstance(found, ast.Call) else []
+    return {keyword.arg: ast.unparse(keyword.value) for keyword in given if keyword.arg is not None}
 
 
 def factors(line: Line) -> list[str]:
     """Return the operands of a product as they are written; none where a call of another function computes it."""
-    with contextlib.suppress(SyntaxError):
-        found = ast.parse(expression(line) or "", mode="eval").body
-        if isinstance(found, ast.BinOp) or ast.unparse(getattr(found, "func", found)).endswith(("matmul", "multiply")):
-            return operands(line)
-    return []
+    found = expression_at(line)
+    product = isinstance(found, ast.BinOp) or (isinstance(found, ast.Call) and ast.unparse(found.func).endswith(PRODUCTS))
+    return operands(line) if product else []
 
 
 def text(line: Line) -> str | None:
@@ -462,16 +488,28 @@ def stands_for(held: Any, value: Any) -> bool:
 
 def argument(line: Line, place: int) -> str | None:
     """Return how a gradient call gives one of its sources, by its place: `model.variables[3]`; None where that is not written."""
-    calls = [n for n in ast.walk(statement(line) or ast.Module([], [])) if isinstance(n, ast.Call)]
-    asked = [n for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr in ("gradient", "jacobian", "batch_jacobian")]
-    given = [part for n in asked for part in [*n.args[1:2], *[k.value for k in n.keywords if k.arg == "sources"]]]
+    given = [part for n, _ in _asking(line) for part in [*n.args[1:2], *[k.value for k in n.keywords if k.arg == "sources"]]]
     match given:
+        case [ast.Name(name)] if place == 0:
+            return name
         case [ast.List(elts) | ast.Tuple(elts)] if place < len(elts) and not any(isinstance(e, ast.Starred) for e in elts):
             return ast.unparse(elts[place])
         case [ast.Attribute(attr=name)] if name.endswith(("variables", "weights")):
             return f"{ast.unparse(given[0])}[{place}]"
         case _:
             return None
+
+
+def tape_of(line: Line) -> str | None:
+    """Return how the tape is called that a gradient call asks; None where that is not written."""
+    return next((ast.unparse(tape) for _, tape in _asking(line)), None)
+
+
+def _asking(line: Line) -> list[tuple[ast.Call, ast.expr]]:
+    """Return the gradient calls in the statement of a line, with the expression of their tape."""
+    calls = [n for n in ast.walk(statement(line) or ast.Module([], [])) if isinstance(n, ast.Call)]
+    methods = ("gradient", "jacobian", "batch_jacobian")
+    return [(n, n.func.value) for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr in methods]
 
 
 def names_of(value: Any, frame: FrameType | None) -> set[str]:

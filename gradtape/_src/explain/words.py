@@ -9,14 +9,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gradtape._src.core import hooks
+from gradtape._src.core.journal import Line
 from gradtape._src.core.places import place
 from gradtape._src.explain import source as text, words_of_values as values
 from gradtape._src.explain.breaks import Break
 from gradtape._src.explain.callers import MADE, in_a_thread
 from gradtape._src.explain.diagnosis import Diagnosis
+from gradtape._src.explain.edits import fixes
 from gradtape._src.explain.exits import left_library
 from gradtape._src.explain.merged import of_a_metric
-from gradtape._src.explain.rewritten import stopped_through, without_call
+from gradtape._src.explain.rewritten import as_floating, stopped_through, without_call
 from gradtape._src.explain.smooth import has_own_advice, in_its_words, instead_of
 
 # What a value that goes no further decides, and what to compute with instead.
@@ -35,10 +37,13 @@ ORDERS = {
 
 
 class Words:
-    """The names in which one source, its target and the tape are spoken of; `code` is what stands for the source in a fix."""
+    """The names in which one source, its target and the tape are spoken of; `code` is what stands for the source in a fix.
 
-    def __init__(self, source: str, target: str, tape: str, code: str | None = None) -> None:
-        self.source, self.target, self.tape, self.code = source, target, tape, code or source
+    `asked` is the line of the gradient call.
+    """
+
+    def __init__(self, source: str, target: str, tape: str, code: str | None = None, asked: Line = text.NO_LINE) -> None:
+        self.source, self.target, self.tape, self.code, self.asked = source, target, tape, code or source, asked
 
     def diagnosis(self, broken: Break, also: tuple[Diagnosis, ...] = ()) -> Diagnosis:
         """Return the Diagnosis of a break."""
@@ -50,7 +55,8 @@ class Words:
                 mend = f"compute {self.target} from the value of {self.source} too, for example with {soft}"
         file, line = text.file(broken.line), text.number(broken.line)
         process = hooks.clients.process()
-        return Diagnosis(broken.code, file, line, broken.op, _sentence(cause), _sentence(mend), also, process)
+        made = fixes(broken, mend, self.asked, self.tape)
+        return Diagnosis(broken.code, file, line, broken.op, _sentence(cause), _sentence(mend), also, process, made)
 
     def diagnoses(self, breaks: Sequence[Break]) -> Diagnosis:
         """Return the Diagnosis of the first of several breaks on one way, with the others under `also`."""
@@ -257,16 +263,24 @@ def _not_floating(w: Words, b: Break) -> tuple[str, str]:
         return cause, "look at the order of the arguments: what stands for labels is cast, in a loss of Keras's the first one"
     if b.step is not None:
         if b.op in ORDERS:
-            return f"{b.op} in {b.written} gives numbers of places, and an order has no derivative", in_its_words(ORDERS[b.op], b)
+            mend = in_its_words(ORDERS[b.op], b)
+            b.place = None  # values in the place of an order: what follows has to be written anew
+            return f"{b.op} in {b.written} gives numbers of places, and an order has no derivative", mend
         return (
             f"{b.op} in {b.written} gives a dtype that is not floating, through which no gradient flows",
             "go on with floating values, not with integers or bools that are made of them",
         )
     return (
         f"{w.source} is not floating, and only floating and complex tensors have gradients",
-        f"make {w.source} with dtype=tf.float32; if it says which elements are taken, ask for the gradient of what they are "
-        "taken from, or of what is taken",
+        f"make {w.source} with dtype=tf.float32{_as_floating(b)}; if it says which elements are taken, ask for the gradient of "
+        "what they are taken from, or of what is taken",
     )
+
+
+def _as_floating(b: Break) -> str:
+    """Return the statement that makes a source, with a floating dtype, behind a colon; empty for anything else."""
+    written = as_floating(b.line)
+    return f": `{written}`" if written else ""
 
 
 def _not_differentiable(w: Words, b: Break) -> tuple[str, str]:
@@ -287,7 +301,8 @@ def _stopped(w: Words, b: Break) -> tuple[str, str]:
     cause = f"stop_gradient in {b.written} makes its argument a constant"
     through = stopped_through(b.line)
     if through is not None:  # a gradient that is to pass straight through, with all of it stopped
-        return cause, f"stop the difference only: `{through}`"
+        b.place = text.span(through[0])
+        return cause, f"stop the difference only: `{through[1]}`"
     detour = re.search(r"\b([\w.]+) \+ (?:\w+\.)*stop_gradient\(([\w.]+) - \1\)", text.text(b.line) or "")
     if detour is not None:  # which passes all of the gradient by the value that is taken
         return cause, (

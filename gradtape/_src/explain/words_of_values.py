@@ -216,8 +216,9 @@ def nonfinite(w: Any, b: Break) -> tuple[str, str]:
         return (
             f"{b.detail['equal']} in {b.op} in {b.written}: their vectors are not unique and have no derivative, "
             f"which reaches {w.source}",
-            "use the values alone (tf.linalg.eigvalsh, svd(compute_uv=False)) or a function of the matrix (tf.linalg.expm, "
-            "sqrtm, pinv); else add something to the matrix that sets them apart",
+            "for a function of the matrix or a sum over the values write tf.autodiff.eigenvalue_function, eigenvalue_sum, "
+            "singular_value_function or singular_value_sum, which have derivatives there; else add something to the matrix that "
+            "sets them apart",
         )
     if b.detail.get("where") == "forward":
         return f"{b.op} in {b.written} gives a value that is not finite, and it reaches {reached}", mend

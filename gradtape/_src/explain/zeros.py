@@ -157,7 +157,8 @@ def _kind(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> tuple[str, 
         return "piecewise_constant", {"second": True}
     if kind == "Relu6" and (np.all(value(entry.node) >= 6) or _hard_sigmoid(probe, entry)):
         return "saturated", {"fraction": 1.0}
-    if kind in RELUS | {"Maximum"} and not np.any(value(entry.node)) and _all_zero(probe):
+    positive = bool(np.all(array(cotangent) >= 0))  # what is 0 is the least that the target can be
+    if kind in RELUS | {"Maximum"} and not np.any(value(entry.node)) and _all_zero(probe) and positive:
         return ("clipped" if kind == "Maximum" else "dead_relu"), {"fraction": 1.0, "met": True}
     if kind not in SELECTING and (magnitude := underflow(probe, node, entry, cotangent, kind in SATURATING)) is not None:
         return "underflow", {"magnitude": magnitude, "dtype": node.aval.type.name}

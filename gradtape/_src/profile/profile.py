@@ -179,19 +179,19 @@ def _of_program(program: Program, arguments: Sequence[Any]) -> Profile:
 def _of_function(function: Any, arguments: Sequence[Any], sources: Any, output_gradients: Any) -> Profile:
     leaves, spec = nest.flatten_with_spec(list(arguments))
     leaves = [tensor(x) if isinstance(x, (np.ndarray, jax.Array)) else x for x in leaves]
-    with scopes.watched() as seen, GradientTape(persistent=True) as tape:
+    with GradientTape(persistent=True) as tape:
         watched = [x for x in leaves if isinstance(x, (Tensor, Stored)) and x.dtype.is_floating | x.dtype.is_complex]
         tape.watch(watched)
         result = function(*nest.unflatten(spec, leaves))
     targets = [variable_of(r) for r in map(dense, nest.flatten(result)) if isinstance(r, (Tensor, Stored))]
-    return _of_tape(tape, targets, sources, output_gradients, _scopes(tape, seen))
+    return _of_tape(tape, targets, sources, output_gradients, _scopes(tape))
 
 
-def _scopes(tape: GradientTape, seen: scopes.Seen) -> dict[Node, str]:
+def _scopes(tape: GradientTape) -> dict[Node, str]:
     """Return the name scopes in which each node of a tape was recorded: Keras's layers open one each."""
     found: dict[Node, str] = {}
     for segment in tape._segments:
-        prefix = seen.within(segment.trace.serial)
+        prefix = scopes.prefixes_in(segment.trace.serial)
         found.update((node, prefix(index)) for index, node in enumerate(segment.trace.nodes[: segment.stop]))
     return found
 
@@ -221,9 +221,9 @@ def _of_tape(
     return _profile(recorded.flat, outputs, gradients, known, len(derived), recorded.ran)
 
 
-def costs(tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any], seen: scopes.Seen) -> list[dict[str, Any]]:
+def costs(tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any]) -> list[dict[str, Any]]:
     """Count the costs of a tape's gradient of `targets`, by layer, line and op: see `by_place`."""
-    return by_place(_of_tape(tape, list(targets), list(sources), None, _scopes(tape, seen)))
+    return by_place(_of_tape(tape, list(targets), list(sources), None, _scopes(tape)))
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ def _session_of(variable: Variable, session: Any) -> Any:
     found = hooks.graphs.default_session() if session is None else session
     if found is None:
         raise RuntimeError(
-            f"Variable {variable.name!r} belongs to a graph, where it has a value in each session: give the session, or make it "
+            f"Variable {variable.name!r} belongs to a graph, where it has a value in each session: make its session "
             "the default one by `with session.as_default():`."
         )
     return found

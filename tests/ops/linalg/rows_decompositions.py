@@ -220,7 +220,6 @@ FACTORISATIONS = (
         (regular(3, 2, seed=4),),
         lambda x: jax.lax.linalg.lu(x)[0],
         ops=("Lu",),
-        order=-1,
         errors=(
             not_square(tf.linalg.lu),
             (lambda: tf.linalg.lu(SINGULAR), Invalid, "Input is not invertible"),
@@ -233,6 +232,14 @@ FACTORISATIONS = (
                 r"must equal `rhs.shape\[-2\]`: \[2,2\] and \[1,1",
             ),
         ),
+    ),
+    Row(
+        "lu-complex, solved",
+        lambda x, b: tf.linalg.lu_solve(*tf.linalg.lu(x), b),
+        (regular(3, arrays=complexes, seed=7), complexes(3, 1, seed=2)),
+        lambda x, b: jnp.linalg.solve(x, b),
+        ops=("Lu",),
+        dtypes=("complex128",),
     ),
     Row(
         "lu-permutation",

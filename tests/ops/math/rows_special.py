@@ -8,6 +8,7 @@ import scipy.special as ss
 from jax import lax
 
 import gradtape as tf
+from gradtape._src.ops.math import bessel, special as special_functions
 from tests.ops.table import Row, complexes, positive, real, unit
 
 INF, NAN = np.inf, np.nan
@@ -209,6 +210,24 @@ ROWS = (
         ops=("Digamma",),
         special=((POINTS, *SPECIAL["digamma"]), (INF, INF, 0.0)),
     ),
+    Row(
+        "bessel ratio",
+        lambda x: (bessel._ratio(x, order=2, modified=False), bessel._ratio(x, order=2, modified=True)),
+        (np.array([-0.5, 0.5, 3.0, 8.0, 35.0]),),
+        lambda x: (ss.jv(2, x) / x**2, ss.iv(2, x) / x**2),
+        ops=("BesselRatio",),
+        oracle=False,
+        dtypes=("float64",),
+    ),
+    Row(
+        "spence slope",
+        lambda x: (special_functions._spence_slope(x, order=0), special_functions._spence_slope(x, order=1)),
+        (np.array([0.2, 0.9, 1.2, 3.0]),),
+        lambda x: (np.log(x) / (x - 1.0), (np.log(x) / (x - 1.0) - 1.0 / x) / (x - 1.0)),
+        ops=("SpenceSlope",),
+        oracle=False,
+        dtypes=("float64",),
+    ),
     # These have a gradient to one argument only: the others are given as integers.
     Row(
         "polygamma",
@@ -369,7 +388,7 @@ ROWS = (
             (
                 ([0.0, 0.0, 1.0, 2.0, 0.0, INF, NAN], [0.0, NAN, 0.0, 3.0, -1.0, 0.0, 0.0]),
                 [0.0, 0.0, INF, 2 / 3, 0.0, INF, NAN],
-                ([0.0, 0.0, INF, 1 / 3, 0.0, INF, INF], [0.0, 0.0, -INF, -2 / 9, 0.0, -INF, NAN]),
+                ([0.0, 0.0, INF, 1 / 3, -1.0, INF, INF], [0.0, 0.0, -INF, -2 / 9, 0.0, -INF, NAN]),
             ),
         ),
     ),

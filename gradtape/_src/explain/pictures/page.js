@@ -69,7 +69,7 @@ function reasons(file, line) {
   const said = new Set();
   for (const source of scene ? scene.sources : [])
     for (const d of source.diagnosis ? [source.diagnosis, ...source.diagnosis.also] : [])
-      if (d.file === file && d.line === line) said.add(`${d.code}: ${d.cause}${d.mend ? `\nfix: ${d.mend}` : ""}`);
+      if (d.file === file && d.line === line) said.add(`${d.code}: ${d.cause}${d.mend ? `\n${d.label}: ${d.mend}` : ""}`);
   return said;
 }
 
@@ -85,7 +85,8 @@ function showGradients() {
     if (!d) return box;
     const where = make("a", { href: `#${lineId(d.file, d.line)}` }, d.place);
     box.append(make("p", {}, where, ` ${d.code}: ${d.cause}`));
-    if (d.mend) box.append(make("p", {}, `fix: ${d.mend}`));
+    if (d.mend.includes("\n")) box.append(make("p", {}, `${d.label}:`), make("pre", {}, d.mend));
+    else if (d.mend) box.append(make("p", {}, `${d.label}: ${d.mend}`));
     return box;
   }));
   const more = scene.all_sources - scene.sources.length;

@@ -38,17 +38,17 @@ MOST_OPS = 20_000  # on a page; of a larger tape the norms of gradients are left
 MOST_SOURCES = 500  # of a call; those that lack something come first
 STATES = ["unrecorded", "recorded", "path", "break"]  # of a line; the later one counts
 Place = tuple[str, int]
-Costs = Callable[[GradientTape, Sequence[Any], Sequence[Any], scopes.Seen], list[dict[str, Any]]]
+Costs = Callable[[GradientTape, Sequence[Any], Sequence[Any]], list[dict[str, Any]]]
 
 
 class Page:
     """The gradient calls of a run, each as it was the first time, or the first time that it lacked something new.
 
-    `seen` are the name scopes of layers and modules; `costs` gives the FLOPs of a call by these, by line and by op.
+    `costs` gives the FLOPs of a call by the name scopes of layers and modules, by line and by op.
     """
 
-    def __init__(self, script: str, report: Report, seen: scopes.Seen, costs: Costs | None) -> None:
-        self._script, self._report, self._seen, self._costs = script, report, seen, costs
+    def __init__(self, script: str, report: Report, costs: Costs | None) -> None:
+        self._script, self._report, self._costs = script, report, costs
         self._calls: dict[journal.Line, dict[str, Any]] = {}
         self._files: dict[str, None] = {script: None}
         self._room = MOST_OPS
@@ -83,7 +83,9 @@ class Page:
             style=part("page.css").read_text("utf-8"),
             costs=part("costs.js").read_text("utf-8"),
             script=part("page.js").read_text("utf-8"),
-            data=json.dumps(data).replace("<", "\\u003c"),  # no text of the user's can end the element that it stands in
+            data=json.dumps(data, default=lambda finding: _said(finding.diagnosis)).replace(
+                "<", "\\u003c"
+            ),  # no text of the user's can end the element that it stands in
             report=html.escape(str(self._report)),
         )
 
@@ -131,13 +133,13 @@ class Page:
 
     def _by_layer(self, group: Group) -> Iterator[tuple[Group, list[str]]]:
         """Yield the ops of a line, those in a row that one layer recorded together, and the layers around them."""
-        for prefix, ops in itertools.groupby(group.ops, lambda op: self._seen.within(op.name[0])(op.name[1])):
+        for prefix, ops in itertools.groupby(group.ops, lambda op: scopes.prefixes_in(op.name[0])(op.name[1])):
             yield Group(list(ops)), [name for name in prefix.split("/") if name]
 
     def _flops(self, tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any]) -> list[dict[str, Any]]:
         if self._costs is not None:
             with contextlib.suppress(Exception), contextlib.nullcontext() if symbolic() else own_trace():
-                return self._costs(tape, targets, sources, self._seen)
+                return self._costs(tape, targets, sources)
         return []
 
 
@@ -159,7 +161,7 @@ def _faults(numbers: dict[Place, int], findings: Sequence[Finding]) -> list[dict
             "what": group[0].what,
             "sources": listed([f.source for f in group]),
         }
-        faults.append(diagnosis.to_dict() | said)
+        faults.append(_said(diagnosis) | said)
     return faults
 
 
@@ -171,12 +173,14 @@ def _source(name: str, source: Any, result: Any, findings: Sequence[Finding]) ->
         "value": described((source.held() if isinstance(source, Variable) else source.node).aval),
         "norm": _norm(values_of(result)),
         "what": "" if found is None else found.what,
-        "diagnosis": None if found is None else found.diagnosis.to_dict() | {"place": _shown(found.diagnosis)},
+        "diagnosis": found,  # which may be told otherwise at the end, when its fix was tried
     }
 
 
-def _shown(diagnosis: Diagnosis) -> str:
-    return place(diagnosis.file, diagnosis.line)
+def _said(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return a Diagnosis as a dict, with its place in words and with what its `mend` is."""
+    also = [_said(other) for other in diagnosis.also]
+    return diagnosis.to_dict() | {"place": place(diagnosis.file, diagnosis.line), "label": diagnosis.label, "also": also}
 
 
 def _faulty(groups: Sequence[Group], said: Sequence[Diagnosis]) -> list[Group]:
@@ -295,11 +299,10 @@ def pictured(report: Report, script: Path, path: Path | None, costs: Costs | Non
     if path is None:
         yield
         return
-    with scopes.watched() as seen:
-        page = Page(str(script.absolute()), report, seen, costs)
-        try:
-            with hooks.filled(hooks.watch, asked=page.asked):
-                yield
-        finally:
-            with replacing(str(path), save=False) as part:
-                Path(part).write_text(str(page), "utf-8", errors="replace")
+    page = Page(str(script.absolute()), report, costs)
+    try:
+        with hooks.filled(hooks.watch, asked=page.asked):
+            yield
+    finally:
+        with replacing(str(path), save=False) as part:
+            Path(part).write_text(str(page), "utf-8", errors="replace")

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console, ConsoleOptions
 from rich.table import Table
 
 from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.core import scopes
 from gradtape._src.explain import source as text
 from gradtape._src.explain.pictures.record import Record
 from gradtape._src.explain.pictures.words import described, place, rendered, short, size, table
 
 MOST = 1000  # rows
 LONGEST = 60  # characters of a line of source
-COLUMNS = ("op", "line", "source", "result", ">kept")
+COLUMNS = ("op", "layer", "line", "source", "result", ">kept")
+SHORTENED = ("source", "result", "layer", "op", "line")
 LEAST = 8  # characters that are left of a cell
 GAP, EDGES = 3, 2  # characters between columns, and beside the first and the last
 
 
 class Summary:
-    """A table of a tape's ops. `str()` and the prompt show it as text; rich's `print` and consoles in colour."""
+    """A table of a tape's ops. `str()` and the prompt show it as text; rich's `print` and consoles in colour.
+
+    The column of layers has the name scopes in which an op was recorded, which Keras's layers open. It is left out if all are "".
+    """
 
     def __init__(self, tape: GradientTape) -> None:
         record = Record(tape)
         self._total = sum(op.kept for op in record.ops)
-        self._rows = [
+        layers = functools.cache(scopes.prefixes_in)
+        self._rows: list[tuple[str, ...]] = [
             (
                 op.op,
+                layers(op.name[0])(op.name[1]).rstrip("/"),
                 place(op.file, op.at),
                 short(text.text(op.line) or "", LONGEST),
                 described(op.aval),
@@ -46,10 +54,13 @@ class Summary:
     def _table(self, width: int) -> Table:
         rows = [*self._rows[:MOST]]
         if len(self._rows) > MOST:
-            rows.append((f"… {len(self._rows) - MOST:,} more", "", "", "", ""))
+            rows.append((f"… {len(self._rows) - MOST:,} more", *[""] * (len(COLUMNS) - 1)))
         held = "the tape is used up and holds nothing" if self._used else f"{size(self._total)} kept for the backward pass"
         title = f"{len(self._rows):,} op{'' if len(self._rows) == 1 else 's'}, {held}"
-        return table(title, COLUMNS, _fitted(rows, width))
+        columns: Sequence[str] = COLUMNS
+        if not any(row[1] for row in rows):
+            columns, rows = (COLUMNS[0], *COLUMNS[2:]), [(row[0], *row[2:]) for row in rows]
+        return table(title, columns, _fitted(columns, rows, width))
 
     def __str__(self) -> str:
         return rendered(self)
@@ -57,10 +68,11 @@ class Summary:
     __repr__ = __str__
 
 
-def _fitted(rows: Sequence[tuple[str, ...]], width: int) -> list[list[str]]:
+def _fitted(columns: Sequence[str], rows: Sequence[tuple[str, ...]], width: int) -> list[list[str]]:
     """Return the rows with cells shortened so that all columns fit: first the source, then results, then names."""
-    widths = [max(len(cell) for cell in column) for column in zip([c.lstrip(">") for c in COLUMNS], *rows, strict=True)]
-    for column in (2, 3, 0, 1):
+    names = [name.lstrip(">") for name in columns]
+    widths = [max(len(cell) for cell in column) for column in zip(names, *rows, strict=True)]
+    for column in [names.index(name) for name in SHORTENED if name in names]:
         excess = sum(widths) + GAP * (len(widths) - 1) + EDGES - width
         widths[column] = max(widths[column] - max(excess, 0), min(widths[column], LEAST))
     return [[short(cell, most) for cell, most in zip(row, widths, strict=True)] for row in rows]

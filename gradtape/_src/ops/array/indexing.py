@@ -12,7 +12,7 @@ import numpy as np
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval, provisional
-from gradtape._src.core.convert import node_of, static_list, static_vector, tensor
+from gradtape._src.core.convert import holds_tensor, node_of, static_list, static_vector, tensor
 from gradtape._src.core.define import check, gradient, guard, not_differentiable, op
 from gradtape._src.core.errors import invalid, invalid_for, of_op, public
 from gradtape._src.core.hooks import attach
@@ -380,6 +380,8 @@ def slice_(input_, begin, size, name=None) -> Tensor:
     shape = x.node.aval.shape
     size = static_list(size, "size")
     traced = engine.local.trace.parent is not None
+    if traced and isinstance(begin, (list, tuple)) and holds_tensor(begin):
+        begin = tensor(begin)
     static = not isinstance(begin, Tensor) or begin.node.aval.large or begin.node.value is not None
     if not static and traced and engine.folded(begin.node) is None:
         begins = [b if (known := engine.folded(b)) is None else int(known) for b in _entries(begin)]

@@ -2,7 +2,8 @@
 
 Matrices stand in the last two axes; the axes in front of them are batches. Where singular values or eigenvalues are equal the
 vectors that belong to them are not unique, and have no derivative: what depends on them has the gradient NaN, and not a number
-that would be that of other vectors.
+that would be that of other vectors. A cotangent of exactly 0 has the gradient 0 there, as for vectors that are not used. Whether
+0 is right the rule cannot see: functions of a matrix, which have a derivative, are in `derivatives/spectral`.
 """
 
 from typing import NamedTuple
@@ -228,7 +229,8 @@ def svd(tensor, full_matrices=False, compute_uv=True, name=None):
     """Return `(s, u, v)` with `u diag(s) vᴴ = tensor`: singular values, largest first, and orthonormal columns; or only `s`.
 
     For [..., m, n] `s` has min(m, n) real values and u and v as many columns, or m and n if `full_matrices`. The gradient of
-    what depends on u and v is that of a function which does not change with their signs (or phases).
+    what depends on u and v is that of a function which does not change with their signs (or phases). At equal singular values u
+    and v have no derivative, nor `s` a second one: NaN. `tf.autodiff.singular_value_function` and `singular_value_sum` have.
 
     >>> s, u, v = tf.linalg.svd([[3.0, 0.0], [0.0, 4.0]])
     >>> s.numpy()
@@ -291,7 +293,9 @@ def eigh(tensor, name=None):
     """Return `(e, v)` of Hermitian matrices: eigenvalues, smallest first, in the dtype of `tensor`, and eigenvectors as
     columns.
 
-    Only the lower triangle is read, and gets the gradient. NaN for a matrix with an element that is not finite.
+    Only the lower triangle is read, and gets the gradient. NaN for a matrix with an element that is not finite. At equal
+    eigenvalues the vectors have no derivative: NaN where a cotangent leads to them, and 0 where it is exactly 0. That is wrong
+    for `v · log(e) · vᴴ` at the identity: compute functions of a matrix by `tf.autodiff.eigenvalue_function`.
 
     >>> values, vectors = tf.linalg.eigh([[2.0, 0.0], [0.0, 1.0]])
     >>> values.numpy()
@@ -303,6 +307,8 @@ def eigh(tensor, name=None):
 @public
 def eigvalsh(tensor, name=None) -> Tensor:
     """Return the eigenvalues of Hermitian matrices, smallest first, in the dtype of `tensor`. Only the lower triangle is read.
+
+    At equal eigenvalues they have no second derivative: NaN. A sum over them may have: `tf.autodiff.eigenvalue_sum`.
 
     >>> tf.linalg.eigvalsh([[2.0, 0.0], [0.0, 1.0]]).numpy()
     array([1., 2.], dtype=float32)
@@ -396,18 +402,38 @@ def _has_no_factors(input, output_idx_type):
     return is_singular(input)
 
 
-# TensorFlow has no gradient for it either: LookupError.
-@op("Lu", unhosted="NumPy has no twin of it", infer=_lu_rule, wrong=_has_no_factors, status=_lu_fault, checked="input")
+@op(
+    "Lu",
+    unhosted="NumPy has no twin of it",
+    infer=_lu_rule,
+    saves="y0 y1",
+    wrong=_has_no_factors,
+    status=_lu_fault,
+    checked="input",
+)
 def _lu(input, *, output_idx_type):
     factors, _, permutation = lax.linalg.lu(wide(input))
     return factors.astype(input.dtype), permutation.astype(output_idx_type)
+
+
+@gradient(_lu)
+def _(op, dlu, dp):
+    # L⁻ᴴ (tril(Lᴴ dL, −1) + triu(dU Uᴴ)) U⁻ᴴ is the cotangent of the rows in their new order.
+    # Giles, "An extended collection of matrix derivative results" (2008), by the same steps as for Cholesky's factor.
+    lower_upper, perm = op.outputs
+    lower, upper = _lower_unit(lower_upper), band_part(lower_upper, 0, -1)
+    dlower, dupper = band_part(dlu, -1, 0) - diag(diag_part(dlu)), band_part(dlu, 0, -1)
+    below = band_part(matmul(lower, dlower, adjoint_a=True), -1, 0)
+    inner = set_diag(below, zeros(below.shape[:-1], below.dtype)) + band_part(matmul(dupper, upper, adjoint_b=True), 0, -1)
+    left = triangular_solve(lower, inner, adjoint=True)
+    return _rows(adjoint(triangular_solve(upper, adjoint(left), lower=False)), _inverse_permutation(perm))
 
 
 @public
 def lu(input, output_idx_type=dtypes.int32, name=None):
     """Return `(lu, p)`, a named tuple: L (below the diagonal, which is 1) and U of `L U`, the rows `p` of square matrices.
 
-    A matrix that has no inverse is an InvalidArgumentError. Through the factors no gradient passes (LookupError).
+    A matrix that has no inverse is an InvalidArgumentError. TensorFlow has no gradient of the factors.
 
     >>> lu, permutation = tf.linalg.lu([[1.0, 2.0], [4.0, 4.0]])
     >>> lu.numpy().tolist(), permutation.numpy().tolist()

@@ -108,13 +108,18 @@ def expm(input):
 
 @gradient(expm)
 def _(op, dy):
-    # exp [[Aᴴ, dy], [0, Aᴴ]] has the derivative of exp at Aᴴ in the direction dy, which is dA, as its upper right block.
-    # Higham, "Functions of Matrices" (2008), equation 10.43.
-    a = adjoint(op.inputs[0])
+    return _along(expm, adjoint(op.inputs[0]), dy)
+
+
+def _along(function, a, direction):
+    """Return the derivative of a function of matrices at `a`: the upper right block of the function of [[a, direction], [0, a]].
+
+    At Aᴴ, in the direction of a cotangent, it is the cotangent of A. Higham, "Functions of Matrices" (2008), equation 3.16.
+    """
     n = a.shape[-1]
-    above = concat([a, dy], -1)
+    above = concat([a, direction], -1)
     below = concat([zeros(a.shape, a.dtype), a], -1)
-    return expm(concat([above, below], -2))[..., :n, n:]
+    return function(concat([above, below], -2))[..., :n, n:]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -182,10 +187,9 @@ def _log_of_one(x):
     return scale * jnp.matmul(jnp.matmul(basis, total), jnp.conj(basis.T))
 
 
-# TensorFlow has no gradient for it either: LookupError.
-@op("MatrixLogarithm", unhosted="NumPy has no twin of it", infer=_log_rule)
+@op("MatrixLogarithm", unhosted="NumPy has no twin of it", infer=_log_rule, saves="input")
 def logm(input):
-    """Return the principal logarithm of square complex matrices that have an inverse. It has no gradient (LookupError).
+    """Return the principal logarithm of square complex matrices that have an inverse. TensorFlow has no gradient of it.
 
     >>> print(tf.linalg.logm(tf.constant([[1.0, 1.0], [0.0, 1.0]], tf.complex64)).numpy().real.round(4) + 0)
     [[0. 1.]
@@ -194,6 +198,11 @@ def logm(input):
     if not input.size:
         return input
     return lax.platform_dependent(input, cpu=partial(_each, _log_of_one), default=partial(_by_scipy, "logm"))
+
+
+@gradient(logm)
+def _(op, dy):
+    return _along(logm, adjoint(op.inputs[0]), dy)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

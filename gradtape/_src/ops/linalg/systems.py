@@ -4,6 +4,7 @@ Matrices stand in the last two axes; the axes in front of them are batches. Floa
 A gradient is the cotangent of TensorFlow's: dL = Re⟨dA, δA⟩.
 """
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -16,13 +17,14 @@ from gradtape._src.core.errors import InvalidArgumentError, invalid, public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.shape import _reshape, plain
 from gradtape._src.ops.floats import wide
-from gradtape._src.ops.linalg.diagonals import adjoint, band_part, diag_part, matrix_transpose, set_diag
+from gradtape._src.ops.linalg.diagonals import adjoint, band_part, diag_part, set_diag
 from gradtape._src.ops.linalg.matmul import matmul
 from gradtape._src.ops.math.complex import complex, conj, imag, real
 from gradtape._src.ops.math.elementary import log
 from gradtape._src.ops.math.reduction import reduce_sum
 from gradtape._src.ops.shapes import COMPLEX, broadcast_shapes, require
 
+WELL_CONDITIONED = 1e3  # of a matrix whose inverse has nearly all digits
 INEXACT = ("float64", "float32", "float16", *COMPLEX)
 
 
@@ -274,7 +276,7 @@ def _det_rule(input):
 @public
 @op("MatrixDeterminant", infer=_det_rule, saves="input")
 def det(input):
-    """Return the determinants of square matrices: [...]. The gradient is exact for singular ones too.
+    """Return the determinants of square matrices: [...]. Derivatives of any order are exact for singular ones too.
 
     >>> float(tf.linalg.det([[2.0, 0.0], [0.0, 3.0]]))
     6.0
@@ -295,34 +297,69 @@ def per_matrix(x):
     return _reshape(x, shape=(*x.node.aval.shape, 1, 1))
 
 
-@op("MatrixCofactors", infer=square, saves="input y")
-def cofactors(input):
-    """Return the matrix of cofactors, the derivative of the determinant: det(A)·A⁻ᵀ where A has an inverse, but always finite."""
-    if not input.size:
-        return input
-    a = wide(input)
+def _cofactors_rule(*inputs):
+    return square(inputs[0])
+
+
+@op("MatrixCofactors", infer=_cofactors_rule, saves="inputs", unhosted="it loops over singular values")
+def cofactors(*inputs):
+    """Return the matrix of cofactors of the first input A, the derivative of its determinant: det(A)·A⁻ᵀ, but always finite.
+
+    Or, of the determinant's derivatives in the directions of the other inputs, the derivative to A.
+    """
+    if not inputs[0].size:
+        return inputs[0]
+    a, *directions = [wide(x) for x in inputs]
+    if directions:
+        return _by_singular_values(a, directions).astype(inputs[0].dtype)
+
+    inverse = jnp.linalg.inv(a)
+    condition = jnp.linalg.norm(a, axis=(-2, -1)) * jnp.linalg.norm(inverse, axis=(-2, -1))
 
     def from_inverse(a):
-        return jnp.linalg.det(a)[..., None, None] * jnp.swapaxes(jnp.linalg.inv(a), -1, -2)
+        return jnp.linalg.det(a)[..., None, None] * jnp.swapaxes(inverse, -1, -2)
 
-    def from_singular_values(a):
-        u, s, vh = jnp.linalg.svd(a)
-        n = s.shape[-1]
-        repeated = jnp.broadcast_to(s[..., None, :], (*s.shape, n))
-        others = jnp.prod(jnp.where(jnp.eye(n, dtype=bool), jnp.ones_like(repeated), repeated), -1).astype(a.dtype)
-        turn = (jnp.linalg.det(u) * jnp.linalg.det(vh))[..., None, None]
-        return turn * jnp.conj(jnp.matmul(u * others[..., None, :], vh))
+    regular = jnp.all(condition < WELL_CONDITIONED)
+    return lax.cond(regular, from_inverse, lambda a: _by_singular_values(a, []), a).astype(inputs[0].dtype)
 
-    invertible = jnp.all(jnp.abs(jnp.linalg.det(a)) > 0)
-    return lax.cond(invertible, from_inverse, from_singular_values, a).astype(input.dtype)
+
+def _by_singular_values(a, directions):
+    """Return the derivative, to A, of the determinant's derivatives in directions, without a division.
+
+    A = U S Vᴴ, and the directions become E = Uᴴ δA V. The k-th derivative of det S in them is a sum over distinct rows i₁, …, iₖ.
+    Its terms are the minor with row iₘ of Eₘ, in the columns i₁, …, iₖ, times the other singular values.
+    """
+    u, s, vh = jnp.linalg.svd(a)
+    v, n, order = _turned(vh), s.shape[-1], len(directions) + 1
+    turned = [jnp.matmul(jnp.matmul(_turned(u), e), v) for e in directions]
+    places = "abcdefghijklmnop"[:order]
+    axes = [jnp.arange(n).reshape([-1 if i == j else 1 for j in range(order)]) for i in range(order)]
+
+    def times_others(at, product):
+        among = sum([(axis == at).astype(s.dtype) for axis in axes])
+        value = s[..., at].reshape(*s.shape[:-1], *[1] * order)
+        return product * jnp.where(among == 1, jnp.ones_like(value), jnp.where(among > 1, jnp.zeros_like(value), value))
+
+    others = lax.fori_loop(0, n, times_others, jnp.ones((*s.shape[:-1], *[n] * order), dtype=s.dtype)).astype(a.dtype)
+    total = jnp.zeros(a.shape, dtype=a.dtype)
+    for chosen in itertools.permutations(range(order)):
+        sign = (-1.0) ** sum([chosen[i] > chosen[j] for i, j in itertools.combinations(range(order), 2)])
+        given = [f"...{places[i]}{places[chosen[i]]}" for i in range(order - 1)]
+        row, column = places[order - 1], places[chosen[order - 1]]
+        found = jnp.einsum(f"{','.join(['...' + places, *given])}->...{''.join(dict.fromkeys(row + column))}", others, *turned)
+        total = total + sign * (found if row != column else found[..., None] * jnp.eye(n, dtype=a.dtype))
+    turn = (jnp.linalg.det(u) * jnp.linalg.det(vh))[..., None, None]
+    return turn * jnp.conj(jnp.matmul(jnp.matmul(u, jnp.conj(total)), vh))
 
 
 @gradient(cofactors)
-def _(op, dy):  # K = det·A⁻ᵀ: dA = (⟨K, dy⟩ K̄ − K̄ dyᵀ K̄) / det, with conjugates
-    (a,), (k,) = op.inputs, op.outputs
-    k = conj(k)
-    weight = per_matrix(reduce_sum(dy * k, [-2, -1]))
-    return (weight * k - matmul(matmul(k, matrix_transpose(dy)), k)) / conj(per_matrix(det(a)))
+def _(op, dy):  # the derivatives of the determinant are symmetric in their directions
+    a, *directions = op.inputs
+    dy = conj(dy)
+    results = [conj(cofactors(a, *directions, dy)) if op.needed[0] else None]
+    for i, needed in enumerate(op.needed[1:]):
+        results.append(conj(cofactors(a, *directions[:i], dy, *directions[i + 1 :])) if needed else None)
+    return results
 
 
 class LogMatrixDeterminant(NamedTuple):

@@ -28,6 +28,7 @@ _EULER = 0.5772156649015329
 # Kernels
 
 _INTERVALS = 64
+_TERMS = 80  # of the power series, which is for |x| ≤ 30
 _HALF = _INTERVALS // 2
 _ANGLES = [math.pi * i / _INTERVALS for i in range(_HALF + 1)]  # the integrands are even about π/2
 _SINES = [math.sin(angle) for angle in _ANGLES]
@@ -141,10 +142,44 @@ def _decaying(order, scaled):
     return kernel
 
 
-def _slope(x, y, rest):
-    """Return `rest - y / x`, and 1/2 where `x` is 0."""
-    zero = equal(x, 0)
-    return where(zero, 0.5, rest - y / where(zero, 1.0, x))
+def _series(x, order, sign):
+    """Return Jₙ(x) / xⁿ, or with the other sign Iₙ(x) / xⁿ, by the power series."""
+    quarter, total = sign * x * x / 4, jnp.zeros_like(x)
+    for k in range(_TERMS, -1, -1):
+        total = total * quarter / ((k + 1) * (order + k + 1)) + 1
+    return total / (2.0**order * math.factorial(order))
+
+
+def _upwards(x, order, first, second, sign):
+    """Return a function of order n divided by xⁿ, by recurrence from those of orders 0 and 1."""
+    inverse = 1 / x
+    for n in range(1, order):
+        first, second = second, sign * (first - (2 * n * inverse) * second)
+    return second * inverse**order
+
+
+@op("BesselRatio", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
+def _ratio(x, *, order, modified):
+    """Return Jₙ(x) / xⁿ, or Iₙ(x) / xⁿ if `modified`, for n ≥ 1: smooth at 0, where derivatives of J₁ and I₁ need it."""
+
+    def of_size(x):
+        x = jnp.abs(x)
+        near = x <= (30.0 if modified else max(4.0, order))
+        below, above = jnp.where(near, x, jnp.ones_like(x)), jnp.where(near, jnp.full_like(x, 30.0), x)
+        if modified:
+            scaled = _upwards(above, order, lax.bessel_i0e(above), lax.bessel_i1e(above), 1.0)
+            return jnp.where(near, _series(below, order, 1.0), scaled * jnp.exp(above))
+        first, second = [_oscillating(above, n)[0] for n in (0, 1)]
+        return jnp.where(near, _series(below, order, -1.0), _upwards(above, order, first, second, -1.0))
+
+    return _in_float64(of_size, x)
+
+
+@gradient(_ratio)
+def _(op, dy):  # DLMF 10.6.6 and 10.29.4
+    (x,), (order, modified) = op.inputs, op.entry.node.attrs
+    slope = x * _ratio(x, order=order + 1, modified=modified)
+    return dy * (slope if modified else -slope)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -166,7 +201,7 @@ def _(op, dy):
     return -dy * bessel_j1(op.inputs[0])
 
 
-@op("BesselJ1", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
+@op("BesselJ1", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
 def bessel_j1(x):
     """Return the Bessel function of the first kind J₁(x), element-wise. Float.
 
@@ -178,8 +213,8 @@ def bessel_j1(x):
 
 @gradient(bessel_j1)
 def _(op, dy):
-    (x,), (y,) = op.inputs, op.outputs
-    return dy * _slope(x, y, bessel_j0(x))
+    (x,) = op.inputs
+    return dy * (bessel_j0(x) - _ratio(x, order=1, modified=False))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -258,7 +293,7 @@ def _(op, dy):
     return dy * (bessel_i1e(x) - sign(x) * y)
 
 
-@op("BesselI1", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
+@op("BesselI1", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
 def bessel_i1(x):
     """Return the modified Bessel function of the first kind I₁(x), element-wise. Float.
 
@@ -270,8 +305,8 @@ def bessel_i1(x):
 
 @gradient(bessel_i1)
 def _(op, dy):
-    (x,), (y,) = op.inputs, op.outputs
-    return dy * _slope(x, y, bessel_i0(x))
+    (x,) = op.inputs
+    return dy * (bessel_i0(x) - _ratio(x, order=1, modified=True))
 
 
 @op("BesselI1e", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
@@ -287,7 +322,8 @@ def bessel_i1e(x):
 @gradient(bessel_i1e)
 def _(op, dy):
     (x,), (y,) = op.inputs, op.outputs
-    return dy * _slope(x, y, bessel_i0e(x) - y * sign(x))
+    zero = equal(x, 0)
+    return dy * where(zero, 0.5, bessel_i0e(x) - y * sign(x) - y / where(zero, 1.0, x))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -10,23 +10,17 @@ from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
-from gradtape._src.ops.array.select import where
 from gradtape._src.ops.floats import wide
-from gradtape._src.ops.math.arithmetic import square
-from gradtape._src.ops.math.compare import equal, not_equal
+from gradtape._src.ops.math.arithmetic import reciprocal, square
+from gradtape._src.ops.math.compare import equal, logical_or, not_equal
 from gradtape._src.ops.math.complex import conj
-from gradtape._src.ops.math.elementary import cos, exp, log, sin
+from gradtape._src.ops.math.elementary import cos, exp, log, log1p, sin
 from gradtape._src.ops.math.reduction import reduce_sum
 from gradtape._src.ops.shapes import COMPLEX, FLOATING, broadcast, only, same
 
 _FLOAT = only(FLOATING, same)
 _FLOATS = only(FLOATING, broadcast)
 _WIDE_FLOATS = only(("float32", "float64"), broadcast)
-
-
-def _nonzero(x):
-    """Return 1 where `x` is not 0, else 0, in its dtype."""
-    return cast(not_equal(x, 0), x.dtype)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -288,6 +282,11 @@ def _zero_where_zero(x, result):
     return jnp.where(x == 0, jnp.zeros((), result.dtype), result)
 
 
+def _factor(x, y):
+    """Return the first factor of a product's derivative to `x`: 1, but 0 where `x` is 0 and `y` is not finite."""
+    return cast(logical_or(not_equal(x, 0), equal(y - y, 0)), x.dtype)
+
+
 @op("Xlogy", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y")
 def xlogy(x, y):
     """Return `x · log(y)`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex.
@@ -301,7 +300,7 @@ def xlogy(x, y):
 @gradient(xlogy)
 def _(op, dy):
     x, y = op.inputs
-    return dy * conj(xlogy(_nonzero(x), y)), dy * conj(xdivy(x, y))
+    return dy * conj(xlogy(_factor(x, log(y)), y)), dy * conj(xdivy(x, y))
 
 
 @op("Xlog1py", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y")
@@ -317,7 +316,7 @@ def xlog1py(x, y):
 @gradient(xlog1py)
 def _(op, dy):
     x, y = op.inputs
-    return dy * conj(xlog1py(_nonzero(x), y)), dy * conj(xdivy(x, y + 1.0))
+    return dy * conj(xlog1py(_factor(x, log1p(y)), y)), dy * conj(xdivy(x, y + 1.0))
 
 
 @op("Xdivy", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y")
@@ -333,7 +332,7 @@ def xdivy(x, y):
 @gradient(xdivy)
 def _(op, dy):
     x, y = op.inputs
-    return dy * conj(xdivy(_nonzero(x), y)), dy * conj(xdivy(-x, square(y)))
+    return dy * conj(xdivy(_factor(x, reciprocal(y)), y)), dy * conj(xdivy(-x, square(y)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -463,6 +462,29 @@ def spence(x):
 
 @gradient(spence)
 def _(op, dy):
-    (x,) = op.inputs
-    one = equal(x, 1)
-    return dy * where(one, -1.0, log(x) / where(one, 1.0, 1.0 - x))
+    return -dy * _spence_slope(op.inputs[0], order=0)
+
+
+@op("SpenceSlope", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
+def _spence_slope(x, *, order):
+    """Return ∫₀¹ tⁿ / (1 + t (x − 1))ⁿ⁺¹ dt: log(x) / (x − 1) for n = 0, and likewise smooth at 1."""
+
+    def integral(x):
+        u = x - 1
+        near = jnp.abs(u) < 0.3
+        below, above = jnp.where(near, u, jnp.zeros_like(u)), jnp.where(near, jnp.ones_like(u), u)
+        series = jnp.zeros_like(u)
+        for k in range(40, -1, -1):
+            series = 1 / (order + k + 1) - below * (order + k + 1) / (k + 1) * series
+        away = jnp.log(jnp.where(near, jnp.ones_like(x), x)) / above
+        for n in range(1, order + 1):
+            away = (away - 1 / (n * x**n)) / above
+        return jnp.where(near, series, away)
+
+    return _in_float64(integral, x)
+
+
+@gradient(_spence_slope)
+def _(op, dy):
+    (order,) = op.entry.node.attrs
+    return -(order + 1.0) * dy * _spence_slope(op.inputs[0], order=order + 1)

@@ -13,7 +13,6 @@ from gradtape._src.core.errors import (
     OutOfRangeError,
     UnimplementedError,
     invalid,
-    invalid_dtype,
     invalid_for,
     public,
 )
@@ -143,8 +142,6 @@ def strip(input, name=None):
 
 def _part_aval(input, pos, len, unit):
     require(pos, INDEX)
-    if len.dtype is not pos.dtype:
-        raise invalid_dtype(f"pos and len must have one dtype, received {pos.type.name} and {len.type.name}. Use tf.cast.")
     if pos.shape != len.shape:
         raise invalid(f"pos and len should have the same shape, got: {plain(pos.shape)} vs. {plain(len.shape)}")
     return aval(broadcast_shapes(input.shape, pos.shape), STRING)

@@ -33,8 +33,8 @@ class MaskedUpdate:
     that the optimizer clips by, and IndexedSlices are made dense.
 
     `optimizer`: one of Keras's, or of `tf.compat.v1.train`. Learning-rate schedules go by the optimizer's own steps. Not for
-    optimizers that accumulate gradients over steps or keep factored moments (Adafactor), and not in graphs: in eager code and
-    in functions. A number that an optimizer keeps for all elements (Nadam's product of momenta) is kept for each of them.
+    optimizers that accumulate gradients over steps, nor for Adafactor (ValueError), and not in graphs: in eager code and in
+    functions. A number that an optimizer keeps for all elements (Nadam's product of momenta) is kept for each of them.
 
     >>> x = tf.Variable([1.0, 1.0, 1.0, 1.0])
     >>> optimizer = tf.optimizers.MaskedUpdate(tf.compat.v1.train.AdamOptimizer(0.1))
@@ -51,6 +51,11 @@ class MaskedUpdate:
             raise TypeError(
                 f"MaskedUpdate takes an optimizer of Keras or of tf.compat.v1.train, received {optimizer!r} of type "
                 f"{type(optimizer).__name__}."
+            )
+        if any(kind.__name__ == "Adafactor" for kind in type(optimizer).__mro__):
+            raise ValueError(
+                "MaskedUpdate cannot wrap Adafactor: its moments and the size of its steps are those of rows, columns and of the "
+                "whole variable, which frozen elements would change. Take Adam, RMSprop or another optimizer of elements."
             )
         self.optimizer = optimizer
         self._apply = _apply_keras if keras else _apply_first

@@ -1,0 +1,288 @@
+"""The code in a fix as a change of the user's file: where it belongs follows from its form, and from the line of the break."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import difflib
+import linecache
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from gradtape._src.core.journal import Line
+from gradtape._src.explain import source as text
+from gradtape._src.explain.breaks import Break
+from gradtape._src.explain.callers import FUNCTIONS, opened_before, scope_of, statements_of
+
+CODE = re.compile(r"`([^`]*)`")
+BESIDE = re.compile(r"`([^`]*)` for `([^`]*)`")  # what is written below, and what stands there
+SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
+COMPOUND = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda)
+HARMLESS = (ast.Call, ast.keyword, *SIMPLE)  # around an expression that needs no brackets
+
+
+class Edit(NamedTuple):
+    """Lines of a file, from `first` to `last`, and what is to stand there; where `last` is `first - 1`, before `first`."""
+
+    file: str
+    first: int
+    last: int
+    lines: tuple[str, ...]
+
+
+Fix = tuple[Edit, ...]
+Files = Mapping[str, str]  # the text of files that were changed
+
+
+def lines_of(file: str, files: Files) -> list[str]:
+    """Return the lines of a file, as `files` has it or as it is."""
+    return files[file].splitlines() if file in files else [line.rstrip("\r\n") for line in linecache.getlines(file)]
+
+
+def applied(fix: Fix, files: Files) -> dict[str, str]:
+    """Return the text of all files that were changed, after one more fix."""
+    changed = dict(files)
+    for edit in sorted(fix, key=lambda e: (e.first, e.last), reverse=True):  # from below, where no line above moves
+        lines = lines_of(edit.file, changed)
+        lines[edit.first - 1 : edit.last] = edit.lines
+        changed[edit.file] = "\n".join(lines) + "\n"
+    return changed
+
+
+def moved(file: str | None, number: int | None, fix: Fix) -> int | None:
+    """Return the number that a line of a file has after a fix."""
+    if number is None:
+        return None
+    before = [e for e in fix if e.file == file and e.last < number]
+    return number + sum(len(e.lines) - (e.last - e.first + 1) for e in before)
+
+
+def diff(files: Files) -> list[str]:
+    """Return what was changed in files: the lines of a unified diff without context, by the short names of the files."""
+    shown: list[str] = []
+    for file, after in files.items():
+        found = difflib.unified_diff(lines_of(file, {}), after.splitlines(), file, file, n=0, lineterm="")
+        shown += [line for line in found if not line.startswith(("---", "+++"))]
+    return shown
+
+
+def fixes(broken: Break, mend: str, asked: Line, tape: str) -> tuple[Fix, ...]:
+    """Return the changes that the code in a fix stands for, each on its own, in the order in which they are told.
+
+    `asked` is the line of the gradient call. Code with a name that has no value where it would stand is left out.
+    """
+    found = text.statement(broken.line)
+    file, number = text.file(broken.line), text.number(broken.line)
+    codes = [code for code in CODE.findall(mend) if "…" not in code]
+    later = broken.code == "left_library" and broken.detail.get("early")  # and has to run somewhere else as well
+    if file is None or number is None or not codes or later or text.tree(file) is None:
+        return ()
+    made: list[Fix] = []
+    for code in dict.fromkeys(codes):
+        watched = _called(code, "watch")
+        if watched is not None:
+            made += _watch(code, watched, asked)
+        elif re.match(r"tf\.GradientTape\(persistent=True\)$", code):
+            made += _persistent(code, asked)
+        elif code.endswith(".trainable_variables"):
+            made += _trainable(code, asked)
+        elif found is not None and code == text.text(broken.line) and isinstance(found, SIMPLE):
+            made += _elsewhere(broken, found, mend, asked)
+        elif found is not None and isinstance(found, SIMPLE) and _is_statement(code, found):
+            made += _in_its_place(file, found, code, mend)
+        elif broken.place is not None:
+            made += _expression(file, broken, code)
+    return tuple(made)
+
+
+def _called(code: str, method: str) -> ast.Call | None:
+    match _parsed(code):
+        case [ast.Expr(ast.Call(func=ast.Attribute(attr=name), args=[_]) as call)] if name == method:
+            return call
+        case _:
+            return None
+
+
+def _parsed(code: str) -> list[ast.stmt] | None:
+    try:
+        return ast.parse(code).body
+    except SyntaxError:
+        return None
+
+
+def _is_statement(code: str, instead: ast.stmt) -> bool:
+    """Return whether code is a statement that can stand for another one; of a call if it calls the same, or assigns."""
+    match _parsed(code):
+        case [ast.Expr(ast.Call(func=function)), *_]:
+            same = isinstance(instead, ast.Expr) and isinstance(instead.value, ast.Call)
+            return ast.unparse(function).endswith(".assign") or (same and ast.unparse(instead).startswith(ast.unparse(function)))
+        case [ast.Assign(targets=targets)]:
+            return isinstance(instead, ast.Assign) and [*map(ast.unparse, targets)] == [*map(ast.unparse, instead.targets)]
+        case [ast.AugAssign(target=target)] | [ast.AnnAssign(target=target)]:
+            return ast.unparse(target) in [*map(ast.unparse, getattr(instead, "targets", [getattr(instead, "target", target)]))]
+        case [ast.For() as loop]:
+            return ".assign(" in ast.unparse(loop)
+        case [ast.Return()]:
+            return isinstance(instead, ast.Return)
+        case _:
+            return False
+
+
+def _spaces(file: str, number: int) -> str:
+    line = linecache.getline(file, number)
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _watch(code: str, watched: ast.Call, asked: Line) -> Iterator[Fix]:
+    """Yield the call of `watch` in the tape's block: at its beginning, or behind the statement that computes what it watches."""
+    file, tape = text.file(asked), opened_before(asked, "GradientTape")
+    if file is None or tape is None:
+        return
+    own = list(statements_of(scope_of(asked)))
+    calls = [n for n in own if isinstance(n, ast.Expr) and ast.unparse(n) == code]
+    taken = [Edit(file, n.lineno, n.end_lineno or n.lineno, ()) for n in calls]
+    first = tape.body[0].lineno
+    if names_in(watched) <= bound(file, first):
+        yield (*taken, Edit(file, first, first - 1, (_spaces(file, first) + code,)))
+        return
+    name = next(iter(names_in(watched.args[0])), None)
+    inside = [n for n in own if tape.lineno < n.lineno <= (tape.end_lineno or 0) and isinstance(n, SIMPLE)]
+    made = [
+        n for n in inside if any(isinstance(p, ast.Name) and p.id == name and isinstance(p.ctx, ast.Store) for p in ast.walk(n))
+    ]
+    if made and names_in(watched) <= bound(file, (made[-1].end_lineno or 0) + 1):
+        after = (made[-1].end_lineno or made[-1].lineno) + 1
+        yield (*taken, Edit(file, after, after - 1, (_spaces(file, made[-1].lineno) + code,)))
+
+
+def _persistent(code: str, asked: Line) -> Iterator[Fix]:
+    file, tape = text.file(asked), opened_before(asked, "GradientTape")
+    for item in tape.items if tape is not None and file is not None else ():
+        if "GradientTape()" in ast.unparse(item.context_expr):
+            yield (_replaced(str(file), text.span(item.context_expr), code),)
+
+
+def _trainable(code: str, asked: Line) -> Iterator[Fix]:
+    """Yield the trainable variables in the place of all those of the same model, in the function of the gradient call."""
+    holder, file = code.rpartition(".")[0], text.file(asked)
+    for node in ast.walk(scope_of(asked) or ast.Module([], [])):
+        if isinstance(node, ast.Attribute) and node.attr in ("variables", "weights") and ast.unparse(node.value) == holder:
+            yield (_replaced(str(file), text.span(node), code),)
+
+
+def _elsewhere(broken: Break, found: ast.stmt, mend: str, asked: Line) -> Iterator[Fix]:
+    """Yield the statement of the break somewhere else: in the tape's block, or before a pause; or nowhere."""
+    file = str(text.file(broken.line))
+    last = found.end_lineno or found.lineno
+    lines = [line.strip() for line in linecache.getlines(file)[found.lineno - 1 : last]]
+    around = next((n for n in ast.walk(text.tree(file) or ast.Module([], [])) if getattr(n, "body", None) == [found]), None)
+    away = Edit(file, around.lineno if isinstance(around, ast.With) else found.lineno, last, ())
+    if f"leave out `{text.text(broken.line)}`" in mend:
+        yield (away,)
+    elif len(lines) == 1 and scope_of(asked) is scope_of(broken.line) and "nest the tapes" not in mend:
+        out = "out of" in mend or "outside of" in mend
+        block = opened_before(broken.line, "stop_recording") if out else opened_before(asked, "GradientTape")
+        if block is None:
+            return
+        if out:
+            yield away, Edit(file, block.lineno, block.lineno - 1, (_spaces(file, block.lineno) + lines[0],))
+            return
+        early = found.lineno < block.lineno
+        place = block.body[0].lineno if early else (block.end_lineno or 0) + 1
+        yield away, Edit(file, place, place - 1, (_spaces(file, block.body[0].lineno) + lines[0],))
+
+
+def _in_its_place(file: str, found: ast.stmt, code: str, mend: str) -> Iterator[Fix]:
+    """Yield a statement in the place of that of the break, with what it changes further below."""
+    last = found.end_lineno or found.lineno
+    if not names_in(ast.parse(code)) <= bound(file, last + 1):
+        return
+    places: dict[int, list[tuple[ast.expr, str]]] = {}
+    for now, before in BESIDE.findall(mend):
+        same = [n for n in ast.walk(text.tree(file) or ast.Module([], [])) if isinstance(n, ast.expr) and n.lineno > last]
+        same = [n for n in same if n.lineno == n.end_lineno and ast.unparse(n) == before]
+        if not same:
+            return
+        places.setdefault(same[0].lineno, []).append((same[0], now))
+    below = []
+    for at, parts in places.items():
+        line = linecache.getline(file, at).rstrip("\r\n").encode()
+        for node, now in sorted(parts, key=lambda part: -part[0].col_offset):
+            line = line[: node.col_offset] + now.encode() + line[node.end_col_offset :]
+        below.append(Edit(file, at, at, (line.decode(),)))
+    yield Edit(file, found.lineno, last, (_spaces(file, found.lineno) + code,)), *below
+
+
+def _expression(file: str, broken: Break, code: str) -> Iterator[Fix]:
+    """Yield an expression in the place of the one that the break names."""
+    assert broken.place is not None
+    first = broken.place[0]
+    parts = _parsed(code)
+    match parts:
+        case [ast.Expr(value)] if names_in(value) <= bound(file, first):
+            whole = text.tree(file) or ast.Module([], [])
+            around = next(
+                (
+                    n
+                    for n in ast.walk(whole)
+                    if any(isinstance(c, ast.expr) and text.span(c) == broken.place for c in ast.iter_child_nodes(n))
+                ),
+                whole,
+            )
+            brackets = isinstance(value, COMPOUND) and not isinstance(around, HARMLESS)
+            yield (_replaced(file, broken.place, f"({code})" if brackets else code),)
+
+
+def _replaced(file: str, span: Any, code: str) -> Edit:
+    """Return the lines of an expression with other code in its place; columns count bytes."""
+    first, last, start, stop = span
+    before = linecache.getline(file, first).rstrip("\r\n").encode()[:start].decode()
+    after = linecache.getline(file, last).rstrip("\r\n").encode()[stop:].decode()
+    return Edit(file, first, last, (before + code + after,))
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """Return the names that code reads, without those that it binds itself."""
+    names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+    own = {n.id for n in names if isinstance(n.ctx, ast.Store)}
+    own |= {a.arg for n in ast.walk(node) if isinstance(n, ast.Lambda) for a in n.args.args}
+    return {n.id for n in names if isinstance(n.ctx, ast.Load)} - own
+
+
+def bound(file: str, number: int) -> set[str]:
+    """Return the names that have a value where a line of a file begins: of its function those that are set above."""
+    whole = text.tree(file) or ast.Module([], [])
+    around = [n for n in ast.walk(whole) if isinstance(n, FUNCTIONS) and n.body[0].lineno <= number <= (n.end_lineno or 0) + 1]
+    found = set(dir(builtins))
+    if not os.path.exists(file):  # a cell of a notebook: what it reads was set in another one
+        found |= names_in(whole)
+    innermost: Any = max(around, key=lambda n: n.lineno, default=whole)
+    for scope in [whole, *around]:
+        for node in _own(scope):
+            if scope is not innermost or getattr(node, "lineno", 0) < number:
+                found |= _binds(node)
+    return found
+
+
+def _own(scope: Any) -> Iterator[ast.AST]:
+    """Yield the parts of a function or module, without those of functions inside of it."""
+    stack: list[ast.AST] = [*scope.body, *([scope.args] if hasattr(scope, "args") else [])]
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, FUNCTIONS):
+            stack += ast.iter_child_nodes(node)
+
+
+def _binds(node: ast.AST) -> set[str]:
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            return {name}
+        case ast.alias(name=name, asname=other):
+            return {other or name.partition(".")[0]}
+        case ast.ExceptHandler(name=str(name)):
+            return {name}
+        case _:
+            return set()

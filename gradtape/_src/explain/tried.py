@@ -1,0 +1,122 @@
+"""Fixes that are tried: the changes that a Diagnosis stands for, in copies of the program, until the gradient is there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from gradtape._src.explain.diagnosis import Diagnosis, by_cause
+from gradtape._src.explain.edits import Files, Fix, applied, diff, moved
+from gradtape._src.explain.report import Finding, Place, Report, watching
+
+DEEPEST = 3  # so many breaks of one way are mended one after the other
+MOST = 6  # copies for one cause
+NAN = {"NaN", "infinite"}  # of which zeros are an answer, too: that of a norm at 0
+
+
+class Reached(BaseException):
+    """A copy has come to the gradient call that it was run for."""
+
+
+class Trials:
+    """Copies of a program, run by `run`, which is given the text of the changed files and the seconds for it.
+
+    All of them may take so many `seconds`. None stands for no limit, and then what a program does outside of its process may
+    be done again.
+    """
+
+    def __init__(self, run: Callable[[Files, float | None], None], seconds: float | None) -> None:
+        self._run, self._left, self._copies = run, seconds, 0
+
+    def about(self, report: Report) -> None:
+        """Try the fixes of all findings, and tell in their diagnoses what came of it."""
+        places: dict[Place, list[Finding]] = {}
+        for finding in report.findings:
+            places.setdefault(finding.place, []).append(finding)
+        for findings in places.values():
+            for group, diagnosis in by_cause([(f, f.diagnosis) for f in findings]):
+                if diagnosis._fixes and diagnosis.at_fault:
+                    told = self._told(diagnosis, group, findings)
+                    for finding in group:
+                        finding.diagnosis = told
+
+    def _told(self, diagnosis: Diagnosis, group: Sequence[Finding], there: Sequence[Finding]) -> Diagnosis:
+        """Return the Diagnosis with the change that mends it as its fix, or with the words about why there is none."""
+        hindered = self._hindered(group[0])
+        if hindered:
+            return replace(diagnosis, _tried=f"fix, not tried as the program {hindered} before (--try-fixes)")
+        self._copies = MOST
+        mended = self._search(diagnosis, {}, group, there, group[0].place, DEEPEST)
+        if mended is None:
+            return replace(diagnosis, _tried="advice, whose code was tried and is not enough")
+        return replace(diagnosis, mend="\n".join(diff(mended)), also=(), _tried="fix, tried")
+
+    def _hindered(self, finding: Finding) -> str:
+        """Return what the program does that is not done twice unasked; empty if nothing."""
+        if self._left is None:
+            return ""
+        return finding.done or (f"ran for {finding.after:.0f} s" if 2 * finding.after > self._left else "")
+
+    def _search(
+        self, said: Diagnosis, files: Files, group: Sequence[Finding], there: Sequence[Finding], place: Place, deep: int
+    ) -> Files | None:
+        """Return the text of the changed files after which the gradients of a group are there; None if no change does so."""
+        for fix in said._fixes:
+            changed = applied(fix, files)
+            if not self._copies or changed == files:
+                continue
+            self._copies -= 1
+            after = place[0], moved(*place, fix)
+            found = self._copied(changed, after, group[0].nth)
+            if found is None:
+                continue
+            left = [f for f in found if not _answered(f, group, there)]
+            if not left:
+                return changed
+            again = next((f.diagnosis for f in left if f.last == group[0].nth), None)
+            if again is not None and deep > 1 and not _same(again, said, fix):
+                mended = self._search(again, changed, group, there, after, deep - 1)
+                if mended is not None:
+                    return mended
+        return None
+
+    def _copied(self, files: Files, place: Place, nth: int) -> list[Finding] | None:
+        """Return the findings of a gradient call in a copy, up to its `nth` run; None if the copy does not come to it."""
+
+        def heard() -> None:
+            if copy.seen.get(place, 0) >= nth:
+                raise Reached
+
+        started = time.monotonic()
+        with watching(heard) as copy:
+            try:
+                self._run(files, self._left)
+            except Reached:
+                pass
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # whatever the program does with the change: it is not a fix then
+                pass
+            finally:
+                if self._left is not None:
+                    self._left = max(0.1, self._left - (time.monotonic() - started))
+        found = [f for f in copy.findings if f.place == place]
+        return found if copy.seen.get(place, 0) >= nth or any(f.last == nth for f in found) else None
+
+
+def _answered(found: Finding, group: Sequence[Finding], there: Sequence[Finding]) -> bool:
+    """Return whether what a copy found is no matter: another lack, as before; or zeros in the place of NaN."""
+    if found.position in {f.position for f in group} and found.last == group[0].nth:
+        return found.what == "zeros" and {f.what for f in group} <= NAN
+    return (found.position, found.what) in {(f.position, f.what) for f in there}
+
+
+def _same(found: Diagnosis, before: Diagnosis, fix: Fix) -> bool:
+    """Return whether a break is the one that a fix was for."""
+    return (found.code, found.file, found.line) == (before.code, before.file, moved(before.file, before.line, fix))
+
+
+def try_fixes(report: Report, run: Callable[[Files, float | None], None], seconds: float | None) -> None:
+    """Try the fixes of a report's findings in copies of the program, as Trials does with the same arguments."""
+    Trials(run, seconds).about(report)
