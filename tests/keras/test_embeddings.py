@@ -1,4 +1,4 @@
-"""A step of `fit` on a model with twenty embeddings is one program; an index that one of them has not leaves the model as it was."""
+"""A step of `fit` with twenty embeddings is one program; an index that one of them has not leaves the model as it was."""
 
 import numpy as np
 import pytest
