@@ -233,9 +233,10 @@ def _looked_at(program: Program, arguments: Sequence[Any], values: tuple[Any, ..
     """
     if not settled(program, arguments) and (number := int(values[-1])):
         index = guards.place_of(program, number)
-        where = tiers.place(program, arguments)
-        interpret(_leading_to(program, index), arguments, where, _Apart(0.0, math.inf, where))
-        message = "A check of its values failed, and held when it was made once more by itself: they may be at its limit."
+        if hooks.clients.together is None or not devices.elsewhere(arguments):
+            where = tiers.place(program, arguments)
+            interpret(_leading_to(program, index), arguments, where, _Apart(0.0, math.inf, where))
+        message = "It cannot take its values. They are at the limit of what it takes, or on several processes."
         raise faults.failed(program.keys[index][0], message, program.lines[index] if program.lines else faults.NOWHERE)
     return values[:-1]
 
@@ -262,11 +263,16 @@ def settled(program: Program, arguments: Sequence[Any]) -> bool:
     if "steered" not in program.derived:
         program.derived["steered"] = stages.steered(program)
     known = program.derived["steered"]
-    if known is None or any(arguments[i] is None for i in known[0][1]):
+    if known is None or any(not _is_here(arguments[i]) for i in known[0][1]):
         return False
     part, checks = known
     values = iter(_on_host(part, arguments))
     return all(guards.holds(op, attrs, [next(values) for _ in range(count)]) for op, attrs, count in checks)
+
+
+def _is_here(value: Any) -> bool:
+    """Return whether a value is known, and in this process."""
+    return value is not None and getattr(value, "is_fully_addressable", True)
 
 
 def _on_host(part: stages.Part, arguments: Sequence[Any]) -> list[Any]:
@@ -504,6 +510,7 @@ def _in_its_place(error: Exception, op: Op, attrs: Attributes, avals: Sequence[A
 
 def _run_compiled(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Sequence[Any]) -> Any:
     """Run one op by itself, compiled."""
+    op = op.plain
     key = (op, attrs, *avals) if precision is None else (op, attrs, *avals, precision)
     kernel: Executable = kernels.find(key) or kernels.keep(key, Executable(1))
     compiled = kernel.compiled

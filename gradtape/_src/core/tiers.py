@@ -241,7 +241,7 @@ def _costs(program: Program, where: str) -> Costs:
                     own += HOSTED_PRODUCT * math.sqrt(math.prod([float(avals[r].size) for r in (*references[:2], index)]))
             else:
                 own += CALL_KERNEL
-                kernels.add((op, attrs, *[avals[r] for r in references]))
+                kernels.add((op.plain, attrs, *[avals[r] for r in references]))
     return Costs(own, own + more, frozenset(kernels), tuple(hosted))
 
 

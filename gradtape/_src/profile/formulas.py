@@ -25,22 +25,23 @@ Formula = Callable[[Any, Sequence[Aval], Any], float]  # (attributes by name, in
 
 MOVES = frozenset(
     """
-    AssignVariableOp BatchToSpaceND Bitcast BroadcastTo Cast Check Complex ConcatV2 Conj ConjugateTranspose Const Count
+    AssignVariableOp BatchToSpaceND Bitcast BroadcastTo Cast Complex ConcatV2 Conj ConjugateTranspose Const Count
     CustomGradient CustomGradientProgram DepthToSpace Diag DiagPart DynamicPartition DynamicStitch EnsureShape ExpandDims
-    ExtractImagePatches ExtractVolumePatches Eye Fill Frame GatherNd GatherV2 Identity IdentityN Imag InvertPermutation IsFinite
-    IsInf IsNan MatrixBandPart MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3 MirrorPad NoOp OneHot OptimizationBarrier Pack Pad
-    PadV2 Placeholder PlaceholderWithDefault PutAlongAxis RandomShuffle Range ReadAssigned ReadVariableOp Real
-    ResizeNearestNeighbor ResourceScatterNdUpdate ResourceScatterUpdate ResourceStridedSliceAssign Reshape ReverseSequence
-    ReverseV2 Roll SelectV2 SequenceMask Shape Shift Size Slice SpaceToBatchND SpaceToDepth SparseToDense Split SplitV Squeeze
-    StatelessShuffle StopGradient StridedSlice StridedSliceGrad TakeAlongAxis TakeRows TensorListSetItem TensorListSetItemCheck
-    TensorScatterUpdate Tile Transpose TupleElement Unpack UnravelIndex Where
+    ExtractImagePatches ExtractVolumePatches Eye Fill Frame GatherNd GatherV2 Identity IdentityN Imag InvertPermutation
+    IsFinite IsInf IsNan MatrixBandPart MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3 MirrorPad NoOp OneHot
+    OptimizationBarrier Pack Pad PadV2 Placeholder PlaceholderWithDefault PutAlongAxis RandomShuffle Range ReadAssigned
+    ReadVariableOp Real Reshape ResizeNearestNeighbor ResourceScatterNdUpdate ResourceScatterUpdate
+    ResourceStridedSliceAssign ReverseSequence ReverseV2 Roll SelectV2 SequenceMask Shape Shift Size Slice SliceBegin
+    SpaceToBatchND SpaceToDepth SparseToDense Split SplitV Squeeze StatelessShuffle StopGradient StridedSlice
+    StridedSliceGrad StridedSliceIndex TakeAlongAxis TakeRows TensorListSetItem TensorListSetItemCheck TensorScatterUpdate
+    Tile Transpose TupleElement Unpack UnravelIndex Where
     """.split()
 )
 # Of those, the ones that XLA does by giving a value another name.
 NAMES = frozenset(
     """
     AssignVariableOp CustomGradient CustomGradientProgram EnsureShape ExpandDims Identity IdentityN NoOp OptimizationBarrier
-    ReadAssigned ReadVariableOp Reshape Shape Size Squeeze StopGradient TupleElement
+    ReadAssigned ReadVariableOp Reshape Shape Size SliceBegin Squeeze StopGradient StridedSliceIndex TupleElement
     """.split()
 )
 

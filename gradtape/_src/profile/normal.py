@@ -85,7 +85,7 @@ class Flat:
             return self.inline(attrs[0], given, line)
         if op is ELEMENT and type(given[0]) is list:
             return given[0][attrs[0]]
-        return self.add((op, attrs, *given), aval, line)
+        return self.add((op.plain, attrs, *given), aval, line)
 
     def close(self, outputs: Iterable[int]) -> Program:
         """Return the Program that gives `outputs`; its parameters are all that were made so far."""
