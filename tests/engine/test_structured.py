@@ -31,7 +31,7 @@ BREAK = inspect.getsourcelines(broken)[1] + 1
 
 def called(inside):
     def call(x):
-        if not isinstance(x, EagerTensor) or x.node.aval.large:
+        if not isinstance(x, EagerTensor) or x.node.aval.open:
             return inside(x)
         with tracing.inner() as inner:
             parameter = leaf(x.node.aval, None)

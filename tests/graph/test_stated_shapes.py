@@ -14,7 +14,7 @@ RANK_2 = [[0, 1], [1, 0]]
 @pytest.mark.parametrize(
     "call, shapes, arrays, stated",
     [
-        (lambda x, y: v1.setdiff1d(x, y).out, (None, None), ([1, 2, 3], [2]), None),
+        (lambda x, y: v1.setdiff1d(x, y).out, (None, None), ([1, 2, 3], [2]), (None,)),
         (lambda x: tf.linalg.set_diag(x, tf.constant([5, 6])), ((None, None),), ([[1, 2, 3], [4, 5, 6]],), (None, None)),
         (lambda x, y: tf.tensor_scatter_nd_sub(x, [[0], [1]], y), ((None, None),) * 2, (RANK_2, RANK_2), (None, None)),
         (lambda x: tf.math.unsorted_segment_sum(x, tf.constant(RANK_2), 2), (None,), ([[[1, 2], [3, 4]]] * 2,), None),

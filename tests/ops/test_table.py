@@ -8,6 +8,9 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.core import engine, execution, tiers
+from gradtape._src.core.aval import aval
+from gradtape._src.core.define import AT_ONCE
+from gradtape._src.core.dim import Path, following, unknown
 from gradtape._src.core.op import ops
 from tests.ops import oracle
 from tests.ops.oracle import Together
@@ -362,6 +365,31 @@ def test_gradients_one_by_one_are_the_same(row):
         agree_to_rounding(run(), together)
 
 
+class Known(Path):
+    """A path that answers as for these extents."""
+
+    def __init__(self, extents):
+        super().__init__(())
+        self.extents = extents
+
+    def holds(self, relation, d):
+        value = d.substituted(self.extents)
+        return value == 0 if relation == "==" else value < 0
+
+    def number(self, d):
+        return d.substituted(self.extents)
+
+
+def on_symbols(op, attrs, avals):
+    """What the shape rule of an op says of symbols in the place of extents above 1, with the extents put in."""
+    symbols = {e: unknown() for a in avals for e in a.shape if e > 1}
+    extents = {dim.symbol: e for e, dim in symbols.items()}
+    given = [aval([symbols.get(e, e) for e in a.shape], a.dtype) for a in avals]
+    with following(Known(extents)):
+        found = op.infer(*given, **dict(zip(op.attributes, attrs, strict=True)))
+    return [aval([e if isinstance(e, int) else e.substituted(extents) for e in a.shape], a.dtype) for a in several(found)]
+
+
 @rows()
 def test_ops_are_what_they_declare(row, count):
     """The covered op types occur; aval rules give what tracing the kernel gives; gradients read what is saved."""
@@ -373,6 +401,15 @@ def test_ops_are_what_they_declare(row, count):
     for op, attrs, avals, result in dict.fromkeys(seen):
         assert op is ops[op.type]
         if op.infer is not None:
+            known = several(result)
+            assert len(known) == len(told := on_symbols(op, attrs, avals))
+            assert all(a == b or (op.unhosted == AT_ONCE and a.may_be(b)) for a, b in zip(told, known, strict=True)), (
+                op,
+                told,
+                known,
+            )
+            count("op table: shape rules on symbols")
+        if op.infer is not None and op.unhosted != AT_ONCE:
             traced = op._traced(avals, attrs)
             op.avals.pop((attrs, *avals), None)
             stated = op.result(avals, attrs)

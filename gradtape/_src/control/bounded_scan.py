@@ -18,7 +18,7 @@ from gradtape._src.control.programs import linearized, narrowed, selected
 from gradtape._src.core import engine, execution, guards, tracing
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import tensor
+from gradtape._src.core.convert import node_of, tensor
 from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import InvalidArgumentError
 from gradtape._src.core.op import define
@@ -199,7 +199,7 @@ def record_scan(
     by_blocks = trips is not None and not xs and length > ROOM
     saves = again or (taped and not by_blocks and not body.effects and not (derived and _holds_loop(body)))
     whole, saved = with_residuals(body, len(consts), len(carry)) if saves else (body, 0)
-    n = engine.constant(np.array(length, TRIPS)) if trips is None else trips
+    n = node_of(length, TRIPS) if trips is None else trips
     attrs = Scan(whole, len(consts), len(carry), length, reverse, trips is not None, saved)
     return tracing.call_at_once(SCAN, (n, *consts, *carry, *xs), attrs)
 

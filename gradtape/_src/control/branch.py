@@ -157,7 +157,7 @@ def _gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]
     if not places or not given:
         return results
     forms = [Form(inputs[needed[k]].aval, [(p, where[k]) for p, where in derived]) for k in places]
-    if not alike(branches):  # a graph is being built: what it will be is found when the graph runs
+    if not _of_one_shape(branches):  # what it will be is found when the graph runs
         for k, form in zip(places, forms, strict=True):
             results[needed[k] + 1] = form.packed(iter(form.given(None, ())))
         return results
@@ -194,7 +194,7 @@ class Form:
         elif isinstance(found, tuple):
             values, indices = EagerTensor(nodes[found[0]]), cast(EagerTensor(nodes[found[1]]), self.type)
         else:
-            # an op and no constant: in what is recorded aside for a graph the extent is a provisional one, of millions
+            # an op and no constant, as a graph may not know the extent
             count = engine.record(COUNT, (nodes[found],), (None,))
             values, indices = EagerTensor(nodes[found]), cast(EagerTensor(count), self.type)
         missing = self.count - values.shape[0]
@@ -234,6 +234,12 @@ def alike(programs: Sequence[Program]) -> bool:
     """Return whether branches give the same shapes; in a graph they need not."""
     results = [[p.aval_of(r) for r in p.outputs] for p in programs]
     return all(r == results[0] for r in results)
+
+
+def _of_one_shape(programs: Sequence[Program]) -> bool:
+    """Return whether branches may give the same shapes."""
+    results = [[p.aval_of(r) for r in p.outputs] for p in programs]
+    return all(a.may_be(b) for r in results for a, b in zip(results[0], r, strict=True))
 
 
 def _open_elements(node: Node, programs: Sequence[Program]) -> list[Node]:
@@ -351,7 +357,7 @@ def _scalar_bool(pred: Any, what: str) -> Tensor:
     graph = engine.current_graph()
     if graph is not None and graph.open_rank(condition.node):
         return reduce_all(condition)
-    if condition.node.aval.shape and (condition.node.aval.size == 1 or condition.node.aval.large):
+    if condition.node.aval.shape and (condition.node.aval.size == 1 or condition.node.aval.open):
         condition = reshape(condition, ())
     if condition.node.aval.shape:
         raise invalid(f"{what} must be a scalar, but it has shape {condition.shape}: use tf.reduce_any or tf.reduce_all.")

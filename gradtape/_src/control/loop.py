@@ -147,7 +147,7 @@ def check_same(before: Sequence[Node], after: Sequence[Tensor], names: Sequence[
                 f"'{name}' has dtype {a.type.name} before the loop, but dtype {b.type.name} after one iteration. A loop "
                 f"variable keeps its dtype: use tf.cast in the loop, or start from tf.constant(…, tf.{b.type.name})."
             )
-        if a is not b and not (a.large and a.open_shape.is_compatible_with(b.open_shape)):
+        if not a.may_be(b):
             error = ValueError(
                 f"'{name}' has shape {a.open_shape} before the loop, but shape {b.open_shape} after one iteration. A loop "
                 "variable that is compiled keeps its shape: use a tf.TensorArray for results that grow, or pad."
@@ -305,7 +305,7 @@ def _settled(body: Callable[[Any], Any], state: Any) -> Any:
         entries = iter(tracing.inline(first.program, first.inputs([x.node for x in tensors])))
         for x in after:
             if isinstance(x, TensorArray) and x.open_entry() is not None:
-                x.has_entries_of(graph.extents(next(entries)))
+                x.has_entries_of(next(entries).aval.shape)
     return nest.unflatten(spec, settled(leaves, after))
 
 

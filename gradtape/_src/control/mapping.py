@@ -11,8 +11,9 @@ from gradtape._src.control.loop import check_same, stopped, trace_body
 from gradtape._src.control.ragged_rows import has_ragged_rows, map_rows
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import dtypes, engine, nest
-from gradtape._src.core.aval import aval, provisional
+from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.dim import is_unknown
 from gradtape._src.core.errors import LOOKS_AT_VALUES, invalid, public
 from gradtape._src.core.indexed_slices import dense
 from gradtape._src.core.program import Node, leaf
@@ -34,7 +35,7 @@ class Rows:
             if not x.shape.rank:
                 raise ValueError(f"{what}: elements in elems must be 1+ dimensional Tensors, not scalars; received {x!r}.")
         every = {x.shape[0] for x in self.tensors}
-        counts = sorted({n for n in every if not provisional(n)} or every)  # in a graph one that is known tells the others
+        counts = sorted({n for n in every if not is_unknown(n)}) or [*every][:1]  # in a graph one that is known tells the others
         if len(counts) > 1:
             raise ValueError(f"{what}: elems have different numbers of rows: {counts}. They are taken row by row together.")
         self.count = counts[0]

@@ -12,9 +12,10 @@ from gradtape._src.autodiff.backward import Operation
 from gradtape._src.control.tensor_array_size import Growth, entries_for, is_around
 from gradtape._src.core import dtypes, engine, nest
 from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import LARGE, Aval, provisional
+from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import is_tensor, static, static_list, tensor
 from gradtape._src.core.define import AT_ONCE, gradient, op, ran
+from gradtape._src.core.dim import is_unknown, unknown
 from gradtape._src.core.errors import InvalidArgumentError, OutOfRangeError, invalid, public
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.scopes import executing_eagerly
@@ -68,7 +69,12 @@ def _write_gradient(op: Operation, dy: Tensor) -> list[Any]:
     return [d_buffer, d_value, None]
 
 
-@op("TensorListResize", unhosted=AT_ONCE, saves="buffer")
+@op(
+    "TensorListResize",
+    infer=lambda buffer, index: aval((unknown(), *buffer.shape[1:]), buffer.dtype),
+    unhosted=AT_ONCE,
+    saves="buffer",
+)
 def _resized(buffer, index):
     """Append rows of zeros to the NumPy array `buffer` until there is one at `index`."""
     missing = max(0, int(index) + 1 - len(buffer))
@@ -187,14 +193,14 @@ class TensorArray:
         return None
 
     def _count(self) -> int:
-        return self._size if self._buffer is None else int(self._buffer.shape[0])
+        return self._size if self._buffer is None else self._buffer.shape[0]
 
     @public
     def size(self, name: str | None = None) -> Tensor:
         """Return the number of entries, an int32 scalar."""
         self._check_size()
         count = self._count()
-        if count < LARGE:
+        if not is_unknown(count):
             return tensor(count)
         if self._buffer is None:  # a graph that runs knows it
             return cast(self._stated, dtypes.int32)
@@ -218,7 +224,7 @@ class TensorArray:
             if not self._shape.is_compatible_with(entry.shape):
                 raise ValueError(f"Incompatible shape for value ({entry.shape}), expected ({self._shape})")
             self._shape = self._shape.merge_with(entry.shape)
-        if entry.node.aval.large:
+        if entry.node.aval.open:
             self._extents, self._last = entry.node.aval.shape, entry
         return entry
 
@@ -319,9 +325,9 @@ class TensorArray:
             return zeros((0,), self._dtype)
         if shape is None:
             raise self._unknown("Tried to stack elements of an empty list with non-fully-defined element_shape")
-        if like is not None and like.node.aval.large and not self._entries:
+        if like is not None and like.node.aval.open and not self._entries:
             return broadcast_to(expand_dims(zeros_like(like), 0), concat([[self._size], shape_of(like)], 0))
-        if not self._entries or self._size >= LARGE:
+        if not self._entries or is_unknown(self._size):
             buffer = zeros((self._size, *shape), self._dtype)
             for at, entry in self._entries.items():
                 buffer = EagerTensor(engine.record(WRITE, (buffer.node, entry.node, tensor(at).node)))
@@ -386,7 +392,7 @@ class TensorArray:
     def concat(self, name: str | None = None) -> Tensor:
         """Concatenate all entries along their first axis."""
         self._check_size()
-        if self._buffer is not None and self._buffer.node.aval.large and self._buffer.node.aval.ndim > 1:
+        if self._buffer is not None and self._buffer.node.aval.open and self._buffer.node.aval.ndim > 1:
             return reshape(self._buffer, [-1, *self._buffer.node.aval.shape[2:]])
         written = [self._entry(at) for at in range(self._size)] if self._buffer is None else unstack(self._buffer)
         for number, entry in enumerate(written):
@@ -431,7 +437,7 @@ class TensorArray:
         if not rows.shape.rank:
             raise invalid("Expected value to be at least a vector, but received shape: []")
         extents = (*sizes, rows.node.aval.shape[0])
-        if not any(map(provisional, extents)) and sum(sizes) != rows.shape[0]:
+        if not any(map(is_unknown, extents)) and sum(sizes) != rows.shape[0]:
             raise invalid(
                 "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is "
                 f"{sum(sizes)} and value's shape is: {list(rows.shape)}"
@@ -510,8 +516,10 @@ def settled(values: Sequence[Any], after: Sequence[Any], growth: Growth | None =
             if before._element() is None or later._extents is not None:
                 before._shape, before._extents = later._shape, later._extents
             element = before._element()
-            if later._count() >= LARGE > before._count() and element is not None:  # it grows: a graph knows how far when it runs
-                known = TensorShape([None, *[None if e >= LARGE else e for e in element]])
+            if (
+                is_unknown(later._count()) and not is_unknown(before._count()) and element is not None
+            ):  # it grows: a graph knows how far when it runs
+                known = TensorShape([None, *[None if is_unknown(e) else e for e in element]])
                 before._buffer = EagerTensor(engine.graph_around().opened(before._materialized().node, known))
             elif later._count() > before._count():
                 before._grow(later._count())

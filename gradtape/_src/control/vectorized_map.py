@@ -10,8 +10,9 @@ from gradtape._src.control.composite_rows import Parts
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.scope import Body, Scope, trace
 from gradtape._src.core import engine, nest
-from gradtape._src.core.aval import LARGE, aval
+from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.dim import is_unknown
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.program import Node, leaf
@@ -120,7 +121,7 @@ class Call:
         for x in self._tensors:
             if not x.shape.rank:
                 raise ValueError(f"elems must be 1+ dimensional Tensors, not scalars; received {x!r}.")
-        if len(self._tensors) > 1 and any(x.node.aval.shape[0] >= LARGE for x in self._tensors):
+        if len(self._tensors) > 1 and any(is_unknown(x.node.aval.shape[0]) for x in self._tensors):
             self._tensors = _of_one_count(self._tensors)
         self._count = count = max(x.shape[0] for x in self._tensors)
         if any(x.shape[0] not in (1, count) for x in self._tensors):
@@ -137,7 +138,7 @@ class Call:
     @property
     def has_open_count(self) -> bool:
         """Return whether the number of rows is not known yet."""
-        return self._count >= LARGE
+        return is_unknown(self._count)
 
     def traced(self) -> Body:
         """Trace the function on one row."""

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtape._src.core import constants, conversions, dtypes, engine, hooks, journal, memory
-from gradtape._src.core.aval import LARGE
 from gradtape._src.core.constants import NUMBERS as NUMBERS
+from gradtape._src.core.dim import Dim, exploring, is_unknown
 from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import DtypeError, invalid, invalid_dtype, public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -104,6 +104,8 @@ def _by_class(value: Any, dtype: np.dtype | None) -> Node | None:
             made = convert()  # TensorFlow's own tensors and variables refuse a dtype of ours, and are arrays
         if made is not value:  # TensorFlow's own tensors give themselves
             return node_of(made, dtype)
+    if type(value) is Dim:
+        return hooks.graphs.extent(value, dtype)
     registered = conversions.converted(value, dtype)
     if registered is not NotImplemented:
         return node_of(registered)
@@ -134,7 +136,7 @@ def holds_tensor(values: Iterable[Any]) -> bool:
         item = stack.pop()
         if isinstance(item, (list, tuple)):
             stack.extend(item)
-        elif isinstance(item, (Tensor, Stored, IndexedSlices)):
+        elif isinstance(item, (Tensor, Stored, IndexedSlices, Dim)):
             return True
     return False
 
@@ -374,25 +376,25 @@ hooks.attach(Tensor, __reduce__=_reduce)
 # Static arguments
 
 
+AXES = ("axis", "perm")  # which are numbers before anything is recorded
 # Attributes of ops in TensorFlow, where whole floats become integers.
 ATTRIBUTES = frozenset("block_size dilations ksize ksizes rates strides".split())
 
 
-def static(value: Any, what: str, kinds: Any = (builtins.int, np.integer)) -> int:
+def static(value: Any, what: str, kinds: Any = (builtins.int, np.integer)) -> Any:
     """Return the Python value of a static argument (an axis, a size): a number, or the value of a tensor."""
     if type(value) is builtins.int:
         return value
+    if type(value) is Dim:
+        return value
     if isinstance(value, kinds):
-        if isinstance(value, bool) or not isinstance(value, builtins.int):
-            return int(value)
-        return value  # in a graph an int may know where it comes from
+        return int(value)
     if isinstance(value, (Tensor, Stored, np.ndarray)):
         array: Any = value
         if not isinstance(value, np.ndarray):
             node = node_of(value)
             if (found := _structural(node)) is not None:
-                _refuse_fed_axes(found, what)
-                return found[0]
+                return _settled(found[0], what) if what in AXES else found[0]
             array = index_of(node)
         if array.ndim == 0 and array.dtype.kind in "iu":
             return int(array)
@@ -401,18 +403,15 @@ def static(value: Any, what: str, kinds: Any = (builtins.int, np.integer)) -> in
     raise not_an_integer(value, what)
 
 
-def _refuse_fed_axes(found: tuple[int, ...], what: str) -> None:
-    """Raise NeedsValues for an axis that is a tensor without a value in a graph."""
-    if what in ("axis", "perm") and any(abs(axis) >= LARGE for axis in found):
-        raise engine.NeedsValues(f"{what} is not known before the graph runs")
-
-
 def settled(value: Any, what: str) -> int:
     """Return a static argument like `static`; raise NeedsValues where a graph does not know its value yet."""
-    number = static(value, what)
-    if type(number) is not builtins.int:
+    return _settled(static(value, what), what)
+
+
+def _settled(number: Any, what: str) -> int:
+    if is_unknown(number) and not exploring():
         raise engine.NeedsValues(f"{what} is not known before the graph runs")
-    return number
+    return int(number)
 
 
 def no_value() -> str:
@@ -446,13 +445,6 @@ def _structural(node: Node) -> tuple[int, ...] | None:
     return found
 
 
-def known_shape(node: Node) -> tuple[int, ...]:
-    """Return the extents of a node for use as another's; in a graph unknown ones are read at session time."""
-    graph = engine.current_graph() if node.aval.large else None
-    shape: tuple[int, ...] = node.aval.shape if graph is None else graph.extents(node)
-    return shape
-
-
 def static_list(value: Any, what: str) -> tuple[int, ...]:
     """Return a tuple of ints from a list, a shape, an array or the value of a tensor; an int gives a tuple of one."""
     kind = type(value)
@@ -463,8 +455,7 @@ def static_list(value: Any, what: str) -> tuple[int, ...]:
     if isinstance(value, (Tensor, Stored)):
         node = node_of(value)
         if (found := _structural(node)) is not None:
-            _refuse_fed_axes(found, what)
-            return found
+            return tuple([_settled(v, what) for v in found]) if what in AXES else found
         value = index_of(node)
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "iu" and value.size:

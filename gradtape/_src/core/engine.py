@@ -16,7 +16,8 @@ import jax
 import numpy as np
 
 from gradtape._src.core import errors, execution, hooks, journal, memory, per_thread, runtime, slices, tiers, xla
-from gradtape._src.core.aval import LARGE, aval
+from gradtape._src.core.aval import aval
+from gradtape._src.core.dim import is_unknown
 from gradtape._src.core.errors import internal
 from gradtape._src.core.native import twins
 from gradtape._src.core.op import has_strings
@@ -361,7 +362,7 @@ def counting(count: int, rows: Sequence[Node] = ()) -> Node:
 
     `rows` are nodes whose first extent it is.
     """
-    graph = graph_around() if count >= LARGE else current_graph()
+    graph = graph_around() if is_unknown(count) else current_graph()
     if graph is not None:
         made: Node = graph.counting(count, rows)
         return made
@@ -405,8 +406,8 @@ def constant(array: Any) -> Node:
 
 def value(node: Node) -> Any:
     """Return the value of `node`, a JAX or NumPy array; run pending nodes if need be (rule 1)."""
-    if node.value is None:
-        _realize(node)
+    if node.value is None and (supposed := _realize(node)) is not None:
+        return supposed
     return node.value
 
 
@@ -433,41 +434,42 @@ def ready(node: Node) -> Any:
         raise memory.translated(error) from None
 
 
-def _realize(node: Node) -> None:
+def _realize(node: Node) -> Any:
+    """Give a node its value. Return what it is supposed to be instead, where shapes alone are asked for."""
     state = local
     trace = state.trace
     if trace.parent is not None:
-        _realize_in_trace(trace, node)
-        return
+        return _realize_in_trace(trace, node)
     if node.trace is not trace:
         reference = adopt(trace, node)
-        if node.value is not None:
-            return
-        again = trace.nodes[reference]
-        again.handle = wanted
-        flush()
         if node.value is None:
-            node.value = again.value
-        return
+            again = trace.nodes[reference]
+            again.handle = wanted
+            flush()
+            node.value = again.value if node.value is None else node.value
+        return None
     handle, node.handle = node.handle, wanted
     try:
         flush()
     finally:
         node.handle = handle
+    return None
 
 
-def _realize_in_trace(trace: Trace, node: Node) -> None:
+def _realize_in_trace(trace: Trace, node: Node) -> Any:
     """Evaluate a node of a function's trace, which has a value only if it depends on constants alone."""
     outermost = trace
     while outermost.parent is not None:
         outermost = outermost.parent
     if node.trace is not None and node.trace.parent is None:  # eager code's, also one that ran before `outermost` began
         with recording_in(outermost):
-            _realize(node)
-        return
+            return _realize(node)
     if trace.scope is not None and (found := folded(node)) is not None:
         node.value = found
-        return
+        return None
+    graph = graph_around()
+    if graph is not None and (found := graph.supposed(node)) is not None:
+        return found
     error = NeedsValues(
         "Cannot convert a symbolic tf.Tensor to a NumPy array: its value was asked for (numpy(), float(), np.…, a shape) "
         "while a function or gradient is being traced, where there are no values yet. Use the tf.* function for what is "
@@ -502,7 +504,7 @@ def folded(node: Node) -> np.ndarray | None:
             order[current] = None
             if not current.op.of_shapes:
                 stack.extend(current.inputs)
-            elif any(i.aval.large for i in current.inputs) and graph_around() is not None:
+            elif any(i.aval.open for i in current.inputs):
                 return None
     values: dict[Node, Any] = {}
     for current in reversed(order):

@@ -414,7 +414,7 @@ internal = _Internal()
 
 
 class _Own(dict[str, bool]):
-    """File name → whether it is the package's: code there knows a graph's unknown extents as provisional ones."""
+    """File name → whether it is the package's: code there sees a graph's unknown extents as symbols, users see None."""
 
     def __missing__(self, filename: str) -> bool:
         own = self[filename] = filename.startswith(PACKAGE) and not filename.startswith(DEMO)
@@ -445,8 +445,6 @@ def cut(error: BaseException) -> None:
 
     Called in an `except` block that ends in a bare `raise`, which adds no entry: what the user sees last is a line of theirs.
     """
-    if naming.open_graphs:
-        hooks.graphs.spoken(error)
     if isinstance(error, OF_PYTHON):
         raised(error)
     if keeps_frames:

@@ -7,20 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gradtape._src.core import errors, naming
+from gradtape._src.core.dim import Dim, is_unknown
 from gradtape._src.core.dimension import Dimension, extent
 from gradtape._src.core.errors import public
 
 Dims = tuple[Any, ...]  # ints, and None for an extent that is not known
-
-# In a graph an extent that is not known is recorded as this prime. A graph is recorded again with the true extents when it
-# runs.
-PROVISIONAL = (1 << 30) + 3
-
-
-def provisional(extent: int) -> bool:
-    """Return whether an extent, or a number of elements, stands for an unknown one."""
-    return extent > 0 and extent % PROVISIONAL == 0
-
 
 _as_dimensions = False  # whether the items of shapes are, as in TensorFlow 1, Dimensions; for users only
 
@@ -67,7 +58,7 @@ class TensorShape:
         elif isinstance(dims, int) or getattr(dims, "shape", None) == ():  # also of NumPy
             self._dims = (extent(dims),)
         else:
-            self._dims = tuple([dim if type(dim) is int and dim >= 0 else extent(dim) for dim in dims])
+            self._dims = tuple([dim if type(dim) is Dim or (type(dim) is int and dim >= 0) else extent(dim) for dim in dims])
 
     @classmethod
     def of(cls, dims: Dims) -> TensorShape:
@@ -127,7 +118,7 @@ class TensorShape:
         if self._dims is None or other._dims is None:
             return True
         return len(self._dims) == len(other._dims) and all(
-            a is None or b is None or a == b or provisional(a) != provisional(b)
+            a is None or b is None or a == b or is_unknown(a) != is_unknown(b)
             for a, b in zip(self._dims, other._dims, strict=True)
         )
 

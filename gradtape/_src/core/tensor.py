@@ -95,8 +95,8 @@ class Tensor(Operators):
     def shape(self) -> TensorShape:
         """The shape, a `TensorShape`."""
         aval = self.node.aval
-        if (aval.large or naming.open_graphs) and not own[sys._getframe(1).f_code.co_filename]:
-            return stated_shape(self.node)  # the library records with provisional extents, users and Keras have None
+        if (aval.open or naming.open_graphs) and not own[sys._getframe(1).f_code.co_filename]:
+            return stated_shape(self.node)  # the library has symbols, users and Keras have None
         return aval.tensor_shape
 
     @property
@@ -363,7 +363,7 @@ def of_plain_graph(node: Node) -> bool:
 def _counted_later(node: Node) -> bool:
     """Return whether the number of a tensor's rows is asked in a graph that does not tell."""
     graph = graph_of(node)
-    return graph is not None and (not graph.building_function or node.aval.large or graph.open_rank(node))
+    return graph is not None and (not graph.building_function or node.aval.open or graph.open_rank(node))
 
 
 def unvalued(node: Node) -> bool:
@@ -392,7 +392,7 @@ def stated_shape(node: Node) -> TensorShape:
     if graph is not None and graph.open_rank(node):
         return TensorShape(None)
     is_parameter = node.trace is None and node.value is None  # of a branch, loop or function, which a graph may be around
-    is_open = node.aval.large and (graph is not None or (is_parameter and engine.graph_around() is not None))
+    is_open = node.aval.open and (graph is not None or (is_parameter and engine.graph_around() is not None))
     return node.aval.open_shape if is_open else node.aval.tensor_shape
 
 

@@ -21,7 +21,7 @@ from gradtape._src.ops.math.reduction import _sum
 def unbroadcast(dy, source):
     """Return the sum of `dy` over the axes along which the node `source` was broadcast to dy's shape."""
     have, shape = dy.node.aval.shape, source.aval.shape
-    if source.aval.large and engine.graph_around() is not None:  # an extent that is not known may be 1 when the graph runs
+    if source.aval.open and engine.graph_around() is not None:  # an extent that is not known may be 1 when the graph runs
         return fit_shape(dy, handle(source))
     if have == shape:
         return dy

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gradtape._src.core.aval import aval
+from gradtape._src.core.dim import is_unknown, now, unknown
 from gradtape._src.core.dtypes import SPOKEN
 from gradtape._src.core.errors import invalid, invalid_dtype
 
@@ -50,11 +51,14 @@ def same(x, *others, **attributes):
 
 def broadcast_shapes(a, b):
     """Return the shape that two shapes broadcast to (tuples); InvalidArgumentError if they do not."""
-    if a == b:
+    if a is b:
         return a
     rank = max(len(a), len(b))
     shape = []
     for m, n in zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b, strict=True):
+        if is_unknown(m) or is_unknown(n):
+            shape.append(_broadcast_unknown(now(m), now(n)))
+            continue
         if m != n and m != 1 and n != 1:
             raise invalid(
                 f"Incompatible shapes: {plain(a)} vs. {plain(b)}\nDimensions must be equal, but are {m} and {n}, or one of "
@@ -62,6 +66,14 @@ def broadcast_shapes(a, b):
             )
         shape.append(n if m == 1 else m)
     return tuple(shape)
+
+
+def _broadcast_unknown(m, n):
+    """Return what two extents broadcast to of which one is not known at least: it fits the other one, or is 1."""
+    if not (is_unknown(m) and is_unknown(n)):
+        known, other = (n, m) if is_unknown(m) else (m, n)
+        return other if known == 1 else known
+    return m if m is n else unknown()
 
 
 def plain(shape):

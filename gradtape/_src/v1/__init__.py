@@ -1,13 +1,13 @@
 """TensorFlow 1: graphs and sessions, and the parts that only they need. Floors below reach it through `core/hooks` alone."""
 
 from gradtape._src.core import hooks
-from gradtape._src.v1.graphs import deferred, extents, gradient_check, gradients, graph, interpreter, names, retrace
+from gradtape._src.v1.graphs import deferred, gradient_check, gradients, graph, interpreter, kinds, names, retrace
 
 hooks.graphs.type = graph.Graph
 hooks.graphs.refused, hooks.graphs.other = graph.refused, graph.other
 hooks.graphs.passes, hooks.graphs.put_off, hooks.graphs.waits = deferred.passes, deferred.put_off, deferred.waits
 hooks.graphs.stated = deferred.stated
-hooks.graphs.inferred, hooks.graphs.spoken, hooks.graphs.shown = deferred.inferred, extents.spoken, names.shown
+hooks.graphs.inferred, hooks.graphs.extent, hooks.graphs.shown = deferred.inferred, kinds.extent, names.shown
 hooks.graphs.keeps, hooks.graphs.gradients = deferred.keeps_gradient, gradients.in_graph
 hooks.graphs.function_called = deferred.function_called
 hooks.graphs.changing_loop, hooks.graphs.only_in_graphs = retrace.changing_loop, interpreter.only_in_graphs

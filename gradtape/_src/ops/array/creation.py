@@ -6,9 +6,10 @@ import numpy as np
 
 from gradtape._src.core import dtypes, engine, memory
 from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import PROVISIONAL, aval, provisional
-from gradtape._src.core.convert import NUMBERS, known_shape, settled, static, static_vector, tensor
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import NUMBERS, settled, static, static_vector, tensor
 from gradtape._src.core.define import AT_ONCE, gradient, not_differentiable, op, ran
+from gradtape._src.core.dim import unknown
 from gradtape._src.core.engine import tracing
 from gradtape._src.core.errors import invalid, invalid_dtype, invalid_for, public
 from gradtape._src.core.op import Op
@@ -37,7 +38,7 @@ from gradtape._src.ops.shapes import NUMERIC, broadcast_shapes, require, spoken
 
 def _like(input, value, dtype):
     x = tensor(input)
-    made = filled(known_shape(x.node), value, x.dtype if dtype is None else dtypes.as_dtype(dtype))
+    made = filled(x.node.aval.shape, value, x.dtype if dtype is None else dtypes.as_dtype(dtype))
     return where(equal(x, x), made, made) if not x.ndim and changing(x) else made  # in a graph its rank may be unknown
 
 
@@ -54,7 +55,7 @@ def zeros_like(input, dtype=None, name=None, layout=None):
 def zeros_of(node):
     """Return zeros in the shape and dtype of a node; in a graph that does not know the shape they are made at session time."""
     x = handle(node)
-    return zeros_like(x) if node.aval.large else filled(node.aval.shape, 0, x.dtype)
+    return zeros_like(x) if node.aval.open else filled(node.aval.shape, 0, x.dtype)
 
 
 @public
@@ -138,7 +139,7 @@ CONSTANT = 1 << 16  # numbers of a range that a function holds as a constant; mo
 _RANGES = (dtypes.int32, dtypes.int64, dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
 
-@op("Range", unhosted=AT_ONCE)
+@op("Range", infer=lambda start, limit, delta, *, dtype: aval((unknown(),), dtype), unhosted=AT_ONCE)
 def _range(start, limit, delta, *, dtype):
     if dtype.kind in "iu":
         return np.arange(int(start), int(limit), int(delta), dtype=dtype)
@@ -156,10 +157,8 @@ def _steps(first, last, step):
 
 
 def _count(start, limit, delta):
-    """Return the number of elements of a range; in a graph that does not know it yet, an unknown extent."""
-    if (start, delta) != (0, 1) and any(map(provisional, (start, limit, delta))):
-        return PROVISIONAL
-    return len(range(start, limit, delta))
+    """Return the number of elements of a range."""
+    return max(0, (limit - start + delta - (1 if delta > 0 else -1)) // delta)
 
 
 _COUNTED = Op(

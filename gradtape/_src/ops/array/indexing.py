@@ -11,9 +11,10 @@ import numpy as np
 
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval, provisional
+from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import holds_tensor, node_of, static_list, static_vector, tensor
 from gradtape._src.core.define import check, gradient, guard, not_differentiable, op
+from gradtape._src.core.dim import is_unknown, unknown
 from gradtape._src.core.errors import invalid, invalid_for, of_op, public
 from gradtape._src.core.hooks import attach
 from gradtape._src.core.program import Node
@@ -40,7 +41,7 @@ WRONG_INDEX = (
 
 def _index_type(shape):
     """Return the dtype that holds the indices of such an array: int32, or int64 where an axis is longer than that reaches."""
-    return np.dtype(np.int32 if max(shape, default=0) < 1 << 31 else np.int64)
+    return np.dtype(np.int32 if max([e for e in shape if not is_unknown(e)], default=0) < 1 << 31 else np.int64)
 
 
 def _starts(begin, axes, shape):
@@ -186,6 +187,8 @@ not_differentiable(_assign, because=STATE)
 
 def _integer(index):
     """Return an index as an int, or as a node where a function is being traced and the tensor has no value yet."""
+    if is_unknown(index):
+        return index
     if isinstance(index, numbers.Integral):
         return int(index)
     if isinstance(index, (Tensor, Stored)):
@@ -201,7 +204,13 @@ def _integer(index):
 
 
 def _bound(value):
-    return None if value is None else _integer(value)
+    if value is None:
+        return None
+    bound = _integer(value)
+    graph = engine.graph_around()
+    if isinstance(bound, Node) and graph is not None and (known := graph.integers(bound)) is not None:
+        return known.item()
+    return bound
 
 
 def window(shape, index):
@@ -237,6 +246,15 @@ def window(shape, index):
         extent = shape[axis]
         if isinstance(item, slice):
             start, count, stride = _range(item, extent, axis)
+            if is_unknown(extent):
+                whole = count is extent
+                axes += [] if whole else [axis]
+                begins += [] if whole else [start]
+                result.append(count)
+                sizes.append(count)
+                strides.append(stride)
+                axis += 1
+                continue
             size = (count - 1) * abs(stride) + 1 if count else 0
             result.append(count)
             if stride < 0:
@@ -263,6 +281,8 @@ def _range(item, extent, axis):
         )
     if stride == 0:
         raise invalid(f"strides[{axis}] must be non-zero: {item} names no elements.")
+    if is_unknown(extent):
+        return first or 0, extent if first is None and last is None and abs(stride) == 1 else unknown(), stride
     start, stop, stride = slice(first, last, stride).indices(extent)
     count = len(range(start, stop, stride))
     return start, count, stride if count > 1 else 1
@@ -295,7 +315,7 @@ _INDEX = guard(
 
 
 def _place(index, extent, axis):
-    if type(index) is not int:
+    if isinstance(index, Node):
         return _checked(_INDEX, index, (extent, axis))
     wrong = _beyond(index, extent, axis)
     if wrong:
@@ -305,7 +325,7 @@ def _place(index, extent, axis):
 
 def _nodes(begins, shape):
     """Return the beginnings of a window in an array of `shape` as nodes."""
-    return tuple([engine.number(begin, _index_type(shape)) if type(begin) is int else begin for begin in begins])
+    return tuple([begin if isinstance(begin, Node) else node_of(begin, _index_type(shape)) for begin in begins])
 
 
 def _take_window(node, index):
@@ -382,7 +402,7 @@ def slice_(input_, begin, size, name=None) -> Tensor:
     traced = engine.local.trace.parent is not None
     if traced and isinstance(begin, (list, tuple)) and holds_tensor(begin):
         begin = tensor(begin)
-    static = not isinstance(begin, Tensor) or begin.node.aval.large or begin.node.value is not None
+    static = not isinstance(begin, Tensor) or begin.node.aval.open or begin.node.value is not None
     if not static and traced and engine.folded(begin.node) is None:
         begins = [b if (known := engine.folded(b)) is None else int(known) for b in _entries(begin)]
     else:
@@ -394,13 +414,13 @@ def slice_(input_, begin, size, name=None) -> Tensor:
         )
     sizes, rest = [], [slice(None)] * x.ndim
     for axis, (start, count, extent) in enumerate(zip(begins, size, shape, strict=True)):
-        if isinstance(start, int):
+        if not isinstance(start, Node):
             wrong = _beyond_part(start, extent, count, axis)
             if wrong:
                 raise invalid_for("Slice", wrong)
             count = extent - start if count == -1 else count
         else:
-            if not provisional(extent):
+            if not is_unknown(extent):
                 begins[axis] = start = _checked(_PART, start, (extent, count, axis))
             if count == -1:  # as an index expression, which knows what an extent means that depends on values
                 begins[axis], count, rest[axis] = 0, extent, slice(handle(start), None)
@@ -422,14 +442,14 @@ def _beyond_part(begin, extent, count, axis):
     """Return the message for a part of an axis that begins at `begin` and does not fit, or None."""
     if not 0 <= begin <= extent:
         return f"Expected begin[{axis}] in [0, {extent}], but got {begin}"
-    if count != -1 and not provisional(count) and not 0 <= count <= extent - begin:
+    if count != -1 and not is_unknown(count) and not 0 <= count <= extent - begin:
         return f"Expected size[{axis}] in [0, {extent - begin}], but got {count}"
     return None
 
 
 def _part_is_beyond(begin, extent, count, axis):
     fits = (begin >= 0) & (begin <= extent)
-    return ~fits if count == -1 or provisional(count) else ~fits | (begin > extent - count) | (count < 0)
+    return ~fits if count == -1 or is_unknown(count) else ~fits | (begin > extent - count) | (count < 0)
 
 
 _PART = guard(

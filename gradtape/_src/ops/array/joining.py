@@ -6,9 +6,10 @@ import numpy as np
 
 from gradtape._src.core import convert, hooks
 from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import PROVISIONAL, aval, provisional
+from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, static_list, tensor
 from gradtape._src.core.define import gradient, op
+from gradtape._src.core.dim import is_unknown, unknown
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, emit
 from gradtape._src.ops.array.cast import cast
@@ -98,12 +99,12 @@ def _equal_parts(value, num_split, axis):
     extent = value.shape[axis]
     if num_split < 1:
         raise invalid(f"Value for attr 'num_split' of {num_split} must be at least minimum 1: the number of parts.")
-    if extent % num_split and not provisional(extent):
+    if extent % num_split and not is_unknown(extent):
         raise invalid(
             f"Number of ways to split should evenly divide the split dimension, but got split_dim {axis} (size = "
             f"{extent}) and num_split {num_split}\nGive a list of sizes for parts that differ."
         )
-    part = PROVISIONAL if extent % num_split else extent // num_split
+    part = unknown() if extent % num_split else extent // num_split
     return (aval((*value.shape[:axis], part, *value.shape[axis + 1 :]), value.dtype),) * num_split
 
 
@@ -139,7 +140,7 @@ def _(op, *dy):
 
 def split_sizes(sizes, extent):
     """Return `sizes` with -1 replaced by the rest of `extent`. Sizes that a graph does not know yet are not checked."""
-    if any(map(provisional, sizes)):
+    if any(map(is_unknown, sizes)):
         return tuple(sizes)
     unknown = [i for i, size in enumerate(sizes) if size == -1]
     for i, size in enumerate(sizes):
@@ -148,7 +149,7 @@ def split_sizes(sizes, extent):
     if len(unknown) > 1:
         raise invalid(f"There can only be one -1 in the input. Received the sizes {list(sizes)}.")
     known = sum([size for size in sizes if size != -1])
-    if not provisional(extent) and (known > extent or (not unknown and known != extent)):
+    if not is_unknown(extent) and (known > extent or (not unknown and known != extent)):
         raise invalid(
             "Determined shape must either match input shape along split_dim exactly if fully specified, or be less "
             f"than the size of the input along split_dim if not fully specified.  Got: {known}, of {extent}: the sizes "
@@ -260,7 +261,7 @@ def parallel_stack(values, name="parallel_stack") -> Tensor:
 
 
 def _unpacked(value, num, axis):
-    if value.shape[axis] != num and not provisional(value.shape[axis]):
+    if value.shape[axis] != num and not is_unknown(value.shape[axis]):
         raise invalid(f"Input shape axis {axis} must equal {num}, got shape {plain(value.shape)}\nLeave num out to take all.")
     return (aval((*value.shape[:axis], *value.shape[axis + 1 :]), value.dtype),) * num
 
@@ -286,7 +287,7 @@ def unstack(value, num=None, axis=0, name="unstack"):
     _check_stack_axis(axis, x.ndim)
     axis %= x.ndim
     count = x.node.aval.shape[axis] if num is None else static(num, "num")
-    if num is None and provisional(count):
+    if num is None and is_unknown(count):
         raise ValueError(f"Cannot infer argument `num` from shape {x.shape}: how many slices there are. Give num.")
     return list(_unpack(x, num=count, axis=axis)) if count or num else []
 

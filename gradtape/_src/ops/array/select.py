@@ -11,9 +11,10 @@ import numpy as np
 
 from gradtape._src.core import dtypes, engine, journal
 from gradtape._src.core.arrays import at, jnp, lax
-from gradtape._src.core.aval import PROVISIONAL, aval
+from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import operands, static, tensor
 from gradtape._src.core.define import AT_ONCE, gradient, not_differentiable, op, ran
+from gradtape._src.core.dim import unknown
 from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_dtype, invalid_for, public
 from gradtape._src.core.tensor import Stored, Tensor, emit, to_numpy
 from gradtape._src.ops.array.gather import _gather, is_outside, outside, require_indices, scatter_rows
@@ -54,7 +55,7 @@ def _(op, dy):  # values of t and e are not used, so what is not finite on the s
     return None, dt, where(condition, 0, dy) if needs_e else None
 
 
-@op("Where", unhosted=AT_ONCE)
+@op("Where", infer=lambda condition: aval((unknown(), condition.ndim), np.dtype(np.int64)), unhosted=AT_ONCE)
 def _where(condition):
     return np.argwhere(condition).astype(np.int64)
 
@@ -118,7 +119,7 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask") -> Tensor:
         journal.left("mask", mask.node, engine.local.trace)
         chosen = host_constant(np.flatnonzero(to_numpy(mask.node)))
     else:
-        chosen = _reshape(ran(_where, _reshape(mask, shape=(count,))), shape=(PROVISIONAL,))
+        chosen = _reshape(ran(_where, _reshape(mask, shape=(count,))), shape=(unknown(),))
     return emit(_gather.op, (flat.node, chosen.node), (axis, 0, count))
 
 
@@ -156,19 +157,30 @@ def _by_appearance(x):
     return x[first[order]], rank[places.reshape(-1)], counts[order]
 
 
-@op("Unique", unhosted=AT_ONCE)
+def _distinct(x, *, out_idx):
+    found = unknown()
+    return aval((found,), x.dtype), aval(x.shape, out_idx), aval((found,), out_idx)
+
+
+@op("Unique", infer=lambda x, *, out_idx: _distinct(x, out_idx=out_idx)[:2], unhosted=AT_ONCE)
 def _unique(x, *, out_idx):
     y, places, _ = _by_appearance(x)
     return y, places.astype(out_idx)
 
 
-@op("UniqueWithCounts", unhosted=AT_ONCE)
+@op("UniqueWithCounts", infer=_distinct, unhosted=AT_ONCE)
 def _unique_with_counts(x, *, out_idx):
     y, places, counts = _by_appearance(x)
     return y, places.astype(out_idx), counts.astype(out_idx)
 
 
-@op("UniqueWithCountsV2", unhosted=AT_ONCE)
+def _distinct_slices(x, *, axis, out_idx):
+    count, found = x.shape[axis], unknown()
+    axis %= x.ndim
+    return aval((*x.shape[:axis], found, *x.shape[axis + 1 :]), x.dtype), aval((count,), out_idx), aval((found,), out_idx)
+
+
+@op("UniqueWithCountsV2", infer=_distinct_slices, unhosted=AT_ONCE)
 def _unique_along(x, *, axis, out_idx):
     """Return the distinct slices along an axis as they first appear, the place of each in them, and counts."""
     slices = np.moveaxis(x, axis, 0)
@@ -179,7 +191,12 @@ def _unique_along(x, *, axis, out_idx):
     return np.take(x, first, axis), places.astype(out_idx), counts.astype(out_idx)
 
 
-@op("ListDiff", unhosted=AT_ONCE)
+def _difference(x, y, *, out_idx):
+    left = unknown()
+    return aval((left,), x.dtype), aval((left,), out_idx)
+
+
+@op("ListDiff", infer=_difference, unhosted=AT_ONCE)
 def _list_diff(x, y, *, out_idx):
     places = np.flatnonzero(~np.isin(x, y))
     return x[places], places.astype(out_idx)

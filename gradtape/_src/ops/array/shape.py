@@ -6,9 +6,10 @@ import numpy as np
 
 from gradtape._src.core import dtypes, engine, journal, tracing
 from gradtape._src.core.arrays import jnp
-from gradtape._src.core.aval import PROVISIONAL, aval, provisional
+from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, static_list, static_vector, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
+from gradtape._src.core.dim import is_unknown
 from gradtape._src.core.errors import invalid, invalid_for, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import ops
@@ -145,7 +146,7 @@ def _broadcast_aval(input, shape):
             f"{plain(input.shape)} cannot be broadcast to {plain(shape)}. Give every axis an extent."
         )
     for have, want in zip(reversed(input.shape), reversed(shape), strict=False):
-        if have not in (1, want) and not (provisional(have) or provisional(want)):
+        if have not in (1, want) and not (is_unknown(have) or is_unknown(want)):
             raise invalid(
                 f"Incompatible shapes: {plain(input.shape)} vs. {plain(shape)}\nAn axis can be broadcast only if its "
                 f"extent is 1. Axes are matched from the last one; expand_dims puts one in."
@@ -224,7 +225,7 @@ def broadcast_dynamic_shape(shape_x, shape_y):
 
 def _reshape_aval(tensor, shape):
     result = aval(shape, tensor.dtype)
-    if result.size != tensor.size and not (provisional(tensor.size) or provisional(result.size)):
+    if result.size != tensor.size and not (is_unknown(tensor.size) or is_unknown(result.size)):
         raise invalid(
             f"Input to reshape is a tensor with {tensor.size} values, but the requested shape has {result.size}\n"
             f"{plain(tensor.shape)} cannot be reshaped to {plain(shape)}. One extent may be -1, which stands for what "
@@ -262,9 +263,7 @@ def _resolve(shape, before):
     empty = 0 in shape and 0 in before
     known = math.prod([extent for extent in shape if extent > 0 or (extent == 0 and not empty)])
     size = math.prod([extent for extent in before if extent or not empty])
-    if provisional(size) and known and size % known:
-        return tuple([PROVISIONAL if extent == -1 else extent for extent in shape])
-    if not empty and (size % known if known else size) != 0:
+    if not empty and not is_unknown(size) and (size % known if known else size) != 0:
         raise invalid_for(
             "Reshape",
             f"Input to reshape is a tensor with {size} values, but the requested shape requires a multiple of {known}\n"
@@ -495,7 +494,7 @@ def changing(x):
     known.
     """
     graph = engine.graph_around()
-    return graph is not None and (x.node.aval.large or graph.open_rank(x.node))
+    return graph is not None and (x.node.aval.open or graph.open_rank(x.node))
 
 
 def _dense_shape(sparse, out_type):

@@ -11,9 +11,9 @@ from ml_dtypes import finfo
 
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.arrays import jnp
-from gradtape._src.core.aval import provisional
 from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
+from gradtape._src.core.dim import is_unknown
 from gradtape._src.core.errors import InvalidArgumentError, invalid, of_op, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import data
@@ -499,7 +499,7 @@ def _match(x, pattern, known, message):
     for entry, axis in zip(pattern, axes, strict=True):
         if entry in ANY:
             continue
-        extent = array.shape(x)[axis] if provisional(extents[axis]) else extents[axis]
+        extent = array.shape(x)[axis] if is_unknown(extents[axis]) else extents[axis]
         if str(entry).isdecimal():
             wanted, source = int(entry), "Specified explicitly"
         else:

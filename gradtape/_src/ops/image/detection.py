@@ -15,6 +15,7 @@ from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, operands, static, tensor
 from gradtape._src.core.define import AT_ONCE, not_differentiable, op, ran
+from gradtape._src.core.dim import unknown
 from gradtape._src.core.errors import invalid, invalid_for, public
 from gradtape._src.core.tensor import Tensor, emit, handle
 from gradtape._src.ops.array.shape import plain
@@ -77,19 +78,24 @@ def _suppressed(overlap, scores, max_output_size, overlap_threshold, score_thres
     return np.array(kept, np.int32), np.array(final, SINGLE)
 
 
-@op("NonMaxSuppressionV3", unhosted=AT_ONCE)
+def _left(boxes, scores, **_):
+    left = unknown()
+    return aval((left,), np.dtype(np.int32)), aval((left,), scores.dtype)
+
+
+@op("NonMaxSuppressionV3", infer=lambda *boxes, **_: _left(*boxes)[0], unhosted=AT_ONCE)
 def _suppression(boxes, scores, *, max_output_size, iou_threshold, score_threshold):
     return _suppressed(_overlaps(boxes), scores, max_output_size, iou_threshold, score_threshold)[0]
 
 
 # TensorFlow has no gradient for the scores either: LookupError.
-@op("NonMaxSuppressionV5", unhosted=AT_ONCE)
+@op("NonMaxSuppressionV5", infer=_left, unhosted=AT_ONCE)
 def _soft_suppression(boxes, scores, *, max_output_size, iou_threshold, score_threshold, soft_nms_sigma):
     kept, final = _suppressed(_overlaps(boxes), scores, max_output_size, iou_threshold, score_threshold, soft_nms_sigma)
     return kept, final.astype(scores.dtype)
 
 
-@op("NonMaxSuppressionWithOverlaps", unhosted=AT_ONCE)
+@op("NonMaxSuppressionWithOverlaps", infer=lambda *boxes, **_: _left(*boxes)[0], unhosted=AT_ONCE)
 def _overlap_suppression(overlaps, scores, *, max_output_size, overlap_threshold, score_threshold):
     return _suppressed(lambda box, others: overlaps[box, others], scores, max_output_size, overlap_threshold, score_threshold)[0]
 

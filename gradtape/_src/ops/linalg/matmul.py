@@ -7,7 +7,7 @@ import numpy as np
 from gradtape._src.core import convert, dtypes
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, known_shape, node_of, static_list, tensor
+from gradtape._src.core.convert import is_tensor, node_of, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import InvalidArgumentError, invalid, public
 from gradtape._src.core.native import twins
@@ -328,7 +328,7 @@ def _as_matrix(x, contracted, last):
     """
     shape = x.node.aval.shape
     free = tuple([a for a in range(len(shape)) if a not in contracted])
-    known = known_shape(x.node)  # in a graph several extents may be open
+    known = x.node.aval.shape  # in a graph several extents may be open
     kept = tuple([known[a] for a in free])
     straight = tuple(range(len(shape)))
     columns_last = (*free, *contracted)

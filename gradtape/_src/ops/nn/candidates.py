@@ -16,6 +16,7 @@ from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.define import AT_ONCE, not_differentiable, op, ran
+from gradtape._src.core.dim import unknown
 from gradtape._src.core.errors import invalid, invalid_for, public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
@@ -237,7 +238,12 @@ class AccidentalHits(NamedTuple):
     weights: Tensor
 
 
-@op("ComputeAccidentalHits", unhosted=AT_ONCE)
+def _hits(true_classes, sampled_candidates):
+    hits = unknown()
+    return tuple([aval((hits,), np.dtype(dtype)) for dtype in (np.int32, np.int64, np.float32)])
+
+
+@op("ComputeAccidentalHits", infer=_hits, unhosted=AT_ONCE)
 def _accidental_hits(true_classes, sampled_candidates):
     rows, _, ids = np.nonzero(true_classes[:, :, None] == sampled_candidates)
     return rows.astype(np.int32), ids.astype(np.int64), np.full(len(ids), LOWEST, np.float32)

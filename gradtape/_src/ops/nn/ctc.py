@@ -14,9 +14,10 @@ from jax import nn
 
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.arrays import at, is_on_host, jnp, lax, on_host
-from gradtape._src.core.aval import aval, provisional
+from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
+from gradtape._src.core.dim import exploring, is_unknown
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like
@@ -239,8 +240,8 @@ def _ctc_loss_gradient(labels, logits, label_length, logit_length, priors, *, bl
 def _require_extents(labels, logits):
     """Raise NeedsValues in a graph that does not know its rows, labels and frames, so that the call is deferred."""
     whole = labels.dense_shape if isinstance(labels, SparseTensor) else labels
-    if (
-        any(map(provisional, logits.node.aval.shape))
+    if not exploring() and (
+        any(map(is_unknown, logits.node.aval.shape))
         or changing(whole)
         or (isinstance(labels, SparseTensor) and None in labels.shape)
     ):
@@ -250,7 +251,7 @@ def _require_extents(labels, logits):
 def _dense(labels):
     """Return the labels of a SparseTensor as a matrix, and how many each row has."""
     rows = labels.indices[:, 0]
-    return to_dense(labels), unsorted_segment_sum(ones_like(rows), rows, labels.shape[0])
+    return to_dense(labels), unsorted_segment_sum(ones_like(rows), rows, labels._extents[0])
 
 
 @public

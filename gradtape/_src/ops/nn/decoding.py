@@ -4,9 +4,10 @@ import jax
 import numpy as np
 
 from gradtape._src.core.arrays import at, jnp, lax
-from gradtape._src.core.aval import aval, provisional
+from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import AT_ONCE, not_differentiable, op, ran
+from gradtape._src.core.dim import is_unknown, unknown
 from gradtape._src.core.errors import FailedPreconditionError, invalid, public
 from gradtape._src.ops.array.shape import transpose
 from gradtape._src.ops.shapes import require
@@ -31,7 +32,7 @@ def _checked(inputs, sequence_length):
         raise invalid(f"inputs is not a 3-Tensor: it must be [max_time, batch, classes], received shape {x.shape}.")
     batch = x.node.aval.shape[1]
     count = lengths.node.aval.size
-    if lengths.ndim != 1 or (count != batch and not provisional(count) and not provisional(batch)):
+    if lengths.ndim != 1 or (count != batch and not is_unknown(count) and not is_unknown(batch)):
         raise FailedPreconditionError(
             None, None, f"len(sequence_length) != batch_size. sequence_length has shape {lengths.shape}, batch_size: {batch}"
         )
@@ -48,7 +49,16 @@ def _sparse(rows):
     )
 
 
-@op("CTCGreedyDecoder", unhosted=AT_ONCE)
+def _sparse_avals():
+    count, whole = unknown(), np.dtype(np.int64)
+    return aval((count, 2), whole), aval((count,), whole), aval((2,), whole)
+
+
+@op(
+    "CTCGreedyDecoder",
+    infer=lambda inputs, sequence_length, **_: (*_sparse_avals(), aval((inputs.shape[1], 1), inputs.dtype)),
+    unhosted=AT_ONCE,
+)
 def _greedy(inputs, sequence_length, *, merge_repeated, blank_index):
     frames = len(inputs)
     for i, length in enumerate(sequence_length):
@@ -165,7 +175,11 @@ def beam_search(inputs, sequence_length, *, beam_width, top_paths, blank):
 not_differentiable(beam_search, because="it searches for labels, and how likely they are belongs to decoding")
 
 
-@op("CTCSparsePaths", unhosted=AT_ONCE)
+def _paths_avals(paths, scores, sequence_length, **_):
+    return tuple([part for _ in range(paths.shape[0]) for part in _sparse_avals()])
+
+
+@op("CTCSparsePaths", infer=_paths_avals, unhosted=AT_ONCE)
 def _sparse_paths(paths, scores, sequence_length, *, merge_repeated):
     """Return `(indices, values, dense_shape)` for each of the paths, one after the other."""
     frames = paths.shape[2]
@@ -220,7 +234,11 @@ def ctc_beam_search_decoder(inputs, sequence_length, beam_width=100, top_paths=1
     return ctc_beam_search_decoder_v1(inputs, sequence_length, beam_width, top_paths, False)
 
 
-@op("CollapseRepeated", unhosted=AT_ONCE)
+def _collapsed(labels, seq_length):
+    return aval((labels.shape[0], unknown()), labels.dtype), aval(labels.shape[:1], seq_length.dtype)
+
+
+@op("CollapseRepeated", infer=_collapsed, unhosted=AT_ONCE)
 def _collapse(labels, seq_length):
     rows = _merged(labels, seq_length, None)
     collapsed = np.zeros((len(rows), max(map(len, rows), default=0)), labels.dtype)

@@ -19,6 +19,7 @@ import numpy as np
 from gradtape._src.core import engine, per_thread, tiers
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
+from gradtape._src.core.dim import is_unknown
 from gradtape._src.core.errors import public
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.per_thread import PerThread
@@ -303,8 +304,8 @@ def noted():
     """Open a context for an example of a call: yields a list of its draws, the arguments of `draw`. Nothing is drawn."""
     wishes = []
 
-    def note(*wish):
-        wishes.append(wish)
+    def note(kind, seed, blocks):
+        wishes.append((kind, seed, 0 if is_unknown(blocks) else blocks))
         return EagerTensor(leaf(STATE, np.zeros(3, np.int64)))
 
     with _asking(note):

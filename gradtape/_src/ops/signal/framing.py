@@ -1,9 +1,10 @@
 """Frames of signals: cut out of a signal at equal distances, and added up again where they overlap."""
 
 from gradtape._src.core.arrays import at, jnp
-from gradtape._src.core.aval import LARGE, PROVISIONAL, aval, provisional
+from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import settled, tensor
 from gradtape._src.core.define import gradient, op
+from gradtape._src.core.dim import is_unknown
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import Stored, Tensor, shape_of
 from gradtape._src.ops.array.rearrange import pad
@@ -30,9 +31,8 @@ def step_of(frame_step):
 
 
 def _count(samples, frame_length, frame_step):
-    """Return the number of frames in so many samples; open in a graph where a list may follow them."""
-    open_part = samples % PROVISIONAL if samples >= PROVISIONAL else LARGE
-    return PROVISIONAL if open_part < LARGE else max(0, 1 + (samples - frame_length) // frame_step)
+    """Return the number of frames in so many samples."""
+    return max(0, 1 + (samples - frame_length) // frame_step)
 
 
 def _framed(signal, frames, frame_length, frame_step):
@@ -107,9 +107,9 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
     if pad_end:
         paddings = [(0, max(0, length - 1) if a == axis else 0) for a in range(x.ndim)]  # the last frame may begin at the end
         x = pad(x, paddings, constant_values=tensor(pad_value, None if isinstance(pad_value, Tensor) else x.dtype))
-        count = None if provisional(samples) else -(-samples // step)
+        count = None if is_unknown(samples) else -(-samples // step)
     else:
-        count = None if provisional(samples) else _count(samples, length, step)
+        count = None if is_unknown(samples) else _count(samples, length, step)
     if axis == x.ndim - 1:
         return _frame(x, frames=count, frame_length=length, frame_step=step)
     last = (*[a for a in range(x.ndim) if a != axis], axis)

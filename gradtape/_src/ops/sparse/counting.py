@@ -3,8 +3,10 @@
 import numpy as np
 
 from gradtape._src.core import dtypes
+from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import AT_ONCE, not_differentiable, op, ran
+from gradtape._src.core.dim import unknown
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import to_numpy
 from gradtape._src.ops.array.ragged import RaggedTensor, with_splits
@@ -46,7 +48,13 @@ def _bincount(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.in
     return counting.bincount(counted(arr), of, minlength, maxlength, dtype, axis=axis, binary_output=binary_output)
 
 
-@op("SparseCountSparseOutput", unhosted=AT_ONCE)
+def _counted(values, weights, rows, extents, **_):
+    found, rank = unknown(), extents.size + 1
+    whole = np.dtype(np.int64)
+    return aval((found, rank), whole), aval((found,), weights.dtype), aval((rank,), whole)
+
+
+@op("SparseCountSparseOutput", infer=_counted, unhosted=AT_ONCE)
 def _counts(values, weights, rows, extents, *, minlength, maxlength, binary_output):
     """Return a SparseTensor's parts: how often each value is in each of its `rows`, or in all if there are no `extents`."""
     if values.size and values.min() < 0:

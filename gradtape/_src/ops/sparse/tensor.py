@@ -13,8 +13,9 @@ from gradtape._src.core.arrays import at, jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, static_list, tensor
 from gradtape._src.core.define import gradient, op
+from gradtape._src.core.dim import exploring, is_unknown
 from gradtape._src.core.errors import invalid, invalid_for, public
-from gradtape._src.core.shape import TensorShape, provisional
+from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec, TypeSpec
 from gradtape._src.core.tensor import stated_shape
 from gradtape._src.ops.array.points import gather_nd
@@ -69,6 +70,8 @@ class SparseTensor:
     def _extents(self):
         """The extents of the whole; NeedsValues in a graph in which they are computed: who asks is called when it runs."""
         if self._known_extents is None:
+            if exploring():
+                return static_list(self._dense_shape, "dense_shape")
             raise engine.NeedsValues("the extents of a SparseTensor are not known before the graph runs")
         return self._known_extents
 
@@ -103,7 +106,7 @@ class SparseTensor:
         if self._known_extents is None:
             places = stated_shape(self._indices.node)
             return TensorShape(None if places.rank is None or places[1] is None else [None] * places[1])
-        return TensorShape([None if provisional(extent) else extent for extent in self._known_extents])
+        return TensorShape([None if is_unknown(extent) else extent for extent in self._known_extents])
 
     @property
     def dtype(self):
@@ -199,7 +202,7 @@ def _assembled(extents, parts):
         try:
             extents = _extents_of(made._dense_shape)
         except (engine.NeedsValues, TypeError):  # a symbol, inside and outside of its function
-            if extents is None or any(map(provisional, extents)):
+            if extents is None or any(map(is_unknown, extents)):
                 extents = None
             else:
                 made._dense_shape = host_constant(np.array(extents, np.int64))
@@ -401,7 +404,7 @@ def _product_aval(a_indices, a_values, b, a_shape, adjoint_a, adjoint_b):
     if b.ndim != 2:
         raise invalid(f"Tensor 'b' is not a matrix: it has shape {plain(b.shape)}. Use tf.expand_dims for a vector.")
     rows, inner, other, columns = _sides(a_shape, b.shape, adjoint_a, adjoint_b)
-    if inner != other and provisional(inner) == provisional(other):
+    if inner != other and is_unknown(inner) == is_unknown(other):
         raise invalid(
             f"Cannot multiply A and B because inner dimension does not match: {inner} vs. {other}. Did you forget a transpose? "
             f"Dimensions of A: {plain(a_shape)}. Dimensions of B: {plain(b.shape)}"

@@ -12,6 +12,7 @@ from gradtape._src.core import engine
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import not_differentiable, op, ran
+from gradtape._src.core.dim import unknown
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import EagerTensor, emit, to_numpy
 from gradtape._src.ops.array.joining import stack
@@ -54,7 +55,19 @@ def _row(parts):
 # Words and bytes
 
 
-@op("StringSplitV2", on_host=True)
+def _some(input, **_):
+    return aval((unknown(),), np.dtype(object))
+
+
+def _some_with_places(dtype):
+    def infer(input, **_):
+        found = unknown()
+        return aval((found,), np.dtype(dtype)), aval((found,), np.dtype(np.int64))
+
+    return infer
+
+
+@op("StringSplitV2", infer=_some, on_host=True)
 def _split(input, *, sep, maxsplit):
     return _row(input.item().split(sep or None, maxsplit))
 
@@ -72,7 +85,7 @@ def split(input, sep=None, maxsplit=-1, name=None):
     return _apart(_split, input, (word, int(maxsplit)))
 
 
-@op("StringBytesSplit", on_host=True)
+@op("StringBytesSplit", infer=_some, on_host=True)
 def _bytes_split(input):
     data = input.item()
     return _row([data[place : place + 1] for place in range(len(data))])
@@ -205,13 +218,13 @@ def _characters(data, encoding, errors, replacement, control):
     return found, places
 
 
-@op("UnicodeDecodeWithOffsets", on_host=True)
+@op("UnicodeDecodeWithOffsets", infer=_some_with_places(np.int32), on_host=True)
 def _decode(input, *, encoding, errors, replacement, control):
     found, places = _characters(input.item(), encoding, errors, replacement, control)
     return np.array([ord(c) for c in found], np.int32), np.array(places, np.int64)
 
 
-@op("UnicodeSplitWithOffsets", on_host=True)
+@op("UnicodeSplitWithOffsets", infer=_some_with_places(object), on_host=True)
 def _characters_of(input, *, encoding, errors, replacement):
     found, places = _characters(input.item(), encoding, errors, replacement, False)
     return _row([c.encode(encoding) for c in found]), np.array(places, np.int64)

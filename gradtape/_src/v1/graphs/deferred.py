@@ -12,8 +12,9 @@ from gradtape._src.autodiff.backward import Entry, Operation, active_nodes
 from gradtape._src.autodiff.custom import Overrides
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import engine, naming, nest
-from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval, aval
+from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.dim import Dim, dims, unknown
 from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import Attributes, Op
@@ -24,15 +25,13 @@ from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.shape import shape
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.sparse.tensor import SparseTensor, without_extents
-from gradtape._src.v1.graphs.examples import RANKS, REFUSALS, Example, Examples
+from gradtape._src.v1.graphs.aside import RANKS, looked_at
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.interpreter import NeedsEager
-from gradtape._src.v1.graphs.kinds import GRADIENT, LATE, Extent, IdentityAttr
+from gradtape._src.v1.graphs.kinds import GRADIENT, LATE, IdentityAttr
 from gradtape._src.v1.graphs.names import op_of_sample
-from gradtape._src.v1.graphs.replay import nodes_between
+from gradtape._src.v1.graphs.replay import Replay, RunScope, nodes_between
 from gradtape._src.v1.graphs.retrace import Call, Traced, call_of_functions, recorded
-from gradtape._src.v1.graphs.told import told
-from gradtape._src.v1.graphs.trials import sampled
 
 FLOORS = ("gradtape._src.ops.", "gradtape._src.v1.ops.", "gradtape._src.v1.initial")
 FUNCTIONS = ("gradtape._src.control.mapping", "gradtape._src.control.vectorized_map", "gradtape._src.control.loop")
@@ -54,8 +53,8 @@ class DeferredCall:
         "arguments", "attributes", "blocked", "function", "layout", "overrides", "positions", "sample", "sampled", "sliced",
         "wishes",
     )  # fmt: skip
-    blocked: set[int] | None  # the inputs to which no gradient flows, if examples told it
-    sliced: set[int] | None  # the inputs whose gradients are IndexedSlices, if examples told it
+    blocked: set[int] | None  # the inputs to which no gradient flows, as far as that is known
+    sliced: set[int] | None  # the inputs whose gradients are IndexedSlices, as far as that is known
     layout: Any  # how its results are packed
     wishes: list[Any]  # what it draws: the type of the op, its seed, how much
 
@@ -64,7 +63,7 @@ class DeferredCall:
         self.overrides = engine.local.trace.overrides
         self.sample: Node | None = None
         self.wishes, self.blocked, self.sliced = [], None, None
-        self.attributes: dict[str, Any] = {}  # of the op of the sample, those that are the same in all examples
+        self.attributes: dict[str, Any] = {}  # of the op of the sample, those that are the same whatever the extents are
         self.sampled: list[Node] = []
 
     def __call__(self, nodes: Sequence[Node]) -> Any:
@@ -99,6 +98,7 @@ class DeferredCall:
         self.wishes = wishes
         node = made[0].node.inputs[0] if made[0].node.op is ELEMENT else made[0].node
         shown = {} if node.op in (None, RAN) else dict(zip(node.op.attributes, node.attrs, strict=True))
+        shown = {name: value for name, value in shown.items() if not dims(value)}
         if self.sample is None:
             self.sample, self.sampled, self.attributes = node, list(nodes), shown
         self.attributes = {name: value for name, value in self.attributes.items() if shown.get(name) == value}
@@ -106,7 +106,7 @@ class DeferredCall:
         blocked, sliced = _blocked(nodes, results), _sliced(nodes, results)
         self.blocked = blocked if self.blocked is None else self.blocked & blocked
         self.sliced = sliced if self.sliced is None else self.sliced & sliced
-        return (layout, tensors), [_aval(item.node) for item in made]
+        return (layout, tensors), [item.node.aval for item in made]
 
     def gradient(self, op: Operation, *grads: Any) -> list[Any]:
         """Defer the gradient, too: the call is made again when the shapes are there, and differentiated."""
@@ -119,8 +119,9 @@ class DeferredCall:
         slices = [i for i in wanted if i in (self.sliced or ())]
         call = CallGradient(self, len(inputs), wanted, slices, [d is not None for d in grads])
         known = {i: inputs[i].aval for i in wanted}
-        known |= {i: aval((PROVISIONAL, *known[i].shape[1:]), known[i].dtype) for i in slices}
-        attrs = IdentityAttr(call), (*known.values(), *[aval((PROVISIONAL,), np.dtype(np.int64)) for _ in slices])
+        counts = {i: unknown() for i in slices}
+        known |= {i: aval((counts[i], *known[i].shape[1:]), known[i].dtype) for i in slices}
+        attrs = IdentityAttr(call), (*known.values(), *[aval((counts[i],), np.dtype(np.int64)) for i in slices])
         made = engine.elements(engine.record_as(LATE, (*inputs, *[d.node for d in given]), attrs, attrs[1]))
         graph = engine.graph_around()
         graph.unknown_rank.update([n for n, i in zip(made, wanted, strict=False) if graph.open_rank(inputs[i])])
@@ -192,15 +193,6 @@ def _with_slices(value: Any) -> Any:
     return type(value)(map(_with_slices, value)) if type(value) in (tuple, list) else value
 
 
-def _aval(node: Node) -> Aval:
-    """Return the Aval of a result, of any number of rows if an op that ran has counted them, and no input has as many."""
-    producer = node.inputs[0] if node.op is ELEMENT else node
-    shape: tuple[int, ...] = node.aval.shape
-    if producer.key[0] is not RAN or not shape or shape[0] in [n.aval.shape[0] for n in producer.inputs if n.aval.shape]:
-        return node.aval
-    return aval((PROVISIONAL, *shape[1:]), node.aval.dtype)
-
-
 def _blocked(inputs: Sequence[Node], results: Sequence[Node]) -> set[int]:
     """Return the positions of the inputs to which no gradient flows from `results`."""
     between = nodes_between(inputs, results)
@@ -230,21 +222,16 @@ def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     """Return a call, and the nodes of its tensors."""
     args = tuple([_without_slices(a) for a in args])
     flat = nest.flatten((args, kwargs), expand_composites=True)
-    if any(type(item) is Extent for item in flat):
-        flat = [_tensor_of(item) if type(item) is Extent else item for item in flat]
+    if any(type(item) is Dim for item in flat):
+        flat = [tensor(item) if type(item) is Dim else item for item in flat]
         args, kwargs = nest.pack_sequence_as((args, kwargs), flat, expand_composites=True)
     positions = [i for i, item in enumerate(flat) if isinstance(item, (Tensor, Stored))]
     return DeferredCall(function, (args, kwargs), positions), [tensor(flat[i]).node for i in positions]
 
 
-def _tensor_of(extent: Extent) -> Tensor:
-    whole = handle(extent.node)
-    return whole if not extent.node.aval.ndim else whole[np.unravel_index(extent.position, extent.node.aval.shape)]
-
-
 def is_open(graph: Graph, node: Node) -> bool:
     """Return whether the shape of a node is not fully known."""
-    return type(node.aval) is not tuple and (node.aval.large or graph.open_rank(node))
+    return type(node.aval) is not tuple and (node.aval.open or graph.open_rank(node))
 
 
 def keeps_gradient(graph: Graph, nodes: Iterable[Node]) -> bool:
@@ -265,10 +252,10 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     graph, op = engine.graph_around(), getattr(function, "op", None)
     if op is not None and op.function is function:  # it is recorded as it is
         return NotImplemented
-    if graph is None or passes(function):
+    if graph is None or not graph.keeps or passes(function):
         return NotImplemented
     flat = nest.flatten((args, kwargs), expand_composites=True)
-    if not any(type(item) is Extent or (isinstance(item, Tensor) and is_open(graph, item.node)) for item in flat):
+    if not any(type(item) is Dim or (isinstance(item, Tensor) and is_open(graph, item.node)) for item in flat):
         return NotImplemented
     changes = function.__name__.startswith(("assign", "scatter", "batch_scatter"))
     if changes and any(isinstance(item, Stored) for item in flat):
@@ -295,7 +282,7 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 def function_called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Defer a call of a tf.function on tensors of unknown rank; NotImplemented if none of its arguments is one."""
     graph = engine.graph_around()
-    if graph is None:
+    if graph is None or not graph.keeps:
         return NotImplemented
     flat = nest.flatten((args, kwargs), expand_composites=True)
     if not any(isinstance(item, Tensor) and graph.open_rank(item.node) for item in flat):
@@ -307,7 +294,12 @@ def function_called(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
 def waits(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
     """Defer a call that needs concrete values to session time; re-raise `error` if it cannot be deferred."""
     graph = engine.graph_around()
-    if graph is None or not isinstance(error, engine.NeedsValues) or not function.__module__.startswith(FLOORS):
+    if (
+        graph is None
+        or not graph.keeps
+        or not isinstance(error, engine.NeedsValues)
+        or not function.__module__.startswith(FLOORS)
+    ):
         raise error
     call, nodes = _call(function, args, kwargs)
     if _takes_function(function, nest.flatten((args, kwargs), expand_composites=True)):
@@ -331,7 +323,7 @@ def stated(
     """
     call, nodes = _call(function, tuple(inputs), {})
     avals = [
-        dtype if shape is None else aval(tuple([PROVISIONAL if n is None else n for n in shape]), dtype)
+        dtype if shape is None else aval(tuple([unknown() if n is None else n for n in shape]), dtype)
         for shape, dtype in [(shape, as_dtype(dtype).numpy) for shape, dtype in results]
     ]
     if op is not None:
@@ -340,42 +332,18 @@ def stated(
             nodes,
         )
     call.layout = nest.flatten_with_spec([0] * len(avals))[1], [True] * len(avals)
-    made: list[Tensor] = _recorded(engine.graph_around(), call, nodes, avals, True)
+    made: list[Tensor] = _recorded(engine.graph_around(), call, nodes, avals)
     return made
 
 
 def _kept(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> Any:
     """Record a deferred call as a node of the graph, or of a branch or loop in it."""
-    by_itself = False
-    hints = _hints(call.arguments)
-    found: tuple[Any, list[Aval | np.dtype]] | None
     try:
-        tried = examples_of(graph).try_out(nodes, hints, lambda e: call.example(e.of(nodes)))
-        found, by_itself = (tried.results[0][0], tried.common()), tried.by_itself
-        if any(isinstance(a, Aval) and a.large for a in found[1]) and (stated := told(graph, call)) is not None:
-            found = found[0], [_also(a, b) for a, b in zip(found[1], stated[1], strict=True)]
-    except NotTensors:
+        call.layout, avals = looked_at(graph, nodes, call.example)
+    except (NotTensors, NotImplementedError, NeedsEager):
         naming.calls.stack[-1].through = True
         return NotImplemented
-    except (NotImplementedError, NeedsEager, *REFUSALS) as error:
-        found, by_itself = told(graph, call), True
-        if found is None and isinstance(error, REFUSALS):
-            raise
-        if found is None and (trials := sampled(graph, examples_of(graph), call, nodes, hints)):
-            found = trials.results[0][0], trials.common()
-    if found is None:
-        naming.calls.stack[-1].through = True
-        return NotImplemented
-    call.layout, avals = found
-    return _recorded(graph, call, nodes, avals, by_itself)
-
-
-def _also(found: Any, stated: Any) -> Any:
-    """Return an Aval with the extents that another one of the same rank knows."""
-    if not isinstance(found, Aval) or not isinstance(stated, Aval) or found.ndim != stated.ndim:
-        return found
-    extents = [e if e < LARGE else s for e, s in zip(found.shape, stated.shape, strict=True)]
-    return aval(tuple(extents), found.dtype)
+    return _recorded(graph, call, nodes, avals)
 
 
 def _kept_with_functions(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> Any:
@@ -391,93 +359,42 @@ def _kept_with_functions(graph: Graph, call: DeferredCall, nodes: Sequence[Node]
 
     traced = Traced(function, by_extents=True)
 
-    def attempt(example: Example) -> tuple[None, list[Aval]]:
+    def attempt(given: list[Node]) -> tuple[None, list[Aval]]:
         with seeds.noted() as call.wishes:
-            return None, traced.body([n.aval for n in example.of(nodes)]).avals
+            return None, traced.body([n.aval for n in given]).avals
 
     try:
-        tried = examples_of(graph).try_out(nodes, _hints(call.arguments), attempt)
+        _, avals = looked_at(graph, nodes, attempt)
     except (NotTensors, NotImplementedError, NeedsEager):
         return NotImplemented
     own = [*nodes, *_draws(call)]
-    results = recorded(graph, Call(traced, len(own)), own, tried.common())
-    if tried.by_itself:
-        graph.opened_nodes.update(results)
+    results = recorded(graph, Call(traced, len(own)), own, avals)
     return nest.unflatten(layouts[0], [EagerTensor(n) for n in results])
 
 
-def _hints(arguments: Any) -> list[int | tuple[int, ...]]:
-    """Return likely extents: the numbers among the arguments of a call, and the shapes that arrays and lists have or are."""
-    numbers = [i for i in nest.flatten(arguments) if type(i) is int and 0 < i < 1 << 16]
-    args, kwargs = arguments
-    shapes: dict[tuple[int, ...], None] = {}
-    waiting = [*args, *kwargs.values()]
-    while waiting:
-        value = waiting.pop(0)
-        if isinstance(value, (list, tuple)) and not isinstance(value, Bounds):
-            waiting += value
-            if all(type(i) is int and 0 < i < 1 << 16 for i in value):
-                shapes[tuple(value)] = None
-        shapes[_shape_of_list(value)] = None
-    return [*numbers, *filter(None, shapes)]
-
-
-def _shape_of_list(value: Any) -> tuple[int, ...]:
-    if isinstance(value, np.ndarray):
-        return value.shape
-    if not isinstance(value, (list, tuple)) or not value or isinstance(value, Bounds):
-        return ()
-    return (len(value), *_shape_of_list(value[0]))
-
-
-def examples_of(graph: Graph) -> Examples:
-    """Return the examples of a graph."""
-    if graph.examples is None:
-        graph.examples = Examples(graph)
-    return graph.examples
-
-
 def inferred(graph: Graph, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Any:
-    """Return the Aval that an op gives (a tuple of them; a dtype for an unknown rank), and whether its inputs fit by
-    themselves only.
-
-    None if its inputs have known shapes.
-    """
-    if op in (LATE, GRADIENT) or op.effect or not any(is_open(graph, n) for n in inputs):
+    """Return the Aval that an op gives (a tuple of them; a dtype for an unknown rank); None if its inputs have known shapes."""
+    if not graph.keeps or op in (LATE, GRADIENT) or op.effect or not any(is_open(graph, n) for n in inputs):
         return None
-    holds = op.structured
-    if holds and not any(map(graph.open_rank, inputs)):
+    if op.structured and not any(map(graph.open_rank, inputs)):
         return None
-    many = False
+    many: list[bool] = []
 
-    def attempt(example: Example) -> tuple[None, list[Aval]]:
-        nonlocal many
-        given = example.of(inputs)
-        result: Any
-        if holds:
-            made = example.record(op, attrs, [n.aval for n in inputs], given)
-            result = tuple([n.aval for n in made]) if isinstance(made, list) else made.aval
-        else:
-            result = op.result(tuple([n.aval for n in given]), attrs)
-        many = type(result) is tuple
-        return None, list(result) if many else [result]
+    def attempt(given: list[Node]) -> tuple[None, list[Aval]]:
+        if op.structured:
+            replay = Replay(graph, {}, {}, RunScope(lambda variable: variable.aval))
+            made = engine.elements(replay.record(op, attrs, [n.aval for n in inputs], given))
+            many.append(True)
+            return None, [n.aval for n in made]
+        result = op.result(tuple([n.aval for n in given]), attrs)
+        many.append(type(result) is tuple)
+        return None, list(result) if many[-1] else [result]
 
-    hints = [i for i in nest.flatten(attrs) if type(i) is int and 1 < i < 1 << 16]
-    named = dict(zip(op.attributes, attrs, strict=True))
-    stated = [value for name, value in named.items() if name in RESULT_SIZES]
     try:
-        tried = examples_of(graph).try_out(inputs, hints, attempt)
+        _, avals = looked_at(graph, inputs, attempt)
     except (NeedsEager, NotImplementedError):
         return None
-    except REFUSALS:
-        if not stated:
-            raise
-        return aval(stated[0], named.get("T", inputs[0].aval.dtype)), True
-    avals = tried.common()
-    return tuple(avals) if many else avals[0], tried.by_itself
-
-
-RESULT_SIZES = ("input_sizes", "filter_sizes", "image_size")  # attributes that state the shape of a result: of transposes
+    return tuple(avals) if many[-1] else avals[0]
 
 
 def _takes_function(function: Callable[..., Any], flat: Sequence[Any]) -> bool:
@@ -499,7 +416,7 @@ def _draws(call: DeferredCall) -> list[Node]:
     return [x.node for wish in call.wishes for x in seeds.draw_later(*wish)]
 
 
-def _recorded(graph: Graph, call: DeferredCall, nodes: Sequence[Node], avals: Sequence[Aval | np.dtype], by_itself: bool) -> Any:
+def _recorded(graph: Graph, call: DeferredCall, nodes: Sequence[Node], avals: Sequence[Aval | np.dtype]) -> Any:
     known = tuple([a if isinstance(a, Aval) else aval((), a) for a in avals])
     draws = _draws(call)
     graph.shown = None if call.sample is None else op_of_sample(call.sample)
@@ -509,8 +426,6 @@ def _recorded(graph: Graph, call: DeferredCall, nodes: Sequence[Node], avals: Se
         graph.shown = None
     results = engine.elements(node)
     graph.unknown_rank.update([n for n, a in zip(results, avals, strict=True) if not isinstance(a, Aval)])
-    if by_itself:
-        graph.opened_nodes.update(results)
     layout, tensors = call.layout
     made = iter(results)
     return nest.unflatten(layout, [EagerTensor(next(made)) if is_tensor else None for is_tensor in tensors])

@@ -1,90 +1,45 @@
-"""Attributes at session time: the ints in them that are known only when a graph runs."""
+"""The places where a graph finds out, when it runs, what an extent is that it does not know."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from gradtape._src.control.bounded_scan import SCAN, Scan
-from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval
-from gradtape._src.core.errors import InvalidArgumentError
-from gradtape._src.core.op import Attributes, Op
-from gradtape._src.ops.array.joining import split_sizes
-from gradtape._src.v1.graphs.kinds import Extent
-
-COEFFICIENT = LARGE // 2
-_LONG = re.compile(r"\d{8,}")
+from gradtape._src.core.dim import Atom, Dim, dims, unknown
+from gradtape._src.core.program import Node, Trace
 
 
-class UnknownExtent(InvalidArgumentError):
-    """An extent that is not known when the graph runs."""
+class Extents:
+    """The nodes of a trace that tell the extents which are symbols."""
 
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._sources: dict[Any, tuple[Node, int]] = {}
+        self._searched = 0  # so many nodes of the trace were looked at
+        self._fed: dict[Node, list[Dim]] = {}
 
-def open_ints(value: Any) -> bool:
-    """Return whether an attribute's value may hold what is only known when the graph runs."""
-    if type(value) is tuple:
-        return any(map(open_ints, value))
-    return isinstance(value, (int, np.integer)) and (type(value) is Extent or int(value) >= LARGE)
+    def changed(self, node: Node) -> None:
+        """Note that a node has another shape from here on."""
+        self._searched = min(self._searched, node.index)
 
+    def source(self, symbol: Atom) -> tuple[Node, int] | None:
+        """Return the node that has an extent first, and its axis; of an integer that is fed the node and its place, below 0."""
+        nodes = self._trace.nodes
+        for node in nodes[self._searched :]:
+            for axis, e in enumerate(() if type(node.aval) is tuple else node.aval.shape):
+                if type(e) is Dim and (own := e.symbol) is not None:
+                    self._sources.setdefault(own, (node, axis))
+        self._searched = len(nodes)
+        return self._sources.get(symbol)
 
-def decoded(op: Op, attrs: Attributes, after: Sequence[Aval], extent: Callable[[Extent], int]) -> Attributes:
-    """Return the attributes of `op` on inputs of the Avals `after`; `extent` finds the value of an int that knows its tensor."""
-    if not any(map(open_ints, attrs)):
-        return attrs
-    if op is SCAN and (rows := Scan(*attrs).rows(after)) is not None:
-        attrs = Scan(*attrs)._replace(length=rows)
+    def sources_of(self, value: Any) -> list[Node]:
+        """Return the nodes that tell the extents in the value of an attribute."""
+        found = [self.source(symbol) for dim in dims(value) for symbol in dim.symbols]
+        return list(dict.fromkeys([source[0] for source in found if source is not None]))
 
-    def one(value: Any) -> Any:
-        if type(value) is tuple:
-            return tuple(map(one, value))
-        return extent(value) if type(value) is Extent else known(value, op.type) if type(value) is int else value
-
-    if op.type == "SplitV":
-        sizes, axis = attrs
-        return (split_sizes(one(sizes), after[0].shape[axis]), axis)
-    return tuple(map(one, attrs))
-
-
-def known(value: int, what: str) -> int:
-    """Return an int that does not come from an unknown extent; raise InvalidArgumentError for one that does."""
-    if value >= LARGE and is_provisional(value):
-        raise UnknownExtent(
-            None,
-            None,
-            f"{what} depends on an unknown extent: compute it from tf.shape, or give the placeholders their shapes. [Op:{what}]",
-        )
-    return value
-
-
-def is_provisional(value: int) -> bool:
-    """Return whether an int was computed from the number that stands for an unknown extent while a graph is built.
-
-    It is a polynomial in that number with small coefficients.
-    """
-    digits = 0
-    while value:
-        digit = value % PROVISIONAL
-        if digit > PROVISIONAL // 2:
-            digit -= PROVISIONAL
-        if abs(digit) > COEFFICIENT:
-            return False
-        digits += 1
-        value = (value - digit) // PROVISIONAL
-    return digits > 1
-
-
-def spoken(error: BaseException) -> None:
-    """Write ? into an error's message where a number stands for an extent that is not known."""
-
-    def plain(text: Any) -> Any:
-        return (
-            _LONG.sub(lambda found: "?" if is_provisional(int(found[0])) else found[0], text) if isinstance(text, str) else text
-        )
-
-    if _LONG.search(str(error)):
-        error.args = tuple(map(plain, error.args))
-        if hasattr(error, "message"):
-            error.message = plain(error.message)
+    def fed_integers(self, node: Node) -> list[Dim]:
+        """Return the integers that are fed to a node, as symbols."""
+        known = self._fed.get(node)
+        if known is None:
+            known = self._fed[node] = [unknown(counts=False) for _ in range(node.aval.size)]
+            self._sources |= {dim.symbol: (node, place - node.aval.size) for place, dim in enumerate(known)}
+        return known

@@ -11,8 +11,9 @@ from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
 from gradtape._src.autodiff.sources import like, no_tensor, values_of
 from gradtape._src.autodiff.unconnected import UnconnectedGradients
 from gradtape._src.core import engine, hooks, nest
-from gradtape._src.core.aval import LARGE, Aval, aval, common
+from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_composed, is_tensor, tensor, variable_of
+from gradtape._src.core.dim import is_unknown, unknown
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import ELEMENT, Node, Trace
@@ -23,8 +24,7 @@ from gradtape._src.core.variable_ops import READ
 from gradtape._src.ops.array.creation import ones_like, zeros_of
 from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.shape import reshape, shape
-from gradtape._src.v1.graphs.deferred import examples_of
-from gradtape._src.v1.graphs.examples import Example
+from gradtape._src.v1.graphs.aside import Sketch, sketched
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.kinds import GRADIENT, Request
 from gradtape._src.v1.graphs.replay import needed_nodes
@@ -97,7 +97,7 @@ def _flow(y: Tensor, given: Any) -> Tensor | None:
         raise TypeError(
             f"Gradient type {dy.dtype.name} generated for {y.dtype.name}: grad_ys must have the dtypes of ys. Use tf.cast."
         )
-    known = [[1 if e >= LARGE else e for e in x.node.aval.shape] for x in (y, dy)]
+    known = [[1 if is_unknown(e) else e for e in x.node.aval.shape] for x in (y, dy)]
     pairs = zip(reversed(known[0]), reversed(known[1]), strict=False)
     if engine.local.trace.scope is not None and any(m != n and m != 1 and n != 1 for m, n in pairs):
         raise ValueError(
@@ -129,18 +129,16 @@ def in_graph(
     stops: Sequence[Node],
     zero: bool = False,
 ) -> list[Any]:
-    """Record one op for all of the gradients. Which of them there are is found by looking with provisional shapes."""
+    """Record one op for all of the gradients. Which of them there are is found in a sketch of the graph."""
     request = Request([y.node for y in ys], [None if d is None else d.node for d in given], xs, stops, zero)
-    found = _looked_into(graph, request)
     avals: list[Any] = []
-    for x, examples in zip(xs, zip(*found, strict=True), strict=True):
-        if all(isinstance(e, IndexedSlices) for e in examples):
-            request.layout.append((len(avals), len(avals) + 1))
-            for part in ("values", "indices"):
-                known = common([getattr(e, part).node.aval for e in examples])
-                avals.append(known if isinstance(known, Aval) else aval((), known))
-        elif all(e is None for e in examples):
+    for x, found in zip(xs, _looked_into(graph, request), strict=True):
+        if found is None:
             request.layout.append(None)
+        elif isinstance(found, IndexedSlices):
+            request.layout.append((len(avals), len(avals) + 1))
+            count = unknown()
+            avals += [aval((count, *a.shape[1:]), a.dtype) for a in (found.values.node.aval, found.indices.node.aval)]
         else:
             request.layout.append(len(avals))
             avals.append(x.aval)
@@ -162,16 +160,17 @@ def in_graph(
     return results
 
 
-def _looked_into(graph: Graph, request: Request) -> list[list[Any]]:
-    """Return the gradients, in examples of the graph."""
+def _looked_into(graph: Graph, request: Request) -> list[Any]:
+    """Return the gradients, in a sketch of the graph."""
     wanted = [*request.ys, *[d for d in request.given if d is not None], *request.xs, *request.stops]
 
-    def attempt(example: Example) -> list[Any]:
-        example.of(wanted)
-        return example.gradients(request)
+    def attempt(sketch: Sketch) -> list[Any]:
+        for node in wanted:
+            sketch.value(node)
+        return sketch.gradients(request)
 
     try:
-        return examples_of(graph).try_out(wanted, [], attempt, by_themselves=False).results
+        return sketched(graph, attempt)
     except LookupError as error:
         raise _named(graph, wanted, error) from None
 
@@ -282,7 +281,7 @@ def hessians(ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method:
         if first is None:
             raise ValueError(f"ys do not depend on {x}: there is no second derivative of nothing.")
         extents = tuple(first.node.aval.shape)
-        if first.node.aval.large:
+        if first.node.aval.open:
             raise ValueError(
                 f"The shape of {x} is not fully known, so nobody knows how many rows its Hessian has. Give its shape."
             )

@@ -8,10 +8,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
+import numpy as np
+
 from gradtape._src.autodiff.custom import gradient_override_map
 from gradtape._src.control.branch import COUNT
 from gradtape._src.core import engine, naming, nest, scopes
-from gradtape._src.core.aval import LARGE, PROVISIONAL, aval
+from gradtape._src.core.aval import aval
+from gradtape._src.core.dim import Dim, unknown
 from gradtape._src.core.errors import InvalidArgumentError, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op
@@ -22,11 +25,11 @@ from gradtape._src.core.tensor import UPDATES, EagerTensor, Stored, Tensor, grap
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.variable_ops import ASSIGN, READ
 from gradtape._src.ops.random import seeds
-from gradtape._src.v1.graphs.kinds import BY_VALUES, CONST, HANDLE, INITIALIZED, NOOP, PLACEHOLDER, Extent, IdentityAttr
+from gradtape._src.v1.graphs.extents import Extents
+from gradtape._src.v1.graphs.kinds import BY_VALUES, CONST, HANDLE, INITIALIZED, NOOP, PLACEHOLDER, IdentityAttr
 from gradtape._src.v1.graphs.names import NameScope, Operations
 from gradtape._src.v1.graphs.operation import Operation
 from gradtape._src.v1.graphs.overrides import GraphOverrides
-from gradtape._src.v1.graphs.shape_probe import tried
 from gradtape._src.v1.graphs.structure import structure_of
 
 OF_VARIABLES = ("variables", "local_variables", "trainable_variables")  # collections that functions share with their graph
@@ -55,6 +58,7 @@ class Graph(Operations):
     """
 
     building_function: ClassVar[bool] = False
+    keeps: ClassVar[bool] = True  # whether calls wait in it for shapes and values
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,15 +69,14 @@ class Graph(Operations):
         self.trip, self.counted, self.unseeded = None, False, 0
         self.variables: dict[Node, Variable] = {}  # the handle of each variable
         self.unknown_rank: set[Node] = set()
+        self.ranks: dict[Node, int] = {}  # of these, one that a call took
         self.unknown_elements: set[tuple[Node, int]] = set()  # the same, of ops with several results
-        self.opened_nodes: set[Node] = set()  # what has other shapes than its op makes of its inputs
-        self.examples: Any = None
         self.attached: dict[Node, list[Node]] = {}  # assignments that branches and loops make
         self.control: dict[Node, frozenset[Node]] = {}
         self._initializers: dict[int, tuple[Node, Node]] = {}  # by variable: the initializer, the initial value
         self._collections: dict[Any, list[Any]] = {}
         self._prefix = ""
-        self._shapes: dict[Node, Node] = {}
+        self.extents = Extents(self.trace)
         self.variable_scopes: dict[str, Any] = {}
         self.next_collections: Any = None
         # What a session does before a run that needs one of these nodes: something, or draw the value that it has in that run.
@@ -177,47 +180,40 @@ class Graph(Operations):
         """Record an op that counts the numbers below `count`, the first extent of `rows`."""
         if engine.local.trace is not self.trace:  # a function, branch or loop, which knows it by what it takes
             return engine.record(COUNT, tuple(rows[:1]), (None,))
-        if count >= LARGE and rows:
-            count = self.extents(rows[0])[0]
         return engine.record(COUNT, (), (count,))
 
-    def structural(self, node: Node) -> tuple[int, ...] | None:
-        """Return the ints of a node's value, as far as they are known: see `structure_of`."""
+    def integers(self, node: Node) -> np.ndarray | None:
+        """Return the value of a node of integers that follows from extents and constants, with symbols; else None."""
         found = structure_of(node)
+        return None if found is None else found[0]
+
+    def structural(self, node: Node) -> tuple[Any, ...]:
+        """Return the ints of a node's value, as far as they are known: see `structure_of`."""
+        found = self.integers(node)
         kept = bool(naming.calls.stack) and not naming.calls.stack[-1].through
-        if found is None or (found[1] and kept):
+        if found is None or (kept and self.keeps and found.dtype.hasobject):
             raise engine.NeedsValues(
                 f"The value of {handle(node)} is needed to build the graph, as it says what a shape or an axis is, but it "
                 "depends on values that are not known before the graph runs. Give a Python number, or compute it from tf.shape."
             )
-        array, changes = found
-        values = [int(v) for v in array.ravel()]
-        if not changes or engine.local.trace is not self.trace:  # what is inside of a branch or loop is known by its extents
-            return tuple(values)
-        return tuple([Extent(v, node, i) for i, v in enumerate(values)])
+        return tuple([v if type(v) is Dim else int(v) for v in found.ravel()])
 
-    def extents(self, node: Node) -> tuple[int, ...]:
-        """Return the shape of a node, for use as another's."""
-        from gradtape._src.ops.array.shape import shape
-
-        known = self._shapes.get(node)
-        if known is None:
-            known = self._shapes[node] = shape(handle(node), "int64").node
-            self._notes[known.index].implicit = True
-        return tuple([Extent(e, known, i) if e >= LARGE else e for i, e in enumerate(node.aval.shape)])
+    def supposed(self, node: Node) -> np.ndarray | None:
+        """Return a value to go on with, where one is needed that is not known: none, as what follows would depend on it."""
+        return None
 
     def deferred(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Any:
         """Record an op whose result's shape depends on values: a run that needs it is not compiled as a whole.
 
-        Its extent along the first axis is unknown; the rest is what the op gives for some array.
+        The op says which of its extents those are.
         """
         known = all(n.value is not None or n.op is CONST for n in nodes)
         if naming.calls.stack and not naming.calls.stack[-1].through and not known:
             raise engine.NeedsValues(f"the shape of what {op.type} gives depends on values")
-        results = tried(op, nodes, attrs)
-        node = engine.record_as(op, nodes, attrs, tuple(results) if isinstance(results, list) else results)
+        results = op.result(tuple([n.aval for n in nodes]), attrs)
+        node = engine.record_as(op, nodes, attrs, results)
         BY_VALUES.add(node.op)
-        if isinstance(results, list):
+        if isinstance(results, tuple):
             return tuple([EagerTensor(n) for n in engine.elements(node)])
         return EagerTensor(node)
 
@@ -225,9 +221,10 @@ class Graph(Operations):
         """Make unknown extents of a node known; ValueError if `shape` contradicts it."""
         if node in self.unknown_rank and shape.rank is not None:
             self.unknown_rank.discard(node)
+            self.extents.changed(node)
             node.aval = aval(extents_of(shape), node.aval.dtype)
             return
-        stated = node.aval.open_shape if node.aval.large else node.aval.tensor_shape
+        stated = node.aval.open_shape if node.aval.open else node.aval.tensor_shape
         if not stated.is_compatible_with(shape):
             raise ValueError(f"Tensor's shape {stated} is not compatible with supplied shape {shape}.")
         merged = stated.merge_with(shape)
@@ -242,7 +239,7 @@ class Graph(Operations):
     def open_extents(self, node: Node, shape: TensorShape) -> None:
         """Let a node have other extents in each run, where `shape` has None."""
         node.aval = aval(extents_of(shape), node.aval.dtype)
-        self.opened_nodes.add(node)
+        self.extents.changed(node)
 
     def opened(self, node: Node, shape: TensorShape) -> Node:
         """Return `node`, as something that has other extents when the graph runs, where `shape` has None."""
@@ -502,9 +499,9 @@ class Graph(Operations):
     def __exit__(self, *reason: object) -> None: ...
 
 
-def extents_of(shape: TensorShape) -> tuple[int, ...]:
-    """Return the extents of a TensorShape, the provisional one for an unknown extent."""
-    return tuple([PROVISIONAL if extent is None else extent for extent in shape.as_list()])
+def extents_of(shape: TensorShape) -> tuple[Any, ...]:
+    """Return the extents of a TensorShape, a new symbol for one that is not known."""
+    return tuple([unknown() if extent is None else extent for extent in shape.as_list()])
 
 
 def refused(error: Exception) -> Exception:

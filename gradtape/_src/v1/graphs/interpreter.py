@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core import engine
-from gradtape._src.core.aval import LARGE
+from gradtape._src.core.dim import is_unknown
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import Node, Program
 from gradtape._src.core.structured import StructuredOp, programs_of
@@ -36,7 +36,7 @@ def is_open(program: Program) -> bool:
     if known is None:
         avals = [a for of in program.avals for a in (of if type(of) is tuple else (of,))]
         held = [inner for op, attrs, *_ in program.keys for inner in programs_of(op, attrs)]
-        known = any(a.large for a in (*avals, *program.parameters)) or any(
+        known = any(a.open for a in (*avals, *program.parameters)) or any(
             key[0] in BY_VALUES or key[0] is LATE for key in program.keys
         )
         known = program.derived["open"] = known or any(map(is_open, held))
@@ -45,7 +45,7 @@ def is_open(program: Program) -> bool:
 
 def only_in_graphs(program: Program) -> bool:
     """Return whether a Program has results that have shapes only when a graph runs it, though its parameters have shapes."""
-    return is_open(program) and not any(a.large for a in program.parameters)
+    return is_open(program) and not any(a.open for a in program.parameters)
 
 
 def of_one_shape(op: Op, attrs: Attributes, avals: Sequence[Any]) -> bool:
@@ -97,7 +97,7 @@ class Live:
         if len({row.aval for row in rows}) > 1:
             return Rows(rows)
         if not rows:
-            return zeros((0, *[0 if e >= LARGE else e for e in of.shape]), of.type).node
+            return zeros((0, *[0 if is_unknown(e) else e for e in of.shape]), of.type).node
         made: Node = stack([handle(row) for row in rows]).node
         return made
 

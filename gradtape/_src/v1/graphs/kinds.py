@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core import engine
-from gradtape._src.core.aval import PROVISIONAL, Aval, aval
+from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.dim import Dim, unknown
 from gradtape._src.core.errors import invalid
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import Op, define
@@ -23,18 +24,6 @@ class IdentityAttr:
 
     def __init__(self, array: Any) -> None:
         self.array = array
-
-
-class Extent(int):
-    """A provisional int that is element `position` of what `node` gives when the graph runs."""
-
-    node: Node
-    position: int
-
-    def __new__(cls, value: int, node: Node, position: int) -> Extent:
-        new = super().__new__(cls, value)
-        new.node, new.position = node, position
-        return new
 
 
 def _never(*inputs: Any, **attributes: Any) -> Any:
@@ -70,7 +59,7 @@ class MadeUp:
 
 def _rows_of(x: Any) -> IndexedSlices:
     """Return IndexedSlices that stand for any number of rows of `x`."""
-    avals = aval((PROVISIONAL, *x.node.aval.shape[1:]), x.node.aval.dtype), aval((PROVISIONAL,), np.dtype(np.int64))
+    avals = aval((count := unknown(), *x.node.aval.shape[1:]), x.node.aval.dtype), aval((count,), np.dtype(np.int64))
     made = engine.record_as(LATE, (x.node,), (IdentityAttr(MadeUp(())), avals), avals)
     values, indices = map(handle, engine.elements(made))
     return IndexedSlices(values, indices, x.shape.as_list())
@@ -98,8 +87,18 @@ CONST = define(
 )
 
 
+# An extent that is known when the graph runs, as a number.
+EXTENT = define(
+    Op(
+        "Extent",
+        lambda *, extent, dtype: np.array(extent, dtype),
+        infer=lambda *, extent, dtype: aval((), dtype),
+        reason="it has no inputs",
+    )
+)
 NOOP = _graph_op("NoOp", lambda: ())
 INITIALIZED = _graph_op("VarIsInitializedOp", lambda handle: aval((), np.dtype(bool)))
+BEGINNINGS = (PLACEHOLDER, HANDLE, NOOP)
 # (ys…, what flows into them…, xs…) → gradients: recorded as one op, walked when the graph runs.
 GRADIENT = define(
     Op(
@@ -155,3 +154,8 @@ class Request:
             elif layout is not None:
                 nodes += [result.node, engine.constant(np.arange(result.shape[0], dtype=np.int32))]
         return nodes
+
+
+def extent(value: Dim, dtype: np.dtype | None) -> Node:
+    """Return the node of an extent that is not known."""
+    return engine.record(EXTENT, (), (value, dtype or np.dtype(np.int32)))

@@ -19,7 +19,7 @@ from gradtape._src.core.program import ELEMENT, RAN, Node, Trace
 from gradtape._src.core.tensor import Tensor, graph_of, handle
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.variable_ops import READ
-from gradtape._src.v1.graphs.kinds import CONST, LATE, Extent, IdentityAttr
+from gradtape._src.v1.graphs.kinds import CONST, LATE, IdentityAttr
 from gradtape._src.v1.graphs.operation import Operation
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class Operations:
         type_ = op.type
         inputs: list[Node] = []
         if type_ == "BroadcastTo" and note.outermost in OWN_NAMES:  # a number spread over a shape
-            like = list(node.inputs[:1]) if node.op is LATE else [e.node.inputs[0] for e in node.attrs[0] if type(e) is Extent]
+            like = list(node.inputs[:1]) if node.op is LATE else self.graph.extents.sources_of(node.attrs[0])
             type_ = SPREAD_TYPES[note.outermost] if like else "Const"
             return self._add(node, name, type_, like[:1], self._control_of(note, like[:1]))
         for position, source in enumerate(shown_inputs(node)):

@@ -9,6 +9,7 @@ from gradtape._src.control.bounded_scan import SCAN, Scan
 from gradtape._src.control.scope import ASKED_FOR, TENSOR, MadeFromArguments, Structure, initial_value
 from gradtape._src.core import engine, nest
 from gradtape._src.core.aval import Aval
+from gradtape._src.core.dim import UnknownExtent
 from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.errors import InvalidArgumentError, OpError, of_user
 from gradtape._src.core.faults import detected_at
@@ -19,14 +20,12 @@ from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.structured import BRANCH, StructuredOp
 from gradtape._src.core.tensor import Stored, Tensor, handle, stated_shape
 from gradtape._src.core.variable import Variable
-from gradtape._src.v1.graphs.extents import UnknownExtent
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs
-from gradtape._src.v1.graphs.kinds import HANDLE, NOOP, PLACEHOLDER
+from gradtape._src.v1.graphs.kinds import BEGINNINGS, HANDLE
 from gradtape._src.v1.graphs.replay import Replay
 from gradtape._src.v1.graphs.structure import NeedsFeed, structure_of
 
-BEGINNINGS = (PLACEHOLDER, HANDLE, NOOP)
 Parameter = tuple[str, Any, TensorShape]  # name, dtype, shape
 
 
@@ -107,7 +106,7 @@ class OpenFunction:
 
     @property
     def avals(self) -> list[Aval]:
-        """The Avals of the tensors among the results, with provisional extents."""
+        """The Avals of the tensors among the results, with symbols for open extents."""
         return [x.node.aval for x in self._results if isinstance(x, Tensor)]
 
     @property

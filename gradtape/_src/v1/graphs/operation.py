@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.backward import OF_TENSORFLOW, implied_attribute, shown_attribute
 from gradtape._src.core import engine
-from gradtape._src.core.aval import LARGE
+from gradtape._src.core.dim import is_unknown
 from gradtape._src.core.errors import public
 from gradtape._src.core.program import Node
 from gradtape._src.core.shape import TensorShape
@@ -90,7 +90,7 @@ class Operation:
         if here in attributes:
             value = attributes[here]
             if op in (PLACEHOLDER, HANDLE) and name == "shape":
-                return TensorShape([None if extent >= LARGE else extent for extent in value])
+                return TensorShape([None if is_unknown(extent) else extent for extent in value])
             return node.aval.type if name == "dtype" else shown_attribute(value)
         if name == "dtype" and type(node.aval) is not tuple:
             return node.aval.type

@@ -37,7 +37,6 @@ class GraphOverrides(Overrides):
         found = hooks.graphs.inferred(self._graph, op, inputs, attrs)
         if found is None:
             return None
-        found, by_itself = found
         many = type(found) is tuple
         known = [a if isinstance(a, Aval) else aval((), a) for a in (found if many else (found,))]
         node = engine.record_as(op, inputs, attrs, tuple(known) if many else known[0])
@@ -45,6 +44,4 @@ class GraphOverrides(Overrides):
             self._graph.unknown_elements |= {(node, i) for i, a in enumerate(found) if not isinstance(a, Aval)}
         elif not isinstance(found, Aval):
             self._graph.unknown_rank.add(node)
-        if by_itself and not many:
-            self._graph.opened_nodes.add(node)
         return node

@@ -60,7 +60,6 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
     if graph is not None and stated.rank is None:
         node.aval = aval((), node.aval.dtype)
         graph.unknown_rank.add(node)
-        graph.opened_nodes.add(node)
     elif graph is not None and not stated.is_fully_defined():
         graph.open_extents(node, stated)
     return result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -13,21 +13,23 @@ from gradtape._src.control.bounded_scan import SCAN, Scan
 from gradtape._src.control.checkpointed_while import for_other_shapes
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, execution, nest, tracing
-from gradtape._src.core.aval import LARGE, Aval, aval
+from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.define import check
+from gradtape._src.core.dim import Atom, Dim, UnknownExtent, dims
 from gradtape._src.core.errors import InvalidArgumentError, OpError, invalid
 from gradtape._src.core.op import Attributes, Op
-from gradtape._src.core.program import ELEMENT, NUMBER, Node, Program, leaf
+from gradtape._src.core.program import ELEMENT, Node, Program, leaf
 from gradtape._src.core.structured import Body, StructuredOp
 from gradtape._src.core.tensor import handle, to_numpy
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.variable_ops import READ
+from gradtape._src.ops.array.joining import split_sizes
 from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.shapes import spoken
-from gradtape._src.v1.graphs.extents import UnknownExtent, decoded, known, open_ints
 from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs, Rows, in_python, is_open, of_one_shape
 from gradtape._src.v1.graphs.kinds import (
+    BEGINNINGS,
     BY_VALUES,
     CONST,
     GRADIENT,
@@ -36,7 +38,6 @@ from gradtape._src.v1.graphs.kinds import (
     LATE,
     NOOP,
     PLACEHOLDER,
-    Extent,
     Request,
 )
 from gradtape._src.v1.graphs.retrace import Inlined
@@ -100,23 +101,20 @@ def needed_nodes(graph: Graph, wanted: Iterable[Node], fed: Iterable[Node] = ())
         if node in found or node.trace is not graph.trace:
             continue
         found.add(node)
-        sources = [*node.inputs, *graph.control_inputs_of(node), *_extent_nodes(node.key[1])]
+        sources = [
+            *node.inputs,
+            *graph.control_inputs_of(node),
+            *(() if node.op in BEGINNINGS else graph.extents.sources_of(node.key[1])),
+        ]
         sources += graph.attached.get(node, ())
         stack += [n for n in sources if n not in cut and n not in found]
     return sorted(found, key=lambda node: node.index)
 
 
-def _extent_nodes(value: Any) -> list[Node]:
-    if type(value) is tuple:
-        return [node for item in value for node in _extent_nodes(item)]
-    return [value.node] if type(value) is Extent else []
-
-
 class Replay:
     """Records nodes of a graph again where the thread records now.
 
-    `feeds` are the nodes that are parameters instead; `fed` has the values of those that are structure. Without `true`
-    the shapes stay provisional: so a gradient is looked into before there are any.
+    `feeds` are the nodes that are parameters instead; `fed` has the values of those that are structure.
     """
 
     def __init__(
@@ -126,16 +124,16 @@ class Replay:
         fed: dict[Node, np.ndarray],
         scope: RunScope,
         initialized: Callable[[Variable], bool] = bool,
-        true: bool = True,
         stream: Callable[[Any], Any] = lambda stream: stream,
         has_value: Callable[[Variable], bool] = bool,
         tape: GradientTape | None = None,
     ) -> None:
-        self.graph, self.fed, self.scope, self._initialized, self._true = graph, fed, scope, initialized, true
-        self._runs = true  # whether what is recorded will be run
+        self.graph, self.fed, self.scope, self._initialized = graph, fed, scope, initialized
+        self._runs = True  # whether what is recorded will be run
         self._stream, self._has_value = stream, has_value
         self._tape = tape  # of what runs op by op
         self.values: dict[Node, Any] = dict(feeds)
+        self._bound: dict[Atom, int] = {}  # extents of what is recorded in a branch, loop or function
         self._parameters = [n for n in feeds.values() if n.value is None]
         self.reads: dict[Node, list[Node]] = {}
         self._streams = dict(graph.draws)
@@ -169,7 +167,10 @@ class Replay:
             stream = self._streams.get(node)
             if stream is None:
                 raise invalid("A tensor of a function that was traced is used in a graph. Return it from the function.")
-            found = self.values[node] = seeds.again(self._stream(stream)).node
+            stream = self._stream(stream)
+            if dims(stream.blocks):
+                stream = stream.shared(self._known(stream.blocks))
+            found = self.values[node] = seeds.again(stream).node
             return found
         return node
 
@@ -184,8 +185,7 @@ class Replay:
         if op is NOOP or op is HANDLE:
             return
         if op is PLACEHOLDER:
-            self.values[node] = self._placeholder(node)
-            return
+            self._placeholder(node)
         if op is CONST:
             self.values[node] = engine.constant(node.attrs[0].array)
             return
@@ -207,9 +207,7 @@ class Replay:
         if variable is not None:
             self.scope.hold(variable, new)
 
-    def _placeholder(self, node: Node) -> Node:
-        if not self._true:
-            return leaf(node.aval, None)
+    def _placeholder(self, node: Node) -> NoReturn:
         shape = "<unknown>" if node in self.graph.unknown_rank else _plain(node.aval)
         name = self.graph.operation_of(node).name
         raise InvalidArgumentError(
@@ -226,21 +224,20 @@ class Replay:
         eager = engine.local.trace.scope is None
         if any(isinstance(given, Rows) for given in inputs):
             return in_python(self, op, attrs, inputs)
-        if self._true:
-            if op is LATE:
-                return self._call(op, attrs, inputs)
-            recorded = attrs
-            try:
-                attrs, inputs = self._with_true_shapes(op, attrs, before, inputs)
-            except NeedsEager:
-                if not eager:
-                    raise
-                return in_python(self, op, recorded, inputs)
-            if op in BY_VALUES:
-                return self._run_now(op, attrs, inputs)
-            if op.status is not None:
-                op = check(op, tuple(inputs), attrs)
-        if self._true and op.effect and not eager and "shapes" in op.attributes and attrs[op.attributes.index("shapes")] is None:
+        if op is LATE:
+            return self._call(op, attrs, inputs)
+        recorded = attrs
+        try:
+            attrs, inputs = self._with_true_shapes(op, attrs, before, inputs)
+        except NeedsEager:
+            if not eager:
+                raise
+            return in_python(self, op, self._decoded(op, recorded, inputs), inputs)
+        if op in BY_VALUES:
+            return self._run_now(op, attrs, inputs)
+        if op.status is not None:
+            op = check(op, tuple(inputs), attrs)
+        if op.effect and not eager and "shapes" in op.attributes and attrs[op.attributes.index("shapes")] is None:
             raise NeedsEager  # a Python function whose results have shapes that nobody stated
         if op.effect and eager:
             new = self._happened(op, tuple(inputs), attrs)
@@ -248,8 +245,6 @@ class Replay:
             new = engine.record(op, tuple(inputs), attrs)
         if like is not None:
             new.code, new.offset = like.code, like.offset
-            if not self._true:
-                new.aval = like.aval  # which may be more open than what the op makes of its inputs
         return new
 
     def _with_true_shapes(
@@ -260,9 +255,8 @@ class Replay:
         """
         after = [source.aval for source in inputs]
         holds = op.structured
-        if holds or any(a is not b for a, b in zip(before, after, strict=True)) or any(map(open_ints, attrs)):
-            recorded, attrs = attrs, self._attributes(op, attrs, inputs)
-            inputs = self._numbers(op, recorded, inputs, after)
+        if holds or any(a is not b for a, b in zip(before, after, strict=True)) or dims(attrs):
+            attrs = self._attributes(op, attrs, inputs)
         if holds and not of_one_shape(op, attrs, after):
             raise NeedsEager
         return attrs, inputs
@@ -270,9 +264,6 @@ class Replay:
     def _call(self, op: Op, attrs: Attributes, inputs: list[Node]) -> Outputs:
         """Make a call that waited for shapes or values."""
         call = attrs[0].array
-        for item in nest.flatten(getattr(call, "arguments", ())):
-            if type(item) is int:
-                known(item, call.function.__name__)
         if isinstance(call, Inlined):
             return Outputs(call.run(self, inputs, engine.local.trace.scope is None))
         if engine.local.trace.scope is not None:
@@ -325,25 +316,46 @@ class Replay:
             attrs = op.with_programs(attrs, made)
             if self._runs and any(a is not b for a, b in zip(held, made, strict=True)):
                 attrs = for_other_shapes(op, attrs, after)
-        return decoded(op, attrs, after, self._extent)
+        return self._decoded(op, attrs, inputs)
 
-    def _extent(self, extent: Extent) -> int:
-        found = structure_of(self.value(extent.node), self.fed)
-        if found is None:
+    def _decoded(self, op: Op, attrs: Attributes, inputs: Sequence[Node]) -> Attributes:
+        """Return attributes with numbers for the extents that were not known."""
+        after = [source.aval for source in inputs]
+        if op is SCAN and dims(Scan(*attrs).length) and (rows := Scan(*attrs).rows(after)) is not None:
+            attrs = Scan(*attrs)._replace(length=rows)
+        if op.type == "SplitV":
+            sizes, axis = self._known(attrs)
+            return split_sizes(sizes, after[0].shape[axis]), axis
+        known: Attributes = self._known(attrs)
+        return known
+
+    def _known(self, value: Any) -> Any:
+        """Return an attribute's value with numbers for the extents that were not known."""
+        if type(value) is tuple:
+            return tuple(map(self._known, value)) if dims(value) else value
+        return value.substituted({symbol: self._extent(symbol) for symbol in value.symbols}) if type(value) is Dim else value
+
+    def _extent(self, symbol: Atom) -> int:
+        if (bound := self._bound.get(symbol)) is not None:
+            return bound
+        if (source := self.graph.extents.source(symbol)) is None:
             raise UnknownExtent(
                 None, None, "A shape depends on values that are not known before the graph runs. Compute it from tf.shape."
             )
-        return int(found[0].ravel()[extent.position])
+        node, place = source
+        if place >= 0:
+            extent: int = self.value(node).aval.shape[place]
+            return extent
+        found = structure_of(self.value(node), self.fed)
+        assert found is not None
+        return int(found[0].ravel()[place])
 
-    def _numbers(self, op: Op, attrs: Attributes, inputs: list[Node], after: Sequence[Any]) -> list[Node]:
-        """Recompute Python numbers among the inputs: in a loop over rows, whose number was not known, it is their number."""
-        result = []
-        for node in inputs:
-            if node.index == NUMBER and node.aval.dtype.kind in "iu" and int(node.value) >= LARGE:
-                rows = Scan(*attrs).rows(after) if op is SCAN else None
-                node = engine.number(known(int(node.value), op.type) if rows is None else rows, node.aval.dtype)
-            result.append(node)
-        return result
+    def _bind(self, before: Any, after: Any) -> None:
+        """Note what the extents of an Aval were that was not known when it was recorded."""
+        if type(before) is not tuple and before.open and type(after) is not tuple and before.ndim == after.ndim:
+            for dim, extent in zip(before.shape, after.shape, strict=True):
+                if type(dim) is Dim and (symbol := dim.symbol) is not None:
+                    self._bound[symbol] = extent
 
     # -- programs among the attributes: branches, loops, functions
 
@@ -364,12 +376,18 @@ class Replay:
             for c in program.constants
         ]
         given = [*inputs, *constants]
+        outer, self._bound = self._bound, dict(self._bound)
+        for parameter, node in zip(program.parameters, given, strict=True):
+            self._bind(parameter, node.aval)
         nodes: list[Any] = []
         for index, (op, attrs, *references) in enumerate(program.keys):
             found = [nodes[r] if r >= 0 else given[-1 - r] for r in references]
             nodes.append(self.record(op, attrs, [program.aval_of(r) for r in references], found))
-            if program.lines and isinstance(nodes[-1], Node):
-                nodes[-1].code, nodes[-1].offset = program.lines[index]
+            if isinstance(nodes[-1], Node):
+                self._bind(program.avals[index], nodes[-1].aval)
+                if program.lines:
+                    nodes[-1].code, nodes[-1].offset = program.lines[index]
+        self._bound = outer
         return [nodes[r] if r >= 0 else given[-1 - r] for r in program.outputs]
 
     # -- gradients
@@ -440,7 +458,7 @@ def nodes_between(inputs: Sequence[Node], made: Sequence[Node]) -> list[Node]:
 
 
 def _plain(of: Aval) -> str:
-    return f"[{','.join(['?' if e >= LARGE else str(e) for e in of.shape])}]"
+    return f"[{','.join(map(str, of.shape))}]"
 
 
 def _parameters(body: Body, avals: Sequence[Any]) -> list[Any]:

@@ -9,7 +9,8 @@ from typing import Any
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.control.scope import Body, Outside, Scope, trace
 from gradtape._src.core import engine, nest
-from gradtape._src.core.aval import PROVISIONAL, Aval, aval, common
+from gradtape._src.core.aval import Aval, aval, common
+from gradtape._src.core.dim import unknown
 from gradtape._src.core.errors import InvalidArgumentError, invalid
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.shape import TensorShape
@@ -30,14 +31,15 @@ class Traced:
     def __init__(self, function: Callable[[list[Node]], Sequence[Tensor]], by_extents: bool = False) -> None:
         self._function, self._by_extents = function, by_extents
         self._around = engine.local.trace  # the graph's, or that of a branch or loop in it
-        self._bodies: dict[tuple[Aval, ...], Body] = {}
+        self._bodies: dict[tuple[Any, ...], Body] = {}
 
     def body(self, avals: Sequence[Aval]) -> Body:
         """Return the function as a Body, for nodes of these Avals."""
-        key = tuple([a if self._by_extents else aval((PROVISIONAL,) * a.ndim, a.dtype) for a in avals])
+        key = tuple([a if self._by_extents else (a.ndim, a.dtype) for a in avals])
         found = self._bodies.get(key)
         if found is None:
-            parameters = [leaf(a, None) for a in key]
+            given = avals if self._by_extents else [aval([unknown() for _ in a.shape], a.dtype) for a in avals]
+            parameters = [leaf(a, None) for a in given]
             with engine.recording_in(self._around):
                 found = trace(lambda: list(self._function(parameters)), parameters, Scope(nested=True), draws=False)
             if found.written or not found.structure.fixed:
@@ -143,7 +145,7 @@ def call_of_functions(
     traced, found = Traced(function), []
     for rank in ranks:
         with contextlib.suppress(*FAILURES):
-            found.append(traced.body([aval((PROVISIONAL,) * rank, n.aval.dtype) for n in own]).avals)
+            found.append(traced.body([aval([unknown() for _ in range(rank)], n.aval.dtype) for n in own]).avals)
     if not found:
         return NotImplemented
     known = [common(column) if len(found) > 1 else column[0].dtype for column in zip(*found, strict=True)]

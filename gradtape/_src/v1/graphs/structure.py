@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.aval import PROVISIONAL
 from gradtape._src.core.program import Node
-from gradtape._src.v1.graphs.kinds import CONST, HANDLE, PLACEHOLDER
+from gradtape._src.core.tensor import graph_of
+from gradtape._src.v1.graphs.kinds import CONST, EXTENT, HANDLE, PLACEHOLDER
 
 MOST = 200  # so many ops are looked through for a shape
 
@@ -63,11 +63,15 @@ RULES: dict[str, Callable[..., Any]] = {
 }
 
 
-def structure_of(node: Node, fed: dict[Node, np.ndarray] | None = None) -> tuple[np.ndarray, bool] | None:
-    """Return `(int64 array, whether it may change from run to run)`, or None if it depends on more than shapes and constants.
+def structure_of(
+    node: Node, fed: dict[Node, np.ndarray] | None = None, aside: dict[Node, np.ndarray] | None = None
+) -> tuple[np.ndarray, bool] | None:
+    """Return `(array, whether it may change from run to run)`, or None if it depends on more than shapes and constants.
 
-    While a graph is built a placeholder of integers counts as the provisional extent; when it runs, `fed` has the values
-    of parameters that count as structure, and another is a `NeedsFeed`.
+    The array is of int64 or, where extents are not known, of symbols.
+
+    While a graph is built the integers of a placeholder are symbols; when it runs, `fed` has the values of parameters that count
+    as structure, and another is a `NeedsFeed`. `aside` has values of any nodes.
     """
     order: dict[Node, None] = {}
     stack = [node]
@@ -78,11 +82,11 @@ def structure_of(node: Node, fed: dict[Node, np.ndarray] | None = None) -> tuple
                 return None
             order.pop(current, None)
             order[current] = None
-            if current.op is not None and current.op.type not in ("Shape", "Size"):
+            if not (aside and current in aside) and current.op is not None and current.op.type not in ("Shape", "Size"):
                 stack.extend(current.inputs)
     values: dict[Node, tuple[Any, bool]] = {}
     for current in reversed(order):
-        found = _value(current, values, fed)
+        found = (aside[current], True) if aside and current in aside else _value(current, values, fed)
         if found is None:
             return None
         values[current] = found
@@ -95,8 +99,10 @@ def _value(node: Node, values: dict[Node, tuple[Any, bool]], fed: dict[Node, np.
     op = node.op
     if op is None or op is PLACEHOLDER:
         if fed is None:
-            if op is PLACEHOLDER and node.aval.dtype.kind in "iu" and not node.aval.large:
-                return np.full(node.aval.shape, PROVISIONAL, np.int64), True
+            if op is PLACEHOLDER and node.aval.dtype.kind in "iu" and not node.aval.open:
+                made = np.empty(node.aval.size, object)
+                made[:] = graph_of(node).extents.fed_integers(node)
+                return made.reshape(node.aval.shape), True
             return None
         if node in fed:
             return _wide(fed[node]), False
@@ -108,8 +114,10 @@ def _value(node: Node, values: dict[Node, tuple[Any, bool]], fed: dict[Node, np.
     attributes = dict(zip(op.attributes, node.attrs, strict=True))
     if op.type in ("Shape", "Size"):
         source = node.inputs[0].aval
-        extents = np.array(source.shape, np.int64)
-        return (extents if op.type == "Shape" else np.array(source.size, np.int64)), source.large
+        kind = object if source.open else np.int64
+        return np.array(source.shape if op.type == "Shape" else source.size, kind), source.open
+    if op is EXTENT:
+        return np.array(node.attrs[0], object), True
     rule = RULES.get(op.type)
     if rule is None:
         return None

@@ -1,0 +1,252 @@
+"""The knowledge of a call's results before a graph runs: the call is made aside, on tensors whose extents are symbols."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from gradtape._src.core import engine
+from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.dim import Atom, Dim, Path, UnknownExtent, agreed, chosen, dims, explored, unknown
+from gradtape._src.core.errors import OpError
+from gradtape._src.core.op import Attributes, Op
+from gradtape._src.core.program import ELEMENT, Node, leaf
+from gradtape._src.core.tensor import EagerTensor, Tensor, handle
+from gradtape._src.core.variable import Variable
+from gradtape._src.v1.graphs.graph import Graph
+from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs
+from gradtape._src.v1.graphs.kinds import CONST, LATE, PLACEHOLDER, IdentityAttr, MadeUp
+from gradtape._src.v1.graphs.replay import Replay, RunScope
+from gradtape._src.v1.graphs.structure import NeedsFeed, structure_of
+
+T = TypeVar("T")
+REFUSALS = (OpError, ValueError, TypeError, IndexError, AssertionError, OverflowError, ArithmeticError)
+RANKS = (2, 1, 3, 4, 0, 5)  # of a tensor of unknown rank
+# What a value is that is looked at, of so many elements.
+PATTERNS: tuple[Callable[[int], Any], ...] = (lambda n: np.arange(n) % 2, lambda n: 1, lambda n: 0, lambda n: np.arange(n) + 1)
+MANY = 1 << 6  # so many integers are symbols of their own
+Found = tuple[Any, list[Any]]  # a layout, and Avals; of a result of unknown rank its dtype
+
+
+class Aside(Graph):
+    """A graph in which calls are made at once, and nothing is kept; it is thrown away."""
+
+    keeps: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.values: dict[Node, np.ndarray] = {}  # integers, as symbols
+        self._supposed: dict[Node, np.ndarray] = {}
+        self.run = RunScope(lambda variable: variable.aval)
+
+    @contextlib.contextmanager
+    def recording(self) -> Iterator[None]:
+        """Open a context in which the thread records here."""
+        with self.as_default(), np.errstate(all="ignore"):
+            yield
+
+    def like(self, node: Node, rank: Sequence[Dim] | None) -> Node:
+        """Return a leaf with what is known of a node of the graph: its shape (`rank` if it has none), or its value."""
+        if node.value is not None:
+            return node
+        if node.op is CONST:
+            return self.constant(node.attrs[0].array)
+        made = leaf(node.aval if rank is None else aval(rank, node.aval.dtype), None)
+        if rank is None and node.aval.dtype.kind in "iu" and (known := structure_of(node)) is not None:
+            self.values[made] = known[0]
+        return made
+
+    def constant(self, array: Any) -> Node:
+        """Return a leaf that holds an array."""
+        array = array if hasattr(array, "dtype") else np.asarray(array)
+        if array.dtype.hasobject and array.size and isinstance(array.flat[0], (int, Dim)):  # NumPy's, of a Dim
+            array = array.astype(np.int64)
+        return leaf(aval(array.shape, array.dtype), array)
+
+    def supposed(self, node: Node) -> np.ndarray | None:
+        """Return an array for a node whose value is looked at, one of several."""
+        known = structure_of(node, aside=self.values) if node.aval.dtype.kind in "iu" else None
+        if known is not None:
+            return np.array([int(v) for v in known[0].flat], node.aval.dtype).reshape(known[0].shape)
+        shape = tuple(map(int, node.aval.shape))
+        found = self._supposed.get(node)
+        if found is None:
+            pattern: Callable[[int], Any] = chosen(PATTERNS)
+            numbers = np.broadcast_to(pattern(max(math.prod(shape), 1)), max(math.prod(shape), 1))[: math.prod(shape)]
+            plain = (
+                numbers.astype(str).astype(bytes).astype(object) if node.aval.dtype.hasobject else numbers.astype(node.aval.dtype)
+            )
+            found = self._supposed[node] = plain.reshape(shape)
+        return found
+
+    def integers(self, node: Node) -> np.ndarray:
+        """Return the value of a node of integers, with symbols."""
+        found = structure_of(node, aside=self.values)
+        if found is not None:
+            return found[0]
+        shape = tuple(map(int, node.aval.shape))
+        made = np.empty(shape, object)
+        if made.size > MANY:
+            raise engine.NeedsValues("the value of a tensor with many elements is needed")
+        made.flat[:] = [unknown(counts=False) for _ in range(made.size)]
+        self.values[node] = made
+        return made
+
+    def deferred(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Any:
+        """Record an op whose result's shape depends on values."""
+        results = op.result(tuple([n.aval for n in nodes]), attrs)
+        node = engine.record_as(op, nodes, attrs, results)
+        return tuple([EagerTensor(n) for n in engine.elements(node)]) if isinstance(results, tuple) else EagerTensor(node)
+
+    def handle_of(self, variable: Variable) -> Node:
+        """Return a leaf like a variable."""
+        return self.run.read(variable)
+
+    def read(self, variable: Variable) -> Node:
+        """Return what a variable holds."""
+        return self.run.read(variable)
+
+    def hold(self, variable: Variable, node: Node) -> Tensor | None:
+        """Note an assignment."""
+        self.run.hold(variable, node)
+        return handle(node)
+
+
+def looked_at(graph: Graph, nodes: Sequence[Node], attempt: Callable[[list[Node]], Found]) -> Found:
+    """Return what `attempt` gives for tensors like `nodes`, as far as it is the same for all extents and ranks that it takes.
+
+    `attempt` returns a layout and Avals. An extent that is not the same is a new symbol. Raises what `attempt` does if it takes
+    none.
+    """
+    unranked = [n for n in dict.fromkeys(nodes) if graph.open_rank(n)]
+    symbols = {s for n in nodes if type(n.aval) is not tuple for d in dims(n.aval.shape) for s in d.symbols}
+    found: list[tuple[Found, Path]] = []
+    refused: list[Exception] = []
+    for ranks in _ranks(len(unranked)):
+        shapes = {n: [unknown() for _ in range(rank)] for n, rank in zip(unranked, ranks, strict=True)}
+
+        def made(shapes: dict[Node, list[Dim]] = shapes) -> Found:
+            aside = Aside()
+            with aside.recording():
+                given = {n: aside.like(n, shapes.get(n)) for n in dict.fromkeys(nodes)}
+                symbols.update(s for v in aside.values.values() for d in v.ravel() if type(d) is Dim for s in d.symbols)
+                return attempt([given[n] for n in nodes])
+
+        ways, errors = explored(made, (NotImplementedError, NeedsEager, *REFUSALS))
+        if ways:
+            graph.ranks |= {n: rank for n, rank in zip(unranked, ranks, strict=True) if n not in graph.ranks}
+        found += ways
+        refused += errors
+    if not found:
+        raise next((e for e in refused if isinstance(e, engine.NeedsValues)), refused[0])
+    (layout, first), _ = found[0]
+    if any(len(avals) != len(first) for (_, avals), _ in found):
+        raise ValueError(
+            "Cannot infer argument `num` from shape: how many tensors there are depends on an extent that is not known."
+        )
+    partly = any(isinstance(e, (engine.NeedsValues, UnknownExtent)) for e in refused)
+    results = [[(avals[i], path) for (_, avals), path in found] for i in range(len(first))]
+    return layout, [_common(ways, symbols, partly) for ways in results]
+
+
+def _ranks(count: int) -> Iterable[tuple[int, ...]]:
+    """Return ranks for so many tensors: all that there may be, but of many all except the first or the last have one rank."""
+    if count <= 3:
+        return itertools.product(RANKS, repeat=count)
+    pairs = itertools.product(RANKS, repeat=2)
+    return dict.fromkeys([each for a, b in pairs for each in ((a, *[b] * (count - 1)), (*[b] * (count - 1), a))])
+
+
+def _common(results: Sequence[tuple[Any, Path]], known: set[Atom], partly: bool) -> Any:
+    """Return the common part of Avals. Extents with other symbols than the `known` ones are new; all are if some ways failed."""
+    first, _ = results[0]
+    if any(not isinstance(a, Aval) or a.ndim != first.ndim for a, _ in results):
+        return getattr(first, "dtype", first)
+    found = [agreed([(a.shape[axis], path) for a, path in results]) for axis in range(first.ndim)]
+    new = [partly or e is None or not {s for d in dims(e) for s in d.symbols} <= known for e in found]
+    return aval([unknown() if is_new else e for e, is_new in zip(found, new, strict=True)], first.dtype)
+
+
+class Sketch(Replay):
+    """A graph, recorded aside with symbols: what a gradient is looked for in. `ranks` are those of tensors of unknown rank."""
+
+    def __init__(self, graph: Graph, aside: Aside, ranks: dict[Node, int]) -> None:
+        super().__init__(graph, {}, {}, aside.run)
+        self._aside, self._ranks = aside, ranks
+        self.runs = False
+
+    def value(self, node: Node) -> Node:
+        """Return what stands for a node of the graph: recorded, or made up from what is known where that takes values."""
+        waiting = [node]
+        while waiting:
+            current = waiting[-1]
+            if current in self.values:
+                waiting.pop()
+            elif current.value is not None:  # it depends on constants only, and was looked at
+                self.values[waiting.pop()] = current if current.trace is None else leaf(current.aval, current.value)
+            elif current.op is None or current.op is PLACEHOLDER:
+                self.values[waiting.pop()] = self._like(current)
+            elif missing := [n for n in current.inputs if n not in self.values and n.value is None]:
+                waiting += missing
+            else:
+                self._recorded(waiting.pop())
+        found: Node = self.values.get(node, node)
+        return found
+
+    def _recorded(self, node: Node) -> None:
+        try:
+            self._step(node)
+            if node not in self.values:  # a handle
+                self.values[node] = super().value(node)
+        except (NeedsEager, NeedsFeed, NotImplementedError, LookupError, *REFUSALS):
+            elements = _elements(node)
+            inputs = tuple([self.value(n) for n in (node.inputs[0] if node.op is ELEMENT else node).inputs or ()])
+            avals = tuple([self._like(n).aval for n in elements])
+            made = engine.elements(engine.record_as(LATE, inputs, (IdentityAttr(MadeUp(*_told(node))), avals), avals))
+            self.values[node] = Outputs(made) if type(node.aval) is tuple else made[0]
+
+    def _like(self, node: Node) -> Node:
+        rank = self._ranks.get(node, RANKS[0])
+        return self._aside.like(node, [unknown() for _ in range(rank)] if self.graph.open_rank(node) else None)
+
+
+def _told(node: Node) -> tuple[Container[int], Container[int]]:
+    """Return the inputs of a node's op to which no gradient flows, and those that get IndexedSlices, as far as they are known."""
+    producer = node.inputs[0] if node.op is ELEMENT else node
+    if producer.op is LATE:
+        call = producer.attrs[0].array
+        return getattr(call, "blocked", None) or (), getattr(call, "sliced", None) or ()
+    return () if producer.op.gradient is not None else range(len(producer.inputs)), ()
+
+
+def _elements(node: Node) -> list[Node]:
+    if type(node.aval) is not tuple:
+        return [node]
+    assert node.trace is not None
+    later = itertools.takewhile(lambda n: n.op is ELEMENT, node.trace.nodes[node.index + 1 :])
+    read = {n.attrs[0]: n for n in later if n.inputs[0] is node}
+    return [read.get(i) or leaf(a, None) for i, a in enumerate(node.aval)]  # a Program has those that are read
+
+
+def sketched(graph: Graph, attempt: Callable[[Sketch], T]) -> T:
+    """Return what `attempt` gives for a sketch of the graph, of the first ranks of tensors of unknown rank that it takes."""
+    refused: list[Exception] = []
+    unranked = [n for n in graph.unknown_rank if n.op is PLACEHOLDER]
+    others = (dict(zip(unranked, ranks, strict=True)) for ranks in (_ranks(len(unranked)) if unranked else ()))
+    for ranks in itertools.chain([graph.ranks], others):
+
+        def made(ranks: dict[Node, int] = ranks) -> T:
+            aside = Aside()
+            with aside.recording():
+                return attempt(Sketch(graph, aside, ranks))
+
+        ways, errors = explored(made, (NotImplementedError, *REFUSALS), enough=1)
+        if ways:
+            return ways[0][0]
+        refused += errors
+    raise refused[0]
