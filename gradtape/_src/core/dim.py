@@ -27,6 +27,7 @@ GENERIC = (
 ) + 3  # what every symbol is where a question is asked outside of `explored`; a prime, so that no number divides it
 SAMPLES = (2, 3, 1, 4, 5, 0), (1, 0, 2, 3, -1, 5)  # values of an extent, or another integer, that has to be a number
 FEW = 16  # values that are all gone through
+FAR = 1 << 12  # numbers above are not tried
 MOST = 100  # runs of one exploration
 Monomial = tuple["Atom", ...]
 Terms = tuple[tuple[Monomial, int], ...]
@@ -359,7 +360,9 @@ class Path:
         low, high = self._bounds(d)
         few = high - low < FEW
         options = tuple(range(int(low), int(high) + 1)) if few else tuple([n for n in SAMPLES[low < 0] if low <= n <= high])
-        found: int = self.chosen(options or (int(low if low > -math.inf else high),))
+        if not options and not FAR > low > -FAR:
+            raise UnknownExtent(None, None, "A number is needed for an extent that is very large.")
+        found: int = self.chosen(options or (int(low),))
         self._numbers[d] = found
         if (symbol := d.symbol) is not None:
             self._supposed[symbol] = found
@@ -521,6 +524,8 @@ def explored(
             if not found and path.forks:
                 doubted.append(path.forks.pop())
         waiting += path.forks
+    if (waiting or doubted) and len(found) < enough:
+        refused.append(UnknownExtent(None, None, "There are more ways to answer than are gone."))
     return found, refused
 
 
@@ -533,11 +538,15 @@ def agreed(extents: Sequence[tuple[Any, Path]]) -> Any:
 
 
 def _alike(one: Any, other: Any) -> bool:
-    return one is other or (type(one) is type(other) is int and one == other)
+    return (one is other and one is not None) or (type(one) is type(other) is int and one == other)
 
 
 def _on(extent: Any, path: Path) -> Any:
-    return extent.substituted(path.values) if type(extent) is Dim else int(extent)
+    """Return an extent as the path has it; None for a quotient by what is 0 there."""
+    try:
+        return extent.substituted(path.values) if type(extent) is Dim else int(extent)
+    except ZeroDivisionError:
+        return None
 
 
 def chosen(options: Sequence[T]) -> T:

@@ -17,7 +17,7 @@ import numpy as np
 
 from gradtape._src.core import errors, execution, hooks, journal, memory, per_thread, runtime, slices, tiers, xla
 from gradtape._src.core.aval import aval
-from gradtape._src.core.dim import is_unknown
+from gradtape._src.core.dim import dims, is_unknown
 from gradtape._src.core.errors import internal
 from gradtape._src.core.native import twins
 from gradtape._src.core.op import has_strings
@@ -496,9 +496,9 @@ def folded(node: Node) -> np.ndarray | None:
     while stack:
         current = stack.pop()
         if current.value is None:
-            if current.trace is None or current.trace.scope is None or type(current.aval) is tuple or effectful(current.key):
+            if current.trace is None or current.trace.scope is None or type(current.aval) is tuple:
                 return None
-            if current.aval.size > SMALL or len(order) > SMALL:
+            if effectful(current.key) or dims(current.attrs) or current.aval.size > SMALL or len(order) > SMALL:
                 return None
             order.pop(current, None)
             order[current] = None

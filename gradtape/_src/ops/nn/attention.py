@@ -2,18 +2,17 @@
 
 import math
 
-import numpy as np
-
 from gradtape._src.core import dtypes
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.rearrange import repeat
 from gradtape._src.ops.array.select import where
-from gradtape._src.ops.array.shape import host_constant
+from gradtape._src.ops.array.shape import expand_dims
 from gradtape._src.ops.linalg.einsum import einsum
-from gradtape._src.ops.math.compare import logical_and
+from gradtape._src.ops.math.compare import greater_equal, logical_and
 from gradtape._src.ops.nn.softmax import softmax
 
 LEAST = {"float32": -0.7 * 3.4028235e38, "float64": -0.7 * 1.7976931348623157e308}  # room for what is added to it
@@ -44,7 +43,7 @@ def scaled_dot_product_attention(query, key, value, bias=None, mask=None, scale=
     if bias is not None:
         logits = logits + (cast(bias, wide) if is_tensor(bias) else bias)
     if is_causal:
-        causal = host_constant(np.tri(targets, sources, dtype=bool))
+        causal = greater_equal(expand_dims(range_(targets), 1), range_(sources))
         mask = causal if mask is None else logical_and(tensor(mask), causal)
     if mask is not None:
         mask = tensor(mask)

@@ -97,6 +97,9 @@ class Aside(Graph):
         self.values[node] = made
         return made
 
+    def _own(self, item: Any) -> Any:
+        return item
+
     def deferred(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Any:
         """Record an op whose result's shape depends on values."""
         results = op.result(tuple([n.aval for n in nodes]), attrs)
