@@ -72,7 +72,7 @@ def test_bash_completes(capsys, words, expected):
 
 def test_other_shells_complete_the_same_words(capsys):
     fish = "\n".join(lines(capsys, "completion", "fish"))
-    assert "complete -c gradtape -n '__fish_seen_subcommand_from why' -a '-h --html -m --help'" in fish
+    assert "complete -c gradtape -n '__fish_seen_subcommand_from why' -a '-h --html --try-fixes -m --help'" in fish
     assert lines(capsys, "completion", "zsh")[0].startswith("autoload -Uz compinit bashcompinit")
 
 

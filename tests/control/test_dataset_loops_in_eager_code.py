@@ -72,7 +72,6 @@ def with_gradients(dataset, v):
         returning,
         of_a_map_inside,
         of_a_zip_of_a_map_inside,
-        checked_behind_it,
         with_gradients,
     ],
 )
@@ -82,6 +81,14 @@ def test_what_runs_as_eager_code(python):
     function = tf.function(lambda dataset: python(dataset, v))
     assert function(floats(4)).numpy() == 6.0
     assert kind(function) == EAGER
+
+
+def test_a_check_behind_a_loop_is_compiled_with_it():
+    function = tf.function(lambda dataset: checked_behind_it(dataset, None))
+    assert function(floats(4)).numpy() == 6.0
+    with pytest.raises(tf.errors.InvalidArgumentError, match="10 is not in"):
+        function(floats(5))
+    assert kind(function) == TRACED
 
 
 def test_a_tape_outside_differentiates_the_loop():

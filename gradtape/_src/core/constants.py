@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from gradtape._src.core import dtypes, engine, xla
+from gradtape._src.core.dim import exploring, in_numbers
 from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.tensor import Tensor, graph_of, unvalued
 
@@ -55,7 +56,8 @@ def to_array(value: Any, dtype: np.dtype | None = None) -> Any:
         if hasattr(value, "detach") and hasattr(value, "requires_grad"):  # PyTorch's arrays refuse otherwise
             value = value.detach()
         if not isinstance(value, (list, tuple)) and hasattr(value, "__array__"):
-            return _own(np.array(value), dtype)
+            array = np.array(value)
+            return _own(in_numbers(array) if array.dtype.hasobject and exploring() else array, dtype)
     return of_values(value, kinds_in(value), dtype)
 
 

@@ -529,6 +529,12 @@ def explored(
     return found, refused
 
 
+def in_numbers(array: np.ndarray) -> np.ndarray:
+    """Return an array of numbers for one of objects, which NumPy makes of Dims; another one as it is."""
+    made_of = array.dtype.hasobject and array.size and isinstance(array.flat[0], (int, Dim))
+    return array.astype(np.int64) if made_of else array
+
+
 def agreed(extents: Sequence[tuple[Any, Path]]) -> Any:
     """Return the extent that all of several are, each on its path; None if there is none."""
     for candidate, _ in sorted(extents, key=lambda found: type(found[0]) is Dim):

@@ -16,6 +16,7 @@ import numpy as np
 
 from gradtape._src.core import hooks, naming, xla
 from gradtape._src.core.aval import aval, is_open
+from gradtape._src.core.dim import dims
 from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_dtype, mark, public
 from gradtape._src.core.signatures import known_as
 
@@ -236,9 +237,8 @@ class Op:
                 f"Value for attr 'T' of string is not in the list of allowed values: {self.type} takes numbers. "
                 f"tf.strings.to_number makes numbers of strings. [Op:{self.type}]"
             )
-        if not (
-            self.on_host or strings or is_open((*inputs, result))
-        ):  # what runs on the host is looked at in each call, see `engine.record`
+        has_symbols = is_open((*inputs, result)) or (not inputs and dims(attrs))
+        if not (self.on_host or strings or has_symbols):  # what runs on the host is looked at in each call, see `engine.record`
             if len(self.avals) >= KNOWN_AVALS:
                 self.avals.clear()
             self.avals[(attrs, *inputs)] = result

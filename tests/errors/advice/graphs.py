@@ -7,7 +7,6 @@ LEFT = {
     "No gradient defined for operation": "open extents of graphs",
     "Take the maximum with `updates` of": "a docstring",
     "Take the minimum with `updates` of": "a docstring",
-    "depends on an unknown extent: compute it": "open extents of graphs",
     "A placeholder without shape= counts as a scalar": "open extents of graphs",
     "as it says what a shape or an axis is, but it depends": "open extents of graphs",
     "A shape depends on values that are not known before": "open extents of graphs",

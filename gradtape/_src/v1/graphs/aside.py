@@ -12,7 +12,7 @@ import numpy as np
 
 from gradtape._src.core import engine
 from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.dim import Atom, Dim, Path, UnknownExtent, agreed, chosen, dims, explored, unknown
+from gradtape._src.core.dim import Atom, Dim, Path, UnknownExtent, agreed, chosen, dims, explored, in_numbers, unknown
 from gradtape._src.core.errors import OpError
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import ELEMENT, Node, leaf
@@ -63,9 +63,7 @@ class Aside(Graph):
 
     def constant(self, array: Any) -> Node:
         """Return a leaf that holds an array."""
-        array = array if hasattr(array, "dtype") else np.asarray(array)
-        if array.dtype.hasobject and array.size and isinstance(array.flat[0], (int, Dim)):  # NumPy's, of a Dim
-            array = array.astype(np.int64)
+        array = in_numbers(np.asarray(array)) if isinstance(array, np.ndarray) or not hasattr(array, "dtype") else array
         return leaf(aval(array.shape, array.dtype), array)
 
     def supposed(self, node: Node) -> np.ndarray | None:
