@@ -524,8 +524,6 @@ def explored(
             if not found and path.forks:
                 doubted.append(path.forks.pop())
         waiting += path.forks
-    if (waiting or doubted) and len(found) < enough:
-        refused.append(UnknownExtent(None, None, "There are more ways to answer than are gone."))
     return found, refused
 
 
@@ -537,7 +535,10 @@ def in_numbers(array: np.ndarray) -> np.ndarray:
 
 def agreed(extents: Sequence[tuple[Any, Path]]) -> Any:
     """Return the extent that all of several are, each on its path; None if there is none."""
-    for candidate, _ in sorted(extents, key=lambda found: type(found[0]) is Dim):
+    numbers = {_on(extent, path) for extent, path in extents}
+    if len(numbers) == 1 and type(number := numbers.pop()) is int:
+        return number
+    for candidate, _ in extents:
         if all(_alike(_on(candidate, path), _on(extent, path)) for extent, path in extents):
             return candidate
     return None
