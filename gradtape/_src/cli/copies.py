@@ -75,8 +75,8 @@ class Effects:
         if not self._listening:
             return
         if event in OTHERS:
-            if os.path.basename(str(given[0])) in ASKING:
-                return
+            if os.path.basename(str(given[0])) in ASKING or (event == "socket.bind" and given[1][1:2] == (0,)):
+                return  # nobody finds a port that the system chooses: urllib3 asks in this way whether there is IPv6
             said = OTHERS[event]
         elif event in CHANGES or (event == "open" and (given[2] or 0) & WRITING):
             path = os.fspath(given[0]) if isinstance(given[0], (str, os.PathLike)) else ""
