@@ -15,10 +15,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
-import numpy as np
 import pytest
 
 import gradtape as tf
+from tests.errors.test_bad_calls import VALUES
 from tests.test_advice import SOURCES
 from tests.test_docs import ROOT
 
@@ -116,19 +116,7 @@ def run(program, name):
     """Run a program whose source is at hand, as functions are transformed by theirs; settings are what they were."""
     source = textwrap.dedent(program).strip("\n") + "\n"
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    values = {
-        "tf": tf,
-        "np": np,
-        "x3": tf.ones([3]),
-        "x23": tf.ones([2, 3]),
-        "i3": tf.constant([1, 2, 3]),
-        "d3": tf.ones([3], tf.float64),
-        "b3": tf.constant([True, False, True]),
-        "c3": tf.ones([3], tf.complex64),
-        "image": tf.ones([1, 4, 4, 3]),
-        "kernel": tf.ones([2, 2, 3, 5]),
-        "v3": tf.Variable([1.0, 2.0, 3.0], name="v3"),
-    }
+    values = {**VALUES, "v3": tf.Variable([1.0, 2.0, 3.0], name="v3")}
     try:
         exec(compile(source, name, "exec"), {**values, "__name__": "followed"})
     finally:

@@ -22,9 +22,8 @@ from gradtape._src.core.errors import InvalidArgumentError
 from gradtape._src.core.per_thread import PerThread
 
 T = TypeVar("T")
-GENERIC = (
-    1 << 30
-) + 3  # what every symbol is where a question is asked outside of `explored`; a prime, so that no number divides it
+# The value of a symbol where a question is asked outside of `explored`: a prime, so that no number divides it.
+GENERIC = (1 << 30) + 3
 SAMPLES = (2, 3, 1, 4, 5, 0), (1, 0, 2, 3, -1, 5)  # values of an extent, or another integer, that has to be a number
 FEW = 16  # values that are all gone through
 FAR = 1 << 12  # numbers above are not tried
@@ -51,7 +50,7 @@ class Atom:
         return self.number < other.number
 
 
-NUMBERS = (float, np.inexact, np.ndarray)  # with which a Dim is a number
+NUMBERS = (float, np.inexact, np.ndarray)  # other operands, beside which a Dim is a number
 
 
 def _of_integers(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -372,6 +371,7 @@ class Path:
         return d.substituted(self.values) if type(d) is Dim else d
 
     def chosen(self, options: Sequence[Any]) -> Any:
+        """Return the option that the script has here, or else the first: the others are forks."""
         place = len(self.taken)
         if place < len(self.script):
             choice = self.script[place]

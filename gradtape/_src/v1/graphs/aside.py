@@ -63,7 +63,8 @@ class Aside(Graph):
 
     def constant(self, array: Any) -> Node:
         """Return a leaf that holds an array."""
-        array = in_numbers(np.asarray(array)) if isinstance(array, np.ndarray) or not hasattr(array, "dtype") else array
+        if not hasattr(array, "dtype") or isinstance(array, np.ndarray):  # a JAX array stays where it is
+            array = in_numbers(np.asarray(array))
         return leaf(aval(array.shape, array.dtype), array)
 
     def supposed(self, node: Node) -> np.ndarray | None:

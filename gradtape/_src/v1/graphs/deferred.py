@@ -46,7 +46,7 @@ class DeferredCall:
     """A call of a public function that a graph keeps.
 
     `positions` says where its tensors stand among its arguments, flattened. The call is named after `sample`, the node of its
-    first result in an example.
+    first result where the call was made aside.
     """
 
     __slots__ = (
@@ -85,8 +85,8 @@ class DeferredCall:
         finally:
             trace.overrides = outer
 
-    def example(self, nodes: Sequence[Node]) -> tuple[Any, list[Aval]]:
-        """Return the layout and the Avals of the results for nodes of an example. NotTensors if results are something else."""
+    def made_aside(self, nodes: Sequence[Node]) -> tuple[Any, list[Aval]]:
+        """Return the layout and the Avals of the results for nodes like its own. NotTensors if results are something else."""
         with seeds.noted() as wishes:
             result = self(nodes)
         result = nest.map_structure(lambda x: without_extents(x) if isinstance(x, SparseTensor) else x, result)
@@ -339,7 +339,7 @@ def stated(
 def _kept(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> Any:
     """Record a deferred call as a node of the graph, or of a branch or loop in it."""
     try:
-        call.layout, avals = looked_at(graph, nodes, call.example)
+        call.layout, avals = looked_at(graph, nodes, call.made_aside)
     except (NotTensors, NotImplementedError, NeedsEager):
         naming.calls.stack[-1].through = True
         return NotImplemented

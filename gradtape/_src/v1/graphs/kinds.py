@@ -40,7 +40,7 @@ def _shaped(*inputs: Aval, dtype: Any, shape: tuple[int, ...]) -> Aval:
 
 
 class MadeUp:
-    """The stand-in for an op in an example, which is never run.
+    """The stand-in for an op in a sketch, which is never run.
 
     `blocked` are the inputs to which no gradient flows, `sliced` those whose gradients are IndexedSlices.
     """

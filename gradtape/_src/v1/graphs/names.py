@@ -363,7 +363,7 @@ def shown(op: Op, attrs: Attributes) -> Op:
 
 
 def op_of_sample(sample: Node) -> Op:
-    """Return the op that made a node of an example."""
+    """Return the op that made a node aside."""
     if sample.op is RAN:
         op: Op = sample.attrs[0]
         return op
