@@ -1,13 +1,18 @@
 """The backend's part of Keras's optimizers."""
 
 import functools
+import re
 import warnings
 from weakref import WeakKeyDictionary
 
+from keras.src.backend.common import KerasVariable, global_state
+from keras.src.backend.config import floatx
 from keras.src.optimizers.base_optimizer import BaseOptimizer
 
 import gradtape as tf
+from gradtape._src.control.repeated import Repeated, may_record
 from gradtape._src.core import hooks
+from gradtape._src.core.errors import internal
 from keras_gradtape.nearest import naming_keywords
 from keras_gradtape.src.ops.core import name_scope
 from keras_gradtape.src.tracked import KerasTracked
@@ -31,10 +36,10 @@ def _whole(build):
     return whole
 
 
-def _for_all_replicas(apply):
-    """`apply`, which several replicas of a strategy call together: once, with the sum of their gradients.
+def _once_a_step(apply):
+    """`apply`, whose Python code runs once for what comes again in each step: eager code records a call of its trace.
 
-    Each clips its own, as on TensorFlow.
+    Several replicas of a strategy call it together: once, with the sum of their gradients. Each clips its own, as on TensorFlow.
     """
 
     @functools.wraps(apply)
@@ -42,7 +47,7 @@ def _for_all_replicas(apply):
         replica, grads = tf.distribute.get_replica_context(), list(grads)
         given = [i for i, grad in enumerate(grads) if grad is not None]
         if replica is None or replica.num_replicas_in_sync == 1 or not given:
-            return apply(self, grads, trainable_variables)
+            return _repeated(self, apply, grads, trainable_variables)
         if type(self).scale_loss is BaseOptimizer.scale_loss:
             grads = self._clip_gradients(grads)
         summed = dict(zip(given, replica.all_reduce("SUM", [grads[i] for i in given]), strict=True))
@@ -60,6 +65,77 @@ def _for_all_replicas(apply):
     return once
 
 
+class Unknown(Exception):
+    """An optimizer holds what its key cannot tell: a function or an object of the user's, which may do anything."""
+
+
+def _key_of(value, kept):
+    """Return the key of what an update depends on: numbers by value, variables by identity, and Keras's objects by attributes."""
+    kind = type(value)
+    if value is None or kind in _BY_VALUE:
+        return kind, value
+    if isinstance(value, (KerasVariable, tf.Variable)):
+        kept.append(value)
+        constraint = getattr(value, "constraint", None)
+        overwrites = getattr(value, "overwrite_with_gradient", False)
+        return id(value) if constraint is None and not overwrites else (id(value), overwrites, _key_of(constraint, kept))
+    if isinstance(value, (list, tuple)):
+        return kind, tuple([_key_of(item, kept) for item in value])
+    if isinstance(value, dict):
+        return kind, tuple(value), tuple([_key_of(item, kept) for item in value.values()])
+    if isinstance(value, set):
+        return kind, frozenset(value)
+    if not _is_keras_s(kind) or not hasattr(value, "__dict__"):
+        raise Unknown
+    attributes = vars(value)
+    items = [_key_of(item, kept) for name, item in attributes.items() if name != "_tracker"]
+    return kind, getattr(kind, "update_step", None), tuple(attributes), tuple(items)
+
+
+_BY_VALUE = frozenset((bool, int, float, complex, str, bytes, re.Pattern))
+
+
+def _is_keras_s(kind):
+    """Return whether a class, and those that it extends, are Keras's or this backend's, and the update is not another one's."""
+    update = getattr(kind, "update_step", None)
+    own = update is None or internal[getattr(getattr(update, "__code__", None), "co_filename", "")]
+    return own and all(base.__module__.startswith(_OWN) for base in kind.__mro__[:-1])
+
+
+_OWN = ("keras.src.", "keras_gradtape.src.", "gradtape._src.core.")
+
+
+def _repeated(optimizer, apply, grads, variables):
+    """Call `apply`, or record a call of its trace if the optimizer is one of Keras's own and nothing has to see each op."""
+    parts, places, kept = [], [], []
+    for grad in grads:
+        if isinstance(grad, tf.Tensor):
+            places.append(None)
+            parts.append(grad)
+        elif isinstance(grad, tf.IndexedSlices) and grad.shape.is_fully_defined():
+            places.append(tuple(grad.shape.as_list()))
+            parts += grad.values, grad.indices
+        else:
+            return apply(optimizer, grads, variables)
+    variables = variables and list(variables)
+    scoped = any(map(global_state.get_global_attribute, ("stateless_scope", "autocast_scope")))
+    if not optimizer.built or scoped or not may_record():
+        return apply(optimizer, grads, variables)
+    try:
+        key = (apply, floatx(), tuple(places), _key_of(variables, kept), _key_of(optimizer, kept))
+    except Unknown:
+        return apply(optimizer, grads, variables)
+
+    def code(tensors):
+        left = iter(tensors)
+        given = [next(left) if s is None else tf.IndexedSlices(next(left), next(left), tf.constant(s)) for s in places]
+        apply(optimizer, given, variables)
+
+    _updates.setdefault(optimizer, Repeated()).call(key, kept, code, parts)
+    return None
+
+
+_updates = WeakKeyDictionary()  # by optimizer: the traces of its updates
 _reasons = WeakKeyDictionary()  # by optimizer: why variables of these names had no gradient
 
 
@@ -75,7 +151,7 @@ class BackendOptimizer(BaseOptimizer, KerasTracked):
         if "build" in vars(cls):
             cls.build = _whole(cls.build)
         if "apply" in vars(cls):
-            cls.apply = _for_all_replicas(cls.apply)  # type: ignore[method-assign]
+            cls.apply = _once_a_step(cls.apply)  # type: ignore[method-assign]
 
     _COLLECTED = frozenset()
 
@@ -90,7 +166,7 @@ class BackendOptimizer(BaseOptimizer, KerasTracked):
         held = variable if held is None else held
         return id(getattr(held, "_of", held))
 
-    @_for_all_replicas
+    @_once_a_step
     def apply(self, grads, trainable_variables=None):
         """Update `trainable_variables` by `grads`, one for each."""
         other = [v for v in trainable_variables or () if isinstance(v, tf.Tensor)]

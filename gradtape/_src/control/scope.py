@@ -450,9 +450,9 @@ def call(body: Body, arguments: Sequence[Node]) -> list[Node]:
     if not state.tapes or not any(tape() is not None for tape in state.tapes):
         return _run_at_once(body, arguments)
     if body.program.effects:  # which may wait for other threads
-        return _call_under_tape(body, arguments)
+        return call_recorded(body, arguments)
     with engine.shared:
-        return _call_under_tape(body, arguments)
+        return call_recorded(body, arguments)
 
 
 def _call_in_trace(body: Body, arguments: Sequence[Node]) -> list[Node]:
@@ -468,8 +468,8 @@ def _call_in_trace(body: Body, arguments: Sequence[Node]) -> list[Node]:
     return _assigned(body, nodes)
 
 
-def _call_under_tape(body: Body, arguments: Sequence[Node]) -> list[Node]:
-    """Record a call in eager code, where a tape sees it. It runs at once if its checks take that: their errors are the call's."""
+def call_recorded(body: Body, arguments: Sequence[Node]) -> list[Node]:
+    """Record a call in eager code, as for a tape. It runs at once if its checks take that: their errors are the call's."""
     inputs, program = body.inputs(arguments), body.program
     at_once = program.hosted or (program.guarded and not execution.settled(program, [node.value for node in inputs]))
     nodes = run_now(program, inputs) if at_once else tracing.call(program, inputs, FUNCTION)

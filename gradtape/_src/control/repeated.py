@@ -1,0 +1,73 @@
+"""Python code of a library that eager code runs in each step: it is traced once for each key, and is one call from then on."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from gradtape._src.control import function
+from gradtape._src.control.scope import SINGLETON, Body, Scope, call_recorded, trace
+from gradtape._src.core import engine, errors, execution, tracing
+from gradtape._src.core.per_thread import replica
+from gradtape._src.core.program import Node, leaf
+from gradtape._src.core.tensor import EagerTensor, Tensor
+
+MOST = 16  # keys that are remembered; a loop that changes an attribute in each step would fill the memory
+
+
+class Repeated:
+    """The traces of one piece of code that assigns variables, by key.
+
+    The first call with a key runs the Python code, the second one traces it. So a key that never comes again costs nothing.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, tuple[Any, Body | bool]] = {}  # with what a key names; whether to trace the code next time
+
+    def call(self, key: Hashable, kept: Any, code: Callable[[list[Tensor]], Any], tensors: Sequence[Tensor]) -> None:
+        """Run `code` on `tensors`, or record a call of its trace.
+
+        `key` holds whatever else the code depends on. It may name objects by identity, which `kept` keeps alive.
+        """
+        nodes = [x.node for x in tensors]
+        key = (key, _line(), tuple([node.aval for node in nodes]))
+        found = self._known.get(key)
+        body = True if found is None else found[1]
+        if found is not None and body is True:
+            body = _traced(code, nodes)
+        elif found is None and len(self._known) >= MOST:
+            del self._known[next(iter(self._known))]
+        self._known[key] = kept, body
+        if isinstance(body, Body):
+            call_recorded(body, nodes)
+        else:
+            code(list(tensors))
+
+
+def may_record() -> bool:
+    """Return whether calls are recorded here as one: in eager code, where no tape, replica or check looks at each op."""
+    state = engine.local
+    plain = state.trace.parent is None and state.trace.scope is None and state.trace.overrides is None
+    observed = execution.eager or function.functions_run_eagerly() or any(tape() is not None for tape in state.tapes)
+    return plain and not observed and replica.number is None
+
+
+def _line() -> tuple[Any, int]:
+    """Return the place in the user's code, which errors name for the ops of a trace."""
+    frame = sys._getframe(2)
+    while errors.internal[frame.f_code.co_filename] and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code, frame.f_lasti
+
+
+def _traced(code: Callable[[list[Tensor]], Any], nodes: Sequence[Node]) -> Body | bool:
+    """Trace the code. False where that fails, or where each call has to run at once."""
+    parameters = [leaf(node.aval, None) for node in nodes]
+    try:
+        with tracing.creation_in_function(SINGLETON):
+            body = trace(lambda: code([EagerTensor(node) for node in parameters]), parameters, Scope())
+    except Exception:  # the Python code runs instead, and raises what is really wrong
+        return False
+    program = body.program
+    return not (program.hosted or program.effects or body.looked_at or body.draws) and body
