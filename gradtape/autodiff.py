@@ -11,7 +11,9 @@ from gradtape._src.derivatives.estimates import (
     hessian_norm as hessian_norm,
     hessian_trace as hessian_trace,
 )
+from gradtape._src.derivatives.implicit import argmin as argmin, fixed_point as fixed_point, root as root
 from gradtape._src.derivatives.jacobians import hessian as hessian, jacfwd as jacfwd, jacrev as jacrev
+from gradtape._src.derivatives.linear_solve import linear_solve as linear_solve
 from gradtape._src.derivatives.per_example import per_example_gradients as per_example_gradients
 from gradtape._src.derivatives.products import (
     gauss_newton_vp as gauss_newton_vp,

@@ -71,6 +71,8 @@ SAMPLES = {
     "Case": lambda inside: tf.function(lambda x: tf.switch_case(tf.size(x) - 2, [lambda: tf.zeros_like(x), lambda: inside(x)])),
     "CustomGradientProgram": custom,
     "If": lambda inside: tf.function(lambda x: tf.cond(tf.reduce_sum(x) > 0.0, lambda: inside(x), lambda: tf.zeros_like(x))),
+    "ImplicitSolution": lambda inside: lambda x: tf.autodiff.root(lambda z: z - 0.1 * inside(z) - x, x),
+    "LinearSolve": lambda inside: lambda x: tf.autodiff.linear_solve(lambda v: v * (2.0 + tf.square(inside(x))), x),
     "PartitionedCall": called,
     "Recomputed": lambda inside: tf.autodiff.recompute_grad(inside, policy="everything"),
     "Scan": lambda inside: tf.function(lambda x: tf.scan(lambda total, row: total + inside(row), x, 0.0)),

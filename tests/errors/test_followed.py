@@ -1,14 +1,17 @@
 """Who does what an error or a warning says succeeds: each text of the library that prints code to write was met, and followed.
 
 A row of `advice/` holds a program that is refused, or warned of, and programs that do what the text says: they hold all the code
-that it prints. A table names the folders whose texts it covers (`OF`), and those that no program of a test meets (`LEFT`).
+that it prints. A table names the folders whose texts it covers (`OF`), and those that are met elsewhere (`LEFT`): in `alone.py`.
 """
 
 import ast
 import importlib
+import json
 import linecache
 import logging
 import re
+import subprocess
+import sys
 import textwrap
 import warnings
 from pathlib import Path
@@ -18,6 +21,7 @@ from typing import NamedTuple
 import pytest
 
 import gradtape as tf
+from tests.errors import alone
 from tests.errors.test_bad_calls import VALUES
 from tests.test_advice import SOURCES
 from tests.test_docs import ROOT
@@ -29,7 +33,8 @@ make mark move name open pass put read register remove rename reshape restore re
 try turn unset use watch wrap write
 """.split()
 VERB = "|".join(f"{verb}|{verb.capitalize()}" for verb in VERBS)
-ADVICE = re.compile(rf"(?:^|[.;:,!)]\s+|\n\s*|\bor |\band |please )(?:{VERB})\b")
+# A verb that is called, given or typed is a name: "save() takes no", "takes inputs, and name=", "size 1 int64, name 2 string".
+ADVICE = re.compile(rf"(?:^|[.;:,!)]\s+|\n\s*|\bor |\band |please )(?:{VERB})\b(?![(=:]| \d)")
 CODE = re.compile(r"`[^`]+`|\btf\.\w|\b[a-z_]\w+=|\b\w+\(|'[A-Za-z]\w*'|\b[a-z]+_[a-z_]+\b")
 PRINTED = re.compile(r"\btf((?:\.\w+)+)(?![\w*.]|\0)|\b([A-Za-z_]\w+)(?==)|\b([a-z_]\w+)\(")
 FILLED = "\0"  # what a text fills in when it is told
@@ -65,16 +70,18 @@ def flat(node):
 
 
 def texts(path):
-    """The texts of a module with advice, without docstrings."""
+    """The texts of a module with advice: no docstring, help of a command, source of a function, or list of words."""
     passed_over = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if node in passed_over:
             continue
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        stated = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if stated or (isinstance(node, ast.keyword) and node.arg == "help"):
             passed_over.add(node.value)
         elif (words := flat(node)) is not None:
             passed_over.update(ast.walk(node))
-            if len(words) > 25 and (found := ADVICE.search(words)):
+            said = len(words) > 25 and re.search("[.,:;]", words) and not words.startswith("def ")
+            if said and (found := ADVICE.search(words)):
                 yield Text(f"{path}:{node.lineno}", words, found.start())
 
 
@@ -135,21 +142,35 @@ def told():
     logger.propagate = propagates
 
 
-def faults_of(table, covered, told):
-    """What is wrong with a table: advice that is not told, not followed, or does not work; texts that no row meets."""
-    met = set()
-    for number, (refused, followed) in enumerate(table.ROWS):
-        message = told.by(refused, f"<refused {table.__name__} {number}>")
+def outcome(row, name, told):
+    """What a refused program is told, and what is raised by one that follows; None where nothing is."""
+    refused, followed = row
+    message = told.by(refused, f"<refused {name}>")
+    try:
+        run(followed, f"<followed {name}>")
+    except Exception as error:
+        return message, f"{type(error).__name__}: {error}"
+    return message, None
+
+
+def faults_of_rows(rows, outcomes, covered, met):
+    """What is wrong with rows: advice that is not told, not followed, or does not work. The texts that were told join `met`."""
+    for (refused, followed), (message, error) in zip(rows, outcomes, strict=True):
         found = [text for text in covered if text.is_in(message)]
         met.update(found)
         if not found:
             yield f"{refused}\n  is told: {message}\n  there is no advice"
         if missing := [name for text in found for name in text.printed() if name not in followed]:
             yield f"{refused}\n  is told: {message}\n  and {missing} is not in what follows"
-        try:
-            run(followed, f"<followed {table.__name__} {number}>")
-        except Exception as error:
-            yield f"{refused}\n  is told: {message}\n  who follows is told: {type(error).__name__}: {error}"
+        if error is not None:
+            yield f"{refused}\n  is told: {message}\n  who follows is told: {error}"
+
+
+def faults_of(table, covered, told):
+    """What is wrong with the rows of a table, and the texts that none of them meets."""
+    met = set()
+    outcomes = (outcome(row, f"{table.__name__} {number}", told) for number, row in enumerate(table.ROWS))
+    yield from faults_of_rows(table.ROWS, outcomes, covered, met)
     for text in covered:
         left = any(fragment in text.words for fragment in table.LEFT)
         if CODE.search(text.words[text.start :]) and (text in met) == left:
@@ -170,10 +191,26 @@ def test_who_follows_the_advice_succeeds(name, told, tmp_path, monkeypatch, coun
     count("pieces of advice followed", len(table.ROWS))
 
 
+def test_who_follows_it_in_a_process_of_its_own_succeeds(tmp_path, count):
+    command = [sys.executable, "-m", "tests.errors.alone", tmp_path]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    outcomes = json.loads((tmp_path / "outcomes.json").read_text())
+    tables = [importlib.import_module(f"tests.errors.advice.{name}") for name in TABLES]
+    left = [fragment for table in tables for fragment, where in table.LEFT.items() if where == "alone"]
+    met, covered = set(), [text for path in SOURCES for text in texts(path) if any(words in text.words for words in left)]
+    faults = list(faults_of_rows(alone.ROWS, outcomes, covered, met))
+    faults += [f"{text.place}: no row meets: {text.words}" for text in covered if text not in met]
+    assert not faults, "\n\n".join(faults)
+    count("pieces of advice followed", len(outcomes))
+
+
 def test_advice_that_fails_is_found(told, tmp_path):
     module = tmp_path / "module.py"
     module.write_text(
         'def f(x):\n    """Use tf.docstring, which nobody raises."""\n    raise ValueError(f"{x} is no number. Use tf.abs(x).")\n'
+        'LISTED = "divide multiply subtract square maximum no_sentence"\nSOURCE = "def f(x): return x\\ntf.g = f"\n'
+        'add_parser("a", help="run a program that says `import`")\n'
         'LOST = "It is lost. Give text=, or nothing."\nGONE = "It is not said. Call gone() first."\n'
     )
     words = list(texts(module))

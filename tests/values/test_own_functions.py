@@ -27,9 +27,11 @@ def on_tape(f):
 
 
 OF_ARGUMENTS = {
+    "argmin": on_tape(lambda x: own.argmin(lambda z: tf.reduce_sum((z - x) ** 2), x)),
     "check_gradients": lambda x: own.check_gradients(tf.math.square, [x], order=1),
     "eigenvalue_function": on_tape(lambda x: own.eigenvalue_function(tf.exp, tf.linalg.diag(x))),
     "eigenvalue_sum": on_tape(lambda x: own.eigenvalue_sum(tf.exp, [[x[0], 0.0], [x[1], x[0]]])),
+    "fixed_point": on_tape(lambda x: own.fixed_point(lambda z: 0.1 * z + x, x)),
     "gauss_newton_vp": lambda x: own.gauss_newton_vp(lambda a: a * a, x, V),
     "gradient_factors": on_tape(lambda x: own.gradient_factors(x, [1.0, 0.5])),
     "hessian": lambda x: own.hessian(cube, x),

@@ -91,7 +91,7 @@ def _unknown(tape: Recording, name: str, names: list[str]) -> str:
             f"{message} {name!r} was recorded at {_place(inside)}, inside of a function, branch or loop that was compiled: "
             "the tape outside sees one call. Return the tensor from there, or open a tape in there."
         )
-    return f"{message} Names are given under the tape by name= (as in tf.identity(x, name={name!r})) and by Keras's layers."
+    return f"{message} Names are given under the tape: write tf.identity(x, name={name!r}), or name a Keras layer."
 
 
 def _several(name: str, found: list[list[Node]]) -> str:

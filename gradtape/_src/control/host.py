@@ -132,9 +132,10 @@ def _aval(shape: tuple[int, ...] | None, dtype: Any) -> Aval:
     return unshaped(dtype) if shape is None else aval(shape, dtype.numpy)
 
 
-LEAVES = "a NumPy function leaves the library: write it with tf.* functions, or give it a gradient with custom_gradient"
 EAGER_PY_FUNC = define(Op("EagerPyFunc", _not_compiled, infer=_avals, host=_on_host, effect=True, saves="inputs", impure=True))
-PY_FUNC = define(Op("PyFunc", _not_compiled, infer=_avals, host=_on_host, effect=True, reason=LEAVES))
+PY_FUNC = define(
+    Op("PyFunc", _not_compiled, infer=_avals, host=_on_host, effect=True, reason="a NumPy function leaves the library")
+)
 
 
 def _types(Tout: Any) -> tuple[tuple[Any, ...], bool]:

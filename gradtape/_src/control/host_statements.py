@@ -78,7 +78,7 @@ def for_dataset(dataset: Any, extra_test: Any, body: Any, get_state: Any, set_st
         if empty(value):
             raise ThroughEagerCode(f"'{name}' has no value before the loop", "Give it a tensor there.")
     if extra_test is not None and extra_test() is not True:
-        raise ThroughEagerCode("whether it begins depends on values", "Put the whole loop into an `if` on a tensor.")
+        raise ThroughEagerCode("whether it begins depends on values", "Decide before the loop whether it runs.")
     held = BoundState(before, names)
     set_state(held.pack(loop_on_host(dataset, held, body, extra_test, get_state, set_state)))
 

@@ -180,3 +180,24 @@ class StructuredOp(Op):
 
         made: Attributes = self.form(*map(one, attrs))
         return made
+
+
+def by_program(type: str, form: type[Any]) -> StructuredOp:
+    """Return an op whose results its first attribute `program` computes, and whose gradient is not that Program's."""
+
+    def kernel(*inputs: Any, program: Program, **others: Any) -> tuple[Any, ...]:
+        return program.evaluate(*inputs)
+
+    def avals(*avals: Aval, program: Program, **others: Any) -> tuple[Aval, ...]:
+        return tuple([program.aval_of(r) for r in program.outputs])
+
+    return StructuredOp(
+        type,
+        kernel,
+        form,
+        kind=VALUE,
+        bodies=lambda attrs: (whole(attrs.program),),
+        run=lambda interpreter, attrs, inputs: interpreter.call(attrs.program, inputs),
+        infer=avals,
+        saves="inputs",
+    )

@@ -16,13 +16,13 @@ from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import engine, execution, tracing
-from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import LOOKS_AT_VALUES, invalid_dtype, public
 from gradtape._src.core.op import define
 from gradtape._src.core.program import Node, Program, leaf
-from gradtape._src.core.structured import VALUE, StructuredOp, arity, whole
+from gradtape._src.core.structured import arity, by_program
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.derivatives.divided_differences import divided_differences
 from gradtape._src.ops.array.cast import cast
@@ -51,31 +51,9 @@ class Derivative(NamedTuple):
     directions: int
 
 
-def _evaluate(*inputs: Any, program: Program, function: Program, directions: int) -> tuple[Any, ...]:
-    return program.evaluate(*inputs)
-
-
-def _avals(*avals: Aval, program: Program, function: Program, directions: int) -> tuple[Aval, ...]:
-    return tuple([program.aval_of(r) for r in program.outputs])
-
-
-def _op(type: str) -> StructuredOp:
-    made = StructuredOp(
-        type,
-        _evaluate,
-        Derivative,
-        kind=VALUE,
-        bodies=lambda attrs: (whole(attrs.program),),
-        run=lambda interpreter, attrs, inputs: interpreter.call(attrs.program, inputs),
-        infer=_avals,
-        saves="inputs",
-    )
-    define(made)
-    return made
-
-
-DERIVATIVE = _op("SpectralDerivative")  # (A, directions…, what the function uses…) → the derivative
-COTANGENTS = _op("SpectralCotangents")  # (A, directions…, what the function uses…, dy) → cotangents of what it uses
+# (A, directions…, what the function uses…) → the derivative; with dy behind → the cotangents of what the function uses
+DERIVATIVE = define(by_program("SpectralDerivative", Derivative))
+COTANGENTS = define(by_program("SpectralCotangents", Derivative))
 
 
 def _derivative(function: Program, inputs: Sequence[Node], directions: int) -> Tensor:

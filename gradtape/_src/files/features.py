@@ -113,10 +113,7 @@ def default_of(feature: Any, name: str, shape: tuple[int, ...]) -> np.ndarray | 
     if feature.default_value is None:
         return None
     dtype = dtypes.as_dtype(name)
-    given = tensor(feature.default_value, dtype)
-    if given.dtype != dtype:
-        raise ValueError(f"default_value has dtype {given.dtype.name}, the feature {name}. Use tf.cast.")
-    array = to_numpy(given.node)
+    array = to_numpy(tensor(feature.default_value, dtype).node)
     if array.size != math.prod(shape):
         raise invalid(
             f"Input to reshape is a tensor with {array.size} values, but the requested shape has {math.prod(shape)}: "

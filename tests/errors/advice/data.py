@@ -2,18 +2,9 @@
 
 OF = ("data", "files", "train", "summary", "lookup")
 
-# Texts that no row meets, and why.
+# Texts that no row meets, and where they are met.
 LEFT = {
-    "buffer_size must be >= 0": "TensorFlow's words, without advice",
-    "save() cannot write an element": "no advice",
-    "default_value has dtype": "a default is converted to the dtype before",
-    "TensorShapeProto.Dim": "a declaration of messages",
-    "TensorSpecProto: name": "a declaration of messages",
-    "VersionDef: producer": "a declaration of messages",
-    "gives shapes that depend on values, and is no op of a graph": "open extents of graphs",
-    "write(): a record is bytes": "no advice",
-    "belongs to the process that this one was forked from": "takes a fork",
-    "cannot be saved with an open extent": "tests/saved_model/test_saving.py traces such functions",
+    "belongs to the process that this one was forked from": "alone",
 }
 
 ROWS = [
@@ -316,6 +307,39 @@ ROWS = [
         """
         tf.data.Dataset.range(3).reduce(0, lambda s, x: tf.cast(s + 1, tf.int32))
         tf.data.Dataset.range(3).reduce(0.0, lambda s, x: s + 1.5)
+        """,
+    ),
+    (
+        "tf.data.Dataset.range(3).prefetch(-2)",
+        "tf.data.Dataset.range(3).prefetch(buffer_size=-1)",
+    ),
+    (
+        """
+        with tf.Graph().as_default():
+            tf.io.matching_files("*")
+        """,
+        """
+        names = tf.data.Dataset.from_tensors("*").map(tf.io.matching_files)
+        next(iter(names))
+        found = tf.io.matching_files("*").numpy()
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            fed = tf.compat.v1.placeholder(tf.string, [None])
+            session.run(tf.strings.length(fed), {fed: found})
+        """,
+    ),
+    (
+        """
+        module = tf.Module()
+        module.f = tf.function(lambda x: x if x.shape[0] % 3 else -x, input_signature=[tf.TensorSpec([None])])
+        tf.saved_model.save(module, "m")
+        """,
+        """
+        module = tf.Module()
+        module.f = tf.function(lambda x: x if x.shape[0] % 3 else -x, input_signature=[tf.TensorSpec([4])])
+        sign = lambda x: tf.where(tf.shape(x)[0] % 3 == 0, -x, x)
+        module.g = tf.function(sign, input_signature=[tf.TensorSpec([None])])
+        tf.saved_model.save(module, "m")
+        assert tf.saved_model.load("m").g(x3)[0] == -x3[0]
         """,
     ),
 ]

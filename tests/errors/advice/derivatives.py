@@ -2,9 +2,9 @@
 
 OF = ("autodiff", "derivatives", "profile", "optimizers")
 
-# Texts that no row meets, and why.
+# Texts that no row meets, and where they are met.
 LEFT = {
-    "Keras is not loaded on gradtape": "takes a process with another backend",
+    "Keras is not loaded on gradtape": "alone",
 }
 
 ROWS = [

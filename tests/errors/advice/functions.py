@@ -2,13 +2,8 @@
 
 OF = ("control",)
 
-# Texts that no row meets, and why.
-LEFT = {
-    "Put the whole loop into an `if` on a tensor": "a loop that may have no first trip stands in an `if` already",
-    "__made(): return": "source that is generated",
-    "keep() was not called": "a reason for the log of the engine",
-    "a NumPy function leaves the library": "a reason of the explainer's",
-}
+# Texts that no row meets, and where they are met.
+LEFT = {}
 
 ROWS = [
     (

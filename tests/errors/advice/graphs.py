@@ -2,16 +2,11 @@
 
 OF = ("v1",)
 
-# Texts that no row meets, and why.
+# Texts that no row meets, and where they are met.
 LEFT = {
-    "No gradient defined for operation": "open extents of graphs",
-    "Take the maximum with `updates` of": "a docstring",
-    "Take the minimum with `updates` of": "a docstring",
-    "A placeholder without shape= counts as a scalar": "open extents of graphs",
-    "as it says what a shape or an axis is, but it depends": "open extents of graphs",
-    "A shape depends on values that are not known before": "open extents of graphs",
-    "A gradient through functions of tensors of unknown rank": "open extents of graphs",
-    "Run called even after should_stop": "TensorFlow's words, without advice",
+    "as it says what a shape or an axis is, but it depends": "by no program that is known: such a call is kept for the session",
+    "A shape depends on values that are not known before": "by no program that is known: such a call is kept for the session",
+    "A gradient through functions of tensors of unknown rank": "by no program that is known: such a call is kept for the session",
 }
 
 ROWS = [
@@ -256,6 +251,55 @@ ROWS = [
             for output in ("none", "stdout", "file:outfile=PATH"):
                 options = tf.compat.v1.profiler.ProfileOptionBuilder.float_operation() | {"output": output}
                 tf.compat.v1.profiler.profile(graph, options=options)
+        """,
+    ),
+    (
+        """
+        with tf.Graph().as_default():
+            x = tf.constant(np.ones((2, 2, 3), np.float32))
+            tf.gradients(tf.image.adjust_contrast(x, 2.0), x)
+        """,
+        """
+        with tf.Graph().as_default():
+            x = tf.constant(np.ones((2, 2, 3), np.float32))
+            tf.gradients(tf.image.adjust_contrast(tf.stop_gradient(x), 2.0) * x, x)
+
+        @tf.RegisterGradient("ContrastOfATest")
+        def contrast(op, dy):
+            return [dy, None]
+
+        with tf.Graph().as_default() as graph, graph.gradient_override_map({"AdjustContrastv2": "ContrastOfATest"}):
+            x = tf.constant(np.ones((2, 2, 3), np.float32))
+            tf.gradients(tf.image.adjust_contrast(x, 2.0), x)
+        """,
+    ),
+    (
+        """
+        with tf.Graph().as_default():
+            x = tf.compat.v1.placeholder(tf.float32)
+            tf.matmul(tf.ones([3, 2]), tf.ones([3, 2]))
+        """,
+        """
+        with tf.Graph().as_default():
+            x = tf.compat.v1.placeholder(tf.float32, shape=[None, 3])
+            tf.matmul(tf.ones([3, 2]), tf.transpose(tf.ones([3, 2])))
+            tf.matmul(tf.ones([3, 2]), tf.reshape(tf.ones([3, 2]), [2, 3]))
+        """,
+    ),
+    (
+        """
+        with tf.Graph().as_default():
+            x = tf.constant(1.0)
+            with tf.compat.v1.train.MonitoredSession() as session:
+                session._coordinator.request_stop()
+                session.run(x)
+        """,
+        """
+        with tf.Graph().as_default():
+            x = tf.constant(1.0)
+            with tf.compat.v1.train.MonitoredSession() as session:
+                if not session.should_stop():
+                    session.run(x)
         """,
     ),
 ]

@@ -2,13 +2,12 @@
 
 OF = ("distribute", "keras_gradtape", "figures", "testing", "gradtape_cli", "cli")
 
-# Texts that no row meets, and why.
+# Texts that no row meets, and where they are met.
 LEFT = {
-    " unknown device.": "takes several devices: tests/distribute/dtensor_on_eight_devices.py",
-    "`merge_call` called while defining a new graph": "takes several replicas",
-    "It looks like you are using a PerReplica object": "takes several replicas: tests/distribute/replicas_on_four_devices.py",
-    "A dataset of batches can be divided among": "takes several replicas",
-    "run a program that says `import tensorflow": "the help of a command",
+    " unknown device.": "alone",
+    "`merge_call` called while defining a new graph": "alone",
+    "It looks like you are using a PerReplica object": "alone",
+    "A dataset of batches can be divided among": "alone",
 }
 
 ROWS = [

@@ -149,3 +149,25 @@ def test_maximum_with_zero_is_relu_whose_gradient_at_zero_is_zero():
         y, z = tnp.maximum(x, 0.0), tnp.maximum(0.0, x)
     assert tape.gradient(y, x).numpy().tolist() == [0.0, 0.0, 1.0]
     assert y.dtype is tf.float32 and y.numpy().tolist() == z.numpy().tolist() == [0.0, 0.0, 2.0]
+
+
+@pytest.mark.parametrize("axis", [2, -3, 5])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda axis: tnp.moveaxis(np.ones((2, 3)), axis, 0),
+        lambda axis: tnp.moveaxis(np.ones((2, 3)), 0, axis),
+        lambda axis: tnp.swapaxes(np.ones((2, 3)), 0, axis),
+        lambda axis: tnp.flip(np.ones((2, 3)), axis),
+        lambda axis: tnp.rot90(np.ones((2, 3)), 1, (0, axis)),
+        lambda axis: tnp.diagonal(np.ones((2, 3)), 0, 0, axis),
+        lambda axis: tnp.trace(np.ones((2, 3)), 0, axis, 1),
+        lambda axis: tnp.compress([True, False], np.ones((2, 3)), axis),
+        lambda axis: tnp.take_along_axis(np.ones((2, 3)), np.zeros((2, 3), int), axis),
+        lambda axis: tnp.cross(np.ones((2, 3)), np.ones((2, 3)), axisa=axis),
+        lambda axis: tnp.geomspace(1.0, [8.0], 4, axis=axis),
+    ],
+)
+def test_an_axis_out_of_range_is_refused_as_in_tensorflow(call, axis):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=rf"{axis} is out of range for a tensor of rank 2: it must be in"):
+        call(axis)

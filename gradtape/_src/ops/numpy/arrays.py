@@ -14,6 +14,7 @@ from gradtape._src.ops.linalg import diagonals
 from gradtape._src.ops.math import arithmetic, elementary, rounding
 from gradtape._src.ops.math.complex import real
 from gradtape._src.ops.numpy.dtypes import default_float, of_value, result_type
+from gradtape._src.ops.shapes import axis_of
 
 
 def as_array(value, dtype=None):
@@ -284,7 +285,7 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     result = flip * elementary.pow(tensor(10.0, exponents.dtype), exponents)
     if axis:
         order = list(range(1, result.ndim))
-        order.insert(axis % result.ndim, 0)
+        order.insert(axis_of(axis, result.ndim), 0)
         result = transpose(result, order)
     return cast(result, wanted)
 
@@ -381,7 +382,7 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     array([1, 4])
     """
     x = as_array(a)
-    first, second = axis1 % x.ndim, axis2 % x.ndim
+    first, second = axis_of(axis1, x.ndim, "axis1"), axis_of(axis2, x.ndim, "axis2")
     x = transpose(x, [axis for axis in range(x.ndim) if axis not in (first, second)] + [first, second])
     if not -x.shape[-2] < offset < x.shape[-1]:
         return _zeros([*x.shape[:-2], 0], x.dtype)

@@ -10,6 +10,7 @@ from gradtape._src.ops.math.complex import conj
 from gradtape._src.ops.numpy.arrays import as_array, asarray, broadcast_arrays, diagonal, promoted
 from gradtape._src.ops.numpy.reductions import sum
 from gradtape._src.ops.numpy.shapes import moveaxis
+from gradtape._src.ops.shapes import axis_of
 
 
 @public
@@ -147,7 +148,8 @@ def trace(a, offset=0, axis1=0, axis2=1, dtype=None):
     np.int64(5)
     """
     x = asarray(a, dtype)
-    if not offset and {axis1 % x.ndim, axis2 % x.ndim} == {x.ndim - 2, x.ndim - 1}:
+    axes = {axis_of(axis1, x.ndim, "axis1"), axis_of(axis2, x.ndim, "axis2")}
+    if not offset and axes == {x.ndim - 2, x.ndim - 1}:
         return diagonals.trace(x)
     return sum(diagonal(x, offset, axis1, axis2), -1, dtype)
 

@@ -13,6 +13,7 @@ from gradtape._src.ops.array.shape import broadcast_to, reshape, transpose, zero
 from gradtape._src.ops.math import rounding
 from gradtape._src.ops.math.clip import clip_by_value
 from gradtape._src.ops.numpy.arrays import as_array, asarray, promoted
+from gradtape._src.ops.shapes import axis_of
 
 
 @public
@@ -74,10 +75,11 @@ def compress(condition, a, axis=None):
         raise ValueError("condition must be a 1-d array.")
     if axis is None or not x.ndim:
         x, axis = reshape(x, [-1]), 0
+    axis = axis_of(axis, x.ndim)
     missing = x.shape[axis] - condition.shape[0]
     if missing > 0:
         condition = concat([condition, zeros([missing], "bool")], 0)
-    return _select.boolean_mask(x, condition, axis=axis % x.ndim)
+    return _select.boolean_mask(x, condition, axis=axis)
 
 
 @public
@@ -114,7 +116,7 @@ def take_along_axis(arr, indices, axis):
     x, indices = as_array(arr), as_array(indices)
     if axis is None:
         return take_along_axis(reshape(x, [-1]), indices, 0)
-    axis %= x.ndim
+    axis = axis_of(axis, x.ndim)
     extents = [[1 if i == axis else e for i, e in enumerate(y.shape)] for y in (x, indices)]
     common = list(np.broadcast_shapes(*map(tuple, extents)))
     x = broadcast_to(x, common[:axis] + [x.shape[axis]] + common[axis + 1 :])

@@ -8,6 +8,7 @@ from gradtape._src.core.convert import is_tensor
 from gradtape._src.core.errors import public
 from gradtape._src.ops.array import joining, rearrange, shape as _shape
 from gradtape._src.ops.numpy.arrays import as_array, promoted
+from gradtape._src.ops.shapes import axis_of
 
 
 @public
@@ -167,7 +168,8 @@ def swapaxes(a, axis1, axis2):
     """
     x = as_array(a)
     order = list(range(x.ndim))
-    order[axis1], order[axis2] = order[axis2], order[axis1]
+    first, second = axis_of(axis1, x.ndim, "axis1"), axis_of(axis2, x.ndim, "axis2")
+    order[first], order[second] = second, first
     return _shape.transpose(x, order)
 
 
@@ -182,7 +184,8 @@ def moveaxis(a, source, destination):
     sources, places = [[axes] if isinstance(axes, int) else list(axes) for axes in (source, destination)]
     if len(sources) != len(places):
         raise ValueError("The lengths of source and destination must equal")
-    sources, places = [[axis % x.ndim for axis in axes] for axes in (sources, places)]
+    sources = [axis_of(axis, x.ndim, "source") for axis in sources]
+    places = [axis_of(axis, x.ndim, "destination") for axis in places]
     order = [axis for axis in range(x.ndim) if axis not in sources]
     for place, axis in sorted(zip(places, sources, strict=True)):
         order.insert(place, axis)
@@ -364,7 +367,7 @@ def flip(m, axis=None):
            [4, 3]])
     """
     x = as_array(m)
-    return rearrange.reverse(x, list(range(x.ndim)) if axis is None else [axis % x.ndim])
+    return rearrange.reverse(x, list(range(x.ndim)) if axis is None else [axis_of(axis, x.ndim)])
 
 
 @public

@@ -1,0 +1,238 @@
+"""Solutions of equations as functions of what the equations use: roots, fixed points, minima.
+
+F(z, p) = 0 has the derivative dz = −(∂F/∂z)⁻¹ (∂F/∂p) dp: the implicit function theorem. The op that solves has this for a
+gradient, at its own result and by `linear_solve`, so every order and both modes follow. See Blondel et al., "Efficient and
+modular implicit differentiation" (2022).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradtape._src.autodiff.backward import Operation, vjp_program
+from gradtape._src.control.loop import while_loop
+from gradtape._src.core import engine, execution, tracing
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient
+from gradtape._src.core.errors import public
+from gradtape._src.core.op import define
+from gradtape._src.core.program import Program, leaf
+from gradtape._src.core.structured import arity, by_program
+from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.derivatives.linear_solve import (
+    Unknowns,
+    adjoint_of,
+    approximate,
+    built,
+    called,
+    checked,
+    pulled_back,
+    solved,
+)
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import fill
+from gradtape._src.ops.array.joining import stack
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import ones, zeros
+from gradtape._src.ops.linalg.norms import norm
+from gradtape._src.ops.math.compare import is_finite, logical_and, logical_not, logical_or
+from gradtape._src.ops.math.reduction import reduce_sum
+
+
+class Solution(NamedTuple):
+    """The attributes of such an op: the `program` that computes it, and the `function` (z, what it uses…) → zeros."""
+
+    program: Program
+    function: Program
+
+
+IMPLICIT = define(by_program("ImplicitSolution", Solution))  # (start, what the function uses…) → (z, how it was found)
+
+
+def _slope(function: Program) -> Program:
+    """Return the Program (v, z, what is used…) → (∂F/∂z)ᵀ v of a function F, which may be a scalar."""
+    if "slope" not in function.derived:
+        pulled, (place,) = vjp_program(function, (0,), (0,))
+        z, *used = [leaf(a, None) for a in function.parameters[: arity(function)]]
+        v = leaf(function.aval_of(function.outputs[0]), None)
+        with tracing.inner() as inner:
+            inner.overrides = None
+            result = zeros(z.aval.shape, z.aval.type).node if place is None else tracing.inline(pulled, [z, *used, v])[place]
+            function.derived["slope"] = execution.intern(tracing.close(inner, [result], [v, z, *used]))
+    program: Program = function.derived["slope"]
+    return program
+
+
+@gradient(IMPLICIT)
+def _gradient(op: Operation, dz: Tensor, _: Tensor) -> list[Any]:
+    _, function = op.entry.node.attrs
+    z, used = op.outputs[0].node, op.entry.inputs[1:]
+    u = solved(_slope(function), [dz.node, z, *used])
+    return pulled_back(function, [z, *used], -u, op.needed)
+
+
+class Search(NamedTuple):
+    """How a solution is searched: `function` is zero at it, and `objective` least, if there is one; `newton` or by repetition."""
+
+    what: str
+    function: Program
+    objective: Program | None
+    newton: bool
+    max_steps: int
+    tolerance: float
+
+    def direction(self, z: Tensor, used: tuple[Tensor, ...], residual: Tensor, damping: Tensor) -> Tensor:
+        """Return the next step: Newton's, shortened by `damping`; of a minimum with a multiple of the identity in the Hessian."""
+        slope = _slope(self.function)
+        if not self.newton:
+            return residual
+        if self.objective is None:
+            return approximate(adjoint_of(slope), -residual, (z, *used))[0] / (1.0 + damping)
+        curved = norm(called(slope, residual, z, *used)) / where(norm(residual) > 0.0, norm(residual), ones((), z.dtype))
+        shift = 1.5 * damping * where(curved > 0.0, curved, ones((), z.dtype))
+        return approximate(_shifted(slope), -residual, (shift, z, *used), definite=True)[0]
+
+    def merit(self, z: Tensor, used: tuple[Tensor, ...], residual: Tensor) -> Tensor:
+        """Return what a step must make smaller."""
+        return norm(residual) if self.objective is None else called(self.objective, z, *used)
+
+    def run(self, z: Tensor, *used: Tensor) -> list[Tensor]:
+        """Record the loop; return the solution or NaN, and a vector: whether there is one, residual, last step, steps."""
+        kind = z.dtype
+        eps = float(np.finfo(kind.as_numpy_dtype).eps)
+
+        def step(i: Any, done: Any, z: Any, residual: Any, merit: Any, damping: Any, _: Any) -> Any:
+            along = self.direction(z, used, residual, damping)
+            there = z + along
+            found = called(self.function, there, *used)
+            value = self.merit(there, used, found)
+            size = norm(along)
+            near = size <= self.tolerance * (1.0 + norm(z))
+            if not self.newton:
+                return i + 1, near, there, found, value, damping, size
+            better = value <= merit
+            if self.objective is not None:  # by a part of what the slope promises, to rounding
+                slope = reduce_sum(along * residual)
+                slack = 10.0 * eps * (abs(merit) + abs(value))
+                better = logical_and(value <= merit + 1e-4 * slope + slack, slope <= 0.0)
+            done = logical_and(logical_and(near, is_finite(value)), damping <= 0.0)
+            taken = logical_or(better, done)
+            eased = where(damping < 0.5, zeros((), kind), damping / 8.0)
+            damping = where(taken, eased, 4.0 * damping + 1.0)
+            return i + 1, done, where(taken, there, z), where(taken, found, residual), where(taken, value, merit), damping, size
+
+        residual = called(self.function, z, *used)
+        state = (0, False, z, residual, self.merit(z, used, residual), zeros((), kind), zeros((), kind))
+        ended = while_loop(lambda i, done, *_: logical_and(i < self.max_steps, logical_not(done)), step, state)
+        i, done, z, residual, _, _, size = ended
+        found = stack([cast(done, kind), norm(residual), size, cast(i, kind)])
+        return [where(done, z, fill(z.shape, tensor(np.nan, kind))), found]
+
+
+def _shifted(slope: Program) -> Program:
+    """Return the Program (v, shift, z, what is used…) → (H + shift) v of that of a Hessian."""
+    if "shifted" not in slope.derived:
+        v, *used = slope.parameters[: arity(slope)]
+        slope.derived["shifted"] = built(
+            lambda v, shift, *used: [called(slope, v, *used) + shift * v], [v, aval((), v.dtype), *used]
+        )
+    program: Program = slope.derived["shifted"]
+    return program
+
+
+def _found(search: Search, unknowns: Unknowns, used: list[Any]) -> Any:
+    """Record the search, checked, and return the solution."""
+    key, derived = ("search", *search[2:]), search.function.derived
+    if key not in derived:
+        derived[key] = built(search.run, search.function.parameters[: arity(search.function)])
+    attrs = Solution(derived[key], search.function)
+    nodes = engine.elements(engine.record(IMPLICIT, (unknowns.vector.node, *used), attrs))
+    z, found = map(EagerTensor, nodes)
+    return unknowns.pack(checked(z, found, what=search.what))
+
+
+def _options(start: Tensor, max_steps: int, tolerance: float | None) -> tuple[int, float]:
+    if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
+        raise ValueError(f"max_steps must be a positive int, received {max_steps!r}.")
+    if tolerance is None:
+        tolerance = float(np.finfo(start.dtype.as_numpy_dtype).eps) ** (2 / 3)
+    if not 0.0 < tolerance < 1.0:
+        raise ValueError(f"tolerance must be between 0 and 1, received {tolerance!r}.")
+    return max_steps, float(tolerance)
+
+
+@public
+def root(f: Callable[[Any], Any], start: Any, max_steps: int = 100, tolerance: float | None = None) -> Any:
+    """Return a `z` with `f(z) = 0`, found from `start`, as a function of what `f` uses, with derivatives of any order.
+
+    `f`: from a nest like `start` to one like it, made of ops. Tensors and variables that it uses are found, and differentiated in
+    both modes. `start`: a tensor or a nest of tensors, all float32 or all float64; it gets no gradient. Newton's method, damped
+    where the norm of `f` would grow. Systems are solved as in `linear_solve`: by their matrix up to 512 unknowns, above by GMRES.
+    It ends where a step is below `tolerance` · (1 + norm of `z`) (None: 4e-11, or 2e-5 in float32). InvalidArgumentError with the
+    residual if that takes more than `max_steps`. Gradients are NaN where the derivative of `f` is singular. ValueError for
+    an `f` with effects, NotImplementedError for one that looks at values.
+
+    >>> a = tf.Variable(4.0)
+    >>> with tf.GradientTape() as tape:
+    ...     z = tf.autodiff.root(lambda z: z * z - a, 1.0)
+    >>> float(z), float(tape.gradient(z, a))
+    (2.0, 0.25)
+    """
+    unknowns = Unknowns(start, "root")
+    options = _options(unknowns.vector, max_steps, tolerance)
+    function, used = unknowns.traced(f)
+    return _found(Search("root", function, None, True, *options), unknowns, used)
+
+
+@public
+def fixed_point(f: Callable[[Any], Any], start: Any, max_steps: int = 1000, tolerance: float | None = None) -> Any:
+    """Return the `z` with `f(z) = z` that repeating `f` from `start` leads to, as a function of what `f` uses.
+
+    Arguments, derivatives and errors are those of `root`. It needs no matrix: `f` is repeated until a step is below the
+    tolerance. For a point that repetition leads away from, take the `root` of `f(z) - z`. Bai, Kolter and Koltun, "Deep
+    equilibrium models" (2019), differentiate so.
+
+    >>> a = tf.Variable(0.5)
+    >>> with tf.GradientTape() as tape:
+    ...     z = tf.autodiff.fixed_point(lambda z: a * z + 1.0, 0.0)
+    >>> round(float(z), 3), round(float(tape.gradient(z, a)), 3)
+    (2.0, 4.0)
+    """
+    unknowns = Unknowns(start, "fixed_point")
+    options = _options(unknowns.vector, max_steps, tolerance)
+    function, used = unknowns.traced(f, moved=True)
+    return _found(Search("fixed_point", function, None, False, *options), unknowns, used)
+
+
+@public
+def argmin(f: Callable[[Any], Any], start: Any, max_steps: int = 200, tolerance: float | None = None) -> Any:
+    """Return the `z` at which the scalar `f(z)` has a minimum, found from `start`, as a function of what `f` uses.
+
+    Arguments, derivatives and errors are those of `root`. Newton's method on the gradient, with a multiple of the identity added to
+    the Hessian where `f` would grow. A Hessian that is not positive definite at the solution is an InvalidArgumentError up to
+    512 unknowns; above it is not looked at.
+
+    >>> a = tf.Variable(3.0)
+    >>> with tf.GradientTape() as tape:
+    ...     z = tf.autodiff.argmin(lambda z: (z - a) ** 2 + 1.0, 0.0)
+    >>> float(z), float(tape.gradient(z, a))
+    (3.0, 1.0)
+    """
+    unknowns = Unknowns(start, "argmin")
+    options = _options(unknowns.vector, max_steps, tolerance)
+    objective, used = unknowns.traced(f, scalar=True)
+    return _found(Search("argmin", _gradient_of(objective), objective, True, *options), unknowns, used)
+
+
+def _gradient_of(objective: Program) -> Program:
+    """Return the Program of the gradient of a scalar one."""
+    if "gradient" not in objective.derived:
+        slope = _slope(objective)
+        given = objective.parameters[: arity(objective)]
+        objective.derived["gradient"] = built(lambda z, *used: [called(slope, ones((), z.dtype), z, *used)], given)
+    program: Program = objective.derived["gradient"]
+    return program

@@ -1,0 +1,293 @@
+"""Systems of linear equations whose matrix is a Program, with derivatives of any order.
+
+x = A(p)⁻¹ b has the cotangents u = A⁻ᵀ dx to b, and −⟨u, ∂A(p) x⟩ to what the matrix uses: a system of the same kind, with the
+transposed Program, and one gradient. So every order and both modes follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradtape._src.autodiff.backward import Operation, vjp_program
+from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.control.loop import while_loop
+from gradtape._src.control.scope import Scope, trace
+from gradtape._src.core import engine, execution, tracing
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import LOOKS_AT_VALUES, public
+from gradtape._src.core.op import define
+from gradtape._src.core.program import Node, Program, leaf, read_by
+from gradtape._src.core.structured import arity, by_program
+from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.derivatives.evaluation import Nest
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import eye, fill, one_hot
+from gradtape._src.ops.array.joining import concat, stack
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import expand_dims, reshape, transpose, zeros
+from gradtape._src.ops.linalg.decompositions import lu, lu_solve
+from gradtape._src.ops.linalg.diagonals import diag_part
+from gradtape._src.ops.linalg.matmul import matvec as multiply
+from gradtape._src.ops.linalg.norms import norm
+from gradtape._src.ops.linalg.systems import cholesky, cholesky_solve, pinv
+from gradtape._src.ops.math.compare import is_finite, logical_and
+from gradtape._src.ops.math.reduction import reduce_all, reduce_max, reduce_min
+
+DENSE = 512  # unknowns up to which the matrix is formed and factorised
+BASIS = 30  # directions of a cycle of GMRES, and how many cycles there are
+CYCLES = 100
+
+
+class System(NamedTuple):
+    """The attributes of such an op: the `program` that computes it, and `function`: (x, what it uses…) → A x."""
+
+    program: Program
+    function: Program
+
+
+SOLVE = define(by_program("LinearSolve", System))  # (b, what the matrix uses…) → x
+
+
+class Unknowns:
+    """The leaves of a nest of tensors as one vector: what is solved for. `what` names the function in errors."""
+
+    def __init__(self, value: Any, what: str) -> None:
+        self._nest = Nest(value)
+        self._nest.leaves = [tensor(x) for x in self._nest.leaves]
+        kinds = {x.dtype.name for x in self._nest.leaves}
+        if len(kinds) != 1 or kinds - {"float32", "float64"}:
+            received = ", ".join(sorted(kinds)) or "none"
+            raise ValueError(f"tf.autodiff.{what} takes tensors that are all float32 or all float64, received {received}.")
+        self.what, self.vector = what, self._flat(self._nest.leaves)
+
+    def _flat(self, leaves: Sequence[Tensor]) -> Tensor:
+        vectors = [reshape(x, (-1,)) for x in leaves]
+        return vectors[0] if len(vectors) == 1 else concat(vectors, 0)
+
+    def pack(self, vector: Tensor) -> Any:
+        """Return a vector as a nest."""
+        parts, start = [], 0
+        for x in self._nest.leaves:
+            parts.append(reshape(vector[start : start + x.node.aval.size], x.shape))
+            start += x.node.aval.size
+        return self._nest.pack(parts)
+
+    def traced(self, f: Callable[[Any], Any], scalar: bool = False, moved: bool = False) -> tuple[Program, list[Node]]:
+        """Return the Program of a function of the unknowns, from a vector to a vector or a scalar, and what it uses.
+
+        `moved`: of how far the function moves its argument.
+        """
+        name = f"The function of tf.autodiff.{self.what}"
+        if not callable(f):
+            raise TypeError(f"tf.autodiff.{self.what} takes a function, received {f!r} of type {type(f).__name__}.")
+        parameter = leaf(self.vector.node.aval, None)
+
+        def run() -> Tensor:
+            result = f(self.pack(EagerTensor(parameter)))
+            if not scalar:
+                after = self._flat(self._nest.like(result, f"{name}: its result"))
+                return after - EagerTensor(parameter) if moved else after
+            result = tensor(result, self.vector.dtype)
+            if result.shape.rank != 0:
+                raise ValueError(
+                    f"tf.autodiff.{self.what} needs a function that returns one scalar; it returned shape {result.shape}."
+                )
+            return result
+
+        try:
+            body = trace(run, [parameter], Scope(True, creates=False))
+        except LOOKS_AT_VALUES as error:
+            raise NotImplementedError(
+                f"{name} is traced, and it looks at values: {error} Choose by tf.where or tf.cond."
+            ) from None
+        if body.program.effects or body.draws or body.written:
+            raise ValueError(f"{name} must be pure: it assigns variables, draws random numbers or has effects.")
+        return tracing.without_effects(body.program), list(body.inputs([parameter])[1:])
+
+
+def built(function: Callable[..., Sequence[Tensor]], parameters: Sequence[Any]) -> Program:
+    """Return the Program of a function of tensors, which calls Programs and loops, for parameters of these Avals."""
+    leaves = [leaf(a, None) for a in parameters]
+    body = trace(lambda: list(function(*map(EagerTensor, leaves))), leaves, Scope(True, creates=False))
+    return tracing.without_effects(body.program)
+
+
+def called(program: Program, *inputs: Any) -> Tensor:
+    """Call a Program on tensors; return its one result."""
+    (node,) = tracing.call(program, tuple([x.node for x in inputs]))
+    return EagerTensor(node)
+
+
+def adjoint_of(function: Program) -> Program:
+    """Return the transpose of a Program (x, what it uses…) → A x that is linear in x."""
+    if "adjoint" not in function.derived:
+        pulled, (place,) = vjp_program(function, (0,), (0,))
+        x, *used = [leaf(a, None) for a in function.parameters[: arity(function)]]
+        with tracing.inner() as inner:
+            inner.overrides = None
+            given = [zeros(x.aval.shape, x.aval.type).node, *used, x]
+            result = given[0] if place is None else tracing.inline(pulled, given)[place]
+            function.derived["adjoint"] = execution.intern(tracing.close(inner, [result], [x, *used]))
+    program: Program = function.derived["adjoint"]
+    return program
+
+
+def approximate(function: Program, b: Tensor, used: Sequence[Tensor], definite: bool = False) -> tuple[Tensor, Tensor]:
+    """Record ops that solve a system; return the solution, and whether the matrix is regular and the residual small.
+
+    `definite`: the matrix must be symmetric and positive definite; if it is formed and is not, the solution is NaN.
+    """
+    n, eps = b.node.aval.size, float(np.finfo(b.dtype.as_numpy_dtype).eps)
+
+    def product(x: Tensor) -> Tensor:
+        return called(function, x, *used)
+
+    regular: Any = tensor(True)
+    if n <= DENSE:
+        nodes = [eye(n, dtype=b.dtype).node, *[x.node for x in used]]
+        (columns,) = call_vectorized(function, nodes, [True, *[False] * len(used)])
+        matrix = EagerTensor(columns)  # of columns, one in each row
+        if definite:
+            x = cholesky_solve(cholesky(matrix), expand_dims(b, -1))[:, 0]
+            return x, reduce_all(is_finite(x))
+        size = reduce_max(abs(matrix), 0)
+        size = where(size > 0.0, size, fill(size.shape, tensor(1.0, b.dtype)))
+        factors, order = lu(transpose(matrix / size))
+        x = lu_solve(factors, order, expand_dims(b / size, -1))[:, 0]
+        x += lu_solve(factors, order, expand_dims((b - product(x)) / size, -1))[:, 0]
+        pivots = abs(diag_part(factors))
+        regular = reduce_min(pivots) > 10 * n * eps * reduce_max(pivots)
+    else:
+        x = _gmres(product, b, eps)
+    return x, logical_and(regular, norm(b - product(x)) <= eps**0.5 * norm(b))
+
+
+def _gmres(product: Callable[[Tensor], Tensor], b: Tensor, eps: float) -> Tensor:
+    """Record GMRES with restarts. Saad and Schultz, "GMRES: a generalized minimal residual algorithm" (1986), algorithm 4."""
+    n, m, kind = b.node.aval.size, min(BASIS, b.node.aval.size), b.dtype
+    bound = 20.0 * eps * norm(b)
+
+    def step(j: Any, basis: Any, columns: Any) -> Any:
+        along = product(reshape(basis[j], (n,)))
+        h, rest = tensor(0.0, kind), along
+        for _ in range(2):  # once more, as rounding leaves a part
+            found = multiply(basis, rest)
+            h, rest = h + found, rest - multiply(basis, found, transpose_a=True)
+        size = norm(rest)
+        broken = size <= 10.0 * eps * norm(along)
+        size = where(broken, tensor(0.0, kind), size)
+        unit = where(broken, zeros((n,), kind), rest / where(broken, tensor(1.0, kind), size))
+        behind = one_hot(j + 1, m + 1, dtype=kind)
+        columns += expand_dims(one_hot(j, m, dtype=kind), 1) * (h + size * behind)
+        return j + 1, basis + expand_dims(behind, 1) * unit, columns
+
+    def cycle(i: Any, x: Any, r: Any, before: Any) -> Any:
+        size = norm(r)
+        basis = concat([expand_dims(r / size, 0), zeros((m, n), kind)], 0)
+        _, basis, columns = while_loop(lambda j, *_: j < m, step, (0, basis, zeros((m, m + 1), kind)))
+        weights = multiply(pinv(columns), size * one_hot(0, m + 1, dtype=kind), transpose_a=True)
+        x += multiply(basis[:m], weights, transpose_a=True)
+        return i + 1, x, b - product(x), size
+
+    def goes_on(i: Any, x: Any, r: Any, before: Any) -> Any:
+        return logical_and(i < CYCLES, logical_and(norm(r) > bound, norm(r) < 0.95 * before))
+
+    start = (0, zeros((n,), kind), b, 2.0 * norm(b))
+    return while_loop(goes_on, cycle, start)[1]
+
+
+def _not_converged(x, found, what):
+    return ~(found[0] > 0)
+
+
+def _status(x, found, what):
+    """Return the message about a solution that is none. `found`: whether it is one, the residual, the last step, the steps."""
+    if what == "linear_solve":
+        return (
+            "tf.autodiff.linear_solve found no solution: the matrix is singular to rounding, GMRES did not bring the residual "
+            "down, or there is NaN in its values. Solve a regular system, or a preconditioned one."
+        )
+    _, residual, step, steps = found
+    return (
+        f"tf.autodiff.{what} did not converge in {int(steps)} steps: the residual is {residual:.3g}, the last step {step:.3g}. "
+        "Begin nearer to a solution, at which the derivative of the equations is regular, or give more max_steps or tolerance."
+    )
+
+
+@op("ConvergedSolution", infer=lambda x, found, what: x, wrong=_not_converged, status=_status, checked="x found", cheap=True)
+def checked(x, found, *, what):
+    """Return `x`, unless it is no solution: an InvalidArgumentError."""
+    return x
+
+
+@gradient(checked)
+def _(operation, dy):
+    return dy, None
+
+
+def solved(function: Program, inputs: Sequence[Node]) -> Tensor:
+    """Record the solution of a system with the right side `inputs[0]`; NaN where the matrix is singular or no step helps."""
+    if "solver" not in function.derived:
+
+        def solver(b: Tensor, *used: Tensor) -> list[Tensor]:
+            x, ok = approximate(function, b, used)
+            return [where(ok, x, fill(x.shape, tensor(np.nan, x.dtype)))]
+
+        function.derived["solver"] = built(solver, function.parameters[: arity(function)])
+    attrs = System(function.derived["solver"], function)
+    (node,) = engine.elements(engine.record(SOLVE, tuple(inputs), attrs))
+    return EagerTensor(node)
+
+
+def pulled_back(function: Program, inputs: Sequence[Node], cotangent: Tensor, needed: Sequence[bool]) -> list[Any]:
+    """Return the cotangents of what a function of `inputs[0]` uses; None for the others."""
+    results: list[Any] = [None] * len(inputs)
+    places = tuple([i for i, need in enumerate(needed) if i and need])
+    if places:
+        pulled, found = vjp_program(function, (0,), places)
+        nodes = tracing.call(pulled, (*inputs, cotangent.node)) if pulled.outputs else []
+        for i, place in zip(places, found, strict=True):
+            results[i] = None if place is None else EagerTensor(nodes[place])
+    return results
+
+
+@gradient(SOLVE)
+def _gradient(operation: Operation, dx: Tensor) -> list[Any]:
+    _, function = operation.entry.node.attrs
+    used = operation.entry.inputs[1:]
+    u = solved(adjoint_of(function), [dx.node, *used])
+    results = pulled_back(function, [operation.outputs[0].node, *used], -u, operation.needed)
+    results[0] = u
+    return results
+
+
+@public
+def linear_solve(matvec: Callable[[Any], Any], b: Any) -> Any:
+    """Return the `x` with `matvec(x) = b`, with derivatives of any order to `b` and to what `matvec` uses, in both modes.
+
+    `matvec`: a linear function, made of ops, from a nest like `b` to one like it. Tensors and variables that it uses are found.
+    `b`: a tensor or a nest of tensors, all float32 or all float64; `x` has its structure. Up to 512 unknowns the matrix is
+    formed and factorised, once for all; above GMRES multiplies only. Where the matrix is singular to rounding, or the residual
+    stays above the square root of the rounding error times `b`, eager code and functions raise InvalidArgumentError, and
+    gradients are NaN. ValueError for a `matvec` that is not linear or not pure, NotImplementedError for one that looks at values.
+
+    >>> scale = tf.Variable(2.0)
+    >>> with tf.GradientTape() as tape:
+    ...     x = tf.autodiff.linear_solve(lambda x: scale * x, tf.constant([4.0, 8.0]))
+    >>> x.numpy().tolist(), float(tape.gradient(x, scale))
+    ([2.0, 4.0], -3.0)
+    """
+    unknowns = Unknowns(b, "linear_solve")
+    function, used = unknowns.traced(matvec)
+    pulled, _ = vjp_program(function, (0,), (0,))
+    if 0 in read_by(pulled):
+        raise ValueError(
+            "matvec must be linear in its argument: its derivative depends on it. For equations see tf.autodiff.root."
+        )
+    x = solved(function, [unknowns.vector.node, *used])
+    found = stack([cast(reduce_all(is_finite(x)), x.dtype)])
+    return unknowns.pack(checked(x, found, what="linear_solve"))
