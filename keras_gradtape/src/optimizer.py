@@ -3,11 +3,14 @@
 import functools
 import re
 import warnings
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from keras.src.backend.common import KerasVariable, global_state
 from keras.src.backend.config import floatx
+from keras.src.constraints.constraints import Constraint
 from keras.src.optimizers.base_optimizer import BaseOptimizer
+from keras.src.optimizers.schedules.learning_rate_schedule import LearningRateSchedule
 
 import gradtape as tf
 from gradtape._src.control.repeated import Repeated, may_record
@@ -75,7 +78,7 @@ def _key_of(value, kept):
     if value is None or kind in _BY_VALUE:
         return kind, value
     if isinstance(value, (KerasVariable, tf.Variable)):
-        kept.append(value)
+        kept[id(value)] = value
         constraint = getattr(value, "constraint", None)
         overwrites = getattr(value, "overwrite_with_gradient", False)
         return id(value) if constraint is None and not overwrites else (id(value), overwrites, _key_of(constraint, kept))
@@ -85,13 +88,17 @@ def _key_of(value, kept):
         return kind, tuple(value), tuple([_key_of(item, kept) for item in value.values()])
     if isinstance(value, set):
         return kind, frozenset(value)
-    if not _is_keras_s(kind) or not hasattr(value, "__dict__"):
+    if id(value) in kept:  # two objects that hold each other
+        return id(value)
+    if not isinstance(value, _DESCRIBED) or not _is_keras_s(kind):
         raise Unknown
+    kept[id(value)] = value
     attributes = vars(value)
     items = [_key_of(item, kept) for name, item in attributes.items() if name != "_tracker"]
     return kind, getattr(kind, "update_step", None), tuple(attributes), tuple(items)
 
 
+_DESCRIBED = BaseOptimizer, LearningRateSchedule, Constraint
 _BY_VALUE = frozenset((bool, int, float, complex, str, bytes, re.Pattern))
 
 
@@ -107,7 +114,9 @@ _OWN = ("keras.src.", "keras_gradtape.src.", "gradtape._src.core.")
 
 def _repeated(optimizer, apply, grads, variables):
     """Call `apply`, or record a call of its trace if the optimizer is one of Keras's own and nothing has to see each op."""
-    parts, places, kept = [], [], []
+    parts: list[Any] = []
+    places: list[Any] = []
+    kept: dict[int, Any] = {}
     for grad in grads:
         if isinstance(grad, tf.Tensor):
             places.append(None)
@@ -131,6 +140,7 @@ def _repeated(optimizer, apply, grads, variables):
         given = [next(left) if s is None else tf.IndexedSlices(next(left), next(left), tf.constant(s)) for s in places]
         apply(optimizer, given, variables)
 
+    del kept[id(optimizer)]  # whose traces go with it
     _updates.setdefault(optimizer, Repeated()).call(key, kept, code, parts)
     return None
 

@@ -153,13 +153,19 @@ def test_a_break_in_it_is_explained_by_its_line(type):
 @pytest.mark.parametrize("type", STRUCTURED)
 def test_the_profile_counts_what_is_in_it(type):
     cost = profiler.profile(SAMPLES[type](smooth), tf.constant(X))
-    times = 3 if type == "While" else 1
+    times = {"While": 3, "ImplicitSolution": 10, "LinearSolve": 3}.get(type, 1)  # a solver has products for each unknown
     assert cost.forward.by_op["Exp"]["flops"] == pytest.approx(
         times * profiler.profile(smooth, tf.constant(X)).forward.by_op["Exp"]["flops"]
     )
 
 
-@pytest.mark.parametrize("type", STRUCTURED)
+@pytest.mark.parametrize("type", ["ImplicitSolution", "LinearSolve"])
+def test_a_solver_in_a_graph_asks_for_known_extents(type):
+    with tf1.Graph().as_default(), pytest.raises(tf.errors.InvalidArgumentError, match="state the shape"):
+        SAMPLES[type](smooth)(tf1.placeholder(tf.float32, [None]))
+
+
+@pytest.mark.parametrize("type", sorted({*STRUCTURED} - {"ImplicitSolution", "LinearSolve"}))
 def test_a_session_runs_it_where_shapes_depend_on_values(type):
     expected = SAMPLES[type](smooth)(tf.constant(X))
     with tf1.Graph().as_default(), tf1.Session() as session:

@@ -1,5 +1,8 @@
 """An optimizer's update in eager code is traced once for what comes again, with the numbers of op by op; the rest stays."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -197,6 +200,25 @@ def test_what_users_wrote_runs_in_each_step(monkeypatch):
         calls.clear()
         Loop(monkeypatch, optimizer, parts).steps(4)
         assert calls == each * 4
+
+
+def test_a_model_that_hangs_on_its_optimizer_and_a_tensor_among_its_attributes(monkeypatch):
+    for name, value in (("model", lambda loop: loop.model), ("beta_1", lambda loop: tf.constant(0.5))):
+        loop = Loop(monkeypatch, optimizers.Adam(0.1))
+        loop.model.compile(loop.optimizer)  # the model holds the optimizer, too
+        setattr(loop.optimizer, name, value(loop))
+        loop.steps(4)
+        assert len(loop.updates) == 4
+
+
+def test_the_traces_go_with_their_optimizer():
+    v, optimizer = keras.Variable(2.0), optimizers.SGD(0.5)
+    for _ in range(3):
+        optimizer.apply_gradients([(tf.constant(3.0), v)])
+    gone = weakref.ref(optimizer)
+    del optimizer
+    gc.collect()
+    assert gone() is None
 
 
 def test_functions_that_run_eagerly_run_the_update_s_python_code(monkeypatch):

@@ -37,7 +37,7 @@ class Repeated:
         if found is not None and body is True:
             body = _traced(code, nodes)
         elif found is None and len(self._known) >= MOST:
-            del self._known[next(iter(self._known))]
+            self._known.pop(next(iter(self._known)), None)
         self._known[key] = kept, body
         if isinstance(body, Body):
             call_recorded(body, nodes)

@@ -76,7 +76,7 @@ def _gradient(op: Operation, dz: Tensor, _: Tensor) -> list[Any]:
 
 
 class Search(NamedTuple):
-    """How a solution is searched: `function` is zero at it, and `objective` least, if there is one; `newton` or by repetition."""
+    """A search for a solution, at which `function` is zero and `objective`, if any, is least; by `newton` or by repetition."""
 
     what: str
     function: Program
@@ -212,9 +212,9 @@ def fixed_point(f: Callable[[Any], Any], start: Any, max_steps: int = 1000, tole
 def argmin(f: Callable[[Any], Any], start: Any, max_steps: int = 200, tolerance: float | None = None) -> Any:
     """Return the `z` at which the scalar `f(z)` has a minimum, found from `start`, as a function of what `f` uses.
 
-    Arguments, derivatives and errors are those of `root`. Newton's method on the gradient, with a multiple of the identity added to
-    the Hessian where `f` would grow. A Hessian that is not positive definite at the solution is an InvalidArgumentError up to
-    512 unknowns; above it is not looked at.
+    Arguments, derivatives and errors are those of `root`. It is Newton's method on the gradient, with a multiple of the identity
+    added to the Hessian where `f` would grow. A Hessian that is not positive definite at the solution is an
+    InvalidArgumentError up to 512 unknowns; above it is not looked at.
 
     >>> a = tf.Variable(3.0)
     >>> with tf.GradientTape() as tape:

@@ -6,6 +6,7 @@ transposed Program, and one gradient. So every order and both modes follow.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import LOOKS_AT_VALUES, public
 from gradtape._src.core.op import define
-from gradtape._src.core.program import Node, Program, leaf, read_by
+from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.structured import arity, by_program
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.derivatives.evaluation import Nest
@@ -63,6 +64,7 @@ class Unknowns:
             received = ", ".join(sorted(kinds)) or "none"
             raise ValueError(f"tf.autodiff.{what} takes tensors that are all float32 or all float64, received {received}.")
         self.what, self.vector = what, self._flat(self._nest.leaves)
+        operator.index(self.vector.node.aval.size)  # the way to solve depends on it, so a graph must know it
 
     def _flat(self, leaves: Sequence[Tensor]) -> Tensor:
         vectors = [reshape(x, (-1,)) for x in leaves]
@@ -271,9 +273,9 @@ def linear_solve(matvec: Callable[[Any], Any], b: Any) -> Any:
 
     `matvec`: a linear function, made of ops, from a nest like `b` to one like it. Tensors and variables that it uses are found.
     `b`: a tensor or a nest of tensors, all float32 or all float64; `x` has its structure. Up to 512 unknowns the matrix is
-    formed and factorised, once for all; above GMRES multiplies only. Where the matrix is singular to rounding, or the residual
-    stays above the square root of the rounding error times `b`, eager code and functions raise InvalidArgumentError, and
-    gradients are NaN. ValueError for a `matvec` that is not linear or not pure, NotImplementedError for one that looks at values.
+    formed and factorised; above GMRES multiplies only. InvalidArgumentError where the matrix is singular to rounding, and where
+    the residual stays above the square root of the rounding error times `b`; in gradients NaN. ValueError for a `matvec`
+    that is not linear or not pure, NotImplementedError for one that looks at values.
 
     >>> scale = tf.Variable(2.0)
     >>> with tf.GradientTape() as tape:
@@ -284,7 +286,7 @@ def linear_solve(matvec: Callable[[Any], Any], b: Any) -> Any:
     unknowns = Unknowns(b, "linear_solve")
     function, used = unknowns.traced(matvec)
     pulled, _ = vjp_program(function, (0,), (0,))
-    if 0 in read_by(pulled):
+    if any(-1 in key[2:] and not (key[0].of_shapes or key[0].structured) for key in pulled.keys):  # those are taken to be linear
         raise ValueError(
             "matvec must be linear in its argument: its derivative depends on it. For equations see tf.autodiff.root."
         )

@@ -326,4 +326,10 @@ ROWS = [
         tf.optimizers.LevenbergMarquardt().minimize(lambda: drawn * v3, [v3])
         """,
     ),
+    (
+        "print(tf.autodiff.fixed_point(lambda x: 2.0 * x, tf.constant(1.0), max_steps=20))",
+        """
+        tf.autodiff.fixed_point(lambda x: 0.5 * x + 1.0, tf.constant(1.9), max_steps=40, tolerance=1e-4).numpy()
+        """,
+    ),
 ]

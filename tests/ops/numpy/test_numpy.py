@@ -168,6 +168,6 @@ def test_maximum_with_zero_is_relu_whose_gradient_at_zero_is_zero():
         lambda axis: tnp.geomspace(1.0, [8.0], 4, axis=axis),
     ],
 )
-def test_an_axis_out_of_range_is_refused_as_in_tensorflow(call, axis):
+def test_an_axis_out_of_range_is_refused(call, axis):
     with pytest.raises(tf.errors.InvalidArgumentError, match=rf"{axis} is out of range for a tensor of rank 2: it must be in"):
         call(axis)
