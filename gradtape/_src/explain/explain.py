@@ -245,8 +245,7 @@ class Question:
         words = self._words(source)
         breaks = self._breaks(view, found, case.targets, source)
         self._detailed(breaks, view, case)
-        if case.call is not None:
-            breaks = self._at_calls(breaks, case.call.line)
+        breaks = breaks if case.call is None else self._at_calls(breaks, case.call.line)
         if breaks:
             return words.diagnoses(breaks)
         consumed = None if view.tape is None or view.tape.persistent else view.tape.consumed
@@ -358,7 +357,6 @@ class Question:
 
     def about_target(self, source: Any) -> Diagnosis | None:
         """Return the origin of a NaN or infinity in the target, of which no gradient has one; None if it is not known."""
-
         found = self._with_values([source], self._about_nan, None)
         return None if found is None or found[0].connected else found[0]
 
@@ -436,9 +434,7 @@ class Question:
         return Case(call, self._taped(call), self._names, key)
 
     def _case_inside(self, inside: Inside, outer: int | Name) -> Case:
-        """Return the same case in a function, whose result may differ from the target of the call. The function may return
-        another value than the target of the call.
-        """
+        """Return the same case in a function, which may return another value than the target of the call."""
         keys = inside.keys(outer)
         call = inside.call(keys)
         targets = [inside.innermost(name) for name in self._names]
