@@ -18,7 +18,7 @@ from gradtape._src.core import journal, nest, transcript
 from gradtape._src.core.convert import variable_of
 from gradtape._src.core.errors import internal, public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.journal import Asked, Taped
+from gradtape._src.core.journal import Asked, Line, Taped
 from gradtape._src.core.program import Node
 from gradtape._src.core.structured import BRANCH, LOOP, StructuredOp
 from gradtape._src.core.tensor import Tensor, graph_of
@@ -244,12 +244,20 @@ class Question:
         found = self._source(source, case, view)
         words = self._words(source)
         breaks = self._breaks(view, found, case.targets, source)
+        self._detailed(breaks, view, case)
+        breaks = breaks if case.call is None else self._at_calls(breaks, case.call.line)
+        if breaks:
+            return words.diagnoses(breaks)
+        consumed = None if view.tape is None or view.tape.persistent else view.tape.consumed
+        return CONNECTED if case.call is None or consumed is None else words.diagnoses([Break("tape_used", consumed)])
+
+    def _detailed(self, breaks: Sequence[Break], view: View, case: Case) -> None:
+        """Add to breaks what their sentences name: other tapes, functions, variables, and the objects that hold these."""
         for broken in breaks:
             if broken.code == "outside_tape" and broken.step is not None and not broken.detail["early"]:
                 broken.detail["parts"] = view.of_several_tapes(broken.step)
             if "gradient" in broken.detail and case.call is not None and broken.line[0] not in (None, case.call.line[0]):
                 broken.detail["function"] = broken.line[0].co_qualname.rpartition("<locals>.")[2]
-        for broken in breaks:
             if (read := broken.detail.get("variable")) is not None:
                 broken.detail["called"] = self.name_of(read)
             broken.detail["read"] = [self.name_of(variable) for variable in broken.detail.get("read", ())]
@@ -259,22 +267,17 @@ class Question:
                     kind = ("model", "stateless_call") if changed.trainable else ("metric", "update_state")
                     broken.detail[kind[0]] = self._holders(kind[1]).get(changed._uid)
         through(breaks)
-        if case.call is not None:
-            for broken in breaks:
-                if broken.code == "unused" and not of_another_object(broken.line, case.call.line):
-                    broken.line = set_before(self._called, broken.line, case.call.line)
-            breaks = merged(
-                [kept(b, case.call.line) or at_the_call(b, case.call.line, breaks[k + 1 :]) for k, b in enumerate(breaks)]
-            )
-            for broken in breaks:
-                if broken.detail.get("early") or (broken.code == "other_tape" and "gradient" not in broken.detail):
-                    broken.detail["loop"] = loop_before(broken.line, case.call.line)
-        if not breaks:
-            if case.call is not None and view.tape is not None and view.tape.consumed is not None and not view.tape.persistent:
-                breaks = [Break("tape_used", view.tape.consumed)]
-            else:
-                return CONNECTED
-        return words.diagnoses(breaks)
+
+    def _at_calls(self, breaks: Sequence[Break], asked: Line) -> list[Break]:
+        """Return the breaks at the statements beside the tape that brought them about, for a gradient asked for at a line."""
+        for broken in breaks:
+            if broken.code == "unused" and not of_another_object(broken.line, asked):
+                broken.line = set_before(self._called, broken.line, asked)
+        told = merged([kept(b, asked) or at_the_call(b, asked, breaks[k + 1 :]) for k, b in enumerate(breaks)])
+        for broken in told:
+            if broken.detail.get("early") or (broken.code == "other_tape" and "gradient" not in broken.detail):
+                broken.detail["loop"] = loop_before(broken.line, asked)
+        return told
 
     def _holders(self, method: str) -> dict[int, tuple[str, Any]]:
         """Return the objects with a method that hold variables, by their numbers."""
@@ -354,7 +357,6 @@ class Question:
 
     def about_target(self, source: Any) -> Diagnosis | None:
         """Return the origin of a NaN or infinity in the target, of which no gradient has one; None if it is not known."""
-
         found = self._with_values([source], self._about_nan, None)
         return None if found is None or found[0].connected else found[0]
 
@@ -413,7 +415,7 @@ class Question:
     def _recorded(self, sources: Sequence[Any]) -> GradientTape | None:
         """Return the tape that can be run again: the one given, or that of the latest gradient call, or the kept step."""
         taped = self._case(sources[0]).tape if sources else self._taped(None)
-        tapes = [self._tape, None if taped is None else taped.tape(), kept_step.tape]
+        tapes: list[GradientTape | None] = [self._tape, None if taped is None else taped.tape(), kept_step.tape]
         for tape in tapes:
             if tape is not None and tape._segments and (taped is None or tape._record is taped):
                 return tape
@@ -432,9 +434,7 @@ class Question:
         return Case(call, self._taped(call), self._names, key)
 
     def _case_inside(self, inside: Inside, outer: int | Name) -> Case:
-        """Return the same case in a function, whose result may differ from the target of the call. The function may return
-        another value than the target of the call.
-        """
+        """Return the same case in a function, which may return another value than the target of the call."""
         keys = inside.keys(outer)
         call = inside.call(keys)
         targets = [inside.innermost(name) for name in self._names]

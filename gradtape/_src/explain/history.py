@@ -96,6 +96,17 @@ class History:
         self._held_in_functions()
         self.deciding: dict[Name, Name] = {}  # the result of a branch or loop → what decides which one runs, or how often
         self.variables = {name for holdings in self.held.values() for _, name in holdings}
+        self._add_links()
+        if inside is not None:
+            self._link(inside)
+        self._open([journal.origin_of(n) for n in nodes] if names is None else names)
+        self.users: dict[Name, list[Step]] = {}
+        for step in self.steps.values():
+            for name in dict.fromkeys(step.inputs):
+                self.users.setdefault(name, []).append(step)
+
+    def _add_links(self) -> None:
+        """Enter what gave variables their values without an op."""
         for link in list(journal.links):
             if link.how == "variable":
                 self.variables.update(link.after)
@@ -104,13 +115,6 @@ class History:
             for after, line, how in made:
                 if after not in self.steps:
                     self.steps[after] = Step(after, None, (), link.before, line, link.moment, link.thread, how)
-        if inside is not None:
-            self._link(inside)
-        self._open([journal.origin_of(n) for n in nodes] if names is None else names)
-        self.users: dict[Name, list[Step]] = {}
-        for step in self.steps.values():
-            for name in dict.fromkeys(step.inputs):
-                self.users.setdefault(name, []).append(step)
 
     def _add_inside(self, inside: Inside) -> None:
         """Enter what functions recorded while they were traced."""

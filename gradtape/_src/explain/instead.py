@@ -9,6 +9,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from gradtape._src.core import journal
+from gradtape._src.core.errors import internal
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import COPIES, Break, Source, View
@@ -87,7 +88,7 @@ def _objects(frame: FrameType | None) -> Iterator[Held]:
     """Yield the objects with variables that code can reach, those with short paths first."""
     seen: set[int] = set()
     while frame is not None:
-        if not journal.internal[frame.f_code.co_filename]:
+        if not internal[frame.f_code.co_filename]:
             waiting = [(name, value, 1) for name, value in list(frame.f_locals.items()) if not name.startswith("_")]
             for path, value, depth in waiting:
                 if id(value) in seen or not holds(value) or len(seen) > MOST:

@@ -185,7 +185,7 @@ def _guilty(probe: Probe, node: Node) -> tuple[Entry, bool] | None:
 
 
 def _bad(values: np.ndarray) -> np.ndarray:
-    return ~np.isfinite(values)
+    return np.asarray(~np.isfinite(values))
 
 
 def _bad_value(node: Node) -> bool:

@@ -96,7 +96,7 @@ def flat(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> str:
 def _moved(values: np.ndarray, share: float) -> np.ndarray:
     """Return values that are moved by a share of their size."""
     wide = _wide(values)
-    return (wide + share * np.maximum(np.abs(wide), 1.0)).astype(values.dtype)
+    return np.asarray(wide + share * np.maximum(np.abs(wide), 1.0), values.dtype)
 
 
 def contribution_at(probe: Probe, node: Node, entry: Entry, cotangent: Any, change: Change, apart: bool = False) -> Any:

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from gradtape._src.core import journal
 from gradtape._src.core.convert import variable_of
+from gradtape._src.core.errors import internal
 from gradtape._src.core.journal import Line
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
@@ -239,7 +239,7 @@ def heads(found: ast.stmt) -> list[str]:
 
 def _starts(function: Any) -> int:
     """Return the first line of a function, which is that of its decorators."""
-    return min([function.lineno, *[d.lineno for d in function.decorator_list]])
+    return int(min([function.lineno, *[d.lineno for d in function.decorator_list]]))
 
 
 def assignments(line: Line) -> str | None:
@@ -527,7 +527,7 @@ def name_of(value: Any, frame: FrameType | None, known: Paths | None = None) -> 
     """
     known = {} if known is None else known
     while frame is not None:
-        if journal.internal[frame.f_code.co_filename]:  # its names say nothing to the user
+        if internal[frame.f_code.co_filename]:  # its names say nothing to the user
             frame = frame.f_back
             continue
         for names in (frame.f_locals, frame.f_globals):

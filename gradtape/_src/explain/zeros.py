@@ -232,7 +232,7 @@ def _as_it_is(node: Node, values: np.ndarray) -> np.ndarray:
 
 
 def _uneven(values: np.ndarray) -> np.ndarray:
-    return values * np.random.default_rng(1).uniform(1.0, 2.0, values.shape).astype(values.dtype)
+    return np.asarray(values * np.random.default_rng(1).uniform(1.0, 2.0, values.shape), values.dtype)
 
 
 def dense(node: Node) -> Any:

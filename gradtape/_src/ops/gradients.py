@@ -1,6 +1,7 @@
 """Sums of cotangents over broadcast axes, and IndexedSlices."""
 
 import math
+from typing import Any
 
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.arrays import jnp
@@ -18,7 +19,7 @@ from gradtape._src.ops.array.shape import _broadcast_to, _reshape, broadcast_sou
 from gradtape._src.ops.math.reduction import _sum
 
 
-def unbroadcast(dy, source):
+def unbroadcast(dy: Any, source: Any) -> Any:
     """Return the sum of `dy` over the axes along which the node `source` was broadcast to dy's shape."""
     have, shape = dy.node.aval.shape, source.aval.shape
     if source.aval.open and engine.graph_around() is not None:  # an extent that is not known may be 1 when the graph runs
