@@ -175,3 +175,17 @@ def test_a_gradient_in_a_function_of_a_loop_that_changes_a_rank():
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.float32, [2])
         assert session.run(slope(x), {x: [1.0, 1.0]}).tolist() == [4.0, 4.0]
+
+
+def test_a_gradient_in_a_function_through_rows_of_unknown_rank():
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, w = tf.placeholder(tf.float32), tf.constant(2.0)
+
+        @tf.function
+        def slope(w):
+            with tf.GradientTape() as tape:
+                tape.watch(w)
+                y = tf.map_fn(lambda row: row * w, x)
+            return tape.gradient(y, w)
+
+        assert session.run(slope(w), {x: np.ones(3)}) == 3.0

@@ -6,10 +6,24 @@ OF = ("v1",)
 LEFT = {
     "as it says what a shape or an axis is, but it depends": "by no program that is known: such a call is kept for the session",
     "A shape depends on values that are not known before": "by no program that is known: such a call is kept for the session",
-    "A gradient through functions of tensors of unknown rank": "by no program that is known: such a call is kept for the session",
 }
 
 ROWS = [
+    (
+        """
+        with tf.Graph().as_default():
+            x, w = tf.compat.v1.placeholder(tf.float32), tf.constant(2.0)
+            on = tf.compat.v1.placeholder(tf.bool, [])
+            tf.cond(on, lambda: tf.gradients(tf.map_fn(lambda row: row * w, x), w)[0], lambda: w)
+        """,
+        """
+        with tf.Graph().as_default():
+            x, w = tf.compat.v1.placeholder(tf.float32), tf.constant(2.0)
+            on = tf.compat.v1.placeholder(tf.bool, [])
+            slope = tf.gradients(tf.map_fn(lambda row: row * w, x), w)[0]
+            tf.cond(on, lambda: slope, lambda: w)
+        """,
+    ),
     (
         "with tf.Graph().as_default(): tf.compat.v1.test.compute_gradient(tf.constant(1.0), [], tf.constant(1.0), [])",
         """

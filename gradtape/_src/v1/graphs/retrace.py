@@ -63,9 +63,10 @@ class Inlined:
         raise NotImplementedError
 
     def gradient(self, op: Operation, *grads: Any) -> list[Any]:
-        """Refuse a gradient inside of a function: what the functions do is known when the graph runs."""
-        raise invalid(
-            "A gradient through functions of tensors of unknown rank is known to a graph only: take it outside of tf.function."
+        """Refuse a gradient inside of a branch or loop: what the functions do is known when the graph runs."""
+        raise engine.NeedsValues(
+            "A gradient through functions of tensors of unknown rank is known to a graph only: take it outside of branches and "
+            "loops."
         )
 
     def around(self) -> list[Node]:
