@@ -87,7 +87,7 @@ def parts_of(value: Any) -> list[tuple[str, Any]]:
 def numbers_in(value: Any) -> dict[int, None]:
     """Return the numbers of the variables that an object holds, in the order of its attributes and entries."""
     numbers: dict[int, None] = {}
-    waiting, seen = [(value, 0)], set()
+    waiting, seen = [(value, 0)], set[int]()
     while waiting:
         part, depth = waiting.pop()
         if isinstance(part := variable_of(part), Variable):

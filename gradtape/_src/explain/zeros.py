@@ -74,7 +74,7 @@ def _downwards(way: Way | None) -> list[tuple[Node, Entry]]:
 
 def _on_way(probe: Probe, way: list[tuple[Node, Entry]]) -> list[Break]:
     """Return the flat places of a path from the target down; after each the search continues with a cotangent of ones."""
-    places = []
+    places: list[Break] = []
     thinned: tuple[Node, Entry, Any] | None = None  # where zeros came in that are not everywhere
     for node, entry, cotangent, passed in _passed(probe, way):
         if not np.any(array(passed)):
