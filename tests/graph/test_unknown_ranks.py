@@ -144,3 +144,34 @@ def test_an_error_names_no_extents_that_nobody_gave(session):
         tf.while_loop(lambda a: True, lambda a: tf.stack([a, a]), [x])
     with pytest.raises(ValueError, match=r"Incompatible shapes: \[\?,3\] vs. \[2,4\]"):
         tf.ones([tf.shape(x)[0], 3]) + tf.ones([2, 4])
+
+
+@pytest.mark.parametrize("shape", [[2, 2], [None, 2]])
+def test_a_gradient_in_a_function_of_a_branch_whose_sides_have_other_ranks(shape):
+    @tf.function
+    def slope(x, on):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.cond(on, lambda: x * 2.0, lambda: tf.reshape(x, [-1]) * 3.0))
+        return tape.gradient(y, x)
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, on = tf.placeholder(tf.float32, shape), tf.placeholder(tf.bool, [])
+        found = slope(x, on)
+        results = [session.run(found, {x: np.ones([2, 2]), on: side}).tolist() for side in (True, False)]
+    assert results == [[[2.0, 2.0]] * 2, [[3.0, 3.0]] * 2]
+
+
+def test_a_gradient_in_a_function_of_a_loop_that_changes_a_rank():
+    @tf.function
+    def slope(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            shapes = [tf.TensorShape([]), tf.TensorShape(None)]
+            _, y = tf.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, y[None] * 2.0), [0, x], shape_invariants=shapes)
+            y = tf.reduce_sum(y)
+        return tape.gradient(y, x)
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [2])
+        assert session.run(slope(x), {x: [1.0, 1.0]}).tolist() == [4.0, 4.0]

@@ -134,6 +134,13 @@ IF = define(StructuredOp("If", _if, If, infer=_if_avals, saves="pred inputs", **
 CASE = define(StructuredOp("Case", _case, Case, infer=_case_avals, saves="branch_index inputs", **_BRANCH))
 
 
+def only_looked_at(what: str) -> None:
+    """Raise NeedsValues unless a graph merely looks at a gradient, which it takes anew when it runs."""
+    graph = engine.graph_around()
+    if graph is None or graph.keeps:
+        raise engine.NeedsValues(f"the gradient of {what} is known when the graph runs", "Take it outside of the function.")
+
+
 @gradient(IF)
 @gradient(CASE)
 def _gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]:
@@ -157,7 +164,8 @@ def _gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]
     if not places or not given:
         return results
     forms = [Form(inputs[needed[k]].aval, [(p, where[k]) for p, where in derived]) for k in places]
-    if not _of_one_shape(branches):  # what it will be is found when the graph runs
+    if not _of_one_shape(branches):
+        only_looked_at("a branch whose sides give different shapes")
         for k, form in zip(places, forms, strict=True):
             results[needed[k] + 1] = form.packed(iter(form.given(None, ())))
         return results

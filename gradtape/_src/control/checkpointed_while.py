@@ -25,7 +25,7 @@ from gradtape._src.control.bounded_scan import (
     reverse_scan,
     with_residuals,
 )
-from gradtape._src.control.branch import IF, If
+from gradtape._src.control.branch import IF, If, only_looked_at
 from gradtape._src.control.programs import narrowed, rewired, selected
 from gradtape._src.core import engine, execution, guards, tracing
 from gradtape._src.core.arrays import jnp, lax
@@ -243,6 +243,7 @@ def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     if not all(
         body.aval_of(r).may_be(n.aval) for r, n in zip(body.outputs, start, strict=True)
     ):  # a session runs it trip by trip
+        only_looked_at("a loop whose variables change their shapes")
         return [zeros_of(n) if need else None for n, need in zip(entry.inputs, op.needed, strict=True)]
     outputs = [t.node for t in op.outputs]
     trips, stride, kept = outputs[carry], outputs[carry + 1], outputs[carry + 2 :]
