@@ -80,7 +80,8 @@ def test_the_host_gives_what_compiled_code_gives(name, fresh):
 def test_an_op_that_holds_programs_runs_without_the_compiler(type, fresh):
     function = tf.function(lambda x: SAMPLES[type](smooth)(x))
     value = np.asarray(function(tf.constant(X)))
-    assert (tf.config.cache_info()["programs"], tf.config.cache_info()["kernels"]) == (0, 0)
+    factorised = type in ("ImplicitSolution", "LinearSolve")  # by LAPACK's LU, which JAX has and NumPy has not
+    assert (tf.config.cache_info()["programs"], tf.config.cache_info()["kernels"]) == (0, int(factorised))
     tf.config.clear_cache()
     tf.config.compile_early()
     agree(function(tf.constant(X)), value)
