@@ -90,7 +90,7 @@ def _key_of(value, kept):
         return kind, frozenset(value)
     if id(value) in kept:  # two objects that hold each other
         return id(value)
-    if not isinstance(value, _DESCRIBED) or not _is_keras_s(kind):
+    if not isinstance(value, _DESCRIBED) or not _is_of_keras(kind):
         raise Unknown
     kept[id(value)] = value
     attributes = vars(value)
@@ -102,7 +102,7 @@ _DESCRIBED = BaseOptimizer, LearningRateSchedule, Constraint
 _BY_VALUE = frozenset((bool, int, float, complex, str, bytes, re.Pattern))
 
 
-def _is_keras_s(kind):
+def _is_of_keras(kind):
     """Return whether a class, and those that it extends, are Keras's or this backend's, and the update is not another one's."""
     update = getattr(kind, "update_step", None)
     own = update is None or internal[getattr(getattr(update, "__code__", None), "co_filename", "")]

@@ -367,7 +367,7 @@ class Function:
                 return ShapedByRuns(self, arguments, body)
         except engine.NeedsValues as reason:
             in_place = isinstance(reason, (TakesElement, ThroughEagerCode)) or any(map(_known_integers, arguments.nodes))
-            in_place = in_place or (engine.current_graph() is not None)
+            in_place = in_place or engine.current_graph() is not None  # which keeps what waits for values
             if not outermost and (isinstance(reason, MadeFromArguments) or not in_place):
                 raise  # the outermost function runs eagerly
             return (FirstCall if isinstance(reason, MadeFromArguments) else EagerFunction)(self, arguments, reason)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from gradtape._src.control import function
 from gradtape._src.control.scope import SINGLETON, Body, Scope, call_recorded, trace
-from gradtape._src.core import engine, errors, execution, tracing
+from gradtape._src.core import engine, execution, journal, tracing
 from gradtape._src.core.per_thread import replica
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
@@ -28,10 +27,11 @@ class Repeated:
     def call(self, key: Hashable, kept: Any, code: Callable[[list[Tensor]], Any], tensors: Sequence[Tensor]) -> None:
         """Run `code` on `tensors`, or record a call of its trace.
 
-        `key` holds whatever else the code depends on. It may name objects by identity, which `kept` keeps alive.
+        `key` holds whatever else the code depends on. It may name objects by identity, which `kept` keeps alive. The user's line,
+        which errors name for the ops of a trace, is added to it.
         """
         nodes = [x.node for x in tensors]
-        key = (key, _line(), tuple([node.aval for node in nodes]))
+        key = (key, journal.user_line(), tuple([node.aval for node in nodes]))
         found = self._known.get(key)
         body = True if found is None else found[1]
         if found is not None and body is True:
@@ -51,14 +51,6 @@ def may_record() -> bool:
     plain = state.trace.parent is None and state.trace.scope is None and state.trace.overrides is None
     observed = execution.eager or function.functions_run_eagerly() or any(tape() is not None for tape in state.tapes)
     return plain and not observed and replica.number is None
-
-
-def _line() -> tuple[Any, int]:
-    """Return the place in the user's code, which errors name for the ops of a trace."""
-    frame = sys._getframe(2)
-    while errors.internal[frame.f_code.co_filename] and frame.f_back is not None:
-        frame = frame.f_back
-    return frame.f_code, frame.f_lasti
 
 
 def _traced(code: Callable[[list[Tensor]], Any], nodes: Sequence[Node]) -> Body | bool:

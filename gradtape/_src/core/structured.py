@@ -182,8 +182,11 @@ class StructuredOp(Op):
         return made
 
 
-def by_program(type: str, form: type[Any]) -> StructuredOp:
-    """Return an op whose results its first attribute `program` computes, and whose gradient is not that Program's."""
+def by_program(type: str, form: type[Any], kind: str = VALUE, saves: str = "inputs", **declared: Any) -> StructuredOp:
+    """Return an op whose results its first attribute `program` computes, and whose gradient is not that Program's.
+
+    `declared` are more of what an `Op` declares.
+    """
 
     def kernel(*inputs: Any, program: Program, **others: Any) -> tuple[Any, ...]:
         return program.evaluate(*inputs)
@@ -195,9 +198,10 @@ def by_program(type: str, form: type[Any]) -> StructuredOp:
         type,
         kernel,
         form,
-        kind=VALUE,
+        kind=kind,
         bodies=lambda attrs: (whole(attrs.program),),
         run=lambda interpreter, attrs, inputs: interpreter.call(attrs.program, inputs),
         infer=avals,
-        saves="inputs",
+        saves=saves,
+        **declared,
     )

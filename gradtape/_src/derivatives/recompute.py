@@ -16,7 +16,7 @@ from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import LOOKS_AT_VALUES, public
 from gradtape._src.core.op import define, ops
 from gradtape._src.core.program import Program, leaf
-from gradtape._src.core.structured import CALL_OF, StructuredOp, whole
+from gradtape._src.core.structured import CALL_OF, by_program
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.ops.array.shape import zeros
 
@@ -37,28 +37,8 @@ class Recomputed(NamedTuple):
     results: int
 
 
-def _evaluate(*inputs: Any, program: Program, policy: Any, results: int) -> tuple[Any, ...]:
-    return program.evaluate(*inputs)
-
-
-def _avals(*avals: Any, program: Program, policy: Any, results: int) -> tuple[Any, ...]:
-    return tuple([program.aval_of(r) for r in program.outputs])
-
-
 # A Program whose gradient keeps what the policy says: (arguments…) → (results…, residuals…).
-RECOMPUTED = define(
-    StructuredOp(
-        "Recomputed",
-        _evaluate,
-        Recomputed,
-        kind=CALL_OF,
-        bodies=lambda attrs: (whole(attrs.program),),
-        run=lambda interpreter, attrs, inputs: interpreter.call(attrs.program, inputs),
-        infer=_avals,
-        saves="inputs y",
-        takes_none=True,
-    )
-)
+RECOMPUTED = define(by_program("Recomputed", Recomputed, kind=CALL_OF, saves="inputs y", takes_none=True))
 
 
 @public
