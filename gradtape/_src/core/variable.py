@@ -42,10 +42,16 @@ def hold_all(variables: Sequence[Variable], nodes: Sequence[Node]) -> None:
     for variable in variables:
         if state.tapes:
             trace.reads.append((len(trace.nodes), variable, variable.held()))
-        variable._keep_for_undo(trace)
-    _swap(variables, list(map(EagerTensor, nodes)))
+    hold_again(variables, nodes)
     if execution.eager:
         engine.flush_if_outermost()
+
+
+def hold_again(variables: Sequence[Variable], nodes: Sequence[Node]) -> None:
+    """Swap in values that were recorded in eager code, where tapes know of them."""
+    for variable in variables:
+        variable._keep_for_undo(engine.local.trace)
+    _swap(variables, list(map(EagerTensor, nodes)))
 
 
 @twins.in_c
