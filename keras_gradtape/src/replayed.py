@@ -62,14 +62,17 @@ def _kinds():
 
 
 def _is_own(function):
-    """Return whether a function is Keras's or this backend's, and calls no other that it was given."""
-    if isinstance(function, MethodType):
-        function = function.__func__
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return isinstance(function, BuiltinFunctionType)
-    held = [cell.cell_contents for cell in function.__closure__ or () if cell.cell_contents is not function]
-    return internal[code.co_filename] and all(_is_own(f) for f in held if isinstance(f, (FunctionType, MethodType)))
+    """Return whether a function is Keras's or this backend's, and so are those that it was given."""
+    known, stack = set(), [function]
+    while stack:
+        found = stack.pop()
+        found = found.__func__ if isinstance(found, MethodType) else found
+        if isinstance(found, FunctionType) and id(found) not in known:
+            known.add(id(found))
+            if not internal[found.__code__.co_filename]:
+                return False
+            stack += [cell.cell_contents for cell in found.__closure__ or ()]
+    return True
 
 
 class _Seen:

@@ -1,11 +1,12 @@
 """Python code of a library that records the same ops in each call: it runs twice, and its record is entered again from then on.
 
-What stands in the trace then is what the code would have recorded: ops, lines, reads, names. Who looks at it sees no difference.
+The trace has the same ops, lines, reads and names as if the code had run: nobody who looks at it sees a difference.
 """
 
 from __future__ import annotations
 
 import itertools
+import sys
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
@@ -15,9 +16,10 @@ import numpy as np
 from gradtape._src.control.scope import ASKED_FOR
 from gradtape._src.core import engine, journal, scopes
 from gradtape._src.core.define import verify
-from gradtape._src.core.program import NUMBER, RAN, Node, Trace, effectful
+from gradtape._src.core.errors import internal
+from gradtape._src.core.program import NUMBER, RAN, Line, Node, Trace, effectful
 from gradtape._src.core.tensor import Tensor, handle
-from gradtape._src.core.variable import Variable, hold_again
+from gradtape._src.core.variable import Variable, hold_all
 
 MOST = 16  # keys that are remembered
 TRIES = 4  # records that are made of one key before it is given up: what it does is not the same each time
@@ -57,7 +59,7 @@ class Replayed:
 
 
 class Form(NamedTuple):
-    """What a record is compared by: ops with attributes and references, what was read, named, assigned and checked.
+    """The content of a record: ops with attributes and references; reads, names, assignments, checks.
 
     A reference from 0 on is an op of the record; `-1 - k` is slot k: an argument, a variable's value before, or a constant.
     """
@@ -115,7 +117,7 @@ class _Before:
 
 def _recorded(code: Code, tensors: Sequence[Tensor], variables: Sequence[Variable]) -> tuple[Results | None, Record | None]:
     """Run the code; return what it gives, and its record, None if it cannot be entered again."""
-    trace = engine.room()
+    trace = _room()
     before, limit = _Before(trace, variables), trace.limit
     trace.limit = engine.UNBOUNDED
     try:
@@ -131,7 +133,7 @@ def _recorded(code: Code, tensors: Sequence[Tensor], variables: Sequence[Variabl
 
 
 class Record:
-    """What a call recorded, to be entered again with other arguments and other values of the variables."""
+    """The ops and notes of one call, to be entered again with other arguments and other values of the variables."""
 
     def __init__(self, before: _Before, given: Sequence[Node], variables: Sequence[Variable], results: Results) -> None:
         if not before.is_left_alone():
@@ -234,9 +236,11 @@ class Record:
     def enter(self, given: Sequence[Node], variables: Sequence[Variable]) -> Results | None:
         """Enter the record into the thread's trace; None if the code has to run, as values are missing or wrong."""
         form = self.form
-        trace = engine.room()
+        trace = _room()
         taken = [variables[i]._tensor.node for i in form.read]
-        if [node.aval for node in taken] != self.variable_avals or not all(map(engine.peeked, [given[i] for i in self.peeked])):
+        for i in self.peeked:
+            engine.peek(given[i])
+        if [node.aval for node in taken] != self.variable_avals or any(given[i].value is None for i in self.peeked):
             return None
         slots = [*given, *taken, *self.constants]
         for node in slots:
@@ -264,7 +268,7 @@ class Record:
             of = dict(zip([-1 - slot for slot in self.order], references, strict=True))
             keys = [(*k[:2], *[r + first if r >= 0 else of[r] for r in k[2:]]) for k in self.form.keys]
             self.laid_out = (first, *references), keys  # at once: another thread may enter it, too
-        code, offset = engine.line()
+        code, offset = _line()
         checked = self.form.checked
         values: list[Any] = [*[None] * len(keys), *slots[::-1]]
         for i, (key, relative, aval) in enumerate(zip(keys, self.form.keys, self.avals, strict=True)):
@@ -283,8 +287,22 @@ class Record:
         scopes.marks().extend([(serial, first + at, to) for at, to in form.marks])
         for how, reference, at in form.left:
             journal.left_at(how, values[reference], (serial, first + at))
-        journal.assigned.extend([(variables[v]._uid, serial, journal.origin_of(values[r])) for v, r in form.journaled])
-        hold_again([variables[v] for v, _ in form.assigned], [values[r] for _, r in form.assigned])
+        journal.assigned_again([(variables[v]._uid, serial, journal.origin_of(values[r])) for v, r in form.journaled])
+        hold_all([variables[v] for v, _ in form.assigned], [values[r] for _, r in form.assigned], noted=True)
+
+
+def _room() -> Trace:
+    """Return the thread's trace for what is recorded next: a new one where `engine.record` would begin one."""
+    trace = engine.local.trace
+    return engine._cut(trace) if len(trace.nodes) >= trace.limit else trace
+
+
+def _line() -> Line:
+    """Return the line of an op that is recorded now."""
+    frame = sys._getframe(1)
+    while internal[frame.f_code.co_filename] and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code, frame.f_lasti
 
 
 def _of(known: dict[Any, Any], key: Any) -> Any:

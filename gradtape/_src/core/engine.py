@@ -230,20 +230,6 @@ def record_as(op: Op, inputs: tuple[Node, ...], attrs: Attributes, result: Any) 
     return node
 
 
-def room() -> Trace:
-    """Return the thread's trace for what is recorded next, which has run if it was to be cut there."""
-    trace = local.trace
-    return _cut(trace) if len(trace.nodes) >= trace.limit else trace
-
-
-def line() -> tuple[CodeType, int]:
-    """Return the line that an op gets which is recorded now."""
-    frame = sys._getframe(1)
-    while internal[frame.f_code.co_filename] and frame.f_back is not None:
-        frame = frame.f_back
-    return frame.f_code, frame.f_lasti
-
-
 def adopt(trace: Trace, node: Node) -> int:
     """Enter a node that was not recorded in `trace`, and return its reference: a leaf, or computed again here.
 
@@ -437,12 +423,6 @@ def peek(node: Node) -> None:
         arguments = [slices.argument_of(trace.leaves[p], False) for p in positions]
         (node.value,) = execution.execute(execution.first_made(program), arguments)
         trace.early.append(node)
-
-
-def peeked(node: Node) -> bool:
-    """Return whether the value of a node is known, after a look at it as for a check."""
-    peek(node)
-    return node.value is not None
 
 
 def ready(node: Node) -> Any:
