@@ -19,6 +19,7 @@ from gradtape._src.control.replayed import Replayed
 from gradtape._src.core import engine, scopes
 from gradtape._src.core.errors import internal
 from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.variable import ResourceVariable
 from keras_gradtape.src.ops.core import convert_to_tensor
 
 _OWN = ("keras.src.", "keras_gradtape.src.", "gradtape._src.core.")
@@ -33,7 +34,7 @@ _UNUSED = frozenset(
 )
 _UNMASKED = "InputLayer", "Functional", "Sequential", "Cell", "Cells"  # what layers of these kinds get has no mask
 TIMES = 8  # changes of a layer in a row, each before a record was entered again, after which its calls are left alone
-_SCOPES = "current_call_ctx", "autocast_scope", "stateless_scope", "symbolic_scope", "distribution"
+_SCOPES = "recorded_call", "autocast_scope", "stateless_scope", "symbolic_scope", "distribution"
 
 
 class Unknown(Exception):
@@ -94,6 +95,9 @@ class _Seen:
         self._kept = [*itertools.chain.from_iterable(self._views)]  # so that no other object gets the number of one of them
         self._ids, self._methods = self._now(), [[*vars(kind).values()] for kind in self._classes]
 
+    def __reduce__(self):
+        return type(None), ()  # a copy of the layer knows nothing
+
     def _now(self):
         return [*map(id, itertools.chain.from_iterable(self._views))]
 
@@ -112,7 +116,7 @@ class _Seen:
         self._known[id(value)] = value
         kept, node, layer = _kinds()
         if isinstance(value, KerasVariable):
-            if not isinstance(value._value, tf.Variable) or value._value.constraint is not None:
+            if type(value._value) is not ResourceVariable:
                 raise Unknown
             self._variables.append(value)
         elif isinstance(value, (list, tuple, set, frozenset, dict)):
@@ -164,9 +168,9 @@ def _arguments(args, kwargs):
     if any(value is not None and name != "training" for name, value in kwargs.items()):
         return None
     training = kwargs.get("training")
-    if training not in (None, False, True):
+    if training is not None and type(training) is not bool:
         return None
-    found, form = [], [training if training is None else bool(training), *kwargs]
+    found, form = [], [training, *kwargs]
     for arg in args:
         kind = type(arg)
         if kind in (list, tuple):
@@ -199,7 +203,7 @@ def _converted(layer, values):
     tensors = []
     functional = None if layer._convert_input_args else getattr(layer, "_inputs", None)
     for number, value in enumerate(values):
-        if type(value) is np.ndarray:
+        if type(value) is np.ndarray and value.dtype.kind in "biuf":
             if layer._convert_input_args:
                 value = layer.dtype_policy.convert_input(value, layer.autocast, layer.input_dtype)
             elif functional is not None and len(functional) == len(values) == 1:
@@ -264,8 +268,13 @@ def replayed(call):
         given, ran = _packed(args, tensors), []
 
         def code(_):
-            ran.append(call(self, *given, **kwargs))
-            return _taken_apart(ran[0]) if seen.same() else None
+            around = _context()
+            global_state.set_global_attribute("recorded_call", True)  # the calls inside of it belong to its record
+            try:
+                ran.append(call(self, *given, **kwargs))
+            finally:
+                global_state.set_global_attribute("recorded_call", None)
+            return _taken_apart(ran[0]) if seen.same() and _context() == around else None
 
         results = seen.records.call(key, code, tensors, seen.variables)
         return ran[0] if ran else _put_together(*results)
@@ -284,11 +293,23 @@ def _prepared(layer, args, kwargs):
     if not seen or (given := _arguments(args, kwargs)) is None or not _fits(layer, args):
         return None
     tensors = _converted(layer, given[0])
-    if tensors is None:
+    context = _context()
+    if tensors is None or context is None:
         return None
     flash = global_state.get_global_attribute("flash_attention")
-    key = (given[1], bool(engine.local.tapes), scopes.prefix(), floatx(), epsilon(), image_data_format(), flash)
+    key = (given[1], context, bool(engine.local.tapes), scopes.prefix(), floatx(), epsilon(), image_data_format(), flash)
     return seen, tensors, key
+
+
+def _context():
+    """Return what the call around this one hands on to it, such as `training`; None if that is more, or is to run eagerly."""
+    around = global_state.get_global_attribute("current_call_ctx")
+    if around is None:
+        return ()
+    if getattr(around.entry_layer, "run_eagerly", False):
+        return None
+    handed = {name: value for name, value in vars(around).items() if name != "entry_layer" and value is not None}
+    return tuple(sorted(handed.items())) if all(type(v) is bool for v in handed.values()) else None
 
 
 def _seen(layer):

@@ -1,5 +1,6 @@
 """A call of Keras's own layers in eager code records what their Python code would; that of users runs in each call."""
 
+import copy
 import gc
 import weakref
 
@@ -199,6 +200,59 @@ def test_what_users_wrote_runs_in_each_call():
         ran.clear()
         calls(model, x, 5)
         assert len(ran) == 5
+
+
+def test_layers_of_keras_in_a_model_of_the_user_s(ran):
+    class Own(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.inner = keras.Sequential([layers.Dense(4), layers.Dropout(0.5, seed=1)])
+            self.outer = layers.Dense(2)
+
+        def call(self, x):
+            own.append(1)
+            return self.outer(self.inner(x) + self.inner(x, training=False))
+
+    own, expected = [], []
+    model = Own()
+    model(FLOATS)
+    own.clear()
+    for training in (None, True) * 4:
+        ran.clear()
+        with tf.GradientTape() as tape:
+            y = model(FLOATS, training=training)
+            expected.append(model.outer(model.inner.layers[0](FLOATS) * 2.0))
+        assert not any(g is None for g in tape.gradient(y, model.trainable_variables))
+        if training is None:
+            np.testing.assert_allclose(y, expected[-1], rtol=1e-5)
+        else:
+            assert np.abs(y - expected[-1]).max() > 1e-3
+    assert not ran
+    assert len(own) == 8
+
+
+def test_copies_of_a_layer():
+    layer = layers.Dense(2)
+    for _ in range(4):
+        layer(FLOATS)
+    again = copy.deepcopy(layer)
+    again.kernel.assign(tf.zeros([4, 2]))
+    np.testing.assert_array_equal(again(FLOATS), np.zeros([2, 2]))
+    assert np.abs(layer(FLOATS)).max() > 0
+
+
+def test_explanations_are_those_of_the_python_code():
+    model, _ = dense()
+    texts = []
+    for _ in range(5):
+        x = tf.constant(FLOATS)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.argmax(model(x), 1)
+        tape.gradient(y, model.trainable_variables)
+        texts.append(str(tf.autodiff.explain(y, x, tape)))
+    assert texts[-1] == texts[0]
+    assert "ArgMax" in texts[0]
 
 
 def test_losses_of_activities_are_added_in_each_call():
