@@ -170,6 +170,30 @@ def test_a_change_of_the_model_counts_in_the_next_call(change):
     np.testing.assert_allclose(model(x, training=True), y, rtol=1e-5, atol=1e-6)
 
 
+def test_a_callback_changes_the_model_in_a_loop():
+    class Freeze(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            if batch == 3:
+                self.model.layers[1].rate = 0.0
+                self.model.layers[0].trainable = False
+
+    model, x = sequential(FLOATS, layers.Dense(4), layers.Dropout(0.5, seed=1), layers.Dense(1))
+    callbacks, optimizer = keras.callbacks.CallbackList([Freeze()], model=model), keras.optimizers.SGD(0.1)
+    kernels = []
+    for step in range(8):
+        with tf.GradientTape() as tape:
+            y = model(x, training=True)
+            loss = tf.reduce_mean(y**2)
+        weights = model.trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
+        callbacks.on_train_batch_end(step)
+        kernels.append(model.layers[0].kernel.numpy())
+    assert np.abs(kernels[3] - kernels[0]).max() > 0
+    for kernel in kernels[4:]:
+        np.testing.assert_array_equal(kernel, kernels[3])
+    np.testing.assert_allclose(model(x, training=True), model(x), rtol=1e-6)
+
+
 def test_a_method_of_a_class_that_is_patched(monkeypatch):
     model, x = sequential(FLOATS, layers.Dense(4), layers.Dense(4))
     calls(model, x)
