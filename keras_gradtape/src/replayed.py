@@ -151,7 +151,8 @@ class _Seen:
         if kind not in self._classes:
             for method in vars(kind).values():
                 method = method.fget if isinstance(method, property) else getattr(method, "__func__", method)
-                if isinstance(method, FunctionType) and not _is_own(method):
+                other = not type(method).__module__.startswith(("builtins", "_abc", *_OWN))
+                if other or (isinstance(method, FunctionType) and not _is_own(method)):
                     raise Unknown  # in the place of one of Keras's
             self._classes[kind] = None
 

@@ -3,6 +3,7 @@
 import copy
 import gc
 import weakref
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -200,6 +201,15 @@ def test_a_method_of_a_class_that_is_patched(monkeypatch):
     monkeypatch.setattr(layers.Dense, "call", lambda self, x, training=None: x + 7.0)
     np.testing.assert_allclose(model(x), FLOATS + 14.0, rtol=1e-6)
     np.testing.assert_allclose(calls(model, x), FLOATS + 14.0, rtol=1e-6)
+
+
+def test_a_method_that_is_spied_on(monkeypatch):
+    model, x = dense()
+    calls(model, x)
+    spy = mock.Mock(return_value=None)
+    monkeypatch.setattr(layers.Dense, "compute_mask", spy)
+    calls(model, x, 5)
+    assert spy.call_count == 2 * 5
 
 
 def test_what_users_wrote_runs_in_each_call():
