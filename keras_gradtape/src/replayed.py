@@ -94,6 +94,7 @@ class _Seen:
         self._views = [part.values() if isinstance(part, dict) else part for part in self._parts]
         self._kept = [*itertools.chain.from_iterable(self._views)]  # so that no other object gets the number of one of them
         self._ids, self._methods = self._now(), [[*vars(kind).values()] for kind in self._classes]
+        del self._known, self._layers
 
     def __reduce__(self):
         return type(None), ()  # a copy of the layer knows nothing
@@ -290,7 +291,7 @@ def _prepared(layer, args, kwargs):
     """
     if engine.local.trace.parent is not None or any(global_state.get_global_attribute(name) is not None for name in _SCOPES):
         return None
-    seen = _seen(layer) if layer.built and may_record(taped=True) else None
+    seen = _seen(layer) if args and layer.built and may_record(taped=True) else None
     if not seen or (given := _arguments(args, kwargs)) is None or not _fits(layer, args):
         return None
     tensors = _converted(layer, given[0])

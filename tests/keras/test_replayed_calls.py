@@ -402,3 +402,11 @@ def test_a_layer_that_changes_in_each_step_is_left_alone():
         model.layers[0].rate = step / 20
         calls(model, x, 1, training=True)
     assert model._seen is False
+
+
+def test_a_call_without_arguments_is_an_error_as_before():
+    model, x = dense()
+    calls(model, x)
+    with pytest.raises(TypeError, match="missing a required argument"):
+        model()
+    assert model(inputs=x).shape == (2, 2)
