@@ -360,21 +360,18 @@ def _check_names(names: list[str]) -> None:
 class Known:
     """A signature for which TensorFlow has traced a function: the shapes of its tensors, and the `rest` of it.
 
-    `opened` is the one trace for all extents, None if there is none; UNTRIED as long as nobody has asked.
+    `opened` are its traces for open extents: see `control/open_trace`. None as long as nobody has asked.
     """
 
     __slots__ = ("opened", "rest", "shapes")
 
     def __init__(self, rest: Any, shapes: list[TensorShape]) -> None:
         self.rest, self.shapes = rest, shapes
-        self.opened: Any = None if all(shape.is_fully_defined() for shape in shapes) else UNTRIED
+        self.opened: Any = None
 
     def takes(self, given: list[TensorShape]) -> bool:
         """Return whether tensors of these shapes belong to it."""
         return all(new.is_subtype_of(old) for new, old in zip(given, self.shapes, strict=True))
-
-
-UNTRIED = object()
 
 
 MANY_TRACES = 5  # so many traces in so many calls are worth a warning

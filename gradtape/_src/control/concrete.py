@@ -204,7 +204,7 @@ class ConcreteFunction:
         if self._specs is None or not shapes:
             return shapes
         if self.opened is not None:
-            return self.opened.shapes
+            return [a.open_shape for a in self.opened.body.avals[: len(shapes)]]
         other = [symbol(spec, OTHER_EXTENT, OTHER_RANK).node for spec in self._specs]
         try:
             traced = self._function._concrete(Arguments(self._arguments.pack(other)))
@@ -418,7 +418,7 @@ class EagerFunction(ConcreteFunction):
 
     def shown_as(self, opened: Any) -> None:
         """Show the results of a trace for open extents."""
-        self.opened, self._body.structure, self._body.avals = opened, opened.structure, opened.avals
+        self.opened, self._body.structure, self._body.avals = opened, opened.body.structure, opened.body.avals
 
     @property
     def program(self) -> Program:

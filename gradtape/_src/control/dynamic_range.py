@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from gradtape._src.core import engine, naming
-from gradtape._src.core.convert import tensor
 from gradtape._src.core.program import Node
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.creation import range_
@@ -17,18 +16,6 @@ class DynamicRange(Tensor):
     def __init__(self, start: Tensor, limit: Tensor, delta: Any) -> None:
         self.start, self.limit, self.delta = start, limit, delta
         self._kept: Tensor | None = None
-
-    def rows(self) -> Tensor | None:
-        """Return the range as a tensor where its length follows from extents, in a function with open ones; else None."""
-        graph = engine.graph_around()
-        if graph is None or not graph.building_function or self.start.dtype.is_floating:
-            return None
-        try:
-            for bound in (self.start, self.limit, self.delta):
-                graph.structural(bound.node)
-        except engine.NeedsValues:
-            return None
-        return tensor(self)
 
     @property
     def node(self) -> Node:  # type: ignore[override]

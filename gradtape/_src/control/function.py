@@ -15,7 +15,6 @@ import numpy as np
 from gradtape._src.autodiff.eager_record import asks_for_gradients
 from gradtape._src.control import implementations
 from gradtape._src.control.arguments import (
-    UNTRIED,
     Arguments,
     Calls,
     Known,
@@ -27,6 +26,7 @@ from gradtape._src.control.arguments import (
     tensors_in,
     without_shapes,
 )
+from gradtape._src.control.as_python import line_of
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall, Locked, ShapedByRuns, ThroughDatasets
 from gradtape._src.control.dataset_loop import (
     DatasetLoop,
@@ -42,6 +42,7 @@ from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.implementations import API
 from gradtape._src.control.iterators import Again, Elements, Take, TakesElement
 from gradtape._src.control.methods import Gone, reference
+from gradtape._src.control.open_trace import Opened
 from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.retracing import warn
 from gradtape._src.control.returns import with_returns
@@ -49,9 +50,11 @@ from gradtape._src.control.scope import SINGLETON, Body, MadeFromArguments, Scop
 from gradtape._src.core import engine, hooks, naming, nest, tracing
 from gradtape._src.core.aval import has_no_shape
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import InvalidArgumentError, OpError, cut, of_user, public
+from gradtape._src.core.dim import following
+from gradtape._src.core.errors import InvalidArgumentError, InvalidInFunctionError, OpError, cut, of_user, public
+from gradtape._src.core.faults import detected_at
 from gradtape._src.core.per_thread import alone, replica
-from gradtape._src.core.program import Node, Trace
+from gradtape._src.core.program import Node, Program, Trace
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Reference, Stored, Tensor
 from gradtape._src.core.variable import Variable
@@ -106,7 +109,7 @@ def forget(variable: Variable) -> None:
                 function._traced = {key: found for key, found in function._traced.items() if found not in stale}
                 function._seen = {}
                 for known in function._signatures._known:
-                    known.opened = known.opened and UNTRIED
+                    known.opened = None
 
 
 def _known_integers(node: Node) -> bool:
@@ -172,7 +175,7 @@ class Function:
         """Return a copy without traces but those for open extents. Its own traces count nowhere."""
         new = copy.copy(self)
         new._signatures = Signatures(True, self._relaxed)  # no trace after the first is a new one
-        new._signatures._known += [known for known in self._signatures._known if known.opened not in (None, UNTRIED)]
+        new._signatures._known += [known for known in self._signatures._known if known.opened is not None]
         return new
 
     @property
@@ -309,19 +312,18 @@ class Function:
             warn(self, self._calls, self._instance is not None, list(self._signature.parameters.parameters), last, arguments)
         python = self.transformed()
         parameters = named_parameters(arguments, self._signature.parameters, self.input_signature)
-        opened = self._opened_for(known, arguments, parameters, python)
-        if opened is None:
-            return self._traced_for(arguments, parameters, python, passes)
-        made = self._recorded_again(opened, arguments, parameters)
+        made = self._openly(known, arguments, python)
         if isinstance(made, ConcreteFunction):
             return made
         try:  # true shapes may tell more
             return self._traced_for(arguments, parameters, python, passes)
         except Exception as error:
-            if isinstance(made, InvalidArgumentError):
-                raise InvalidArgumentError(None, None, made.message) from None
+            if made is None:
+                raise
+            if isinstance(error, InvalidInFunctionError):  # an error of the call, not of the trace
+                raise InvalidArgumentError(None, None, error.message + detected_at(line_of(error))) from None
             if isinstance(error, (ValueError, TypeError)) and not isinstance(error, OpError) and not of_user(error):
-                raise InvalidArgumentError(None, None, str(error)) from None  # an error of the call, not of the trace
+                raise InvalidArgumentError(None, None, str(error)) from None
             raise
 
     def is_one(self) -> bool:
@@ -382,38 +384,37 @@ class Function:
         made.elements, made.streams = found, streams
         return made
 
-    def _recorded_again(self, opened: Any, arguments: Arguments, parameters: list[Node]) -> ConcreteFunction | Exception | None:
-        """Return the function for these extents, out of its trace for open ones; the error, or None, if that cannot be."""
-        try:
-            body = trace(lambda: opened.again(parameters), parameters, Scope(), convert=self._result)
-        except Exception as error:
-            return error
-        if any(map(has_no_shape, body.program.avals)):
-            return None
-        self._refusal = self._refusal or NOT_FIRST
-        made = ConcreteFunction(self, arguments, body)
-        made.opened = opened
-        return made
+    def _openly(self, known: Known, arguments: Arguments, python: Callable[..., Any]) -> ConcreteFunction | Exception | None:
+        """Return the function for the extents of these arguments, out of a trace for open ones.
 
-    def _opened_for(self, known: Known, arguments: Arguments, parameters: list[Node], python: Callable[..., Any]) -> Any:
-        """Return the one trace for open extents to which these arguments belong; None if their own shapes are traced."""
+        None if there are no open extents, or a trace with symbols cannot be kept; the error if it cannot be made.
+        """
         state = engine.local.trace
         fits = without_shapes(arguments) == known.rest and known.takes([n.aval.tensor_shape for n in arguments.nodes])
-        if known.opened is None or arguments.passed or not fits or replica.number is not None:
+        is_open = any(not shape.is_fully_defined() for shape in known.shapes)
+        if not is_open or arguments.passed or not fits or replica.number is not None:
             return None
-        if known.opened is UNTRIED:
-            if state.parent is not None or state.overrides is not None:
-                return None
-            open_ones = [(n.attrs[0][n.attrs[1]], n.aval.dtype, s) for n, s in zip(parameters, known.shapes, strict=True)]
-            call = functools.partial(arguments.call, python)
-            with tracing.creation_in_function(self._refusal) as creation, implementations.in_function():
-                known.opened = hooks.graphs.traced(call, self._result, open_ones)
-            if creation.variables and known.opened is not None:  # as in `_traced_for`
-                self._refusal = SINGLETON
-                self._traces += 1
-                with tracing.creation_in_function(SINGLETON), implementations.in_function():
-                    known.opened = hooks.graphs.traced(call, self._result, open_ones)
-        return known.opened
+        if any(shape.rank is None for shape in known.shapes) or any(n.aval.open for n in arguments.nodes):
+            return None
+        known.opened = known.opened or Opened(known.shapes)
+        if (made := known.opened.instance(arguments)) is not None:
+            return made
+        if state.parent is not None or state.overrides is not None:
+            return None
+        with_symbols = copy.copy(arguments)
+        with_symbols.nodes, guide = known.opened.begin(arguments.nodes)
+        parameters = named_parameters(with_symbols, self._signature.parameters, self.input_signature)
+        try:
+            with following(guide):
+                traced = self._traced_for(with_symbols, parameters, python, passes=False)
+        except Exception as error:
+            if of_user(error) or (isinstance(error, InvalidInFunctionError) and not guide.asked):
+                raise
+            return error
+        if type(traced) is not ConcreteFunction or traced.elements or type(traced.program) is not Program:
+            return None
+        known.opened.keep(guide, traced)
+        return known.opened.instance(arguments)
 
     def _loop(self, dataset: Any, step: Any, state: Any) -> DatasetLoop:
         """Trace a loop over a Dataset, an iterator or a Count; NeedsValues where it may have to be differentiated."""
@@ -478,11 +479,12 @@ class Function:
             if self.api is not None:
                 self.api.add(self, found)
         except (ValueError, InvalidArgumentError) as reason:
-            if known or (signature is not None and signature.opened is UNTRIED and of_user(reason)):
+            opened = signature and signature.opened and signature.opened.body
+            if known or (signature is not None and opened is None and of_user(reason)):
                 raise
             # it cannot be traced with 1 for every open extent: each call will tell them
             found = EagerFunction(self, arguments, reason)
-            if signature is not None and signature.opened not in (None, UNTRIED):
+            if opened is not None:
                 found.shown_as(signature.opened)
         if not known:
             key = arguments.key, tuple([(str(x.shape), x.dtype) for x in wanted])

@@ -217,8 +217,8 @@ def unknown(counts: bool = True) -> Dim:
 
 
 def is_unknown(extent: Any) -> bool:
-    """Return whether an extent, or a number of elements, is not known."""
-    return type(extent) is Dim
+    """Return whether an extent, or a number of elements, is not known; in a trace that a call guides, all are."""
+    return type(extent) is Dim and not guided()
 
 
 def dims(value: Any) -> list[Dim]:
@@ -315,8 +315,11 @@ def _value(atom: Atom, values: Mapping[Atom, Any]) -> Any:
 class Path:
     """One way to answer the questions of a function: `script` says how the first of them are answered.
 
-    `values` are the extents that follow, `forks` the scripts that answer one question otherwise.
+    `values` are the extents that follow, `forks` the scripts that answer one question otherwise. If it `guides`, nothing that it
+    can answer counts as unknown.
     """
+
+    guides = False
 
     def __init__(self, script: tuple[Any, ...]) -> None:
         self.script, self.taken = script, []  # type: tuple[Any, ...], list[Any]
@@ -332,14 +335,8 @@ class Path:
         """Return whether `d` is 0, or less."""
         d = self._now(d)
         d = d.substituted(self._supposed) if type(d) is Dim else d
-        if type(d) is not Dim:
-            return bool(d == 0 if relation == "==" else d < 0)
-        low, high = self._bounds(d)
-        if relation == "==":
-            if low > 0 or high < 0 or self._never_zero(d):
-                return False
-        elif high < 0 or low >= 0:
-            return bool(high < 0)
+        if (known := self._known(relation, d)) is not None:
+            return known
         known = self._answers.get((relation, d))
         if known is None and relation == "==":
             known = self._answers.get((relation, -d))
@@ -348,6 +345,29 @@ class Path:
             known = self.chosen((usual, not usual))
             self._assume(relation, d, known)
         return known
+
+    def _known(self, relation: str, d: Any) -> bool | None:
+        """Return the answer that is the same for all extents that there may be; None if there is none."""
+        if type(d) is not Dim:
+            return bool(d == 0 if relation == "==" else d < 0)
+        low, high = self._bounds(d)
+        if relation == "==":
+            return False if low > 0 or high < 0 or self._never_zero(d) else None
+        return high < 0 if high < 0 or low >= 0 else None
+
+    @property
+    def asked(self) -> bool:
+        """Whether a question was asked whose answer depends on extents."""
+        return bool(self._answers or self._numbers)
+
+    def fits(self, extents: Mapping[Atom, int]) -> bool:
+        """Return whether all its answers are right for these extents."""
+        try:
+            return all(
+                _says(relation, as_number(d, extents)) is answer for (relation, d), answer in self._answers.items()
+            ) and all(as_number(d, extents) == number for d, number in self._numbers.items())
+        except ZeroDivisionError:
+            return False
 
     def number(self, d: Any) -> int:
         """Return a number for `d`: every one that there is if they are few, else some."""
@@ -450,6 +470,42 @@ class Path:
         return constant % math.gcd(*[c for monomial, c in d.terms if monomial]) != 0
 
 
+class Guide(Path):
+    """The one way on which extents are what they are `at` a call."""
+
+    guides = True
+
+    def __init__(self, at: Mapping[Atom, int]) -> None:
+        super().__init__(())
+        self.at = at
+
+    def holds(self, relation: str, d: Any) -> bool:
+        """Return whether `d` is 0, or less, here."""
+        if (known := self._known(relation, d)) is not None:
+            return known
+        answer = self._answers[relation, d] = _says(relation, as_number(d, self.at))
+        return answer
+
+    def number(self, d: Any) -> int:
+        """Return what `d` is here, and nowhere else."""
+        if type(d) is not Dim:
+            return int(d)
+        found = self._numbers[d] = as_number(d, self.at)
+        return found
+
+
+def _says(relation: str, number: int) -> bool:
+    return number == 0 if relation == "==" else number < 0
+
+
+def as_number(extent: Any, extents: Mapping[Atom, int]) -> int:
+    """Return an extent as a number; UnknownExtent if it has symbols besides these."""
+    found = extent.substituted(extents) if type(extent) is Dim else extent
+    if type(found) is Dim:
+        raise UnknownExtent(None, None, "A shape depends on values that are not known.")
+    return int(found)
+
+
 def _times(a: float, b: float) -> float:
     return 0.0 if a == 0 or b == 0 else a * b
 
@@ -487,6 +543,11 @@ def generic(relation: str, d: Dim) -> bool:
     return bool(value == 0 if relation == "==" else value < 0)
 
 
+def guided() -> bool:
+    """Return whether all questions about extents are answered here, and the answers kept."""
+    return _deciding.path is not None and _deciding.path.guides
+
+
 def exploring() -> bool:
     """Return whether the thread runs a function for several answers."""
     return _deciding.path is not None
@@ -503,11 +564,16 @@ def following(path: Path | None) -> Iterator[None]:
 
 
 def explored(
-    function: Callable[[], T], refusals: tuple[type[Exception], ...], most: int = MOST, enough: int = MOST
+    function: Callable[[], T],
+    refusals: tuple[type[Exception], ...],
+    most: int = MOST,
+    enough: int = MOST,
+    guides: bool = False,
 ) -> tuple[list[tuple[T, Path]], list[Exception]]:
     """Return what `function` gives for each way to answer its questions, and the errors of the ways that it refuses.
 
     Ways that differ from the usual one in few answers are gone first: no more than `most`, and none once `enough` gave something.
+    `guides`: see `Path`.
     """
     found: list[tuple[T, Path]] = []
     refused: list[Exception] = []
@@ -516,6 +582,7 @@ def explored(
     left = most
     while (waiting or doubted) and left and len(found) < enough:
         path, left = Path(doubted.pop() if doubted and (left % 2 or not waiting) else waiting.popleft()), left - 1
+        path.guides = guides
         try:
             with following(path):
                 found.append((function(), path))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import engine, tracing
+from gradtape._src.core import constant_folding, engine, tracing
 from gradtape._src.core.device_config import check_device
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -213,5 +213,5 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
         return None
     if engine.local.trace.scope is None:
         return None if unvalued(tensor.node) else tensor.numpy()
-    value = engine.folded(tensor.node)
+    value = constant_folding.folded(tensor.node)
     return None if value is None else np.array(value)  # a copy: what is given away may be written to

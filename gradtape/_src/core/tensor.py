@@ -391,9 +391,7 @@ def stated_shape(node: Node) -> TensorShape:
     graph = graph_of(node)
     if graph is not None and graph.open_rank(node):
         return TensorShape(None)
-    is_parameter = node.trace is None and node.value is None  # of a branch, loop or function, which a graph may be around
-    is_open = node.aval.open and (graph is not None or (is_parameter and engine.graph_around() is not None))
-    return node.aval.open_shape if is_open else node.aval.tensor_shape
+    return node.aval.open_shape if node.aval.open else node.aval.tensor_shape
 
 
 class GraphOnlyAttribute:

@@ -286,7 +286,7 @@ def reshape(tensor, shape, name=None) -> Tensor:
     wanted = static_list(shape, "shape")
     if len(wanted) >= MANY_AXES:
         raise invalid(f"too many dimensions: must be < {MANY_AXES}, but received {len(wanted)}")
-    if min(wanted, default=0) < 0:
+    if any(extent < 0 for extent in wanted):
         wanted = _resolve(wanted, x.node.aval.shape)
     return emit(_reshape.op, (x.node,), (wanted,))
 
@@ -490,11 +490,9 @@ not_differentiable(_shape, _size, because="a shape does not depend on the values
 
 
 def changing(x):
-    """Return whether a tensor's shape is another in each run: where it belongs to a graph and has extents, or a rank, not
-    known.
-    """
+    """Return whether a tensor's shape is another in each run: extents, or its rank, are not known."""
     graph = engine.graph_around()
-    return graph is not None and (x.node.aval.open or graph.open_rank(x.node))
+    return x.node.aval.open or (graph is not None and graph.open_rank(x.node))
 
 
 def _dense_shape(sparse, out_type):

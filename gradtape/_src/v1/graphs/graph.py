@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gradtape._src.autodiff.custom import gradient_override_map
-from gradtape._src.control.branch import COUNT
 from gradtape._src.core import engine, naming, nest, scopes
 from gradtape._src.core.aval import aval
+from gradtape._src.core.constant_folding import COUNT
 from gradtape._src.core.dim import Dim, unknown
 from gradtape._src.core.errors import InvalidArgumentError, public
 from gradtape._src.core.indexed_slices import IndexedSlices

@@ -14,6 +14,7 @@ from gradtape._src.control.checkpointed_while import for_other_shapes
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, execution, nest, tracing
 from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.constant_folding import MOST
 from gradtape._src.core.define import check
 from gradtape._src.core.dim import Atom, Dim, UnknownExtent, dims
 from gradtape._src.core.errors import InvalidArgumentError, OpError, invalid
@@ -41,7 +42,7 @@ from gradtape._src.v1.graphs.kinds import (
     Request,
 )
 from gradtape._src.v1.graphs.retrace import Inlined
-from gradtape._src.v1.graphs.structure import MOST, NeedsFeed, structure_of
+from gradtape._src.v1.graphs.structure import NeedsFeed, structure_of
 
 if TYPE_CHECKING:
     from gradtape._src.v1.graphs.graph import Graph
