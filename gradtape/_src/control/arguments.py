@@ -204,17 +204,11 @@ def tensors_in(args: tuple[Any, ...]) -> tuple[list[Node], tuple[Any, ...]] | No
 
 
 NUMBERS = (bool, int, float, complex)
-OTHER_EXTENT, OTHER_RANK = 5, 1  # for what is open, to see what follows from it
 
 
-def symbol(spec: TensorSpec, extent: int = 1, rank: int = 0) -> Tensor:
-    """Create a tensor without a value for a spec. An open extent is traced as `extent`, an open rank as `rank` such extents,
-    and again when a call tells them.
-    """
-    if spec.shape.rank is None:
-        shape: tuple[int, ...] = (extent,) * rank
-    else:
-        shape = tuple([extent if d is None else d for d in spec.shape])
+def symbol(spec: TensorSpec) -> Tensor:
+    """Create a tensor without a value for a spec. An open extent is 1, an open rank 0: a call tells them."""
+    shape = [] if spec.shape.rank is None else [1 if extent is None else extent for extent in spec.shape]
     return EagerTensor(leaf(aval(shape, spec.dtype.numpy), None))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.eager_record import asks_for_gradients, recorded
-from gradtape._src.control.arguments import OTHER_EXTENT, OTHER_RANK, Arguments, misfit, symbol
+from gradtape._src.control.arguments import Arguments, misfit
 from gradtape._src.control.as_python import line_of, tell
 from gradtape._src.control.branch_captures import joined, on_tape
 from gradtape._src.control.critical_section import Lock, holding, note
@@ -26,7 +26,7 @@ from gradtape._src.core import engine, hooks, nest
 from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, has_no_shape
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.dtypes import spoken_name
-from gradtape._src.core.errors import InvalidArgumentError, NeedsValues, OutOfRangeError, UnimplementedError, cut, invalid, public
+from gradtape._src.core.errors import NeedsValues, OutOfRangeError, UnimplementedError, cut, invalid, public
 from gradtape._src.core.naming import Numbered
 from gradtape._src.core.program import ELEMENT, Node, Program, leaf
 from gradtape._src.core.shape import TensorShape
@@ -204,15 +204,13 @@ class ConcreteFunction:
         if self._specs is None or not shapes:
             return shapes
         if self.opened is not None:
-            return [a.open_shape for a in self.opened.body.avals[: len(shapes)]]
-        other = [symbol(spec, OTHER_EXTENT, OTHER_RANK).node for spec in self._specs]
-        try:
-            traced = self._function._concrete(Arguments(self._arguments.pack(other)))
-        except (ValueError, InvalidArgumentError):  # extents that must agree with each other, or with something else
-            ranked = all(spec.shape.rank is not None for spec in self._specs)
-            return [TensorShape([None] * len(shape) if ranked else None) for shape in shapes]
-        pairs = zip(shapes, traced.results, strict=True)
-        return [shape.most_specific_compatible_shape(a.shape) for shape, a in pairs]
+            return list(self.opened.shapes)
+        ranked = [TensorShape([None]) if spec.shape.rank is None else spec.shape for spec in self._specs]
+        other = self._function.on_symbols(self._arguments, ranked)
+        if other is None:
+            return [TensorShape(None if ranked != [spec.shape for spec in self._specs] else [None] * len(s)) for s in shapes]
+        pairs = zip(shapes, other.results, strict=True)
+        return [shape.most_specific_compatible_shape(a.open_shape) for shape, a in pairs]
 
     @property
     def output_shapes(self) -> Any:
@@ -415,10 +413,6 @@ class EagerFunction(ConcreteFunction):
         self._recorded = asks_for_gradients(function.python_function)
         self._is_one = function.is_one()
         self._seeds = self._source()
-
-    def shown_as(self, opened: Any) -> None:
-        """Show the results of a trace for open extents."""
-        self.opened, self._body.structure, self._body.avals = opened, opened.body.structure, opened.body.avals
 
     @property
     def program(self) -> Program:

@@ -42,7 +42,7 @@ from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.implementations import API
 from gradtape._src.control.iterators import Again, Elements, Take, TakesElement
 from gradtape._src.control.methods import Gone, reference
-from gradtape._src.control.open_trace import Opened
+from gradtape._src.control.open_trace import Opened, open_leaf
 from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.retracing import warn
 from gradtape._src.control.returns import with_returns
@@ -50,11 +50,12 @@ from gradtape._src.control.scope import SINGLETON, Body, MadeFromArguments, Scop
 from gradtape._src.core import engine, hooks, naming, nest, tracing
 from gradtape._src.core.aval import has_no_shape
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.dim import following
+from gradtape._src.core.dim import explored, following
 from gradtape._src.core.errors import InvalidArgumentError, InvalidInFunctionError, OpError, cut, of_user, public
 from gradtape._src.core.faults import detected_at
 from gradtape._src.core.per_thread import alone, replica
-from gradtape._src.core.program import Node, Program, Trace
+from gradtape._src.core.program import Node, Trace
+from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Reference, Stored, Tensor
 from gradtape._src.core.variable import Variable
@@ -115,6 +116,13 @@ def forget(variable: Variable) -> None:
 def _known_integers(node: Node) -> bool:
     """Return whether an argument may be a shape, an axis or a size whose value the function around knows."""
     return node.aval.dtype.kind in "iu" and not engine.symbolic(node)
+
+
+WAYS = 8  # so many are tried when a function is traced for open extents that no call tells
+
+
+class _NoWay(Exception):
+    """The function cannot go on for the extents that a way takes."""
 
 
 class Function:
@@ -394,11 +402,16 @@ class Function:
         is_open = any(not shape.is_fully_defined() for shape in known.shapes)
         if not is_open or arguments.passed or not fits or replica.number is not None:
             return None
-        if any(shape.rank is None for shape in known.shapes) or any(n.aval.open for n in arguments.nodes):
+        if any(n.aval.open for n in arguments.nodes):
             return None
-        known.opened = known.opened or Opened(known.shapes)
-        if (made := known.opened.instance(arguments)) is not None:
+        with_rank = all(shape.rank is not None for shape in known.shapes)
+        known.opened = known.opened or (Opened(known.shapes) if with_rank else None)
+        if with_rank and (made := known.opened.instance(arguments)) is not None:
             return made
+        if known.opened is None and (state.parent is not None or state.overrides is not None):
+            return None
+        if not with_rank:
+            return self._in_a_graph(known, arguments, python)
         if state.parent is not None or state.overrides is not None:
             return None
         with_symbols = copy.copy(arguments)
@@ -411,10 +424,59 @@ class Function:
             if of_user(error) or (isinstance(error, InvalidInFunctionError) and not guide.asked):
                 raise
             return error
-        if type(traced) is not ConcreteFunction or traced.elements or type(traced.program) is not Program:
+        return known.opened.instance(arguments) if known.opened.keep(guide, traced) else None
+
+    def _in_a_graph(self, known: Known, arguments: Arguments, python: Callable[..., Any]) -> ConcreteFunction | Exception | None:
+        """Return the function for these arguments out of its trace for tensors of unknown rank, which a graph keeps."""
+        parameters = named_parameters(arguments, self._signature.parameters, self.input_signature)
+        if known.opened is None:
+            open_ones = [(n.attrs[0][n.attrs[1]], n.aval.dtype, s) for n, s in zip(parameters, known.shapes, strict=True)]
+            call = functools.partial(arguments.call, python)
+            with tracing.creation_in_function(self._refusal) as creation, implementations.in_function():
+                known.opened = hooks.graphs.traced(call, self._result, open_ones) or False
+            if creation.variables and known.opened:  # as in `_traced_for`
+                self._refusal = SINGLETON
+                self._traces += 1
+                with tracing.creation_in_function(SINGLETON), implementations.in_function():
+                    known.opened = hooks.graphs.traced(call, self._result, open_ones) or False
+        if not known.opened:
             return None
-        known.opened.keep(guide, traced)
-        return known.opened.instance(arguments)
+        try:
+            body = trace(lambda: known.opened.again(parameters), parameters, Scope(), convert=self._result)
+        except Exception as error:
+            return error
+        if any(map(has_no_shape, body.program.avals)):
+            return None
+        self._refusal = self._refusal or NOT_FIRST
+        made = ConcreteFunction(self, arguments, body)
+        made.opened = known.opened
+        return made
+
+    def on_symbols(
+        self, arguments: Arguments, shapes: Sequence[TensorShape], opened: Opened | None = None
+    ) -> ConcreteFunction | None:
+        """Trace the function for tensors of these shapes, with symbols for open extents, on the first way that it can go.
+
+        None if there is none. What is traced is an instance of no call: it tells shapes. It is kept in `opened`.
+        """
+        with_symbols = copy.copy(arguments)
+        with_symbols.nodes = [open_leaf(shape, n.aval) for shape, n in zip(shapes, arguments.nodes, strict=True)]
+        python, named = self.transformed(), (self._signature.parameters, self.input_signature)
+
+        def traced() -> ConcreteFunction:
+            try:
+                return self._traced_for(with_symbols, named_parameters(with_symbols, *named), python, passes=False)
+            except Exception as error:
+                if of_user(error):
+                    raise
+                raise _NoWay from error
+
+        ways, _ = explored(traced, (_NoWay,), most=WAYS, enough=1, guides=True)
+        if not ways:
+            return None
+        ((found, way),) = ways
+        kept = (opened or Opened(shapes)).keep(way, found)
+        return found if kept else None
 
     def _loop(self, dataset: Any, step: Any, state: Any) -> DatasetLoop:
         """Trace a loop over a Dataset, an iterator or a Count; NeedsValues where it may have to be differentiated."""
@@ -472,20 +534,21 @@ class Function:
         if not known and len(wanted) == len(arguments.nodes):
             signature, new = self._signatures.find(arguments, [spec.shape for spec in wanted])
             self._traces += new
+        opened = None
+        if signature is not None and all(shape.rank is not None for shape in signature.shapes) and not arguments.passed:
+            signature.opened = signature.opened or Opened(signature.shapes)
+            opened = signature.opened.traced or self.on_symbols(arguments, signature.shapes, signature.opened)
         try:
-            found = self._concrete(arguments)
+            found = opened or self._concrete(arguments)
         except engine.NeedsValues as reason:  # in a function; a call may know them
             found = EagerFunction(self, arguments, reason)
             if self.api is not None:
                 self.api.add(self, found)
         except (ValueError, InvalidArgumentError) as reason:
-            opened = signature and signature.opened and signature.opened.body
-            if known or (signature is not None and opened is None and of_user(reason)):
+            if known or (signature is not None and of_user(reason)):
                 raise
             # it cannot be traced with 1 for every open extent: each call will tell them
             found = EagerFunction(self, arguments, reason)
-            if opened is not None:
-                found.shown_as(signature.opened)
         if not known:
             key = arguments.key, tuple([(str(x.shape), x.dtype) for x in wanted])
             found = self._opened.setdefault(key, found.seen_through(wanted))

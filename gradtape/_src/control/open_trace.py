@@ -9,18 +9,23 @@ from typing import NamedTuple
 from gradtape._src.control.arguments import Arguments
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.scope import Body
-from gradtape._src.core.aval import aval
-from gradtape._src.core.dim import Atom, Dim, Guide, as_number, unknown
+from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.dim import Atom, Dim, Guide, Path, as_number, unknown
 from gradtape._src.core.instance import instance_of_transcript, substituted
-from gradtape._src.core.program import Node, leaf
+from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 
 
-class OpenTrace(NamedTuple):
-    """A function, traced with symbols on the way that `guide` shows."""
+def open_leaf(shape: TensorShape, like: Aval) -> Node:
+    """Return a leaf of this shape, with symbols where it has None, and of the dtype of an Aval."""
+    return leaf(aval([unknown() if extent is None else extent for extent in shape.as_list()], like.dtype), None)
 
-    guide: Guide
+
+class OpenTrace(NamedTuple):
+    """A function, traced with symbols on one way."""
+
+    way: Path
     traced: ConcreteFunction
 
     def extents(self, nodes: Sequence[Node]) -> dict[Atom, int] | None:
@@ -31,7 +36,7 @@ class OpenTrace(NamedTuple):
             for symbol, extent in zip(parameter.aval.shape, node.aval.shape, strict=True)
             if type(symbol) is Dim
         }
-        return found if self.guide.fits(found) else None
+        return found if self.way.fits(found) else None
 
 
 class Opened:
@@ -43,16 +48,19 @@ class Opened:
 
     def begin(self, nodes: Sequence[Node]) -> tuple[list[Node], Guide]:
         """Return leaves like `nodes` that have symbols for the open extents, and the Guide to what these are."""
-        leaves, extents = [], {}
-        for node, stated in zip(nodes, self._shapes, strict=True):
-            shape = [unknown() if extent is None else extent for extent in stated.as_list()]
-            extents |= {d.symbol: extent for d, extent in zip(shape, node.aval.shape, strict=True) if type(d) is Dim}
-            leaves.append(leaf(aval(shape, node.aval.dtype), None))
+        extents: dict[Atom, int] = {}
+        leaves = [open_leaf(shape, node.aval) for node, shape in zip(nodes, self._shapes, strict=True)]
+        for new, node in zip(leaves, nodes, strict=True):
+            extents |= {d.symbol: n for d, n in zip(new.aval.shape, node.aval.shape, strict=True) if type(d) is Dim}
         return leaves, Guide(extents)
 
-    def keep(self, guide: Guide, traced: ConcreteFunction) -> None:
-        """Keep a trace."""
-        self._traces.append(OpenTrace(guide, traced))
+    def keep(self, way: Path, traced: ConcreteFunction) -> bool:
+        """Keep a trace, if there is an instance of it for other extents; return whether there is."""
+        kept = type(traced) is ConcreteFunction and not traced.elements and type(traced.program) is Program
+        if kept:
+            self._traces.append(OpenTrace(way, traced))
+            traced.opened = self
+        return kept
 
     def instance(self, arguments: Arguments) -> ConcreteFunction | None:
         """Return the function for the extents of these arguments; None if it was not traced on their way yet."""
@@ -64,9 +72,14 @@ class Opened:
         return None
 
     @property
-    def body(self) -> Body | None:
-        """The Body of the first trace, whose extents are symbols; None if there is none."""
-        return self._traces[0].traced._body if self._traces else None
+    def traced(self) -> ConcreteFunction | None:
+        """The first trace, whose extents are symbols; None if there is none."""
+        return self._traces[0].traced if self._traces else None
+
+    @property
+    def shapes(self) -> list[TensorShape]:
+        """The shapes of the results, as far as they are known."""
+        return [a.open_shape for a in self._traces[0].traced.results]
 
     @property
     def specs(self) -> list[TensorSpec]:
