@@ -42,7 +42,7 @@ from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.implementations import API
 from gradtape._src.control.iterators import Again, Elements, Take, TakesElement
 from gradtape._src.control.methods import Gone, reference
-from gradtape._src.control.open_trace import Opened, open_leaf
+from gradtape._src.control.open_trace import Opened, OpenTrace
 from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.retracing import warn
 from gradtape._src.control.returns import with_returns
@@ -183,7 +183,9 @@ class Function:
         """Return a copy without traces but those for open extents. Its own traces count nowhere."""
         new = copy.copy(self)
         new._signatures = Signatures(True, self._relaxed)  # no trace after the first is a new one
-        new._signatures._known += [known for known in self._signatures._known if known.opened is not None]
+        new._signatures._known += [copy.copy(known) for known in self._signatures._known if known.opened]
+        for known in new._signatures._known:
+            known.opened = copy.copy(known.opened)
         return new
 
     @property
@@ -452,31 +454,48 @@ class Function:
         made.opened = known.opened
         return made
 
-    def on_symbols(
-        self, arguments: Arguments, shapes: Sequence[TensorShape], opened: Opened | None = None
-    ) -> ConcreteFunction | None:
-        """Trace the function for tensors of these shapes, with symbols for open extents, on the first way that it can go.
+    def open_traces(self, arguments: Arguments, shapes: Sequence[TensorShape]) -> list[OpenTrace]:
+        """Return the traces for tensors of these shapes: on the ways that there are without calls, and on those of calls.
 
-        None if there is none. What is traced is an instance of no call: it tells shapes. It is kept in `opened`.
+        Raises why there is none.
         """
-        with_symbols = copy.copy(arguments)
-        with_symbols.nodes = [open_leaf(shape, n.aval) for shape, n in zip(shapes, arguments.nodes, strict=True)]
+        rest = without_shapes(arguments)
+        known = [k.opened for k in self._signatures._known if k.rest == rest and k.shapes == list(shapes)]
+        opened = next((o for o in known if isinstance(o, Opened)), None) or Opened(shapes)
+        if opened.explored < WAYS and (refused := self._explore(opened, arguments, WAYS)) and not opened.traces:
+            raise refused
+        return opened.traces
+
+    def on_symbols(self, arguments: Arguments, shapes: Sequence[TensorShape]) -> ConcreteFunction | None:
+        """Return the function for tensors of these shapes, whose open extents are symbols; None if it goes no way that is tried."""
+        opened = Opened(shapes)
+        self._explore(opened, arguments, 1)
+        return opened.traced
+
+    def _explore(self, opened: Opened, arguments: Arguments, most: int) -> Exception | None:
+        """Trace the function with symbols on the ways that it can go, `most` of them; return why it cannot go one."""
         python, named = self.transformed(), (self._signature.parameters, self.input_signature)
 
         def traced() -> ConcreteFunction:
+            with_symbols = copy.copy(arguments)  # new ones, as what is kept by symbols holds on one way only
+            with_symbols.nodes, _ = opened.begin(arguments.nodes)
             try:
                 return self._traced_for(with_symbols, named_parameters(with_symbols, *named), python, passes=False)
             except Exception as error:
                 if of_user(error):
                     raise
-                raise _NoWay from error
+                raise _NoWay(error) from None
 
-        ways, _ = explored(traced, (_NoWay,), most=WAYS, enough=1, guides=True)
-        if not ways:
-            return None
-        ((found, way),) = ways
-        kept = (opened or Opened(shapes)).keep(way, found)
-        return found if kept else None
+        opened.begin_exploring(most)
+        refused: list[Exception] = []
+        for shows in (False, True):  # code that takes extents for numbers cannot go on with None
+            ways, errors = explored(traced, (_NoWay,), most=2 * most + 6, enough=most, guides=True, shows=shows)
+            refused += [error.args[0] for error in errors]
+            kept = [opened.keep(way, found) for found, way in ways]
+            refused += [found.reason for found, _ in ways if isinstance(found, EagerFunction)]
+            if any(kept):
+                break
+        return refused[0] if refused else None
 
     def _loop(self, dataset: Any, step: Any, state: Any) -> DatasetLoop:
         """Trace a loop over a Dataset, an iterator or a Count; NeedsValues where it may have to be differentiated."""
@@ -537,7 +556,9 @@ class Function:
         opened = None
         if signature is not None and all(shape.rank is not None for shape in signature.shapes) and not arguments.passed:
             signature.opened = signature.opened or Opened(signature.shapes)
-            opened = signature.opened.traced or self.on_symbols(arguments, signature.shapes, signature.opened)
+            if signature.opened.traced is None and not signature.opened.explored:
+                self._explore(signature.opened, arguments, 1)
+            opened = signature.opened.traced
         try:
             found = opened or self._concrete(arguments)
         except engine.NeedsValues as reason:  # in a function; a call may know them

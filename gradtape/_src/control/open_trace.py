@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gradtape._src.control.arguments import Arguments
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.scope import Body
-from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.aval import aval
 from gradtape._src.core.dim import Atom, Dim, Guide, Path, as_number, unknown
 from gradtape._src.core.instance import instance_of_transcript, substituted
 from gradtape._src.core.program import Node, Program, leaf
@@ -17,16 +17,16 @@ from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 
 
-def open_leaf(shape: TensorShape, like: Aval) -> Node:
-    """Return a leaf of this shape, with symbols where it has None, and of the dtype of an Aval."""
-    return leaf(aval([unknown() if extent is None else extent for extent in shape.as_list()], like.dtype), None)
-
-
 class OpenTrace(NamedTuple):
     """A function, traced with symbols on one way."""
 
     way: Path
     traced: ConcreteFunction
+
+    @property
+    def symbols(self) -> list[Atom]:
+        """The symbols of its parameters, in their order."""
+        return [d.symbol for node in self.traced._arguments.nodes for d in node.aval.shape if type(d) is Dim]
 
     def extents(self, nodes: Sequence[Node]) -> dict[Atom, int] | None:
         """Return what the symbols are in `nodes`; None if the function would go another way for them."""
@@ -43,16 +43,22 @@ class Opened:
     """The traces of a function for tensors of some shapes with open extents: one for each way that it goes."""
 
     def __init__(self, shapes: Sequence[TensorShape]) -> None:
-        self._shapes = shapes
+        self._shapes, self.explored = shapes, 0  # the ways that were looked for without a call
         self._traces: list[OpenTrace] = []
 
     def begin(self, nodes: Sequence[Node]) -> tuple[list[Node], Guide]:
         """Return leaves like `nodes` that have symbols for the open extents, and the Guide to what these are."""
-        extents: dict[Atom, int] = {}
-        leaves = [open_leaf(shape, node.aval) for node, shape in zip(nodes, self._shapes, strict=True)]
-        for new, node in zip(leaves, nodes, strict=True):
-            extents |= {d.symbol: n for d, n in zip(new.aval.shape, node.aval.shape, strict=True) if type(d) is Dim}
+        leaves, extents = [], {}
+        for node, stated in zip(nodes, self._shapes, strict=True):
+            shape = [unknown() if extent is None else extent for extent in stated.as_list()]
+            extents |= {d.symbol: n for d, n in zip(shape, node.aval.shape, strict=False) if type(d) is Dim}
+            leaves.append(leaf(aval(shape, node.aval.dtype), None))
         return leaves, Guide(extents)
+
+    def begin_exploring(self, ways: int) -> None:
+        """Note that ways are looked for without a call, so many at most; those that were found so are forgotten."""
+        self.explored = ways
+        self._traces = [trace for trace in self._traces if isinstance(trace.way, Guide)]
 
     def keep(self, way: Path, traced: ConcreteFunction) -> bool:
         """Keep a trace, if there is an instance of it for other extents; return whether there is."""
@@ -70,6 +76,11 @@ class Opened:
                 made.opened, made.streams = self, trace.traced.streams
                 return made
         return None
+
+    @property
+    def traces(self) -> list[OpenTrace]:
+        """The traces, in the order in which they were made."""
+        return list(self._traces)
 
     @property
     def traced(self) -> ConcreteFunction | None:

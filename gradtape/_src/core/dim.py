@@ -12,7 +12,7 @@ import contextlib
 import math
 import operator
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -316,10 +316,10 @@ class Path:
     """One way to answer the questions of a function: `script` says how the first of them are answered.
 
     `values` are the extents that follow, `forks` the scripts that answer one question otherwise. If it `guides`, nothing that it
-    can answer counts as unknown.
+    can answer counts as unknown; if it `shows` extents, users see Dims as the items of a shape, and not None.
     """
 
-    guides = False
+    guides = shows = False
 
     def __init__(self, script: tuple[Any, ...]) -> None:
         self.script, self.taken = script, []  # type: tuple[Any, ...], list[Any]
@@ -356,18 +356,37 @@ class Path:
         return high < 0 if high < 0 or low >= 0 else None
 
     @property
-    def asked(self) -> bool:
-        """Whether a question was asked whose answer depends on extents."""
-        return bool(self._answers or self._numbers)
+    def asked(self) -> list[Dim]:
+        """What was asked about: whether it is 0, or less, or which number it is."""
+        return [*[d for _, d in self._answers], *self._numbers]
 
-    def fits(self, extents: Mapping[Atom, int]) -> bool:
-        """Return whether all its answers are right for these extents."""
+    @property
+    def conditions(self) -> list[tuple[str, Dim, bool]]:
+        """The answers: whether a Dim is 0 ("=="), or less ("<")."""
+        numbers = [("==", d - number, True) for d, number in self._numbers.items()]
+        return [*[(relation, d, answer) for (relation, d), answer in self._answers.items()], *numbers]
+
+    @classmethod
+    def of(cls, conditions: Iterable[tuple[str, Dim, bool]]) -> Path:
+        """Return the way on which these answers are given."""
+        made = cls(())
+        made.guides = True
+        for relation, d, answer in conditions:
+            d = made._now(d)
+            if type(d) is Dim:
+                made._assume(relation, d, answer)
+        return made
+
+    def fits(self, extents: Mapping[Atom, Any]) -> bool:
+        """Return whether all its answers are right for these extents: ints, or Dims of which it is asked in turn."""
         try:
-            return all(
-                _says(relation, as_number(d, extents)) is answer for (relation, d), answer in self._answers.items()
-            ) and all(as_number(d, extents) == number for d, number in self._numbers.items())
+            return all(_holds(relation, d.substituted(extents)) is answer for relation, d, answer in self.conditions)
         except ZeroDivisionError:
             return False
+
+    def follow(self, extents: Mapping[Atom, int]) -> dict[Atom, int]:
+        """Return these extents, but for those that follow from others on this way."""
+        return {s: as_number(self.values[s], extents) if s in self.values else n for s, n in extents.items()}
 
     def number(self, d: Any) -> int:
         """Return a number for `d`: every one that there is if they are few, else some."""
@@ -378,6 +397,8 @@ class Path:
             return self._numbers[d]
         low, high = self._bounds(d)
         few = high - low < FEW
+        if self.guides and not few:
+            raise UnknownExtent(None, None, "A number is needed in the place of an extent that is not known.")
         options = tuple(range(int(low), int(high) + 1)) if few else tuple([n for n in SAMPLES[low < 0] if low <= n <= high])
         if not options and not FAR > low > -FAR:
             raise UnknownExtent(None, None, "A number is needed for an extent that is very large.")
@@ -483,7 +504,7 @@ class Guide(Path):
         """Return whether `d` is 0, or less, here."""
         if (known := self._known(relation, d)) is not None:
             return known
-        answer = self._answers[relation, d] = _says(relation, as_number(d, self.at))
+        answer = self._answers[relation, d] = _holds(relation, as_number(d, self.at))
         return answer
 
     def number(self, d: Any) -> int:
@@ -492,10 +513,6 @@ class Guide(Path):
             return int(d)
         found = self._numbers[d] = as_number(d, self.at)
         return found
-
-
-def _says(relation: str, number: int) -> bool:
-    return number == 0 if relation == "==" else number < 0
 
 
 def as_number(extent: Any, extents: Mapping[Atom, int]) -> int:
@@ -516,6 +533,12 @@ def _line(d: Dim) -> tuple[Atom, int, int] | None:
     if len(monomial) != 1 or len(others) > 1 or (others and others[0][0]):
         return None
     return monomial[0], slope, others[0][1] if others else 0
+
+
+def fixed_by(relation: str, d: Dim) -> list[tuple[Atom, int]]:
+    """Return the symbol, with its value, that is told by this: `d` is 0. None or one of them."""
+    line = _line(d) if relation == "==" else None
+    return [] if line is None or line[2] % line[1] or line[0].quotient else [(line[0], -line[2] // line[1])]
 
 
 class Deciding(PerThread, replica=""):
@@ -548,6 +571,11 @@ def guided() -> bool:
     return _deciding.path is not None and _deciding.path.guides
 
 
+def shown() -> bool:
+    """Return whether users see extents that are not known as Dims."""
+    return _deciding.path is not None and _deciding.path.shows
+
+
 def exploring() -> bool:
     """Return whether the thread runs a function for several answers."""
     return _deciding.path is not None
@@ -569,11 +597,12 @@ def explored(
     most: int = MOST,
     enough: int = MOST,
     guides: bool = False,
+    shows: bool = False,
 ) -> tuple[list[tuple[T, Path]], list[Exception]]:
     """Return what `function` gives for each way to answer its questions, and the errors of the ways that it refuses.
 
     Ways that differ from the usual one in few answers are gone first: no more than `most`, and none once `enough` gave something.
-    `guides`: see `Path`.
+    `guides`, `shows`: see `Path`.
     """
     found: list[tuple[T, Path]] = []
     refused: list[Exception] = []
@@ -582,7 +611,7 @@ def explored(
     left = most
     while (waiting or doubted) and left and len(found) < enough:
         path, left = Path(doubted.pop() if doubted and (left % 2 or not waiting) else waiting.popleft()), left - 1
-        path.guides = guides
+        path.guides, path.shows = guides, shows
         try:
             with following(path):
                 found.append((function(), path))

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from gradtape._src.core import device_config, devices, engine, execution, hooks, journal, memory, naming, slices, tracing
+from gradtape._src.core.dim import shown
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, own, public
 from gradtape._src.core.function_names import in_function, name_in_function
 from gradtape._src.core.native import twins
@@ -391,7 +392,7 @@ def stated_shape(node: Node) -> TensorShape:
     graph = graph_of(node)
     if graph is not None and graph.open_rank(node):
         return TensorShape(None)
-    return node.aval.open_shape if node.aval.open else node.aval.tensor_shape
+    return node.aval.open_shape if node.aval.open and not shown() else node.aval.tensor_shape
 
 
 class GraphOnlyAttribute:

@@ -261,8 +261,8 @@ def _resolve(shape, before):
             f"Only one input size may be -1, not both {unknown[0]} and {unknown[1]}\nThe requested shape is {plain(shape)}.",
         )
     empty = 0 in shape and 0 in before
-    known = math.prod([extent for extent in shape if extent > 0 or (extent == 0 and not empty)])
-    size = math.prod([extent for extent in before if extent or not empty])
+    known = math.prod([extent for extent in shape if extent >= 0 and (not empty or extent)])
+    size = math.prod([extent for extent in before if not empty or extent])
     if not empty and not is_unknown(size) and (size % known if known else size) != 0:
         raise invalid_for(
             "Reshape",
