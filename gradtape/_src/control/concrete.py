@@ -452,7 +452,7 @@ class EagerFunction(ConcreteFunction):
                 results = joined(results) if on_tape() else results
         except StopIteration:  # a loop around the call would take it for its own end
             raise OutOfRangeError(None, None, END) from None
-        found, structure = flatten_results(results, self._function._result)
+        found, structure = flatten_results(results, self._function.result)
         return structure.pack(found)
 
 

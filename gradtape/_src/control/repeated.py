@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from gradtape._src.control import function
+from gradtape._src.control import as_python
 from gradtape._src.control.scope import SINGLETON, Body, Scope, call_recorded, trace
 from gradtape._src.core import engine, execution, journal, tracing
 from gradtape._src.core.per_thread import replica
@@ -49,7 +49,7 @@ def may_record() -> bool:
     """Return whether calls are recorded here as one: in eager code, where no tape, replica or check looks at each op."""
     state = engine.local
     plain = state.trace.parent is None and state.trace.scope is None and state.trace.overrides is None
-    observed = execution.eager or function.functions_run_eagerly() or any(tape() is not None for tape in state.tapes)
+    observed = execution.eager or as_python.everywhere or any(tape() is not None for tape in state.tapes)
     return plain and not observed and replica.number is None
 
 

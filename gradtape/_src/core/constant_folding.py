@@ -1,4 +1,4 @@
-"""What tensors of integers say of extents that are not known: computed with NumPy, on symbols."""
+"""Constants that are computed while a function or graph is traced: numbers, and integers of extents that are not known."""
 
 from __future__ import annotations
 

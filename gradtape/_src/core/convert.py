@@ -437,13 +437,13 @@ def not_an_integer(value: Any, what: str) -> Exception:
     return DtypeError(None, None, f"{received}: Cannot convert {value!r} to EagerTensor of dtype int32.")
 
 
-def _structural(node: Node) -> tuple[int, ...] | None:
+def _structural(node: Node) -> tuple[Any, ...] | None:
     """Return the ints of an integer tensor that says what a shape or an axis is, where extents are not known; else None."""
     if node.value is not None or node.aval.dtype.kind not in "iu":
         return None
     graph = engine.graph_around()
     if graph is not None:
-        of_graph: tuple[int, ...] = graph.structural(node)
+        of_graph: tuple[Any, ...] = graph.structural(node)
         return of_graph
     found = engine.integers(node)
     return None if found is None else tuple([v if type(v) is Dim else int(v) for v in found.ravel()])

@@ -370,7 +370,7 @@ def graph_around() -> Any:
     return None
 
 
-def counting(count: int, rows: Sequence[Node] = ()) -> Node:
+def counting(count: Any, rows: Sequence[Node] = ()) -> Node:
     """Return a leaf that holds the numbers below `count`, int64; in a graph an op, as `count` may be unknown.
 
     `rows` are nodes whose first extent it is.

@@ -116,7 +116,7 @@ class Graphs:
     """Return the results of a tf.function of tensors of unknown rank, else NotImplemented. Called by `control/function`."""
 
     traced: Callable[..., Any] = _nothing
-    """Trace a function for open extents: see `v1/graphs/open_function`. By `compat/names`; called by `control/function`."""
+    """Trace a function for an open rank: see `v1/graphs/open_function`. By `compat/names`; called by `control/open_trace`."""
 
     changing_loop: Callable[..., Any] = _nothing
     """Run a loop whose variables change their ranks. Called by `control/loop`."""

@@ -392,7 +392,8 @@ def stated_shape(node: Node) -> TensorShape:
     graph = graph_of(node)
     if graph is not None and graph.open_rank(node):
         return TensorShape(None)
-    return node.aval.open_shape if node.aval.open and not shown() else node.aval.tensor_shape
+    is_open = node.aval.open and (graph is not None or not shown())
+    return node.aval.open_shape if is_open else node.aval.tensor_shape
 
 
 class GraphOnlyAttribute:

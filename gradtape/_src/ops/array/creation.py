@@ -12,7 +12,7 @@ from gradtape._src.core.define import AT_ONCE, gradient, not_differentiable, op,
 from gradtape._src.core.dim import guided, unknown
 from gradtape._src.core.engine import tracing
 from gradtape._src.core.errors import invalid, invalid_dtype, invalid_for, public
-from gradtape._src.core.op import Op, define
+from gradtape._src.core.op import Op
 from gradtape._src.core.signatures import known_as
 from gradtape._src.core.tensor import Stored, Tensor, emit, handle, to_numpy
 from gradtape._src.ops.array.cast import cast
@@ -161,15 +161,14 @@ def _count(start, limit, delta):
     return max(0, (limit - start + delta - (1 if delta > 0 else -1)) // delta)
 
 
-_COUNTED = define(
-    Op(
-        "CountedRange",
-        lambda *, start, limit, delta, dtype: jnp.arange(start, limit, delta, dtype=dtype),
-        infer=lambda *, start, limit, delta, dtype: aval((_count(start, limit, delta),), dtype),
-        cheap=True,
-        reason="it has no inputs",
-    )
+_COUNTED = Op(
+    "Range",
+    lambda *, start, limit, delta, dtype: jnp.arange(start, limit, delta, dtype=dtype),
+    infer=lambda *, start, limit, delta, dtype: aval((_count(start, limit, delta),), dtype),
+    cheap=True,
+    reason="it has no inputs",
 )
+_range.op.derived["counted"] = _COUNTED  # under this name saved models have it
 
 not_differentiable(_range, because="range gives as many numbers as its bounds say: their number jumps")
 

@@ -85,7 +85,9 @@ def spread(dy, shape, axis):
     if 0 < dy.node.aval.ndim < len(shape):
         dy = restored(dy, shape, axis)
     have = dy.node.aval.shape
-    alike = len(have) == len(shape) and all(m is n or (type(m) is type(n) is int and m == n) for m, n in zip(have, shape))
+    alike = len(have) == len(shape) and all(
+        m is n or (type(m) is type(n) is int and m == n) for m, n in zip(have, shape, strict=True)
+    )
     return dy if alike else _broadcast_to(dy, shape=shape)
 
 

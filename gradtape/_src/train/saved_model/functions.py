@@ -15,13 +15,14 @@ from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
 from gradtape._src.control.function import Function
 from gradtape._src.core import engine
 from gradtape._src.core.aval import aval
-from gradtape._src.core.dim import Atom, Path
+from gradtape._src.core.dim import Atom
 from gradtape._src.core.errors import InvalidArgumentError, NeedsValues, OpError
 from gradtape._src.core.program import leaf
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.core.variable import Variable
+from gradtape._src.core.ways import Path
 from gradtape._src.ops.random.seeds import Shared
 from gradtape._src.train.saved_model.encoding import Unsaveable, nest_data, plain
 from gradtape._src.train.saved_model.extents import encoded, example
@@ -145,8 +146,8 @@ class Tracer:
     @staticmethod
     def _runs_eagerly(function: Function, reason: Exception) -> NotImplementedError:
         return NotImplementedError(
-            f"The function {function._name!r} cannot be saved: it runs as eager code, because {reason}. Only what is traced to one "
-            "program can be saved."
+            f"The function {function._name!r} cannot be saved: it runs as eager code, because {reason}. Only what is traced to "
+            "one program can be saved."
         )
 
     def _way(self, concrete: ConcreteFunction, way: Path, numbers: Mapping[Atom, int]) -> dict[str, Any]:
@@ -198,9 +199,9 @@ def _ranks_of_calls(function: Function, specs: Sequence[TensorSpec]) -> list[tup
     found = set()
     for concrete in function._traced.values():
         known = [node.aval for node in concrete._arguments.nodes]
-        if len(known) == len(specs) and any(a.shape for a in known):
-            if all(a.type == s.dtype and s.shape.is_compatible_with(a.shape) for a, s in zip(known, specs, strict=True)):
-                found.add(tuple([a.ndim for a in known]))
+        fits = len(known) == len(specs) and any(a.shape for a in known)
+        if fits and all(a.type == s.dtype and s.shape.is_compatible_with(a.shape) for a, s in zip(known, specs, strict=True)):
+            found.add(tuple([a.ndim for a in known]))
     return sorted(found)
 
 

@@ -17,7 +17,7 @@ from gradtape._src.control.scope import TENSOR, Body, Structure
 from gradtape._src.core import nest
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.dim import Path, fixed_by, following, unknown
+from gradtape._src.core.dim import unknown
 from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.errors import OpError, cut, invalid
 from gradtape._src.core.program import Node, leaf, read_by
@@ -26,6 +26,7 @@ from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.structured import arity
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import Variable
+from gradtape._src.core.ways import Path, fixed_by, following
 from gradtape._src.ops.random.seeds import STATE, Stream
 from gradtape._src.train.saved_model.encoding import Mismatch, checked_shape, matched, restored, restored_nest
 from gradtape._src.train.saved_model.extents import Point, at, holds, spoken
@@ -168,7 +169,7 @@ class Trace:
         """Say what shapes its first way takes, and which other condition these extents do not meet."""
         way = self.ways[0]
         fixed = {atom: n for relation, d, answer in way.path.conditions if answer for atom, n in fixed_by(relation, d)}
-        shown = [fixed.get(d.symbol) for d in way.symbols]
+        shown: list[Any] = [fixed.get(d.symbol) for d in way.symbols]
         wrong = next((c for c in way.conditions if not holds(c, point)), None)
         is_fixed = any(n is not None and n != extent for n, extent in zip(shown, point, strict=True))
         if wrong is not None and not is_fixed:

@@ -25,12 +25,11 @@ from gradtape._src.core.tensor import UPDATES, EagerTensor, Stored, Tensor, grap
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.variable_ops import ASSIGN, READ
 from gradtape._src.ops.random import seeds
-from gradtape._src.v1.graphs.extents import Extents
+from gradtape._src.v1.graphs.extents import Extents, structure_of
 from gradtape._src.v1.graphs.kinds import BY_VALUES, CONST, HANDLE, INITIALIZED, NOOP, PLACEHOLDER, IdentityAttr
 from gradtape._src.v1.graphs.names import NameScope, Operations
 from gradtape._src.v1.graphs.operation import Operation
 from gradtape._src.v1.graphs.overrides import GraphOverrides
-from gradtape._src.v1.graphs.structure import structure_of
 
 OF_VARIABLES = ("variables", "local_variables", "trainable_variables")  # collections that functions share with their graph
 

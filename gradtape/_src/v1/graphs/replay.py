@@ -28,6 +28,7 @@ from gradtape._src.ops.array.joining import split_sizes
 from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.shapes import spoken
+from gradtape._src.v1.graphs.extents import NeedsFeed, structure_of
 from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs, Rows, in_python, is_open, of_one_shape
 from gradtape._src.v1.graphs.kinds import (
     BEGINNINGS,
@@ -42,7 +43,6 @@ from gradtape._src.v1.graphs.kinds import (
     Request,
 )
 from gradtape._src.v1.graphs.retrace import Inlined
-from gradtape._src.v1.graphs.structure import NeedsFeed, structure_of
 
 if TYPE_CHECKING:
     from gradtape._src.v1.graphs.graph import Graph
