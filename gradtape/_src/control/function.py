@@ -46,11 +46,10 @@ from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.retracing import warn
 from gradtape._src.control.returns import with_returns
 from gradtape._src.control.scope import SINGLETON, Body, MadeFromArguments, Scope, trace
-from gradtape._src.core import engine, hooks, naming, nest, tracing
+from gradtape._src.core import ambient, engine, hooks, naming, nest, tracing
 from gradtape._src.core.aval import has_no_shape
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import InvalidArgumentError, OpError, cut, of_user, public
-from gradtape._src.core.per_thread import alone, replica
 from gradtape._src.core.program import Node, Trace
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Reference, Stored, Tensor
@@ -228,7 +227,8 @@ class Function:
         try:
             if _run_eagerly:
                 return self.python_function(*args, **kwargs)
-            seen = tensors_in(args) if not kwargs and engine.local.trace.overrides is None and replica.number is None else None
+            plain = not kwargs and engine.local.trace.overrides is None and ambient.local.replica is None
+            seen = tensors_in(args) if plain else None
             if seen is not None:
                 found = self._seen.get(seen[1])
                 if found is not None:
@@ -256,7 +256,7 @@ class Function:
         state = engine.local.trace
         overrides = state.overrides
         names = None if overrides is None else tuple(sorted(overrides.names.items()))
-        key: Any = (arguments.key, names, replica.number)
+        key: Any = (arguments.key, names, ambient.local.replica)
         found = self._known(key, state, arguments)
         self._calls.since += state.parent is None
         if found is not None:
@@ -399,7 +399,7 @@ class Function:
         """Return the one trace for open extents to which these arguments belong; None if their own shapes are traced."""
         state = engine.local.trace
         fits = without_shapes(arguments) == known.rest and known.takes([n.aval.tensor_shape for n in arguments.nodes])
-        if known.opened is None or arguments.passed or not fits or replica.number is not None:
+        if known.opened is None or arguments.passed or not fits or ambient.local.replica is not None:
             return None
         if known.opened is UNTRIED:
             if state.parent is not None or state.overrides is not None:
@@ -507,7 +507,7 @@ class Function:
         """Return a traced function as it is without a strategy: for variables that have no copies for replicas."""
         if key[2] is None and not any(getattr(v, "is_copy", False) for v in concrete.variables):
             return concrete
-        with alone():
+        with ambient.setting(replica=ambient.ALONE):
             return self._concrete(concrete._arguments)
 
     def _as_traced(self, found: Sequence[ConcreteFunction]) -> list[ConcreteFunction]:

@@ -8,18 +8,17 @@ way that its questions can be answered. Outside of it, such extents count as lar
 
 from __future__ import annotations
 
-import contextlib
 import math
 import operator
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
 
+from gradtape._src.core.ambient import declare, field, setting
 from gradtape._src.core.errors import InvalidArgumentError
-from gradtape._src.core.per_thread import PerThread
 
 T = TypeVar("T")
 # The value of a symbol where a question is asked outside of `explored`: a prime, so that no number divides it.
@@ -181,7 +180,7 @@ class Dim:
         return self != 0
 
     def __index__(self) -> int:
-        path = _deciding.path
+        path = _local.exploration
         if path is None:
             raise UnknownExtent(
                 None, None, "An extent that is not known has to be a number. Compute it from tf.shape, or state the shape."
@@ -462,19 +461,19 @@ def _line(d: Dim) -> tuple[Atom, int, int] | None:
     return monomial[0], slope, others[0][1] if others else 0
 
 
-class Deciding(PerThread, replica=""):
+class _Fields:
     """The path of the exploration that the thread is in."""
 
-    path: Path | None = None
+    exploration: Path | None = field(None, per_replica=True)
 
 
-_deciding = Deciding()
+_local = declare(_Fields)
 
 
 def _holds(relation: str, d: Any) -> bool:
     if type(d) is not Dim:
         return bool(d == 0 if relation == "==" else d < 0)
-    path = _deciding.path
+    path = _local.exploration
     return generic(relation, d) if path is None else path.holds(relation, d)
 
 
@@ -489,17 +488,12 @@ def generic(relation: str, d: Dim) -> bool:
 
 def exploring() -> bool:
     """Return whether the thread runs a function for several answers."""
-    return _deciding.path is not None
+    return _local.exploration is not None
 
 
-@contextlib.contextmanager
-def following(path: Path | None) -> Iterator[None]:
+def following(path: Path | None) -> setting:
     """Open a context in which the path answers what is asked of extents that are not known."""
-    before, _deciding.path = _deciding.path, path
-    try:
-        yield
-    finally:
-        _deciding.path = before
+    return setting(exploration=path)
 
 
 def explored(
@@ -558,11 +552,11 @@ def _on(extent: Any, path: Path) -> Any:
 
 def chosen(options: Sequence[T]) -> T:
     """Return one of the options; each is taken in one way at least."""
-    path = _deciding.path
+    path = _local.exploration
     return options[0] if path is None else options[path.chosen(range(len(options)))]
 
 
 def now(extent: Any) -> Any:
     """Return an extent with what the answers so far say of it."""
-    path = _deciding.path
+    path = _local.exploration
     return extent if path is None or type(extent) is not Dim else extent.substituted(path.values)

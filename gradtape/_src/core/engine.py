@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from gradtape._src.core import errors, execution, hooks, journal, memory, per_thread, runtime, slices, tiers, xla
+from gradtape._src.core import errors, execution, hooks, journal, memory, runtime, slices, tiers, xla
+from gradtape._src.core.ambient import declare, field
 from gradtape._src.core.aval import aval
 from gradtape._src.core.dim import dims, is_unknown
 from gradtape._src.core.errors import internal
@@ -51,21 +52,20 @@ SMALL_BYTES = 1 << 16  # unless they are larger than this
 UNBOUNDED = sys.maxsize
 
 
-class State(per_thread.PerThread, replica="tapes"):
-    """The state of a thread. `suspended`: the traces in which it goes on later, each in a list; `again`: it runs one again."""
+class State:
+    """The traces and tapes of a thread. Replicas run in one thread, and record into one trace; each has tapes of its own.
 
-    trace: Trace
-    suspended: list[list[Trace]]
-    tapes: list[ref[Any]]
-    anchor: tuple[CodeType | None, int] | None
-    again: bool
+    `suspended`: traces in which it goes on later, each in a list. `anchor`: where its loop is cut. `again`: it runs one again.
+    """
 
-    def __init__(self) -> None:
-        self.trace, self.suspended, self.tapes = Trace(LIMIT), [], []
-        self.anchor, self.again = None, False
+    trace: Trace = field(lambda: Trace(LIMIT), per_replica=False)
+    suspended: list[list[Trace]] = field(list, per_replica=False)
+    tapes: list[ref[Any]] = field(list, per_replica=True)
+    anchor: tuple[CodeType | None, int] | None = field(None, per_replica=False)
+    again: bool = field(False, per_replica=False)
 
 
-local = State()
+local = declare(State)
 NeedsValues = errors.NeedsValues
 shared = threading.RLock()  # held where a variable's value is replaced by one made from it, and where threads share nodes
 
