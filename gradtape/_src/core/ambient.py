@@ -83,8 +83,8 @@ def field(default: Any, *, per_replica: bool, handed: bool = False, anew: bool =
 
     `per_replica`: each replica of a strategy has its own, which begins with a copy of what is open around it. In TensorFlow
     replicas are threads. So it is False only for what belongs to the one thread in which they run here, or what they note for
-    the code around them. `handed`: a thread that works for this one has what this one had. `anew`: a function begins its trace
-    with the default.
+    the code around them. `handed`: a thread that works for this one has what this one had. `anew`: a user's function begins
+    with the default, which is traced or called while others are under way.
     """
     return Field(default, per_replica, handed, anew)
 
@@ -130,7 +130,7 @@ def handed() -> dict[str, Any]:
 
 
 def anew() -> setting:
-    """Return the context of a function that is traced: what begins anew in it has its default."""
+    """Return the context of a user's function: what begins anew in it has its default."""
     return setting(**{field.name: field.first() for field in fields if field.anew})
 
 

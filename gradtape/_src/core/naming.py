@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.core.ambient import declare, field, setting
+from gradtape._src.core.ambient import declare, field
 from gradtape._src.core.hooks import graphs
 
 _SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -37,17 +37,12 @@ class Call:
 
 
 class _Fields:
-    """The calls of public functions that are under way in this thread."""
+    """The calls of public functions that are under way in this thread. A user's function has names of its own for its calls."""
 
     calls: list[Call] = field(list, per_replica=True, anew=True)
 
 
 local = declare(_Fields)
-
-
-def apart() -> setting:
-    """Open a context for a user's function, whose calls have names of their own, as if nothing else were under way."""
-    return setting(calls=[])
 
 
 _positions: dict[Any, tuple[int, Any] | None] = {}

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradtape._src.autodiff.custom import gradient_override_map
 from gradtape._src.control.branch import COUNT
-from gradtape._src.core import engine, naming, nest, scopes
+from gradtape._src.core import ambient, engine, naming, nest, scopes
 from gradtape._src.core.ambient import declare, field
 from gradtape._src.core.aval import aval
 from gradtape._src.core.dim import Dim, unknown
@@ -98,7 +98,7 @@ class Graph(Operations):
             root = engine.local.trace
         if root is not self.trace:
             self.trace.parent = root
-        with engine.recording_in(self.trace), naming.apart(), seeds.seeded_by(self.seeds):
+        with engine.recording_in(self.trace), ambient.anew(), seeds.seeded_by(self.seeds):
             before = scopes.enter_scope(self._prefix)
             naming.count_graphs(1)
             try:
