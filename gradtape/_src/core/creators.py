@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from gradtape._src.core.ambient import declare, field
+from gradtape._src.core.ambient import declare, field, setting
 from gradtape._src.core.errors import cut
 
 
@@ -79,14 +79,13 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[Non
     >>> v.trainable
     False
     """
-    creators = _local.creators
-    _local.creators = [*creators, variable_creator]
-    try:
-        yield
-    finally:
-        if _local.creators[:-1] != creators:
-            raise RuntimeError("Exiting variable_creator_scope without proper nesting.")
-        _local.creators = creators
+    creators = [*_local.creators, variable_creator]
+    with setting(creators=creators):
+        try:
+            yield
+        finally:
+            if _local.creators != creators:
+                raise RuntimeError("Exiting variable_creator_scope without proper nesting.")
 
 
 def created(make: Callable[..., Any], arguments: dict[str, Any]) -> Any:

@@ -82,7 +82,7 @@ hooks.core.tracing = tracing
 def recording_in(trace: Trace, again: bool = False) -> Iterator[Trace]:
     """Record into `trace` in this thread, where no tape sees it; afterwards where the thread recorded before.
 
-    `again`: it is a record that runs again, of which no loop's anchor is kept.
+    `again`: a record runs again, and no loop's anchor of it is kept. A run in between may replace the trace from before.
     """
     state = local
     before, open_tapes, anchor, ran_again = [state.trace], state.tapes, state.anchor, state.again
