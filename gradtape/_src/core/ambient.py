@@ -82,8 +82,8 @@ def field(default: Any, *, per_replica: bool, handed: bool = False, anew: bool =
     """Return a field for `declare`. `default` is what each thread begins with, or a function that makes it.
 
     `per_replica`: each replica of a strategy has its own, which begins with a copy of what is open around it. In TensorFlow
-    replicas are threads. So it is False only for what belongs to the thread in which all of them run, and for what they note
-    for the code around. `handed`: a thread that works for this one has what this one had. `anew`: a user's function begins with
+    replicas are threads. It is False for what belongs to the thread in which all of them run, or is noted for code around
+    them. `handed`: a thread that works for this one has what this one had. `anew`: a user's function begins with
     the default, which is traced or called while others are under way.
     """
     return Field(default, per_replica, handed, anew)
