@@ -10,17 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Operation, to_transpose, transposing, vjp_program
+from gradtape._src.autodiff import backward
+from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.sources import like, values_of
 from gradtape._src.autodiff.tape import InnerTape
 from gradtape._src.core import convert, engine, nest, tracing
+from gradtape._src.core.ambient import declare, field, setting
 from gradtape._src.core.arrays import is_on_host, jnp, lax
 from gradtape._src.core.convert import is_tensor, variable_of
 from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Op, Rule, define
-from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.program import ELEMENT, INSIDE, NUMBER, Node, Program, leaf, read_by
 from gradtape._src.core.structured import GRADIENT, Body, StructuredOp, arity, is_call
 from gradtape._src.core.tensor import EagerTensor, Stored
@@ -180,13 +181,13 @@ def _checked(given: Any) -> tuple[Any, Callable[..., Any]]:
 HIGHEST_ORDER = 4
 
 
-class _Traced(PerThread, replica=""):
+class _Fields:
     """The functions whose gradient functions are being traced, one in another."""
 
-    functions: tuple[Any, ...] = ()
+    custom_gradients: tuple[Any, ...] = field((), per_replica=True)
 
 
-_traced = _Traced()
+_local = declare(_Fields)
 
 
 def _record_closed(function: Any, rule: Rule, results: list[Node], inputs: list[Node], transparent: bool) -> Node:
@@ -240,12 +241,12 @@ def _in_either_mode(function: Any, rule: Rule, inputs: Sequence[Node]) -> Rule:
     """
 
     def either(op: Operation, *grads: Any) -> Sequence[Any]:
-        if transposing.get():
+        if backward.local.transposing:
             results = [d.node for d in grads]
             closed, captured = _closed(function, rule, results, inputs, transparent=False)
             if not isinstance(closed.raising, (engine.NeedsValues, TypeError)):
                 return _cotangents(closed, captured, op.needed, grads)
-        with to_transpose(False):
+        with setting(transposing=False):
             return rule(op, *grads)
 
     return either
@@ -265,17 +266,14 @@ def _likeness(function: Any) -> tuple[Any, ...]:
 def _called(function: Any, rule: Rule, seeds: list[Any]) -> list[Any]:
     """Call the gradient function of a function; NotImplementedError where it calls itself without an end."""
     own = _likeness(function)
-    around = _traced.functions
+    around = _local.custom_gradients
     if around.count(own) == HIGHEST_ORDER:
         raise NotImplementedError(
             f"In a tf.function, derivatives of order {HIGHEST_ORDER + 1} do not go through "
             "tf.custom_gradient. Take them outside of it."
         )
-    _traced.functions = (*around, own)
-    try:
+    with setting(custom_gradients=(*around, own)):
         return rule(None, *seeds)
-    finally:
-        _traced.functions = around
 
 
 @gradient(CLOSED)
@@ -296,7 +294,7 @@ def _cotangents(closed: Closed, captured: Sequence[Node], needed: Sequence[bool]
         raise NotImplementedError(str(closed.raising)) from None  # no function is under trace that could run as eager code
     if closed.raising is not None:
         raise closed.raising
-    if transposing.get() and not closed.transparent and not _linear(program, results):
+    if backward.local.transposing and not closed.transparent and not _linear(program, results):
         if not any(needed[:results]):
             raise NotImplementedError(
                 "Forward mode goes through tf.custom_gradient where the gradient function is linear in dy, or else where the "
@@ -316,7 +314,7 @@ def _linear(program: Program, seeds: int) -> bool:
     """
     known: bool | None = program.derived.get("linear")
     if known is None:
-        with to_transpose(False):
+        with setting(transposing=False):
             derived, where = vjp_program(program, tuple(range(len(program.outputs))), tuple(range(seeds)))
         read = read_by(program) & set(range(seeds))
         flows = all(where[seed] is not None for seed in read) and max(read_by(derived), default=-1) >= arity(program)

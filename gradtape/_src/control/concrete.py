@@ -18,7 +18,7 @@ from gradtape._src.control.critical_section import Lock, holding, note
 from gradtape._src.control.dataset_loop import REDUCE_DATASET, ThroughEagerCode, under_a_tape
 from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
-from gradtape._src.control.given import Given, calling, of_calls
+from gradtape._src.control.given import Given, calling
 from gradtape._src.control.implementations import in_function
 from gradtape._src.control.iterators import END, Again, Drawn, Take, TakesElement, taken
 from gradtape._src.control.scope import SINGLETON, Body, Structure, call, flatten_results
@@ -337,7 +337,7 @@ class ConcreteFunction:
         drawn: Drawn | None = None
         given: dict[int, Any] = self._given(passed)
         if engine.local.trace.scope is None:
-            with calling({**of_calls(), **given}):
+            with calling(given):
                 drawn = Drawn(self.elements)
             if drawn.error is not None:
                 return self._in_order(drawn, nodes, passed)
@@ -502,7 +502,7 @@ class ThroughDatasets(EagerFunction):
         state = engine.local
         if state.trace.parent is not None or any(tape() is not None for tape in state.tapes):
             return super()._run(nodes, passed)
-        with calling({**of_calls(), **self._given(passed)}):
+        with calling(self._given(passed)):
             return ConcreteFunction._run(self, nodes, passed)
 
 

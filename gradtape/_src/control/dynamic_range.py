@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core import engine, naming
+from gradtape._src.core import ambient, engine
 from gradtape._src.core.program import Node
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.creation import range_
@@ -25,6 +25,6 @@ class DynamicRange(Tensor):
                 "bounds that are known."
             )
         if self._kept is None:  # a graph makes it when it runs
-            with naming.apart():
+            with ambient.anew():
                 self._kept = range_(self.start, self.limit, self.delta)
         return self._kept.node

@@ -47,12 +47,11 @@ from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.retracing import warn
 from gradtape._src.control.returns import with_returns
 from gradtape._src.control.scope import SINGLETON, Body, MadeFromArguments, Scope, trace
-from gradtape._src.core import engine, hooks, naming, nest, tracing
+from gradtape._src.core import ambient, engine, hooks, naming, nest, tracing
 from gradtape._src.core.aval import has_no_shape
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import InvalidArgumentError, InvalidInFunctionError, OpError, cut, of_user, public
 from gradtape._src.core.faults import detected_at
-from gradtape._src.core.per_thread import alone, replica
 from gradtape._src.core.program import Node, Trace
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
@@ -208,7 +207,8 @@ class Function:
         try:
             if as_python.everywhere:
                 return self.python_function(*args, **kwargs)
-            seen = tensors_in(args) if not kwargs and engine.local.trace.overrides is None and replica.number is None else None
+            plain = not kwargs and engine.local.trace.overrides is None and ambient.local.replica is None
+            seen = tensors_in(args) if plain else None
             if seen is not None:
                 found = self._seen.get(seen[1])
                 if found is not None:
@@ -236,7 +236,7 @@ class Function:
         state = engine.local.trace
         overrides = state.overrides
         names = None if overrides is None else tuple(sorted(overrides.names.items()))
-        key: Any = (arguments.key, names, replica.number)
+        key: Any = (arguments.key, names, ambient.local.replica)
         found = self._known(key, state, arguments)
         self._calls.since += state.parent is None
         if found is not None:
@@ -361,8 +361,8 @@ class Function:
         None if there are no open extents, or such a trace cannot be kept; the error if it cannot be made.
         """
         fits = without_shapes(arguments) == known.rest and known.takes([n.aval.tensor_shape for n in arguments.nodes])
-        is_open = any(not shape.is_fully_defined() for shape in known.shapes)
-        if not is_open or not fits or arguments.passed or replica.number is not None or any(n.aval.open for n in arguments.nodes):
+        is_open = any(not shape.is_fully_defined() for shape in known.shapes) and not any(n.aval.open for n in arguments.nodes)
+        if not is_open or not fits or arguments.passed or ambient.local.replica is not None:
             return None
         known.opened = known.opened or opened(known.shapes)
         made: ConcreteFunction | Exception | None = known.opened.of_call(self, arguments, python)
@@ -507,7 +507,7 @@ class Function:
         """Return a traced function as it is without a strategy: for variables that have no copies for replicas."""
         if key[2] is None and not any(getattr(v, "is_copy", False) for v in concrete.variables):
             return concrete
-        with alone():
+        with ambient.setting(replica=ambient.ALONE):
             return self._concrete(concrete._arguments)
 
     def _as_traced(self, found: Sequence[ConcreteFunction]) -> list[ConcreteFunction]:

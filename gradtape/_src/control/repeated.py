@@ -7,8 +7,7 @@ from typing import Any
 
 from gradtape._src.control import as_python
 from gradtape._src.control.scope import SINGLETON, Body, Scope, call_recorded, trace
-from gradtape._src.core import engine, execution, journal, tracing
-from gradtape._src.core.per_thread import replica
+from gradtape._src.core import ambient, engine, execution, journal, tracing
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
 
@@ -50,7 +49,7 @@ def may_record() -> bool:
     state = engine.local
     plain = state.trace.parent is None and state.trace.scope is None and state.trace.overrides is None
     observed = execution.eager or as_python.everywhere or any(tape() is not None for tape in state.tapes)
-    return plain and not observed and replica.number is None
+    return plain and not observed and ambient.local.replica is None
 
 
 def _traced(code: Callable[[list[Tensor]], Any], nodes: Sequence[Node]) -> Body | bool:

@@ -16,8 +16,8 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from gradtape._src.core.ambient import declare, field
 from gradtape._src.core.errors import InvalidArgumentError
-from gradtape._src.core.per_thread import PerThread
 
 if TYPE_CHECKING:
     from gradtape._src.core.ways import Path
@@ -178,7 +178,7 @@ class Dim:
         return self != 0
 
     def __index__(self) -> int:
-        path = deciding.path
+        path = local.exploration
         if path is None:
             raise UnknownExtent(
                 None, None, "An extent that is not known has to be a number. Compute it from tf.shape, or state the shape."
@@ -317,19 +317,20 @@ def as_number(extent: Any, extents: Mapping[Atom, int]) -> int:
 # Questions, which the way answers that the thread follows: see `core/ways`
 
 
-class Deciding(PerThread, replica=""):
+class _Fields:
     """The path of the exploration that the thread is in."""
 
-    path: Path | None = None
+    exploration: Path | None = field(None, per_replica=True)
 
 
-deciding = Deciding()
+local = declare(_Fields)
 
 
 def holds(relation: str, d: Any) -> bool:
+    """Return whether `d`, an int or a Dim, is 0 ("=="), or less ("<")."""
     if type(d) is not Dim:
         return bool(d == 0 if relation == "==" else d < 0)
-    path = deciding.path
+    path = local.exploration
     return generic(relation, d) if path is None else path.holds(relation, d)
 
 
@@ -344,28 +345,28 @@ def generic(relation: str, d: Dim) -> bool:
 
 def guided() -> bool:
     """Return whether all questions about extents are answered here, and the answers kept."""
-    return deciding.path is not None and deciding.path.guides
+    return local.exploration is not None and local.exploration.guides
 
 
 def shown() -> bool:
     """Return whether users see extents that are not known as Dims."""
-    return deciding.path is not None and deciding.path.shows
+    return local.exploration is not None and local.exploration.shows
 
 
 def exploring() -> bool:
     """Return whether the thread runs a function for several answers."""
-    return deciding.path is not None
+    return local.exploration is not None
 
 
 def now(extent: Any) -> Any:
     """Return an extent with what the answers so far say of it."""
-    path = deciding.path
+    path = local.exploration
     return extent if path is None or type(extent) is not Dim else extent.substituted(path.values)
 
 
 def chosen(options: Sequence[T]) -> T:
     """Return one of the options; each is taken in one way at least."""
-    path = deciding.path
+    path = local.exploration
     return options[0] if path is None else options[path.chosen(range(len(options)))]
 
 

@@ -22,12 +22,12 @@ from gradtape._src.core import (
     hooks,
     journal,
     memory,
-    per_thread,
     runtime,
     slices,
     tiers,
     xla,
 )
+from gradtape._src.core.ambient import declare, field
 from gradtape._src.core.aval import aval
 from gradtape._src.core.constant_folding import COUNT
 from gradtape._src.core.dim import Dim, guided, is_unknown
@@ -64,21 +64,20 @@ SMALL_BYTES = 1 << 16  # unless they are larger than this
 UNBOUNDED = sys.maxsize
 
 
-class State(per_thread.PerThread, replica="tapes"):
-    """The state of a thread. `suspended`: the traces in which it goes on later, each in a list; `again`: it runs one again."""
+class State:
+    """The traces and tapes of a thread. Replicas run in one thread, and record into one trace; each has tapes of its own.
 
-    trace: Trace
-    suspended: list[list[Trace]]
-    tapes: list[ref[Any]]
-    anchor: tuple[CodeType | None, int] | None
-    again: bool
+    `suspended`: traces in which it goes on later, each in a list. `anchor`: where its loop is cut. `again`: it runs one again.
+    """
 
-    def __init__(self) -> None:
-        self.trace, self.suspended, self.tapes = Trace(LIMIT), [], []
-        self.anchor, self.again = None, False
+    trace: Trace = field(lambda: Trace(LIMIT), per_replica=False)
+    suspended: list[list[Trace]] = field(list, per_replica=False)
+    tapes: list[ref[Any]] = field(list, per_replica=True)
+    anchor: tuple[CodeType | None, int] | None = field(None, per_replica=False)
+    again: bool = field(False, per_replica=False)
 
 
-local = State()
+local = declare(State)
 NeedsValues = errors.NeedsValues
 shared = threading.RLock()  # held where a variable's value is replaced by one made from it, and where threads share nodes
 
@@ -95,7 +94,7 @@ hooks.core.tracing = tracing
 def recording_in(trace: Trace, again: bool = False) -> Iterator[Trace]:
     """Record into `trace` in this thread, where no tape sees it; afterwards where the thread recorded before.
 
-    `again`: it is a record that runs again, of which no loop's anchor is kept.
+    `again`: a record runs again, and no loop's anchor of it is kept. A run in between may replace the trace from before.
     """
     state = local
     before, open_tapes, anchor, ran_again = [state.trace], state.tapes, state.anchor, state.again

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from gradtape._src.core.dim import Atom, Dim, UnknownExtent, as_number, deciding, generic, holds, of_terms
+from gradtape._src.core.ambient import setting
+from gradtape._src.core.dim import Atom, Dim, UnknownExtent, as_number, generic, holds, of_terms
 
 T = TypeVar("T")
 SAMPLES = (2, 3, 1, 4, 5, 0), (1, 0, 2, 3, -1, 5)  # values of an extent, or another integer, that has to be a number
@@ -238,14 +238,9 @@ def _times(a: float, b: float) -> float:
     return 0.0 if a == 0 or b == 0 else a * b
 
 
-@contextlib.contextmanager
-def following(path: Path | None) -> Iterator[None]:
+def following(path: Path | None) -> setting:
     """Open a context in which the path answers what is asked of extents that are not known."""
-    before, deciding.path = deciding.path, path
-    try:
-        yield
-    finally:
-        deciding.path = before
+    return setting(exploration=path)
 
 
 def explored(
