@@ -16,6 +16,7 @@ from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import engine, execution
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import LOOKS_AT_VALUES, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.program import Node, leaf
@@ -26,6 +27,7 @@ from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import gather, scatter_rows
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.shape import ones, reshape, zeros
+from gradtape._src.ops.math.segment import unsorted_segment_sum
 from gradtape._src.ops.sparse.tensor import SparseTensor
 
 if TYPE_CHECKING:
@@ -199,8 +201,8 @@ def sparse_jacobian(
     element of the result of `f` (one tensor or a nest, in its order). It has a column for each element of the arguments or
     sources: "csr" and "coo" are SciPy matrices, "tensor" a `tf.sparse.SparseTensor`, "dense" a tensor, of shape f(x).shape +
     x.shape where there is one result and one source. (In a `tf.function` only the last two have values to be had later.)
-    `pattern`: from `jacobian_sparsity`, None to find it. In eager code one more product, with random numbers, tells a pattern
-    that misses an entry (ValueError); in a function nothing does. `chunk_size`: so many products at a time. Curtis, Powell, Reid,
+    `pattern`: from `jacobian_sparsity`, None to find it. One more product, with random numbers, tells a pattern that misses an
+    entry (InvalidArgumentError). `chunk_size`: so many products at a time. Curtis, Powell, Reid,
     "On the estimation of sparse Jacobian matrices" (1974); see `jacobian_sparsity` for how the pattern is found.
 
     >>> matrix = tf.autodiff.sparse_jacobian(lambda x: x[1:] * x[:-1], tf.constant([1.0, 2.0, 3.0]))
@@ -220,16 +222,16 @@ def matrix_of(
 ) -> Any:
     """Return the Jacobian of a traced function in a format, from products of a mode, or of the `pattern` that was stated.
 
-    It is compared with one more product if it was, or if `checked`, where values are known.
+    It is compared with one more product if it was; if `checked` in eager code, too.
     """
-    checked = checked or pattern is not None
+    checked = pattern is not None or (checked and not any(map(engine.symbolic, traced.inputs)))
     if pattern is None:
         pattern = traced.sparsity(mode)
     if not isinstance(pattern, Sparsity):
         raise TypeError(f"pattern must come from tf.autodiff.jacobian_sparsity, received {pattern!r}.")
     if pattern.shape != traced.shape:
         raise ValueError(f"pattern is for a Jacobian of shape {pattern.shape}, and this one has shape {traced.shape}.")
-    values = _values(traced, pattern, chunk, checked and not any(map(engine.symbolic, traced.inputs)))
+    values = _values(traced, pattern, chunk, checked)
     if format == "tensor":
         return SparseTensor(np.stack([pattern.rows, pattern.columns], 1), values, traced.shape)
     if format == "dense":
@@ -280,26 +282,54 @@ def _values(traced: Traced, pattern: Sparsity, chunk: int | None, checked: bool)
     values: Tensor = gather(reshape(products, [-1]), pattern.places)
     if checked:
         rounding = max([float(finfo(k).eps) for k in kinds])
-        _check_product(pattern, values.numpy(), seeds[-1], products[-1].numpy(), rounding)
+        values = _compared(pattern, values, seeds[-1], products[-1], rounding)
     return values
 
 
-def _check_product(pattern: Sparsity, values: np.ndarray, vector: np.ndarray, product: np.ndarray, rounding: float) -> None:
-    """Raise ValueError unless the matrix of these values has this product with the vector, to rounding."""
+def _compared(pattern: Sparsity, values: Tensor, vector: np.ndarray, product: Tensor, rounding: float) -> Tensor:
+    """Return the values, checked: the matrix that has them must have this product with the vector, to rounding."""
     across, along = (pattern.columns, pattern.rows) if pattern.along_columns else (pattern.rows, pattern.columns)
-    terms = values * vector[across]
-    found, size = [np.bincount(along, t, minlength=len(product)) for t in (terms, abs(terms))]
-    wrong = np.flatnonzero(abs(found - product) > math.sqrt(rounding) * (size + abs(product)))
-    if wrong.size:
-        line = "row" if pattern.along_columns else "column"
-        cause = "pattern misses entries of this Jacobian"
-        if pattern.mode == "symmetric":
-            cause = "pattern misses entries of this Hessian, or custom gradients make it unsymmetric (for sparse_jacobian)"
-        raise ValueError(
-            f"{cause}: in {wrong.size} of {len(product)} {line}s, the first of them {line} {wrong[0]}, its values do not "
-            "give the product with a random vector. Find the pattern for this function and these values by "
-            "tf.autodiff.jacobian_sparsity or hessian_sparsity."
-        )
+    terms = values * tensor(vector[across])
+    found, size = [unsorted_segment_sum(t, tensor(along), product.shape[0]) for t in (terms, abs(terms))]
+    excess = abs(found - product) - math.sqrt(rounding) * (size + abs(product))
+    line = "row" if pattern.along_columns else "column"
+    checked: Tensor = _checked_entries(values, excess, line=line, symmetric=pattern.mode == "symmetric")
+    return checked
+
+
+def _misses_entries(excess, line, symmetric):
+    return (excess > 0).any()
+
+
+def _missed_entries(excess, line, symmetric):
+    """Return the message about a pattern that is none of this matrix."""
+    wrong = np.flatnonzero(excess > 0)
+    cause = "pattern misses entries of this Jacobian"
+    if symmetric:
+        cause = "pattern misses entries of this Hessian, or custom gradients make it unsymmetric (for sparse_jacobian)"
+    return (
+        f"{cause}: in {wrong.size} of {len(excess)} {line}s, the first of them {line} {wrong[0]}, its values do not "
+        "give the product with a random vector. Find the pattern for this function and these values by "
+        "tf.autodiff.jacobian_sparsity or hessian_sparsity."
+    )
+
+
+@op(
+    "SparseEntries",
+    infer=lambda values, excess, **attributes: values,
+    wrong=_misses_entries,
+    status=_missed_entries,
+    checked="excess",
+    cheap=True,
+)
+def _checked_entries(values, excess, *, line, symmetric):
+    """Return `values`, unless a product exceeds what rounding explains: an InvalidArgumentError."""
+    return values
+
+
+@gradient(_checked_entries)
+def _(operation, dy):
+    return dy, None
 
 
 def _starts(widths: Sequence[int], things: Sequence[Any]) -> Iterator[tuple[int, Any]]:

@@ -282,7 +282,10 @@ ROWS = (
         oracle=False,
         dtypes=("float64",),
         special=(  # by mpmath; where powers of negative numbers need not be real, NaN
-            ((np.array([2.5, 1.1, 40.0]), np.array([1.5, 0.2, 3.0])), np.array([-0.464812348139, -90.5656552377, -9.0364900721e-20])),
+            (
+                (np.array([2.5, 1.1, 40.0]), np.array([1.5, 0.2, 3.0])),
+                np.array([-0.464812348139, -90.5656552377, -9.0364900721e-20]),
+            ),
             ((np.array([0.5, 2.0, NAN]), np.array([1.0, -0.5, 1.0])), [NAN, NAN, NAN]),
         ),
     ),
