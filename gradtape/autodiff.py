@@ -32,11 +32,9 @@ from gradtape._src.derivatives.sparse_hessian import (
     hessian_sparsity as hessian_sparsity,
     sparse_hessian as sparse_hessian,
 )
-from gradtape._src.derivatives.sparse_jacobian import (
-    Sparsity as Sparsity,
-    jacobian_sparsity as jacobian_sparsity,
-    sparse_jacobian as sparse_jacobian,
-)
+from gradtape._src.derivatives.sparse_jacobian import jacobian_sparsity as jacobian_sparsity, sparse_jacobian as sparse_jacobian
+from gradtape._src.derivatives.sparse_solve import sparse_solve as sparse_solve
+from gradtape._src.derivatives.sparsity import Sparsity as Sparsity
 from gradtape._src.derivatives.spectral import (
     eigenvalue_function as eigenvalue_function,
     eigenvalue_sum as eigenvalue_sum,

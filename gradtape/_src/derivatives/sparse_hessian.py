@@ -7,7 +7,8 @@ from typing import Any
 
 from gradtape._src.core.errors import public
 from gradtape._src.derivatives.products import gradients_of
-from gradtape._src.derivatives.sparse_jacobian import Sparsity, Traced, check_options, matrix_of
+from gradtape._src.derivatives.sparse_jacobian import Traced, check_options, matrix_of
+from gradtape._src.derivatives.sparsity import Sparsity
 
 
 def _traced(f: Callable[..., Any], args: Any, sources: Any, what: str) -> Traced:

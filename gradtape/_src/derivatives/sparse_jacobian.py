@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from ml_dtypes import finfo
@@ -23,6 +22,7 @@ from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.derivatives.evaluation import Nest, inexact, kinds_of, own, sources_of
+from gradtape._src.derivatives.sparsity import Sparsity, sparsity_of, stated
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import gather, scatter_rows
 from gradtape._src.ops.array.joining import concat
@@ -30,66 +30,7 @@ from gradtape._src.ops.array.shape import ones, reshape, zeros
 from gradtape._src.ops.math.segment import unsorted_segment_sum
 from gradtape._src.ops.sparse.tensor import SparseTensor
 
-if TYPE_CHECKING:
-    from scipy import sparse
-
 FORMATS = ("csr", "coo", "dense", "tensor")
-
-
-class Sparsity:
-    """The sparsity pattern of a Jacobian or Hessian, and its colours: the result of `jacobian_sparsity` or `hessian_sparsity`.
-
-    `shape`: (elements of the result, elements of the argument). `rows` and `columns`: the places, sorted by rows. `mode`:
-    "forward" where columns of one colour are found together, "reverse" where rows are. "symmetric" where columns are, and an
-    entry may be read at its mirror image. `colours`: of each of those; `products`: how many colours there are.
-
-    >>> sparsity = tf.autodiff.jacobian_sparsity(lambda x: x[1:] * x[:-1], tf.ones([4]))
-    >>> print(sparsity, sparsity.rows.tolist(), sparsity.columns.tolist())
-    <Sparsity 3×4, 6 entries, 2 products forward> [0, 0, 1, 1, 2, 2] [0, 1, 1, 2, 2, 3]
-    """
-
-    @public
-    def __init__(self, pattern: sparse.csr_matrix, mode: str | None = None) -> None:
-        from gradtape._src.derivatives.colouring import coloured, star_coloured
-
-        if mode not in ("forward", "reverse", "symmetric", None):
-            raise ValueError(f"mode must be 'forward', 'reverse' or None, received {mode!r}.")
-        if mode == "symmetric":
-            pattern = (pattern + pattern.T).tocsr()
-        pattern.sort_indices()
-        self.shape: tuple[int, int] = pattern.shape
-        self.rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
-        self.columns = pattern.indices.astype(np.int64)
-        if mode is None:  # no fewer colours than the most entries in a row, or in a column
-            longest = np.diff(pattern.indptr).max(initial=0), np.bincount(self.columns).max(initial=0)
-            mode = "forward" if longest[0] <= longest[1] else "reverse"
-        self.mode = mode
-        self.along_columns = mode != "reverse"
-        self.colours = (
-            star_coloured(pattern) if mode == "symmetric" else coloured(pattern if mode == "forward" else pattern.T.tocsr())
-        )
-        self.products = int(self.colours.max(initial=-1)) + 1 if len(self.rows) else 0
-
-    def __repr__(self) -> str:
-        return f"<Sparsity {self.shape[0]}×{self.shape[1]}, {len(self.rows)} entries, {self.products} products {self.mode}>"
-
-    def seeds(self, dtype: np.dtype) -> np.ndarray:
-        """Return for each colour the sum of its unit vectors."""
-        vectors = np.zeros((self.products, len(self.colours)), dtype)
-        if self.products:
-            vectors[self.colours, np.arange(len(self.colours))] = 1
-        return vectors
-
-    @functools.cached_property
-    def places(self) -> np.ndarray:
-        """The places of the entries among the flattened products."""
-        across, along = (self.columns, self.rows) if self.along_columns else (self.rows, self.columns)
-        width = self.shape[0] if self.along_columns else self.shape[1]
-        places: np.ndarray = self.colours[across] * width + along
-        if self.mode == "symmetric":
-            _, which, counts = np.unique(places, return_inverse=True, return_counts=True)
-            places = np.where(counts[which] == 1, places, self.colours[along] * width + across)
-        return places
 
 
 class Traced:
@@ -147,18 +88,7 @@ class Traced:
 
     def sparsity(self, mode: str | None) -> Sparsity:
         """Return the pattern, which is kept with the Program if it holds for all values."""
-        from gradtape._src.derivatives.dependence import dependence
-
-        key = ("sparsity", mode, len(self.results), *self.places, *self.widths)
-        known: Sparsity | None = self.program.derived.get(key)
-        if known is None:
-            values = [None if engine.symbolic(n) else engine.value(n) for n in self.inputs]
-            first = dict(zip(self.places, itertools.accumulate([0, *self.widths]), strict=False))
-            pattern, for_all = dependence(self.program, len(self.results), self.shape[1], first, values)
-            known = Sparsity(pattern, mode)
-            if for_all:
-                self.program.derived[key] = known
-        return known
+        return sparsity_of(self.program, self.inputs, len(self.results), self.places, self.widths, mode)
 
 
 def check_options(format: str, chunk_size: int | None) -> None:
@@ -225,12 +155,7 @@ def matrix_of(
     It is compared with one more product if it was; if `checked` in eager code, too.
     """
     checked = pattern is not None or (checked and not any(map(engine.symbolic, traced.inputs)))
-    if pattern is None:
-        pattern = traced.sparsity(mode)
-    if not isinstance(pattern, Sparsity):
-        raise TypeError(f"pattern must come from tf.autodiff.jacobian_sparsity, received {pattern!r}.")
-    if pattern.shape != traced.shape:
-        raise ValueError(f"pattern is for a Jacobian of shape {pattern.shape}, and this one has shape {traced.shape}.")
+    pattern = traced.sparsity(mode) if pattern is None else stated(pattern, traced.shape)
     values = _values(traced, pattern, chunk, checked)
     if format == "tensor":
         return SparseTensor(np.stack([pattern.rows, pattern.columns], 1), values, traced.shape)

@@ -27,8 +27,8 @@ _NO_TWIN = "NumPy has no twin of it"
 # Integrals of a density's derivatives
 
 _STEPS = np.linspace(-3.3, 4.6, 220)
-_POINTS = np.exp(_STEPS - np.exp(-_STEPS))
-_WEIGHTS = _POINTS * (1.0 + np.exp(-_STEPS)) * (_STEPS[1] - _STEPS[0])
+_POINTS = np.exp(_STEPS - np.exp(-_STEPS))  # host-side: nodes of the rule, float64 as all of it
+_WEIGHTS = _POINTS * (1.0 + np.exp(-_STEPS)) * (_STEPS[1] - _STEPS[0])  # host-side: its weights
 
 
 def _factor(orders, slope):
@@ -56,10 +56,10 @@ def _polygamma(order, x):
 
 def _integral(density, factor, rate):
     """Return the integral over s ≥ 0 of a density, which falls about as exp(−rate · s), times a factor: both are given s."""
-    s = jnp.asarray(_POINTS) / rate[..., None]
+    s = jnp.asarray(_POINTS, dtype=jnp.float64) / rate[..., None]
     weight = density(s)
     terms = jnp.where(weight > 0, weight * factor(s), 0.0)
-    return jnp.sum(terms * jnp.asarray(_WEIGHTS), axis=-1) / rate
+    return jnp.sum(terms * jnp.asarray(_WEIGHTS, dtype=jnp.float64), axis=-1) / rate
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def _betainc_derivative(a, b, x, *, orders):
     def factor(s):
         to_p, to_q = logarithm(s), other(s)
         first, second = [jnp.where(mirrored[..., None], *pair) for pair in ((to_q, to_p), (to_p, to_q))]
-        of = functools.partial(_slope_of_beta, *[v[..., None] for v in (a, b)], first, second, _polygamma)
+        of = functools.partial(_slope_of_beta, a[..., None], b[..., None], first, second, _polygamma)
         return _factor(orders, of)
 
     found = jnp.where(mirrored, -1.0, 1.0) * _integral(density, factor, rate)
