@@ -6,6 +6,7 @@ from gradtape._src.autodiff.gradient_hooks import GradientHook as GradientHook
 from gradtape._src.autodiff.tape import GradientTape as GradientTape
 from gradtape._src.compat.names import missing as _missing
 from gradtape._src.derivatives.clipping import clipped_gradients as clipped_gradients, per_example_norms as per_example_norms
+from gradtape._src.derivatives.directional import derivatives as derivatives, laplacian as laplacian
 from gradtape._src.derivatives.estimates import (
     hessian_diagonal as hessian_diagonal,
     hessian_norm as hessian_norm,
