@@ -139,3 +139,13 @@ def test_a_code_is_shown_with_its_answer_and_its_fix():
     assert "return " not in program
     compile(program, "program.py", "exec")
     assert program.rstrip().splitlines()[-1].startswith("print(tf.autodiff.explain(")
+
+
+def test_a_large_module_is_in_groups(made, monkeypatch):
+    page = made["reference/tf.autodiff.md"]
+    title = page.index("## Solutions of equations")
+    assert title < page.index("{py:function} tf.autodiff.root(") < page.index("{py:function} tf.autodiff.linear_solve(")
+    assert page.index("{py:function} tf.autodiff.sparse_solve(") < title < page.index("## Other names")
+    monkeypatch.setitem(reference.GROUPS, "gradtape.autodiff", {"All": "root"})
+    with pytest.raises(LookupError, match=r"each name of gradtape\.autodiff is in one group; see .*sparse_solve"):
+        reference.grouped("gradtape.autodiff", ["gradtape.autodiff.root", "gradtape.autodiff.sparse_solve"])
