@@ -13,7 +13,7 @@ EDIT = re.compile(
     r"`(?P<file>[\w/]+\.(?:py|md))`(?:, (?P<where>before|after) `(?P<anchor>[^\n]+)`)?:\n\n   ```\w+\n(?P<text>.*?)^   ```$",
     re.MULTILINE | re.DOTALL,
 )
-PAGES = {"Add a code to the explainer": 5, "Give `while_loop` a new option": 6}  # edits of each
+PAGES = {"Add a code to the explainer": 2, "Give `while_loop` a new option": 6}  # edits of each
 CHANGED = "kink or every_code or each_trip_can_be_checked"
 TESTS = ("tests/explain/test_values.py", "tests/explain/test_answers.py", "tests/control/test_loops.py")
 
@@ -29,8 +29,8 @@ def edits(title):
 
 
 def edit(path, where, anchor, text):
-    """Put `text` before or after the first line that begins with `anchor`; without one at the end."""
-    lines = path.read_text("utf-8").splitlines(keepends=True)
+    """Put `text` before or after the first line that begins with `anchor`; without one at the end, or into a new file."""
+    lines = path.read_text("utf-8").splitlines(keepends=True) if path.exists() else []
     if where is None:
         lines.append(f"\n\n{text}")
     else:
@@ -52,6 +52,7 @@ def copied(tmp_path_factory):
         assert len(found) == count, title
         for file, where, anchor, text in found:
             edit(root / file, where, anchor, text)
+    subprocess.run([sys.executable, "-m", "docs.site.codes", "--write"], cwd=root, check=True)  # as `make snapshot` does
     return root
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -13,8 +14,14 @@ from gradtape._src.core.journal import Left, Line
 from gradtape._src.core.op import ops
 from gradtape._src.explain import source as text
 from gradtape._src.explain.branches import not_taken
-from gradtape._src.explain.breaks import COPIES, Break, Source, View
+from gradtape._src.explain.breaks import COPIES, Source, View
 from gradtape._src.explain.closures import looked_up_late
+from gradtape._src.explain.codes.exits import LeftLibrary
+from gradtape._src.explain.codes.objects import Anew
+from gradtape._src.explain.codes.ops import NotDifferentiable
+from gradtape._src.explain.codes.unused import ComputedAgain, Derived, FromOthers, GoesNoFurther, Linear, Unknown, Unread
+from gradtape._src.explain.codes.watching import NotTrainable
+from gradtape._src.explain.evidence import Evidence
 from gradtape._src.explain.history import History, Name
 from gradtape._src.explain.holders import in_an_object
 from gradtape._src.explain.instead import asked_with, called_instead, computed_by, uncalled
@@ -26,7 +33,7 @@ SHAPES = {"Shape", "Size", "Rank"}  # of which a value says nothing
 COUNTED = {"ListDiff", "Unique", "UniqueWithCounts", "Where"}  # whose results have a size that follows from values
 
 
-def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], frame: FrameType | None) -> list[Break]:
+def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], frame: FrameType | None) -> list[Evidence]:
     """Return the reasons, in order from the source, for one that the code calls `names`; `frame` asks."""
     history = view.history
     used = history.before(targets)
@@ -67,32 +74,32 @@ def _dead_end(view: View, source: Source, used: dict[Name, None]) -> Line | None
 
 def _unused(
     view: View, source: Source, targets: Iterable[Name], used: dict[Name, None], frame: FrameType | None, end: Line | None
-) -> Break:
+) -> Evidence:
     """Return the break of a source that has no part in the target; `end` is the line to which its value came."""
     if view.history.forgot(used):
-        return Break("unknown", text.NO_LINE)
-    linear = _linear(view.history, source, view.history.since_state(targets))
-    again = {} if linear is not None else computed_again(view, source, used, frame)
-    derived = None if linear is not None or again else computed_from(view, source, used)
-    if source.variable is None and not again and derived is None:
-        end = _dead_end(view, source, used)
-    end = None if linear is not None else end
-    detail = dict(again, linear=linear, derived=derived, end=end, unread=text.unread(_made(view.history, targets)))
-    if not any(detail.values()):
-        detail = {
-            "computed_by": computed_by(view, source, targets, frame) if in_an_object(source.variable, frame) else None,
-            "uncalled": uncalled(view, source, targets, frame),
-            "read": _read(view, source, targets, frame),
-        }
-    return Break("unused", _made(view.history, targets), **detail)
+        return Unknown(text.NO_LINE)
+    made = _made(view.history, targets)
+    if (linear := _linear(view.history, source, view.history.since_state(targets))) is not None:
+        return Linear(made, asked=linear)
+    if (again := computed_again(view, source, used, frame)) is not None:
+        return ComputedAgain(made, again=again[0], models=again[1])
+    if (derived := computed_from(view, source, used)) is not None:
+        return Derived(made, derived=derived)
+    if (unread := text.unread(made)) is not None:
+        return Unread(made, function=unread[0], parameter=unread[1])
+    if (end := end if source.variable is not None else _dead_end(view, source, used)) is not None:
+        return GoesNoFurther(made, end=end)
+    holder = computed_by(view, source, targets, frame) if in_an_object(source.variable, frame) else None
+    read = _read(view, source, targets, frame)
+    return FromOthers(made, holder=holder, read=read, alone=uncalled(view, source, targets, frame))
 
 
-def _made_anew(view: View, source: Source) -> Break | None:
+def _made_anew(view: View, source: Source) -> Evidence | None:
     """Return the break of a tensor that is made in the statement of the gradient call itself."""
     asked = [call.line for call in view.history.calls if source.number is None and source.names[0] in call.sources]
     if source.made[0] is None or not any(text.same_line(source.made, line) for line in asked):
         return None
-    return Break("wrong_object", source.made, None, None, how="anew")
+    return Anew(source.made)
 
 
 def _read(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> list[Any]:
@@ -103,7 +110,7 @@ def _read(view: View, source: Source, targets: Iterable[Name], frame: FrameType 
     return read if few and not any(v is None or in_an_object(v, frame) for v in read) else []
 
 
-def _decided(view: View, source: Source, used: dict[Name, None]) -> Break | None:
+def _decided(view: View, source: Source, used: dict[Name, None]) -> Evidence | None:
     """Return the break of a source that only decides which branch runs, how often a loop does, or which part is taken."""
     since = 0 if view.tape is None else view.tape.number
     exits = [left for left in view.history.exits if left.number > since]
@@ -117,13 +124,12 @@ def _decided(view: View, source: Source, used: dict[Name, None]) -> Break | None
         way = view.way(source, names) if names else None
         breaks = [b for name, step in way or () if (b := view.fault(name, step)) is not None]
         if breaks and not any(step.how in SHAPES for _, step in way or ()):
-            breaks[0].detail["decides"] = decides
-            return breaks[0]
+            return replace(breaks[0], decides=decides)
     counted = [left for left in _exits(view.history, source) if left.number > since and text.in_a_header(left.line)]
-    return Break("left_library", counted[-1].line, None, None, how=counted[-1].how, decides="branch") if counted else None
+    return LeftLibrary(counted[-1].line, how=counted[-1].how, decides="branch") if counted else None
 
 
-def _counted(view: View, source: Source, left: Left) -> Break | None:
+def _counted(view: View, source: Source, left: Left) -> Evidence | None:
     """Return the break of a source that decides how many elements there are in what was counted."""
     history = view.history
     way = view.way(source, [left.origin])
@@ -132,10 +138,8 @@ def _counted(view: View, source: Source, left: Left) -> Break | None:
     if way is None or not (masked or any(step is not None and step.how in COUNTED for step in steps)):
         return None
     breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
-    counts = Break("not_differentiable", left.line, "Size", None, reason="it counts elements, whatever their values are")
-    broken = breaks[0] if breaks else counts
-    broken.detail["decides"] = "size"
-    return broken
+    counts = NotDifferentiable(left.line, "Size", reason="it counts elements, whatever their values are")
+    return replace(breaks[0] if breaks else counts, decides="size")
 
 
 def _made(history: History, targets: Iterable[Name]) -> Line:
@@ -154,13 +158,13 @@ def _linear(history: History, source: Source, used: dict[Name, None]) -> Line | 
 # -- the value left the library
 
 
-def exit_of(view: View, source: Source) -> list[Break]:
+def exit_of(view: View, source: Source) -> list[Evidence]:
     """Return the last exit of a value that depends on the source, after the breaks before it; for a target that is no tensor."""
     exits = _exits(view.history, source)
     return until(view, source, exits[-1]) if exits else []
 
 
-def left_under_tape(view: View, source: Source, targets: Iterable[Name]) -> list[Break]:
+def left_under_tape(view: View, source: Source, targets: Iterable[Name]) -> list[Evidence]:
     """Return the exit of a value under the tape that asks, on the way to the target. The tape saw all that is before it."""
     left = _left(view, source, view.history.before(targets))
     if left is None or view.tape is None or left.number < view.tape.number:
@@ -169,7 +173,7 @@ def left_under_tape(view: View, source: Source, targets: Iterable[Name]) -> list
     return [] if any(view.fault(name, step) is not None for name, step in way) else until(view, source, left)
 
 
-def until(view: View, source: Source, left: Left) -> list[Break]:
+def until(view: View, source: Source, left: Left) -> list[Evidence]:
     """Return the breaks on the way from the source to an exit, and the exit."""
     way = view.way(source, [left.origin]) or []
     first = view.first_fault(source, way[0][1] if way else None)
@@ -182,7 +186,7 @@ def until(view: View, source: Source, left: Left) -> list[Break]:
     early = view.tape is not None and left.number < view.tape.number and any(step.op not in COPIES for _, step in way)
     last = _at_exit(left, early)
     if text.in_a_header(left.line) and left.how in ("int", "float", "numpy"):
-        last.detail["decides"] = "branch"
+        last = replace(last, decides="branch")
     return [*breaks, last]
 
 
@@ -203,11 +207,11 @@ def _exits(history: History, source: Source) -> list[Left]:
     return [e for e in history.exits if (e.how in WAYS_OUT or e.how in ops) and e.origin in reached]
 
 
-def _at_exit(left: Left, early: bool = False) -> Break:
+def _at_exit(left: Left, early: bool = False) -> Evidence:
     """Return the break at an exit; one through an op that makes bytes of the value is that op's."""
     if left.how in ops:
-        return Break("not_differentiable", left.line, left.how, None, reason=ops[left.how].reason)
-    return Break("left_library", left.line, None, None, how=left.how, early=early)
+        return NotDifferentiable(left.line, left.how, reason=ops[left.how].reason)
+    return LeftLibrary(left.line, how=left.how, early=early)
 
 
 def _left(view: View, source: Source, used: dict[Name, None]) -> Left | None:
@@ -279,10 +283,10 @@ def _literal(node: ast.AST) -> bool:
 # -- a statistic, not a weight
 
 
-def _kept(view: View, source: Source) -> Break | None:
+def _kept(view: View, source: Source) -> Evidence | None:
     """Return the first use, under the tape, of a variable that is not trainable (a moving mean, say)."""
     if source.number is None or source.trainable or view.fault_of_variable(source, None) is None:
         return None
     uses = [step for name in source.names for step in view.history.users.get(name, ()) if view.sees(step.at)]
     step = min(uses, key=lambda step: step.at, default=None)
-    return None if step is None else Break("not_trainable", step.line, step.how, step, unused=True)
+    return None if step is None else NotTrainable(step.line, step.how, step, unused=True)

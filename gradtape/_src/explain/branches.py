@@ -9,9 +9,13 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from gradtape._src.core.journal import Line
+from gradtape._src.core.structured import BRANCH, LOOP, StructuredOp
 from gradtape._src.explain import source as text
-from gradtape._src.explain.breaks import Break, View
-from gradtape._src.explain.history import Name
+from gradtape._src.explain.breaks import View
+from gradtape._src.explain.codes.branch import BranchNotTaken
+from gradtape._src.explain.codes.unused import Unknown
+from gradtape._src.explain.evidence import Evidence
+from gradtape._src.explain.history import History, Name, Step
 
 CHOICES = {"cond", "case", "switch_case"}
 ABOUT = {"name", "shape", "dtype", "device", "trainable", "path"}  # what is read of a variable without using its value
@@ -28,7 +32,7 @@ class File(NamedTuple):
     values: dict[str, list[ast.expr]]
 
 
-def not_taken(view: View, used: dict[Name, None], names: set[str], frame: FrameType | None) -> Break | None:
+def not_taken(view: View, used: dict[Name, None], names: set[str], frame: FrameType | None) -> BranchNotTaken | None:
     """Return a condition or loop with one of `names` in a part of which the tape saw nothing.
 
     The code of `frame` counts up to where it asks. Names are those of the source, and of objects that hold it and nothing that
@@ -59,7 +63,7 @@ def _lines(view: View, used: dict[Name, None]) -> Iterator[Line]:
             yield step.line
 
 
-def _in_code(code: CodeType, ran: set[Place], names: set[str], asking: int) -> Break | None:
+def _in_code(code: CodeType, ran: set[Place], names: set[str], asking: int) -> BranchNotTaken | None:
     tree = text.tree(code.co_filename)
     if tree is None:
         return None
@@ -69,9 +73,9 @@ def _in_code(code: CodeType, ran: set[Place], names: set[str], asking: int) -> B
             continue
         if _missed(part, branches, ran, names, file):
             if isinstance(part, ast.Try):
-                return Break("branch_not_taken", text.line_at(code, part.handlers[0].lineno), None, None, failed=True)
+                return BranchNotTaken(text.line_at(code, part.handlers[0].lineno), of="try")
             loop = isinstance(part, (ast.While, ast.For)) or _callee(part) == "while_loop"
-            return Break("branch_not_taken", text.line_at(code, part.lineno), None, None, loop=loop)
+            return BranchNotTaken(text.line_at(code, part.lineno), of="loop" if loop else "branch")
     return None
 
 
@@ -207,3 +211,14 @@ def _called(node: ast.AST) -> str | None:
     if isinstance(node, (ast.Attribute, ast.Subscript)):
         return ast.unparse(node)
     return None
+
+
+def untaken(history: History, way: Sequence[tuple[Name, Step]]) -> Evidence:
+    """Return the branch or loop of a function that uses the source and did not run."""
+    for kind in (BRANCH, LOOP):
+        for _, step in way:
+            for length in range(len(step.name) - 1, 1, -1):
+                around = history.steps.get(step.name[:length])
+                if around is not None and isinstance(around.op, StructuredOp) and around.op.kind is kind:
+                    return BranchNotTaken(around.line, around.how, around, of="loop" if kind is LOOP else "branch")
+    return Unknown(text.NO_LINE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gradtape._src.autodiff.backward import Entry, apply_rule
@@ -17,6 +18,13 @@ from gradtape._src.core.op import Op, ops
 from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, Node, leaf
 from gradtape._src.core.variable_ops import READ
 from gradtape._src.explain import source as text
+from gradtape._src.explain.codes.exits import LeftLibrary
+from gradtape._src.explain.codes.objects import Copy, Stale
+from gradtape._src.explain.codes.ops import NoGradientRegistered, NotDifferentiable, NotFloating, Stopped
+from gradtape._src.explain.codes.placed import InnerGradient, OtherTape, OtherThread, OutsideTape, RecordingPaused, TapeUsed
+from gradtape._src.explain.codes.state import State
+from gradtape._src.explain.codes.watching import NotTrainable, NotWatched, Rebound, WatchedLate
+from gradtape._src.explain.evidence import Evidence, OfOp
 from gradtape._src.explain.history import RESULT, History, Name, Step, opens
 from gradtape._src.explain.source import NO_LINE, rebound_name, same_line
 from gradtape._src.ops.array.shape import ones
@@ -29,31 +37,7 @@ INDEXED = {"GatherV2", "GatherNd", "StridedSlice"}  # whose first input has the 
 
 
 Way = list[tuple[Name, Step]]  # each input, and the step that takes it
-OF_OPS = {"stopped", "not_differentiable", "not_floating", "no_gradient_registered", "left_library"}  # what is written breaks
 MOST_CLOSED = 8  # breaks that are taken away in the search for other ways
-
-
-class Break:
-    """One break: its code, the line, the op type, and details for the text.
-
-    `place` is where the expression stands in the file that the code in the fix replaces; None where that is no expression.
-    `apart` says that it is on another way from the source to the target than those before it.
-    """
-
-    __slots__ = ("apart", "code", "detail", "line", "op", "place", "step")
-
-    def __init__(self, code: str, line: Line, op: str | None = None, step: Step | None = None, **detail: Any) -> None:
-        self.code, self.line, self.op, self.step, self.detail = code, line, op, step, detail
-        self.apart = False
-        self.place: tuple[int, int, int, int] | None = None
-
-    @property
-    def written(self) -> str:
-        """Return the line, quoted, or the op where there is no source."""
-        found = text.text(self.line)
-        if found is not None:
-            return f"`{found}`"
-        return f"the op {self.op}" if self.op else "the line"
 
 
 class Source:
@@ -98,10 +82,10 @@ class View:
 
     # -- what a source is to the tape
 
-    def first_fault(self, source: Source, step: Step | None) -> Break | None:
+    def first_fault(self, source: Source, step: Step | None) -> Evidence | None:
         """Return the reason why the tape does not watch the source itself; `step` is the first op that uses it."""
         if not source.inexact:
-            return Break("not_floating", source.made, self._maker(source), None)
+            return NotFloating(source.made, self._maker(source))
         if source.number is not None:
             return self.fault_of_variable(source, step)
         (name,) = source.names
@@ -111,9 +95,9 @@ class View:
             return rebound
         reset = self._forgotten(lambda tape: any(origin == name for origin, _, _ in tape.watches))
         made = step.line if source.made[0] is None and step is not None else source.made  # an argument of a function
-        return reset or Break("not_watched", made, self._maker(source), step)
+        return reset or NotWatched(made, self._maker(source), step)
 
-    def fault_of_variable(self, source: Source, step: Step | None) -> Break | None:
+    def fault_of_variable(self, source: Source, step: Step | None) -> Evidence | None:
         """Return the reason why the tape does not watch a variable; `step` is the first op that uses it."""
         if source.number in self._watched_variables or source.in_graph:
             return None
@@ -124,19 +108,19 @@ class View:
         if reset is not None:
             return reset
         if source.trainable:
-            return Break("not_watched", source.made, None, step, automatic=False)
-        return Break("not_trainable", step.line if step is not None else source.made, step.how if step else None, step)
+            return NotWatched(source.made, None, step, automatic=False)
+        return NotTrainable(step.line if step is not None else source.made, step.how if step else None, step)
 
     def watches(self, name: Name) -> bool:
         """Return whether the tape was told to watch a value, or computed it from what it watches."""
         return name in self._watched or name in self.active()
 
-    def _forgotten(self, holds: Any) -> Break | None:
+    def _forgotten(self, holds: Any) -> Evidence | None:
         """Return the reset of the tape that removed the values from its record."""
         earlier = None if self.tape is None else self.tape.earlier
         while earlier is not None:
             if holds(earlier):
-                return Break("tape_used", earlier.forgotten or NO_LINE, None, None, reset=True)
+                return TapeUsed(earlier.forgotten or NO_LINE, reset=True)
             earlier = earlier.earlier
         return None
 
@@ -144,7 +128,7 @@ class View:
         step = self.history.steps.get(source.names[0])
         return None if step is None else step.how
 
-    def rebinding(self, name: Name) -> Break | None:
+    def rebinding(self, name: Name) -> Evidence | None:
         """Return the line that gave a Variable's name to a tensor: `x = x + 1`."""
         step = self.history.steps.get(name)
         if step is None or (called := rebound_name(step.line)) is None:
@@ -154,7 +138,7 @@ class View:
             current = stack.pop()
             for i in current.inputs:
                 if self._is_variable(i):
-                    return Break("rebound", step.line, step.how, step, name=called)
+                    return Rebound(step.line, step.how, step, name=called)
                 before = self.history.steps.get(i)
                 again = before is not None and (same_line(before.line, step.line) or rebound_name(before.line) == called)
                 if before is not None and again and before.name not in seen:
@@ -178,38 +162,37 @@ class View:
 
     # -- what a step does to the connection
 
-    def fault(self, before: Name, step: Step) -> Break | None:
+    def fault(self, before: Name, step: Step) -> Evidence | None:
         """Return the break between an input and the result of a step; None if there is none."""
         return self._by_kind(before, step) or self._by_place(before, step)
 
-    def _by_kind(self, before: Name, step: Step) -> Break | None:
+    def _by_kind(self, before: Name, step: Step) -> Evidence | None:
         op = step.op
         if op is None:
             if step.how == "variable":
-                copied = self._is_variable(before)
-                return Break("wrong_object" if copied else "state", step.line, None, step, how="copy" if copied else "variable")
-            return Break("state", step.line, None, step, how="assign") if step.how == "assign" else None
+                return Copy(step.line, None, step) if self._is_variable(before) else State(step.line, None, step, new=True)
+            return State(step.line, None, step) if step.how == "assign" else None
         op = hooks.graphs.shown(op, step.attrs)
+        at = step.line, op.type, step
         if op is PY_FUNC:
-            return Break("left_library", step.line, op.type, step, how="numpy_function")
+            return LeftLibrary(*at, how="numpy_function")
         if op in ASSIGNMENTS or op.type.startswith(("ResourceScatter", "ScatterNd_assign")):
-            return Break("state", step.line, op.type, step, how="assign")
+            return State(*at)
         if op.type == "StopGradient":
-            return Break("stopped", step.line, op.type, step)
+            return Stopped(*at)
         if op.type == "Cast" and not _inexact(self.history.aval(step.name)):
-            return Break("not_floating", step.line, op.type, step, how="cast", index=self._is_index(step.name))
+            return NotFloating(*at, cast=True, index=self._is_index(step.name))
         if op.gradient is None and not opens(op) and op is not ELEMENT and op is not CUSTOM:
             if op.reason is None:
-                return Break("no_gradient_registered", step.line, op.type, step)
-            code = "state" if "state stops gradients" in op.reason else "not_differentiable"
-            return Break(code, step.line, op.type, step, reason=op.reason, index=self._is_index(step.name))
+                return NoGradientRegistered(*at)
+            if "state stops gradients" in op.reason:
+                return State(*at)
+            return NotDifferentiable(*at, reason=op.reason, index=self._is_index(step.name))
         if op is CLOSED and step.attrs[2][step.attrs[0] + step.inputs.index(before)] is None:
-            return Break(
-                "not_differentiable", step.line, op.type, step, reason="its gradient function returns None for this argument"
-            )
+            return NotDifferentiable(*at, reason="its gradient function returns None for this argument")
         if not _inexact(self.history.aval(step.name)) and op not in (CALL, FUNCTION) and _inexact(self.history.aval(before)):
             made = self.history.steps.get(step.inputs[0]) if op is ELEMENT else step
-            return Break("not_floating", step.line, op.type if made is step else (made or step).how, step)
+            return NotFloating(step.line, op.type if made is step else (made or step).how, step)
         return None
 
     def _is_index(self, name: Name) -> bool:
@@ -226,7 +209,7 @@ class View:
             seen.update(handed)
         return True
 
-    def _by_place(self, before: Name, step: Step) -> Break | None:
+    def _by_place(self, before: Name, step: Step) -> Evidence | None:
         if self.tape is None or step.how == RESULT:
             return None
         at, alone = step.at, step.how == "call"  # a call that ran at once, as no tape was open then
@@ -235,30 +218,31 @@ class View:
             watched = self._watched.get(before)
             if watched is not None and self._later(watched, at) and not self._was_active(before):
                 made = self.history.steps.get(before)
-                return Break("watched_late", outer.line, step.how, step, made=made is not None and made.how != RESULT)
+                return WatchedLate(outer.line, step.how, step, made=made is not None and made.how != RESULT)
             return None
         if self._in_another_thread(step):
-            return Break("other_thread", outer.line, step.how, step)
+            return OtherThread(outer.line, step.how, step)
         if any(start <= at < stop or (alone and at == stop) for start, stop in self.tape.paused):
-            return Break("recording_paused", outer.line, step.how, step)
+            return RecordingPaused(outer.line, step.how, step)
         for call in self.calls:
             if call.start <= at < call.stop:
-                which = "same tape" if call.tape is self.tape else "other tape"
-                nested = all(self.sees((serial, start)) for serial, start, stop in call.tape.segments if start < stop)
-                return Break("other_tape", call.line, None, step, gradient=which, asked=call.tape, nested=nested)
+                inner = None if call.tape is self.tape else call.tape
+                segments = [] if inner is None else inner.segments
+                nested = all(self.sees((serial, start)) for serial, start, stop in segments if start < stop)
+                return InnerGradient(call.line, None, step, inner=inner, nested=nested)
         forgotten = self._forgotten(lambda tape: self.sees(at, tape))
         if forgotten is not None:
             return forgotten
         if step.op in COPIES and self._is_variable(before):
-            return Break("wrong_object", step.line, step.how, step, how="stale")
+            return Stale(step.line, step.how, step)
         called = rebound_name(step.line) if outer is step and self._is_variable(before) else None
         if called is not None and _reads(step, before, called):
-            return Break("rebound", step.line, step.how, step, name=called)
+            return Rebound(step.line, step.how, step, name=called)
         if not alone and any(self.sees(at, tape) for tape in self.history.tapes if tape is not self.tape):
-            return Break("other_tape", outer.line, step.how, step)
+            return OtherTape(outer.line, step.how, step)
         opened = None if not self.segments else (self.segments[0][0], self.segments[0][1])
         early = opened is None or at < opened or (alone and at == opened)
-        return Break("outside_tape", outer.line, step.how, step, early=early)
+        return OutsideTape(outer.line, step.how, step, early=early)
 
     def of_several_tapes(self, step: Step) -> bool:
         """Return whether an op after the tape takes what this tape recorded, and what others did that were closed before it."""
@@ -296,19 +280,17 @@ class View:
 
     # -- the way with the fewest breaks
 
-    def on_other_ways(self, source: Source, targets: Sequence[Name], first: Way, breaks: Sequence[Break]) -> list[Break]:
+    def on_other_ways(self, source: Source, targets: Sequence[Name], first: Way, breaks: Sequence[Evidence]) -> list[Evidence]:
         """Return the breaks of ops on other ways, where the `breaks` of the first are all of ops that no way has to pass."""
-        if not breaks or any(b.step is None or b.code not in OF_OPS for b in breaks):
+        if not breaks or any(b.step is None or not isinstance(b, OfOp) for b in breaks):
             return []
-        found: list[Break] = []
+        found: list[Evidence] = []
         for way in self._other_ways(source, targets, first):
             of_way = [b for name, step in way if (b := self.fault(name, step)) is not None]
-            if any(b.code not in OF_OPS for b in of_way):
+            if not all(isinstance(b, OfOp) for b in of_way):
                 break
             found += of_way
-        for broken in found:
-            broken.apart = True
-        return found
+        return [replace(broken, apart=True) for broken in found]
 
     def _other_ways(self, source: Source, targets: Sequence[Name], first: Way) -> Iterator[Way]:
         """Yield more paths from the source to a target: each the best one without the breaks of those before it."""
@@ -351,8 +333,7 @@ class View:
                 if step.name not in allowed or (name, step.name) in closed:
                     continue
                 fault = self.fault(name, step)
-                stopped = fault is not None and fault.code == "stopped"
-                cost = broken + (fault is not None), meant + stopped, length + 1
+                cost = broken + (fault is not None), meant + isinstance(fault, Stopped), length + 1
                 if step.name not in best or cost < best[step.name]:
                     best[step.name] = cost
                     via[step.name] = name, step

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from types import FrameType
 
 from gradtape._src.explain import source as text
-from gradtape._src.explain.breaks import Break
+from gradtape._src.explain.codes.unused import LookedUpLate
 
 Function = ast.Lambda | ast.FunctionDef
 
 
-def looked_up_late(names: Iterable[str], frame: FrameType | None) -> Break | None:
+def looked_up_late(names: Iterable[str], frame: FrameType | None) -> LookedUpLate | None:
     """Return the function made in a loop over what holds a source, one of whose names is `weights[0]`, and uses the loop's name.
 
     The source is not the last of them: the function that was made for it uses another one.
@@ -28,7 +28,7 @@ def looked_up_late(names: Iterable[str], frame: FrameType | None) -> Break | Non
             for function in [n for part in body for n in ast.walk(part) if isinstance(n, Function)]:
                 late = sorted(looped & _free(function))
                 if late:
-                    return Break("unused", text.line_at(code, function.lineno), None, None, late=late[0])
+                    return LookedUpLate(text.line_at(code, function.lineno), name=late[0])
     return None
 
 

@@ -12,8 +12,9 @@ from gradtape._src.core import journal
 from gradtape._src.core.errors import internal
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.breaks import COPIES, Break, Source, View
+from gradtape._src.explain.breaks import COPIES, Source, View
 from gradtape._src.explain.callers import statements_under_tape
+from gradtape._src.explain.codes.objects import Instead
 from gradtape._src.explain.history import Name, Step
 from gradtape._src.explain.holders import holds, numbers_in, parts_of
 
@@ -29,7 +30,7 @@ class Held(NamedTuple):
     numbers: list[int]
 
 
-def called_instead(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> Break | None:
+def called_instead(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> Instead | None:
     """Return the break of a source in an object that nothing under the tape used, where another one with the same variables was.
 
     As of an online network in the place of which the target network was called. One that is trained too counts if it was
@@ -51,7 +52,7 @@ def called_instead(view: View, source: Source, targets: Iterable[Name], frame: F
             if at in numbers and (at not in asked or len(_uses(view, at)) > 1):
                 lines = _calls_of(view, source, other) or [step.line for step in _uses(view, at)[-1:]]
                 others = [text.number(line) for line in lines[:-1]]
-                return Break("wrong_object", lines[-1], None, None, how="instead", own=own.path, holder=other.path, others=others)
+                return Instead(lines[-1], own=own.path, holder=other.path, lines=others)
     return None
 
 

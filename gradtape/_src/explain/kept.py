@@ -9,10 +9,7 @@ from typing import NamedTuple
 
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.breaks import Break
 from gradtape._src.explain.callers import OF_AN_OBJECT, called_by, functions_of, may_call, mentioned, scope_of
-
-PLACED_ELSEWHERE = {"outside_tape", "other_tape"}
 
 
 class Once(NamedTuple):
@@ -23,32 +20,26 @@ class Once(NamedTuple):
     function: str
 
 
-def kept(broken: Break, asked: Line) -> Break | None:
-    """Return the break of an op that ran once and whose value was kept since then, at the op or the call of its function.
+def kept(line: Line, asked: Line) -> tuple[Line, str] | None:
+    """Return the op that ran once and whose value was kept since then, or the call of its function; and what keeps it.
 
     The gradient was `asked` for at a line whose function uses what is kept.
     """
-    line, code = broken.line, broken.line[0]
-    if broken.code not in PLACED_ELSEWHERE or "gradient" in broken.detail or code is None:
-        return None
-    whole, at = text.tree(code.co_filename), text.number(line)
-    called, around = called_by(line), scope_of(asked)
-    if whole is None or at is None or called is None or around is None:
+    code, whole, at = line[0], text.tree(text.file(line)), text.number(line)
+    if code is None or whole is None or at is None or (called := called_by(line)) is None or (around := scope_of(asked)) is None:
         return None
     parts = list(_once(whole, [at, text.number(asked) or at]))
     for part in parts:
         if any(n.lineno <= at <= (n.end_lineno or n.lineno) for n in part.body):
-            return Break(broken.code, line, broken.op, broken.step, **broken.detail, kept=part.why)
+            return line, part.why
     functions = functions_of(line)
     for part in [] if scope_of(line) is whole else parts:
-        if part.function not in mentioned(around) and not may_call(
-            around, part.function, functions, part.function in OF_AN_OBJECT
-        ):
+        by_others = part.function in OF_AN_OBJECT
+        if part.function not in mentioned(around) and not may_call(around, part.function, functions, by_others):
             continue
         for n in part.body:
             if called in mentioned(n) or may_call(n, called, functions, False):
-                place = text.line_in(code.co_filename, n.lineno)
-                return Break(broken.code, place, broken.op, broken.step, **broken.detail, kept=part.why)
+                return text.line_in(code.co_filename, n.lineno), part.why
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
@@ -11,21 +12,22 @@ from gradtape._src.core import journal
 from gradtape._src.core.journal import Line
 from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
-from gradtape._src.explain.breaks import COPIES, Break, Source, View
+from gradtape._src.explain.breaks import COPIES, Source, View
+from gradtape._src.explain.codes.objects import Another, Copied, Fresh, Later, ReadBack, Stood, WrongObject
 from gradtape._src.explain.history import History, Name, Step
 from gradtape._src.explain.holders import holders, in_an_object, numbers_in
 
 READ_BACK = re.compile(r"\b(?:load\w*|restore\w*|read)\(")
 
 
-def other_object(view: View, source: Source, used: dict[Name, None], frame: FrameType | None) -> Break | None:
+def other_object(view: View, source: Source, used: dict[Name, None], frame: FrameType | None) -> WrongObject | None:
     """Return the break where the target uses the original of the source, or another variable made for the same purpose."""
     history = view.history
     for name in source.names:
         step = history.steps.get(name)
         while step is not None and (step.op in COPIES or step.how == "variable"):
             if any(i in used for i in step.inputs):
-                return Break("wrong_object", step.line, step.how, step, how="copied")
+                return Copied(step.line, step.how, step)
             step = history.steps.get(step.inputs[0])
     variable = source.variable
     if variable is None:
@@ -36,7 +38,7 @@ def other_object(view: View, source: Source, used: dict[Name, None], frame: Fram
         for step in [history.steps[name] for name in used if name in history.steps and name not in sources]:
             alike = history.aval(step.name) is variable._tensor.node.aval
             if alike and _made_in_tape(view, step) and not _kept(view, step, frame):
-                return Break("wrong_object", step.line, None, step, how="fresh")
+                return Fresh(step.line, None, step)
     numbers = history.used_variables(used) - asked - {variable._uid}
     others = [other for number in sorted(numbers) if (other := journal.variables.get(number)) is not None]
     twin = _twin(variable, others)
@@ -48,7 +50,7 @@ def other_object(view: View, source: Source, used: dict[Name, None], frame: Fram
     if twin is None:
         read = next(((other, line) for other in others if (line := _read_back(history, other, variable))), None)
         if read is not None:
-            return Break("wrong_object", read[1], None, None, how="read", variable=read[0])
+            return ReadBack(read[1], variable=read[0])
     if twin is None:
         return _stood_there(variable, others) or _made_later(history, variable, used)
     put = _put(twin, frame) if replaced else None
@@ -60,9 +62,9 @@ def other_object(view: View, source: Source, used: dict[Name, None], frame: Fram
     kept = _default(twin, frame) if holder is None else None
     if kept is not None:
         line = text.line_at(kept.__code__, kept.__code__.co_firstlineno)
-        return Break("wrong_object", line, None, None, how="another", name=twin.name, default=_parameter(kept, twin))
+        return Another(line, name=twin.name, default=_parameter(kept, twin))
     made = max(twin, variable, key=lambda v: v._uid)._made if put is None else put
-    return Break("wrong_object", made, None, None, how="another", name=twin.name, holder=holder)
+    return Another(made, name=twin.name, holder=holder)
 
 
 def _default(variable: Variable, frame: FrameType | None) -> FunctionType | None:
@@ -101,18 +103,20 @@ def _first_use(view: View, variable: Variable) -> Line | None:
     return None if first is None or first.line[0] is None else first.line
 
 
-def _made_later(history: History, variable: Variable, used: dict[Name, None]) -> Break | None:
+def _made_later(history: History, variable: Variable, used: dict[Name, None]) -> WrongObject | None:
     """Return the break of a variable that was made after all that the target was computed from, in the place of another."""
     last = max([history.steps[name].at for name in used if name in history.steps], default=None)
     if last is None or variable._made[0] is None or variable._born <= last:
         return None
-    return Break("wrong_object", variable._made, None, None, how="later")
+    return Later(variable._made)
 
 
-def computed_again(view: View, source: Source, used: dict[Name, None], frame: FrameType | None) -> dict[str, Any]:
+def computed_again(
+    view: View, source: Source, used: dict[Name, None], frame: FrameType | None
+) -> tuple[Line, Sequence[Called]] | None:
     """Return the line at which the source's value was computed a second time, for the target, and the two models that did it."""
     if source.variable is not None:
-        return {}
+        return None
     steps = view.history.steps
     made = [steps[name] for name in source.names if name in steps]
     for alike in (False, True):
@@ -127,8 +131,8 @@ def computed_again(view: View, source: Source, used: dict[Name, None], frame: Fr
             if not alike or (
                 models and models[0].given == models[1].given
             ):  # an array becomes a constant in each call that takes it
-                return {"again": step.line, "models": models}
-    return {}
+                return step.line, models
+    return None
 
 
 def computed_from(view: View, source: Source, used: dict[Name, None]) -> Line | None:
@@ -213,7 +217,7 @@ def _read_back(history: History, other: Variable, variable: Variable) -> Line | 
     return next((line for line in lines if same and READ_BACK.search(text.text(line) or "")), None)
 
 
-def _stood_there(variable: Variable, others: list[Variable]) -> Break | None:
+def _stood_there(variable: Variable, others: list[Variable]) -> WrongObject | None:
     """Return the statement that put a new variable in the place of one that is used still, as by a function traced before."""
     place = text.target(variable._made)
     root = re.fullmatch(r"([\w.]+)\[[^\]]*\]", place or "")
@@ -223,7 +227,7 @@ def _stood_there(variable: Variable, others: list[Variable]) -> Break | None:
         before = re.split(r"\[", text.target(other._made) or "")[0]
         same = other._tensor.node.aval is variable._tensor.node.aval and other._uid < variable._uid
         if same and before == root[1]:
-            return Break("wrong_object", variable._made, None, None, how="stood", place=place)
+            return Stood(variable._made, entry=place)
     return None
 
 
