@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, dataclass_transform
 
 from gradtape._src.core.journal import Line
 from gradtape._src.core.places import place
@@ -34,6 +34,7 @@ class Said(NamedTuple):
 CODES: dict[str, type[Evidence]] = {}  # those with a row of their own
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False)
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """The evidence of one break: the user's line, the op type, and the step.
@@ -59,6 +60,7 @@ class Evidence:
     page: ClassVar[str] = "none"
 
     def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, eq=False, kw_only=True)(cls)
         if "when" in vars(cls):
             CODES[cls.code] = cls
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from gradtape._src.explain import source as text
@@ -10,7 +9,6 @@ from gradtape._src.explain.evidence import Evidence, Said
 from gradtape._src.explain.words import Words
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class BranchNotTaken(Evidence):
     code, named = "branch_not_taken", "the condition, loop or `except`"
     when = "the source is used in a branch that did not run, in a loop without a trip, or in a `try` that failed"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from dataclasses import dataclass
 
 from gradtape._src.control.host import EAGER_PY_FUNC
 from gradtape._src.explain import rewritten, source as text
@@ -39,7 +38,6 @@ WAYS = {
 FEW = 6  # so many later uses of an array are told
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class LeftLibrary(OfOp):
     """`how` is the way out: a function of Python or NumPy, or a library."""
 

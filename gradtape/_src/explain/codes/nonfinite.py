@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from gradtape._src.core.journal import Line
@@ -45,7 +44,6 @@ class InBackward(NamedTuple):
     equal: str | None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class NonFinite(Evidence):
     """`reaches` says that it is the target that is not finite, `masked` that the target is not."""
 

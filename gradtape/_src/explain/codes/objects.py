@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gradtape._src.explain.evidence import Evidence, Said
@@ -74,7 +73,6 @@ class Anew(WrongObject):
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Instead(WrongObject):
     """`holder` was called, in further lines, too, and not `own`, which holds the source."""
 
@@ -91,7 +89,6 @@ class Instead(WrongObject):
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class ReadBack(WrongObject):
     """A variable was filled from a file."""
 
@@ -105,7 +102,6 @@ class ReadBack(WrongObject):
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Stood(WrongObject):
     """The source was put into an `entry` where another variable stood."""
 
@@ -119,7 +115,6 @@ class Stood(WrongObject):
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Another(WrongObject):
     """The target was computed from the variable of a name, which a `holder` holds, or a `default`: a function's parameter."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.evidence import OfOp, Said
@@ -17,14 +16,12 @@ ORDERS = {
 }
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Index(OfOp):
     """`index` says that the result only says which elements an op takes."""
 
     index: bool = False
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class NotFloating(Index):
     """`through` is the function in which a `cast` is followed by more that has no derivative."""
 
@@ -78,7 +75,6 @@ class NotFloating(Index):
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class NotDifferentiable(Index):
     code, named = "not_differentiable", "the op"
     when = "an op without a derivative; also a condition that only decides which branch runs, or how often a loop does"

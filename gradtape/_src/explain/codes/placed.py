@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 from gradtape._src.core.journal import Line, Taped
@@ -31,7 +31,6 @@ from gradtape._src.explain.kept import kept
 from gradtape._src.explain.words import Words
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Placed(Evidence):
     """An op stands in the wrong place; where it is to go follows from the code beside the tape.
 
@@ -114,7 +113,6 @@ class Placed(Evidence):
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class OutsideTape(Placed):
     """`parts` says that the op takes what several tapes recorded."""
 
@@ -173,7 +171,6 @@ class RecordingPaused(Placed):
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class OtherTape(Placed):
     """`into` is a line of the tape's own block that computed the value in an earlier step."""
 
@@ -196,7 +193,6 @@ class OtherTape(Placed):
         return Said(cause, f"compute it under {w.tape}, or ask the tape that recorded it")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class InnerGradient(Evidence):
     """A gradient was taken of a tape, the `inner` one or the same, while the tape that is asked was not open.
 
@@ -220,7 +216,6 @@ class InnerGradient(Evidence):
         return Said(cause, f"nest the tapes: put {self.written}, and the `with` block of the tape it asks, {block}")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class TapeUsed(Evidence):
     code, when = "tape_used", "a tape that was used up, or reset"
     named = "the gradient call that did so, or the `reset`"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
 from typing import Any
 
 from gradtape._src.explain import source as text
@@ -12,7 +11,6 @@ from gradtape._src.explain.evidence import Evidence, Said
 from gradtape._src.explain.words import Words
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class State(Evidence):
     """`new`: a Variable was made of the value. `model` and `metric` are the name and the object that holds what was assigned."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gradtape._src.core.journal import Line
@@ -28,7 +27,6 @@ class Unused(Evidence):
         return f"compute {w.target} from {w.source}, or leave it out of the sources"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Linear(Unused):
     """The target is a gradient by the source, which was asked for at a line, and does not depend on it any more."""
 
@@ -42,7 +40,6 @@ class Linear(Unused):
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class LookedUpLate(Unused):
     """A function made in a loop looks up a name of the loop when it is called."""
 
@@ -58,7 +55,6 @@ class LookedUpLate(Unused):
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class ComputedAgain(Unused):
     """A line computes the source's value a second time; of two Keras models one is made."""
 
@@ -77,7 +73,6 @@ class ComputedAgain(Unused):
         return f"make one model of the two, `both = {both}`, and in the tape write `{results} = both({outer.given})`"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class GoesNoFurther(Unused):
     """The source's value came to the line `end`."""
 
@@ -93,7 +88,6 @@ class GoesNoFurther(Unused):
         return f"compute {w.target} from what that gives, or leave {w.source} out of the sources"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Unread(Unused):
     """A function never uses one of its parameters."""
 
@@ -107,7 +101,6 @@ class Unread(Unused):
         return f"compute what `{self.function}` returns from {self.parameter}"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Derived(Unused):
     """A line computed the source from what the target was computed from."""
 
@@ -121,7 +114,6 @@ class Derived(Unused):
         return f"compute {w.source} first, and {w.target} from it; or take as the source what {w.target} was computed from"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class FromOthers(Unused):
     """The target was computed from the variables of a `holder`, or from those that it `read`; nothing ran of what is `alone`."""
 
@@ -145,7 +137,6 @@ class FromOthers(Unused):
         return super().mend(w)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Unknown(Evidence):
     code, when, named = "unknown", "None, and what is remembered does not show why", "none"
     asked: bool = True  # a gradient call that is remembered had the source

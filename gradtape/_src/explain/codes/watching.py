@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from gradtape._src.explain import source as text
 from gradtape._src.explain.evidence import Evidence, Said
 from gradtape._src.explain.words import Words
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class NotWatched(Evidence):
     code, when, named = "not_watched", "a tensor that nobody watched", "where it was made"
     automatic: bool = True  # the tape watches variables by itself
@@ -23,7 +21,6 @@ class NotWatched(Evidence):
         return Said(cause, f"inside the tape, before {w.source} is used, write `{w.tape}.watch({w.code})`")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class WatchedLate(Evidence):
     code, when, named = "watched_late", "`watch` came after the op that uses the source", "that op"
     made: bool  # an op computed what is watched
@@ -36,7 +33,6 @@ class WatchedLate(Evidence):
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Rebound(Evidence):
     """`held` says that the Variable was an object's or a list's, and not that of a name alone."""
 
@@ -76,7 +72,6 @@ class Rebound(Evidence):
         return Said(cause, f"change the Variables instead: try {change}")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class NotTrainable(Evidence):
     code, when, named = "not_trainable", "a variable with `trainable=False` that nobody watched", "where it was read"
     unused: bool = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -25,7 +24,6 @@ RANDOM = ("Random", "StatelessRandom", "SeedOf")
 MET = "nothing is left to learn from these values: try harder examples, or a larger margin"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Share(OfZeros):
     """A share of the elements has no part; `met` says that the target is 0, and nothing is left to do."""
 
@@ -54,7 +52,6 @@ class DeadRelu(Share):
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Clipped(Share):
     code, when = "clipped", "clipped to a bound"
     live: bool = False  # the bound is another value that is computed
@@ -91,7 +88,6 @@ class WhereSide(Share):
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Saturated(OfZeros):
     code, when = "saturated", "sigmoid, tanh, softmax or the like is flat where its input is"
     met: bool = False
@@ -111,7 +107,6 @@ class Saturated(OfZeros):
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class PiecewiseConstant(OfZeros):
     code, when = "piecewise_constant", "`sign`, or a detour around a rounding"
     second: bool = False  # the derivative of one that is piecewise linear
@@ -126,7 +121,6 @@ class PiecewiseConstant(OfZeros):
         return Said(cause, *instead_of(self, STRAIGHT))
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class MaskedOut(Share):
     code, when = "masked_out", "a mask of zeros, or one that keeps no element"
     empty: bool = False
@@ -141,7 +135,6 @@ class MaskedOut(Share):
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class ZeroFactor(OfZeros):
     """`at` is its place among the inputs, `made` its line, `origin` the value that it copies; `traced`: of a Python value."""
 
@@ -179,7 +172,6 @@ class DroppedOut(Share):
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Underflow(OfZeros):
     code, when = "underflow", "too small for the dtype; the answer has the size where it is known"
     dtype: str
@@ -192,7 +184,6 @@ class Underflow(OfZeros):
         return Said(cause, wider(self.dtype, "scale the loss up and the gradient down"))
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Overflow(OfZeros):
     code, when = "overflow", "too large for the dtype; it is infinite, and what follows is flat there"
     dtype: str
@@ -220,7 +211,6 @@ class NotSelected(OfZeros):
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Stationary(OfZeros):
     code, when = "stationary", "the derivative is 0 at this value; as of `x**2` at 0"
     met: bool = False
@@ -237,7 +227,6 @@ class Stationary(OfZeros):
         return Said(f"the derivative of {self.op} in {self.written} is 0 at this value", mend)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Cancelled(OfZeros):
     code = "cancelled"
     when = "what comes from several ways or elements adds up to 0; as of a bias before a normalization"
