@@ -14,7 +14,7 @@ from gradtape._src.core.journal import Left, Line
 from gradtape._src.core.op import ops
 from gradtape._src.explain import source as text
 from gradtape._src.explain.branches import not_taken
-from gradtape._src.explain.breaks import COPIES, Source, View
+from gradtape._src.explain.breaks import Source, View
 from gradtape._src.explain.closures import looked_up_late
 from gradtape._src.explain.codes.exits import LeftLibrary
 from gradtape._src.explain.codes.objects import Anew
@@ -22,7 +22,7 @@ from gradtape._src.explain.codes.ops import NotDifferentiable
 from gradtape._src.explain.codes.unused import ComputedAgain, Derived, FromOthers, GoesNoFurther, Linear, Unknown, Unread
 from gradtape._src.explain.codes.watching import NotTrainable
 from gradtape._src.explain.evidence import Evidence
-from gradtape._src.explain.history import History, Name
+from gradtape._src.explain.history import COPIES, History, Name
 from gradtape._src.explain.holders import in_an_object
 from gradtape._src.explain.instead import asked_with, called_instead, computed_by, uncalled
 from gradtape._src.explain.twins import computed_again, computed_from, other_object

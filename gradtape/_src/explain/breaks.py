@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 import heapq
-import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from gradtape._src.autodiff.backward import Entry, apply_rule
-from gradtape._src.autodiff.custom import CLOSED, CUSTOM
-from gradtape._src.control.host import PY_FUNC
 from gradtape._src.control.scope import ASSIGNMENTS
 from gradtape._src.core import hooks, journal, tracing
 from gradtape._src.core.journal import Line, Moment, Taped
-from gradtape._src.core.op import Op, ops
-from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, Node, leaf
-from gradtape._src.core.variable_ops import READ
-from gradtape._src.explain import source as text
-from gradtape._src.explain.codes.exits import LeftLibrary
-from gradtape._src.explain.codes.objects import Copy, Stale
-from gradtape._src.explain.codes.ops import NoGradientRegistered, NotDifferentiable, NotFloating, Stopped
-from gradtape._src.explain.codes.placed import InnerGradient, OtherTape, OtherThread, OutsideTape, RecordingPaused, TapeUsed
-from gradtape._src.explain.codes.state import State
-from gradtape._src.explain.codes.watching import NotTrainable, NotWatched, Rebound, WatchedLate
-from gradtape._src.explain.evidence import Evidence, OfOp
+from gradtape._src.core.op import Op
+from gradtape._src.core.program import ELEMENT, Node, leaf
+from gradtape._src.explain.codes.ops import NotFloating
+from gradtape._src.explain.codes.placed import TapeUsed
+from gradtape._src.explain.codes.watching import NotTrainable, NotWatched, Rebound
+from gradtape._src.explain.evidence import Evidence, OfOp, of_places, of_steps
 from gradtape._src.explain.history import RESULT, History, Name, Step, opens
 from gradtape._src.explain.source import NO_LINE, rebound_name, same_line
 from gradtape._src.ops.array.shape import ones
-
-COPIES = {READ, ops["Identity"]}
-
-
-HANDED = {"IndexFromStart", "Reshape", "Identity", "ExpandDims", "Cast"}  # through which an index goes to where it is used
-INDEXED = {"GatherV2", "GatherNd", "StridedSlice"}  # whose first input has the elements, and the others say which
-
 
 Way = list[tuple[Name, Step]]  # each input, and the step that takes it
 MOST_CLOSED = 8  # breaks that are taken away in the search for other ways
@@ -73,6 +58,7 @@ class View:
                 self._watched_variables.setdefault(number, moment)
         self._rules: dict[Any, bool] = {}
         self._active: set[Name] | None = None
+        self._faults: dict[tuple[Name, Name], Evidence | None] = {}
 
     def sees(self, at: Moment, tape: Taped | None = None) -> bool:
         """Return whether the tape recorded at that moment."""
@@ -93,7 +79,7 @@ class View:
             return None
         if (rebound := self.rebinding(name)) is not None:
             return rebound
-        reset = self._forgotten(lambda tape: any(origin == name for origin, _, _ in tape.watches))
+        reset = self.forgotten(lambda tape: any(origin == name for origin, _, _ in tape.watches))
         made = step.line if source.made[0] is None and step is not None else source.made  # an argument of a function
         return reset or NotWatched(made, self._maker(source), step)
 
@@ -104,18 +90,22 @@ class View:
         automatic = self.tape is None or self.tape.automatic
         if automatic and source.trainable:
             return None
-        reset = self._forgotten(lambda tape: any(number == source.number for _, _, number in tape.watches))
+        reset = self.forgotten(lambda tape: any(number == source.number for _, _, number in tape.watches))
         if reset is not None:
             return reset
         if source.trainable:
             return NotWatched(source.made, None, step, automatic=False)
         return NotTrainable(step.line if step is not None else source.made, step.how if step else None, step)
 
+    def watched_since(self, name: Name) -> Moment | None:
+        """Return when the tape was told to watch a value."""
+        return self._watched.get(name)
+
     def watches(self, name: Name) -> bool:
         """Return whether the tape was told to watch a value, or computed it from what it watches."""
         return name in self._watched or name in self.active()
 
-    def _forgotten(self, holds: Any) -> Evidence | None:
+    def forgotten(self, holds: Callable[[Taped], bool]) -> Evidence | None:
         """Return the reset of the tape that removed the values from its record."""
         earlier = None if self.tape is None else self.tape.earlier
         while earlier is not None:
@@ -137,7 +127,7 @@ class View:
         while stack:
             current = stack.pop()
             for i in current.inputs:
-                if self._is_variable(i):
+                if self.is_variable(i):
                     return Rebound(step.line, step.how, step, name=called)
                 before = self.history.steps.get(i)
                 again = before is not None and (same_line(before.line, step.line) or rebound_name(before.line) == called)
@@ -146,7 +136,7 @@ class View:
                     stack.append(before)
         return None
 
-    def _is_variable(self, name: Name) -> bool:
+    def is_variable(self, name: Name) -> bool:
         step = self.history.steps.get(name)
         return name in self.history.variables or (step is not None and step.op in ASSIGNMENTS)
 
@@ -164,85 +154,18 @@ class View:
 
     def fault(self, before: Name, step: Step) -> Evidence | None:
         """Return the break between an input and the result of a step; None if there is none."""
-        return self._by_kind(before, step) or self._by_place(before, step)
+        key = before, step.name
+        if key not in self._faults:
+            op = None if step.op is None else hooks.graphs.shown(step.op, step.attrs)
+            found = of_steps.first(self, before, step, op)
+            if found is None and self.tape is not None and step.how != RESULT and not self.recorded(step):
+                found = of_places.first(self, before, step, self.history.steps.get(step.name[:2], step))
+            self._faults[key] = found
+        return self._faults[key]
 
-    def _by_kind(self, before: Name, step: Step) -> Evidence | None:
-        op = step.op
-        if op is None:
-            if step.how == "variable":
-                return Copy(step.line, None, step) if self._is_variable(before) else State(step.line, None, step, new=True)
-            return State(step.line, None, step) if step.how == "assign" else None
-        op = hooks.graphs.shown(op, step.attrs)
-        at = step.line, op.type, step
-        if op is PY_FUNC:
-            return LeftLibrary(*at, how="numpy_function")
-        if op in ASSIGNMENTS or op.type.startswith(("ResourceScatter", "ScatterNd_assign")):
-            return State(*at)
-        if op.type == "StopGradient":
-            return Stopped(*at)
-        if op.type == "Cast" and not _inexact(self.history.aval(step.name)):
-            return NotFloating(*at, cast=True, index=self._is_index(step.name))
-        if op.gradient is None and not opens(op) and op is not ELEMENT and op is not CUSTOM:
-            if op.reason is None:
-                return NoGradientRegistered(*at)
-            if "state stops gradients" in op.reason:
-                return State(*at)
-            return NotDifferentiable(*at, reason=op.reason, index=self._is_index(step.name))
-        if op is CLOSED and step.attrs[2][step.attrs[0] + step.inputs.index(before)] is None:
-            return NotDifferentiable(*at, reason="its gradient function returns None for this argument")
-        if not _inexact(self.history.aval(step.name)) and op not in (CALL, FUNCTION) and _inexact(self.history.aval(before)):
-            made = self.history.steps.get(step.inputs[0]) if op is ELEMENT else step
-            return NotFloating(step.line, op.type if made is step else (made or step).how, step)
-        return None
-
-    def _is_index(self, name: Name) -> bool:
-        """Return whether a value only says which elements an op takes."""
-        waiting, seen = [name], {name}
-        while waiting:
-            current = waiting.pop()
-            users = self.history.users.get(current, ())
-            handed = [step.name for step in users if step.how in HANDED and not _inexact(self.history.aval(step.name))]
-            taken = [step for step in users if step.how in INDEXED and step.inputs[:1] != (current,)]
-            if not users or len(handed) + len(taken) < len(users):
-                return False
-            waiting += [n for n in handed if n not in seen]
-            seen.update(handed)
-        return True
-
-    def _by_place(self, before: Name, step: Step) -> Evidence | None:
-        if self.tape is None or step.how == RESULT:
-            return None
-        at, alone = step.at, step.how == "call"  # a call that ran at once, as no tape was open then
-        outer = self.history.steps.get(step.name[:2], step)  # the call, of what a function did
-        if self.sees(at) and not alone:
-            watched = self._watched.get(before)
-            if watched is not None and self._later(watched, at) and not self._was_active(before):
-                made = self.history.steps.get(before)
-                return WatchedLate(outer.line, step.how, step, made=made is not None and made.how != RESULT)
-            return None
-        if self._in_another_thread(step):
-            return OtherThread(outer.line, step.how, step)
-        if any(start <= at < stop or (alone and at == stop) for start, stop in self.tape.paused):
-            return RecordingPaused(outer.line, step.how, step)
-        for call in self.calls:
-            if call.start <= at < call.stop:
-                inner = None if call.tape is self.tape else call.tape
-                segments = [] if inner is None else inner.segments
-                nested = all(self.sees((serial, start)) for serial, start, stop in segments if start < stop)
-                return InnerGradient(call.line, None, step, inner=inner, nested=nested)
-        forgotten = self._forgotten(lambda tape: self.sees(at, tape))
-        if forgotten is not None:
-            return forgotten
-        if step.op in COPIES and self._is_variable(before):
-            return Stale(step.line, step.how, step)
-        called = rebound_name(step.line) if outer is step and self._is_variable(before) else None
-        if called is not None and _reads(step, before, called):
-            return Rebound(step.line, step.how, step, name=called)
-        if not alone and any(self.sees(at, tape) for tape in self.history.tapes if tape is not self.tape):
-            return OtherTape(outer.line, step.how, step)
-        opened = None if not self.segments else (self.segments[0][0], self.segments[0][1])
-        early = opened is None or at < opened or (alone and at == opened)
-        return OutsideTape(outer.line, step.how, step, early=early)
+    def recorded(self, step: Step) -> bool:
+        """Return whether the tape recorded a step. Of a call that ran at once it did not, as no tape was open then."""
+        return step.how != "call" and self.sees(step.at)
 
     def of_several_tapes(self, step: Step) -> bool:
         """Return whether an op after the tape takes what this tape recorded, and what others did that were closed before it."""
@@ -252,7 +175,7 @@ class View:
         apart = [tape for tape in others if not any(self.sees((serial, start)) for serial, start, _ in tape.segments)]
         return bool(apart) and any(map(self.sees, given))
 
-    def _was_active(self, name: Name) -> bool:
+    def was_active(self, name: Name) -> bool:
         """Return whether the tape watches a value without being told to, or what it was computed from."""
         step = self.history.steps.get(name)
         if step is None or step.how == RESULT:
@@ -271,12 +194,9 @@ class View:
         told = {name for number in self._watched_variables for _, name in self.history.held.get(number, ())}
         return {*self._watched} | told | self._automatic()
 
-    def _later(self, watched: Moment, at: Moment) -> bool:
+    def later(self, watched: Moment, at: Moment) -> bool:
         order = {serial: k for k, (serial, _, _) in reversed(list(enumerate(self.segments)))}
         return (order.get(watched[0], -1), watched[1]) > (order.get(at[0], -1), at[1])
-
-    def _in_another_thread(self, step: Step) -> bool:
-        return self.tape is not None and step.thread is not None and step.thread != self.tape.thread
 
     # -- the way with the fewest breaks
 
@@ -333,7 +253,7 @@ class View:
                 if step.name not in allowed or (name, step.name) in closed:
                     continue
                 fault = self.fault(name, step)
-                cost = broken + (fault is not None), meant + isinstance(fault, Stopped), length + 1
+                cost = broken + (fault is not None), meant + (fault is not None and fault.meant), length + 1
                 if step.name not in best or cost < best[step.name]:
                     best[step.name] = cost
                     via[step.name] = name, step
@@ -362,20 +282,6 @@ class View:
         if key not in self._rules:
             self._rules[key] = _gives_none(step.op, step.attrs, avals, result, place)
         return self._rules[key]
-
-
-def _reads(step: Step, before: Name, called: str) -> bool:
-    """Return whether an input of a step is written with the name `called`: `w` is, of `x = x + w`, and not `x`."""
-    operands = text.operands(step.line)
-    at = step.inputs.index(before)
-    written = operands[at] if len(operands) == len(step.inputs) else text.expression(step.line)
-    return written is None or re.search(rf"(?<![\w.]){re.escape(called)}(?!\w)", written) is not None
-
-
-def _inexact(aval: Any) -> bool:
-    if aval is None:
-        return True
-    return any(map(_inexact, aval)) if type(aval) is tuple else aval.inexact
 
 
 def _gives_none(op: Op, attrs: tuple[Any, ...], avals: Sequence[Any], result: Any, place: int) -> bool:

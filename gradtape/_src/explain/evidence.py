@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, dataclass_transform
+from operator import itemgetter
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, ParamSpec, dataclass_transform
 
 from gradtape._src.core.journal import Line
 from gradtape._src.core.places import place
 from gradtape._src.explain import source as text
-from gradtape._src.explain.history import Step
+from gradtape._src.explain.history import Name, Step
 
 if TYPE_CHECKING:
+    from gradtape._src.core.op import Op
+    from gradtape._src.explain.breaks import View
     from gradtape._src.explain.varied import Tried
     from gradtape._src.explain.words import Words
 
@@ -58,6 +61,7 @@ class Evidence:
     when: ClassVar[str]
     named: ClassVar[str] = ""
     page: ClassVar[str] = "none"
+    meant: ClassVar[bool] = False  # it is written to break the connection
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, eq=False, kw_only=True)(cls)
@@ -87,24 +91,37 @@ class OfZeros(Evidence):
     page = "zeros"
 
 
-Finder = Callable[["Tried"], Evidence | None]
-_finders: list[tuple[int, Finder]] = []
+P = ParamSpec("P")
+Finder = Callable[P, Evidence | None]
 
 
-def of_zeros(rank: int) -> Callable[[Finder], Finder]:
-    """Return the decorator of a function that finds why an op passes zeros on. Those of a lower rank are asked before it."""
+class Finders(Generic[P]):
+    """Functions that look for a code each, in the order of their ranks."""
 
-    def register(finder: Finder) -> Finder:
-        _finders.append((rank, finder))
-        _finders.sort(key=lambda ranked: ranked[0])
-        return finder
+    def __init__(self) -> None:
+        self._ranked: list[tuple[int, Finder[P]]] = []
 
-    return register
+    def __call__(self, rank: int) -> Callable[[Finder[P]], Finder[P]]:
+        """Return the decorator of a function that is asked after those of a lower rank."""
+
+        def register(finder: Finder[P]) -> Finder[P]:
+            self._ranked.append((rank, finder))
+            self._ranked.sort(key=itemgetter(0))
+            return finder
+
+        return register
+
+    def first(self, *given: P.args, **more: P.kwargs) -> Evidence | None:
+        """Return what the first function finds that finds anything."""
+        for _, finder in self._ranked:
+            if (found := finder(*given, **more)) is not None:
+                return found
+        return None
 
 
-def finders() -> list[Finder]:
-    """Return the functions that find why an op passes zeros on, in the order in which they are asked."""
-    return [finder for _, finder in _finders]
+of_steps: Finders[[View, Name, Step, Op | None]] = Finders()  # what an op does to one of its inputs
+of_places: Finders[[View, Name, Step, Step]] = Finders()  # a step that the tape did not record, and the call around it
+of_zeros: Finders[[Tried]] = Finders()  # an op that passes zeros on
 
 
 def cited(line: Line) -> str:

@@ -12,10 +12,10 @@ from gradtape._src.core import journal
 from gradtape._src.core.errors import internal
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.breaks import COPIES, Source, View
+from gradtape._src.explain.breaks import Source, View
 from gradtape._src.explain.callers import statements_under_tape
 from gradtape._src.explain.codes.objects import Instead
-from gradtape._src.explain.history import Name, Step
+from gradtape._src.explain.history import COPIES, Name, Step
 from gradtape._src.explain.holders import holds, numbers_in, parts_of
 
 DEEPEST = 2  # so many attributes and entries are followed to an object

@@ -12,9 +12,9 @@ from gradtape._src.core import journal
 from gradtape._src.core.journal import Line
 from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
-from gradtape._src.explain.breaks import COPIES, Source, View
+from gradtape._src.explain.breaks import Source, View
 from gradtape._src.explain.codes.objects import Another, Copied, Fresh, Later, ReadBack, Stood, WrongObject
-from gradtape._src.explain.history import History, Name, Step
+from gradtape._src.explain.history import COPIES, History, Name, Step
 from gradtape._src.explain.holders import holders, in_an_object, numbers_in
 
 READ_BACK = re.compile(r"\b(?:load\w*|restore\w*|read)\(")

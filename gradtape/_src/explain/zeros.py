@@ -12,7 +12,7 @@ from gradtape._src.core import engine
 from gradtape._src.core.journal import Line
 from gradtape._src.core.program import Node
 from gradtape._src.explain.codes.zeros import Cancelled, PiecewiseConstant, Underflow
-from gradtape._src.explain.evidence import Evidence, finders
+from gradtape._src.explain.evidence import Evidence, of_zeros
 from gradtape._src.explain.probe import Probe, array, ones_like
 from gradtape._src.explain.source import NO_LINE
 from gradtape._src.explain.varied import Tried, dense, empty
@@ -119,7 +119,9 @@ def _line(entry: Entry) -> Line:
 def _classified(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> Evidence:
     """Return the break at an op whose contribution is zero, or is so for some elements: what it is follows from trying."""
     tried = Tried(probe, node, entry, cotangent)
-    return next(found for finder in finders() if (found := finder(tried)) is not None)
+    found = of_zeros.first(tried)
+    assert found is not None
+    return found
 
 
 def _hands_on(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> bool:

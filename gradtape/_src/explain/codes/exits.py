@@ -5,13 +5,19 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+from typing import TYPE_CHECKING
 
-from gradtape._src.control.host import EAGER_PY_FUNC
+from gradtape._src.control.host import EAGER_PY_FUNC, PY_FUNC
+from gradtape._src.core.op import Op
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.callers import functions_of, scope_of
-from gradtape._src.explain.evidence import Evidence, OfOp, Said, Span, of_zeros
+from gradtape._src.explain.evidence import Evidence, OfOp, Said, Span, of_steps, of_zeros
+from gradtape._src.explain.history import Name, Step
 from gradtape._src.explain.varied import Tried
 from gradtape._src.explain.words import Words
+
+if TYPE_CHECKING:
+    from gradtape._src.explain.breaks import View
 
 # What other libraries' functions are in TensorFlow, or how they are written with it.
 FOREIGN = {
@@ -59,6 +65,11 @@ class LeftLibrary(OfOp):
 @of_zeros(100)
 def _through_python(tried: Tried) -> Evidence | None:
     return LeftLibrary(*tried.at, how="py_function") if tried.entry.node.op is EAGER_PY_FUNC else None
+
+
+@of_steps(30)
+def _through_numpy(view: View, before: Name, step: Step, op: Op | None) -> Evidence | None:
+    return LeftLibrary(step.line, op.type, step, how="numpy_function") if op is PY_FUNC else None
 
 
 def _advice(b: LeftLibrary, itself: str | None) -> str:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gradtape._src.explain.evidence import Evidence, Said
+from gradtape._src.core.op import Op
+from gradtape._src.explain.evidence import Evidence, Said, of_places, of_steps
+from gradtape._src.explain.history import COPIES, Name, Step
 from gradtape._src.explain.words import Words
+
+if TYPE_CHECKING:
+    from gradtape._src.explain.breaks import View
 
 
 class WrongObject(Evidence):
@@ -139,3 +144,13 @@ class Another(WrongObject):
             f"{w.target} was computed from another variable than {w.source}: from {self.name}, which `{self.holder}` holds",
             f"pass the variables of `{self.holder}`, or compute {w.target} from those that were passed",
         )
+
+
+@of_steps(10)
+def _copied(view: View, before: Name, step: Step, op: Op | None) -> Evidence | None:
+    return Copy(step.line, None, step) if op is None and step.how == "variable" and view.is_variable(before) else None
+
+
+@of_places(50)
+def _read_before(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
+    return Stale(step.line, step.how, step) if step.op in COPIES and view.is_variable(before) else None

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any
 
+from gradtape._src.autodiff.custom import CLOSED, CUSTOM
+from gradtape._src.core.op import Op
+from gradtape._src.core.program import CALL, ELEMENT, FUNCTION
 from gradtape._src.explain import rewritten, source as text
-from gradtape._src.explain.evidence import OfOp, Said
+from gradtape._src.explain.evidence import Evidence, OfOp, Said, of_steps
+from gradtape._src.explain.history import History, Name, Step, opens
 from gradtape._src.explain.smooth import in_its_words, instead_of
 from gradtape._src.explain.words import Words
+
+if TYPE_CHECKING:
+    from gradtape._src.explain.breaks import View
+
+HANDED = {"IndexFromStart", "Reshape", "Identity", "ExpandDims", "Cast"}  # through which an index goes to where it is used
+INDEXED = {"GatherV2", "GatherNd", "StridedSlice"}  # whose first input has the elements, and the others say which
 
 # What to compute with in the place of an order of elements.
 ORDERS = {
@@ -100,6 +111,7 @@ class NoGradientRegistered(OfOp):
 
 class Stopped(OfOp):
     code, when, named = "stopped", "`stop_gradient` cut the way", "its line"
+    meant = True
 
     def said(self, w: Words) -> Said:
         cause = f"stop_gradient in {self.written} makes its argument a constant"
@@ -115,3 +127,60 @@ class Stopped(OfOp):
             )
         written = rewritten.without_call(self.line)
         return Said(cause, "leave out `tf.stop_gradient`" + (f": `{written}`" if written else ""))
+
+
+@of_steps(40)
+def _stopped(view: View, before: Name, step: Step, op: Op | None) -> Evidence | None:
+    return Stopped(step.line, op.type, step) if op is not None and op.type == "StopGradient" else None
+
+
+@of_steps(50)
+def _without_gradient(view: View, before: Name, step: Step, op: Op | None) -> Evidence | None:
+    if op is None or not without_gradient(op):
+        if op is CLOSED and step.attrs[2][step.attrs[0] + step.inputs.index(before)] is None:
+            reason = "its gradient function returns None for this argument"
+            return NotDifferentiable(step.line, op.type, step, reason=reason)
+        return None
+    if op.reason is None:
+        return NoGradientRegistered(step.line, op.type, step)
+    return NotDifferentiable(step.line, op.type, step, reason=op.reason, index=_is_index(view.history, step.name))
+
+
+def without_gradient(op: Op) -> bool:
+    """Return whether an op has no gradient function, nor anything inside of it that may have one."""
+    return op.gradient is None and not opens(op) and op is not ELEMENT and op is not CUSTOM
+
+
+@of_steps(60)
+def _not_floating(view: View, before: Name, step: Step, op: Op | None) -> Evidence | None:
+    history = view.history
+    if op is None or inexact(history.aval(step.name)):
+        return None
+    if op.type == "Cast":
+        return NotFloating(step.line, op.type, step, cast=True, index=_is_index(history, step.name))
+    if op in (CALL, FUNCTION) or not inexact(history.aval(before)):
+        return None
+    made = history.steps.get(step.inputs[0]) if op is ELEMENT else step
+    return NotFloating(step.line, op.type if made is step else (made or step).how, step)
+
+
+def inexact(aval: Any) -> bool:
+    """Return whether a value may be floating or complex; of several values, whether any may be."""
+    if aval is None:
+        return True
+    return any(map(inexact, aval)) if type(aval) is tuple else aval.inexact
+
+
+def _is_index(history: History, name: Name) -> bool:
+    """Return whether a value only says which elements an op takes."""
+    waiting, seen = [name], {name}
+    while waiting:
+        current = waiting.pop()
+        users = history.users.get(current, ())
+        handed = [step.name for step in users if step.how in HANDED and not inexact(history.aval(step.name))]
+        taken = [step for step in users if step.how in INDEXED and step.inputs[:1] != (current,)]
+        if not users or len(handed) + len(taken) < len(users):
+            return False
+        waiting += [n for n in handed if n not in seen]
+        seen.update(handed)
+    return True

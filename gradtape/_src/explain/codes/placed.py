@@ -6,7 +6,7 @@ import ast
 import inspect
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from gradtape._src.core.journal import Line, Taped
 from gradtape._src.explain import source as text
@@ -26,9 +26,13 @@ from gradtape._src.explain.callers import (
     scope_of,
     statements_of,
 )
-from gradtape._src.explain.evidence import Evidence, Said, cited
+from gradtape._src.explain.evidence import Evidence, Said, cited, of_places
+from gradtape._src.explain.history import Name, Step
 from gradtape._src.explain.kept import kept
 from gradtape._src.explain.words import Words
+
+if TYPE_CHECKING:
+    from gradtape._src.explain.breaks import View
 
 
 class Placed(Evidence):
@@ -241,3 +245,48 @@ class OtherThread(Evidence):
         )
         found = None if self.line[0] is None else in_a_thread(self.line)
         return Said(cause, mend if found is None else f"{mend}: `{found[1]}`, in the place of `{found[0]}`")
+
+
+# -- how each is found, of what the tape did not record
+
+
+@of_places(10)
+def _in_another_thread(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
+    other = view.tape is not None and step.thread is not None and step.thread != view.tape.thread
+    return OtherThread(outer.line, step.how, step) if other else None
+
+
+@of_places(20)
+def _in_a_pause(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
+    pauses = [] if view.tape is None else view.tape.paused
+    paused = any(start <= step.at < stop or (step.how == "call" and step.at == stop) for start, stop in pauses)
+    return RecordingPaused(outer.line, step.how, step) if paused else None
+
+
+@of_places(30)
+def _in_a_gradient(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
+    for call in view.calls:
+        if call.start <= step.at < call.stop:
+            inner = None if call.tape is view.tape else call.tape
+            segments = [] if inner is None else inner.segments
+            nested = all(view.sees((serial, start)) for serial, start, stop in segments if start < stop)
+            return InnerGradient(call.line, None, step, inner=inner, nested=nested)
+    return None
+
+
+@of_places(40)
+def _forgotten(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
+    return view.forgotten(lambda tape: view.sees(step.at, tape))
+
+
+@of_places(70)
+def _by_another_tape(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
+    others = [tape for tape in view.history.tapes if tape is not view.tape] if step.how != "call" else []
+    return OtherTape(outer.line, step.how, step) if any(view.sees(step.at, tape) for tape in others) else None
+
+
+@of_places(80)
+def _at_another_time(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
+    opened = view.segments[0][:2] if view.segments else None
+    early = opened is None or step.at < opened or (step.how == "call" and step.at == opened)
+    return OutsideTape(outer.line, step.how, step, early=early)

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gradtape._src.control.scope import ASSIGNMENTS
+from gradtape._src.core.op import Op
 from gradtape._src.explain import source as text
-from gradtape._src.explain.evidence import Evidence, Said
+from gradtape._src.explain.codes.ops import without_gradient
+from gradtape._src.explain.evidence import Evidence, Said, of_steps
+from gradtape._src.explain.history import Name, Step
 from gradtape._src.explain.words import Words
+
+if TYPE_CHECKING:
+    from gradtape._src.explain.breaks import View
 
 
 class State(Evidence):
@@ -55,3 +62,12 @@ class State(Evidence):
             return None
         instead = written.replace(f"{name}(", f"tf.keras.losses.{loss}()(")
         return f"use a loss of Keras's, and keep the metric beside it: `{instead}`"
+
+
+@of_steps(20)
+def _assigned(view: View, before: Name, step: Step, op: Op | None) -> Evidence | None:
+    if op is None:
+        return State(step.line, None, step, new=step.how == "variable") if step.how in ("variable", "assign") else None
+    into = op in ASSIGNMENTS or op.type.startswith(("ResourceScatter", "ScatterNd_assign"))
+    stops = without_gradient(op) and "state stops gradients" in (op.reason or "")
+    return State(step.line, op.type, step) if into or stops else None

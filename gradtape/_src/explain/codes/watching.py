@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
+from gradtape._src.core.op import Op
 from gradtape._src.explain import source as text
-from gradtape._src.explain.evidence import Evidence, Said
+from gradtape._src.explain.evidence import Evidence, Said, of_places, of_steps
+from gradtape._src.explain.history import RESULT, Name, Step
 from gradtape._src.explain.words import Words
+
+if TYPE_CHECKING:
+    from gradtape._src.explain.breaks import View
 
 
 class NotWatched(Evidence):
@@ -87,3 +93,28 @@ class NotTrainable(Evidence):
             f"{w.source} was made with trainable=False, so the tape does not watch it by itself",
             f"inside the tape write `{w.tape}.watch({w.code})`, or make it with trainable=True",
         )
+
+
+@of_steps(90)
+def _watched_late(view: View, before: Name, step: Step, op: Op | None) -> Evidence | None:
+    watched = view.watched_since(before)
+    if watched is None or step.how == RESULT or not view.recorded(step):
+        return None
+    if not view.later(watched, step.at) or view.was_active(before):
+        return None
+    made, outer = view.history.steps.get(before), view.history.steps.get(step.name[:2], step)
+    return WatchedLate(outer.line, step.how, step, made=made is not None and made.how != RESULT)
+
+
+@of_places(60)
+def _rebound(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
+    called = text.rebound_name(step.line) if outer is step and view.is_variable(before) else None
+    return Rebound(step.line, step.how, step, name=called) if called is not None and _reads(step, before, called) else None
+
+
+def _reads(step: Step, before: Name, called: str) -> bool:
+    """Return whether an input of a step is written with the name `called`: `w` is, of `x = x + w`, and not `x`."""
+    operands = text.operands(step.line)
+    at = step.inputs.index(before)
+    written = operands[at] if len(operands) == len(step.inputs) else text.expression(step.line)
+    return written is None or re.search(rf"(?<![\w.]){re.escape(called)}(?!\w)", written) is not None
