@@ -26,7 +26,7 @@ SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
 def minimizing(asked: Line) -> str | None:
     """Return `opt.minimize` for a gradient that an optimizer asked for, under a tape of its own."""
     calls = [n for n in ast.walk(text.statement(asked) or ast.Module([], [])) if isinstance(n, ast.Call)]
-    return next((ast.unparse(call.func) for call in calls if _callee(call) == "minimize"), None)
+    return next((ast.unparse(call.func) for call in calls if callee(call) == "minimize"), None)
 
 
 def callers_in(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Evidence, asked: Line, called: str) -> list[ast.stmt]:
@@ -174,11 +174,21 @@ def loop_before(line: Line, asked: Line) -> int | None:
 def _opens(node: ast.With, called: str) -> bool:
     """Return whether a `with` statement calls a function of that name."""
     opened = [item.context_expr for item in node.items]
-    return any(isinstance(expression, ast.Call) and _callee(expression) == called for expression in opened)
+    return any(callee(expression) == called for expression in opened)
 
 
-def _callee(call: ast.Call) -> str | None:
+def blocks(whole: ast.AST) -> Iterator[list[ast.stmt]]:
+    """Yield all lists of statements of a function or file."""
+    for node in ast.walk(whole):
+        for _, value in ast.iter_fields(node):
+            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                yield value
+
+
+def callee(call: ast.AST) -> str | None:
     """Return the last name of the function that is called: `gradient` of `tape.gradient(…)`."""
+    if not isinstance(call, ast.Call):
+        return None
     return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", None)
 
 
@@ -198,7 +208,7 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
 def _makes_an_object(node: ast.stmt, line: Line) -> bool:
     """Return whether a statement calls a class of the file in which a line stands."""
     classes = {n.name for n in ast.walk(text.tree(text.file(line)) or ast.Module([], [])) if isinstance(n, ast.ClassDef)}
-    return any(_callee(call) in classes for call in _calls(node))
+    return any(callee(call) in classes for call in _calls(node))
 
 
 def functions_of(line: Line) -> dict[str, list[ast.AST]]:
@@ -222,7 +232,7 @@ def may_call(node: ast.AST, called: str, functions: dict[str, list[ast.AST]], by
     seen: set[str | None] = set()
     while waiting:
         call = waiting.pop()
-        name = _callee(call) if isinstance(call, ast.Call) else None
+        name = callee(call)
         if name not in functions:
             if by_others:
                 return True
@@ -235,7 +245,7 @@ def may_call(node: ast.AST, called: str, functions: dict[str, list[ast.AST]], by
 
 
 def _opens_gradient(node: ast.stmt) -> bool:
-    return any(_callee(call) in ("gradient", "jacobian", "batch_jacobian") for call in _calls(node))
+    return any(callee(call) in ("gradient", "jacobian", "batch_jacobian") for call in _calls(node))
 
 
 def _names(node: ast.AST, context: type) -> set[str]:

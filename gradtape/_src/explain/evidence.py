@@ -14,6 +14,7 @@ from gradtape._src.explain.history import Name, Step
 
 if TYPE_CHECKING:
     from gradtape._src.core.op import Op
+    from gradtape._src.explain.apart import Apart
     from gradtape._src.explain.breaks import View
     from gradtape._src.explain.varied import Tried
     from gradtape._src.explain.words import Words
@@ -121,6 +122,7 @@ class Finders(Generic[P]):
 
 of_steps: Finders[[View, Name, Step, Op | None]] = Finders()  # what an op does to one of its inputs
 of_places: Finders[[View, Name, Step, Step]] = Finders()  # a step that the tape did not record, and the call around it
+of_no_way: Finders[[Apart]] = Finders()  # a source from which no op leads to the target
 of_zeros: Finders[[Tried]] = Finders()  # an op that passes zeros on
 
 

@@ -24,10 +24,11 @@ from gradtape._src.core.tensor import Tensor, graph_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.apart import apart, exit_of, left_under_tape
-from gradtape._src.explain.branches import untaken
 from gradtape._src.explain.breaks import Source, View
 from gradtape._src.explain.callers import set_before, statements_under_tape
 from gradtape._src.explain.codes import load
+from gradtape._src.explain.codes.branches import untaken
+from gradtape._src.explain.codes.instead import called_instead
 from gradtape._src.explain.codes.ops import NotDifferentiable
 from gradtape._src.explain.codes.placed import InnerGradient, OtherTape, OutsideTape, Placed, TapeUsed
 from gradtape._src.explain.codes.state import State
@@ -38,7 +39,6 @@ from gradtape._src.explain.evidence import Evidence
 from gradtape._src.explain.history import History, Name, Step
 from gradtape._src.explain.holders import holders, holders_with
 from gradtape._src.explain.inside import Inside, asked_in_functions, of_results, of_source
-from gradtape._src.explain.instead import called_instead
 from gradtape._src.explain.merged import merged, of_another_object, through, without_inner
 from gradtape._src.explain.nonfinite import origin, origin_of_target
 from gradtape._src.explain.probe import Probe, own_trace

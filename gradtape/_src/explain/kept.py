@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.callers import OF_AN_OBJECT, called_by, functions_of, may_call, mentioned, scope_of
+from gradtape._src.explain.callers import OF_AN_OBJECT, blocks, called_by, functions_of, may_call, mentioned, scope_of
 
 
 class Once(NamedTuple):
@@ -68,7 +68,7 @@ def _parts(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[l
         if "cache" in ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator):
             yield function.body, f"@{ast.unparse(decorator)}"
     shared = {name for n in ast.walk(function) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
-    for block in _blocks(function):
+    for block in blocks(function):
         for k, node in enumerate(block):
             if isinstance(node, ast.Try):
                 yield from _missing(node)
@@ -95,14 +95,6 @@ def _setdefault(node: ast.stmt) -> str | None:
     """Return `cache.setdefault` for a statement that calls it: of what it computes, the first value is kept."""
     calls = [n.func for n in ast.walk(node) if isinstance(n, ast.Call)]
     return next((ast.unparse(f) for f in calls if isinstance(f, ast.Attribute) and f.attr == "setdefault"), None)
-
-
-def _blocks(function: ast.AST) -> Iterator[list[ast.stmt]]:
-    """Yield all lists of statements of a function."""
-    for node in ast.walk(function):
-        for _, value in ast.iter_fields(node):
-            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
-                yield value
 
 
 def _asks(test: ast.expr, target: ast.expr, shared: set[str]) -> bool:

@@ -8,15 +8,18 @@ import re
 from typing import TYPE_CHECKING
 
 from gradtape._src.control.host import EAGER_PY_FUNC, PY_FUNC
-from gradtape._src.core.op import Op
+from gradtape._src.core.journal import Left
+from gradtape._src.core.op import Op, ops
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.callers import functions_of, scope_of
-from gradtape._src.explain.evidence import Evidence, OfOp, Said, Span, of_steps, of_zeros
+from gradtape._src.explain.codes.ops import NotDifferentiable
+from gradtape._src.explain.evidence import Evidence, OfOp, Said, Span, of_no_way, of_steps, of_zeros
 from gradtape._src.explain.history import Name, Step
 from gradtape._src.explain.varied import Tried
 from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
+    from gradtape._src.explain.apart import Apart
     from gradtape._src.explain.breaks import View
 
 # What other libraries' functions are in TensorFlow, or how they are written with it.
@@ -70,6 +73,18 @@ def _through_python(tried: Tried) -> Evidence | None:
 @of_steps(30)
 def _through_numpy(view: View, before: Name, step: Step, op: Op | None) -> Evidence | None:
     return LeftLibrary(step.line, op.type, step, how="numpy_function") if op is PY_FUNC else None
+
+
+def at_exit(left: Left, early: bool = False) -> Evidence:
+    """Return the break at an exit; one through an op that makes bytes of the value is that op's."""
+    if left.how in ops:
+        return NotDifferentiable(left.line, left.how, reason=ops[left.how].reason)
+    return LeftLibrary(left.line, how=left.how, early=early)
+
+
+@of_no_way(30)
+def _left(case: Apart) -> Evidence | None:
+    return None if case.left is None else at_exit(case.left)
 
 
 def _advice(b: LeftLibrary, itself: str | None) -> str:

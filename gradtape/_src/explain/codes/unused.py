@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
+from gradtape._src.core import journal
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import rewritten, source as text
-from gradtape._src.explain.evidence import Evidence, Said, cited
-from gradtape._src.explain.twins import Called
+from gradtape._src.explain.codes.instead import asked_with, computed_by, uncalled
+from gradtape._src.explain.codes.twins import Called, computed_again, computed_from
+from gradtape._src.explain.evidence import Evidence, Said, cited, of_no_way
+from gradtape._src.explain.history import COPIES, History, Name
+from gradtape._src.explain.holders import in_an_object
 from gradtape._src.explain.words import Words
+
+if TYPE_CHECKING:
+    from gradtape._src.explain.apart import Apart
+    from gradtape._src.explain.breaks import Source, View
 
 
 class Unused(Evidence):
@@ -149,3 +160,124 @@ class Unknown(Evidence):
             f"the tape gave None for {w.source}, and what is remembered of it does not show why",
             "ask sooner after the gradient call: what ran long ago is forgotten",
         )
+
+
+# -- how each is found
+
+
+Function = ast.Lambda | ast.FunctionDef
+FEW = 2  # so many variables are named
+SHAPES = {"Shape", "Size", "Rank"}  # of which a value says nothing
+
+
+@of_no_way(70)
+def _looked_up_late(case: Apart) -> Evidence | None:
+    """Return the function made in a loop over what holds a source, one of whose names is `weights[0]`, and uses the loop's name.
+
+    The source is not the last of them: the function that was made for it uses another one.
+    """
+    if case.end is not None:
+        return None
+    roots = {re.split(r"\W", name)[0] for name in case.names if name.endswith("]")}
+    for code in text.codes_of(case.frame):
+        tree = text.tree(code.co_filename)
+        for targets, over, body in [] if tree is None or not roots else _loops(tree):
+            looped = {n.id for n in ast.walk(targets) if isinstance(n, ast.Name)}
+            if not roots & {n.id for n in ast.walk(over) if isinstance(n, ast.Name)}:
+                continue
+            for function in [n for part in body for n in ast.walk(part) if isinstance(n, Function)]:
+                late = sorted(looped & _free(function))
+                if late:
+                    return LookedUpLate(text.line_at(code, function.lineno), name=late[0])
+    return None
+
+
+def _loops(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, list[ast.AST]]]:
+    """Yield the name, what it goes through, and the body, of each loop and comprehension."""
+    for n in ast.walk(tree):
+        if isinstance(n, ast.For):
+            yield n.target, n.iter, [*n.body]
+        elif isinstance(n, (ast.ListComp, ast.SetComp)):
+            yield n.generators[0].target, n.generators[0].iter, [n.elt]
+        elif isinstance(n, ast.DictComp):
+            yield n.generators[0].target, n.generators[0].iter, [n.value]
+
+
+def _free(function: Function) -> set[str]:
+    """Return the names that a function reads and does not set itself; what its defaults read is read at once."""
+    arguments = function.args
+    own = {a.arg for a in [*arguments.args, *arguments.kwonlyargs, *arguments.posonlyargs]}
+    body = function.body if isinstance(function.body, list) else [function.body]
+    found = [n for part in body for n in ast.walk(part) if isinstance(n, ast.Name)]
+    return {n.id for n in found if isinstance(n.ctx, ast.Load)} - own - {n.id for n in found if isinstance(n.ctx, ast.Store)}
+
+
+@of_no_way(80)
+def _forgotten(case: Apart) -> Evidence | None:
+    return Unknown(text.NO_LINE) if case.view.history.forgot(case.used) else None
+
+
+@of_no_way(90)
+def _linear(case: Apart) -> Evidence | None:
+    history = case.view.history
+    asked = linear(history, case.source, history.since_state(case.targets))
+    return None if asked is None else Linear(case.made, asked=asked)
+
+
+def linear(history: History, source: Source, used: dict[Name, None]) -> Line | None:
+    """Return the gradient call with this source whose result the target uses: it does not depend on the source."""
+    key = source.names[0] if source.number is None else source.number
+    for call in reversed(history.calls):
+        if key in call.sources and any(call.start <= name < call.stop for name in used if len(name) == 2):
+            return call.line
+    return None
+
+
+@of_no_way(100)
+def _computed_again(case: Apart) -> Evidence | None:
+    again = computed_again(case.view, case.source, case.used, case.frame)
+    return None if again is None else ComputedAgain(case.made, again=again[0], models=again[1])
+
+
+@of_no_way(110)
+def _computed_beside(case: Apart) -> Evidence | None:
+    derived = computed_from(case.view, case.source, case.used)
+    return None if derived is None else Derived(case.made, derived=derived)
+
+
+@of_no_way(120)
+def _unread(case: Apart) -> Evidence | None:
+    unread = text.unread(case.made)
+    return None if unread is None else Unread(case.made, function=unread[0], parameter=unread[1])
+
+
+@of_no_way(130)
+def _goes_no_further(case: Apart) -> Evidence | None:
+    end = case.end if case.source.variable is not None else dead_end(case.view, case.source, case.used)
+    return None if end is None else GoesNoFurther(case.made, end=end)
+
+
+def dead_end(view: View, source: Source, used: dict[Name, None]) -> Line | None:
+    """Return the last line under the tape that computes with a source, of what the target does not use."""
+    history = view.history
+    steps = [history.steps[name] for name in history.after(source.names) if name in history.steps and name not in used]
+    ends = [step for step in steps if step.op is not None and step.op not in COPIES and view.sees(step.at)]
+    last = max(ends, key=lambda step: step.at, default=None)
+    if last is None or last.line[0] is None or last.how in SHAPES or any(call.line == last.line for call in history.calls):
+        return None
+    return last.line
+
+
+@of_no_way(140)
+def _from_others(case: Apart) -> Evidence | None:
+    given = case.view, case.source, case.targets, case.frame
+    holder = computed_by(*given) if in_an_object(case.source.variable, case.frame) else None
+    return FromOthers(case.made, holder=holder, read=_read(*given), alone=uncalled(*given))
+
+
+def _read(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> list[Any]:
+    """Return the variables from which the target was computed, if they are few, no sources themselves, and no object's."""
+    numbers = view.history.read_variables(targets)
+    read = [journal.variables.get(number) for number in sorted(numbers)]
+    few = source.variable is not None and len(read) <= FEW and not numbers & asked_with(view, source)
+    return read if few and not any(v is None or in_an_object(v, frame) for v in read) else []

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from gradtape._src.core.op import Op
 from gradtape._src.explain import source as text
-from gradtape._src.explain.evidence import Evidence, Said, of_places, of_steps
+from gradtape._src.explain.evidence import Evidence, Said, of_no_way, of_places, of_steps
 from gradtape._src.explain.history import RESULT, Name, Step
 from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
+    from gradtape._src.explain.apart import Apart
     from gradtape._src.explain.breaks import View
 
 
@@ -118,3 +119,14 @@ def _reads(step: Step, before: Name, called: str) -> bool:
     at = step.inputs.index(before)
     written = operands[at] if len(operands) == len(step.inputs) else text.expression(step.line)
     return written is None or re.search(rf"(?<![\w.]){re.escape(called)}(?!\w)", written) is not None
+
+
+@of_no_way(10)
+def _only_kept(case: Apart) -> Evidence | None:
+    """Return the first use, under the tape, of a variable that is not trainable (a moving mean, say)."""
+    view, source = case.view, case.source
+    if source.number is None or source.trainable or view.fault_of_variable(source, None) is None:
+        return None
+    uses = [step for name in source.names for step in view.history.users.get(name, ()) if view.sees(step.at)]
+    step = min(uses, key=lambda step: step.at, default=None)
+    return None if step is None else NotTrainable(step.line, step.how, step, unused=True)

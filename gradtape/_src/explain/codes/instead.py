@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtape._src.core import journal
 from gradtape._src.core.errors import internal
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.breaks import Source, View
 from gradtape._src.explain.callers import statements_under_tape
-from gradtape._src.explain.codes.objects import Instead
+from gradtape._src.explain.codes.objects import WrongObject
+from gradtape._src.explain.evidence import Said
 from gradtape._src.explain.history import COPIES, Name, Step
 from gradtape._src.explain.holders import holds, numbers_in, parts_of
+from gradtape._src.explain.words import Words
+
+if TYPE_CHECKING:
+    from gradtape._src.explain.breaks import Source, View
 
 DEEPEST = 2  # so many attributes and entries are followed to an object
 MOST = 200  # objects are looked into
@@ -28,6 +32,22 @@ class Held(NamedTuple):
     path: str
     object: Any
     numbers: list[int]
+
+
+class Instead(WrongObject):
+    """`holder` was called, in further lines, too, and not `own`, which holds the source."""
+
+    own: str
+    holder: str
+    lines: Sequence[int | None]
+
+    def said(self, w: Words) -> Said:
+        more = f", and in line{'s' if len(self.lines) > 1 else ''} {', '.join(map(str, self.lines))}" if self.lines else ""
+        return Said(
+            f"{w.target} was computed from `{self.holder}` in {self.written}{more}, and nothing of `{self.own}`, which holds "
+            f"{w.source}, ran under the tape",
+            f"call `{self.own}` there, in the place of `{self.holder}`; or pass the variables of `{self.holder}`",
+        )
 
 
 def called_instead(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> Instead | None:
