@@ -303,7 +303,7 @@ def _of_a_hard_sigmoid(tried: Tried) -> Evidence | None:
 def _every_margin_met(tried: Tried) -> Evidence | None:
     if tried.kind not in (RELUS | BOUNDS) - {"Minimum"} or np.any(value(tried.entry.node)) or not tried.met:
         return None
-    if not np.all(array(tried.cotangent) >= 0):  # else what is 0 can only make the target larger
+    if not np.all(array(tried.cotangent) >= 0):  # another value than 0 might make the target smaller
         return None
     return (DeadRelu if tried.kind in RELUS else Clipped)(*tried.at, met=True)
 
