@@ -63,6 +63,7 @@ class Evidence:
     named: ClassVar[str] = ""
     page: ClassVar[str] = "none"
     meant: ClassVar[bool] = False  # it is written to break the connection
+    harmless: ClassVar[bool] = False  # the source has no part in the target, which is often meant so: told after faults
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, eq=False, kw_only=True)(cls)

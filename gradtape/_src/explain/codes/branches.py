@@ -39,6 +39,7 @@ class File(NamedTuple):
 class BranchNotTaken(Evidence):
     code, named = "branch_not_taken", "the condition, loop or `except`"
     when = "the source is used in a branch that did not run, in a loop without a trip, or in a `try` that failed"
+    harmless = True
     of: Literal["branch", "loop", "try"]
 
     def said(self, w: Words) -> Said:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 class Unused(Evidence):
     code, when, named = "unused", "the target never used the source", "where the target was made"
+    harmless = True
 
     def said(self, w: Words) -> Said:
         return Said(f"{w.target} does not depend on {w.source}{self.why(w)}", self.mend(w))

@@ -81,6 +81,7 @@ class Rebound(Evidence):
 
 class NotTrainable(Evidence):
     code, when, named = "not_trainable", "a variable with `trainable=False` that nobody watched", "where it was read"
+    harmless = True
     unused: bool = False
 
     def said(self, w: Words) -> Said:
