@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -39,7 +40,7 @@ CODES: dict[str, type[Evidence]] = {}  # those with a row of their own
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False)
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evidence:
     """The evidence of one break: the user's line, the op type, and the step.
 
@@ -66,7 +67,8 @@ class Evidence:
     harmless: ClassVar[bool] = False  # the source has no part in the target, which is often meant so: told after faults
 
     def __init_subclass__(cls) -> None:
-        dataclass(frozen=True, eq=False, kw_only=True)(cls)
+        if inspect.get_annotations(cls):  # to make such a class takes a while
+            dataclass(frozen=True, eq=False, kw_only=True, repr=False)(cls)
         if "when" in vars(cls):
             CODES[cls.code] = cls
 
