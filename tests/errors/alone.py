@@ -43,6 +43,18 @@ finally:
 
 ROWS = [
     (
+        """
+        tf.config.compile_early()
+        for n in range(1, 102):
+            float(tf.reduce_sum(tf.ones([n]) * 2.0))
+        """,
+        """
+        for n in range(1, 102):
+            float(tf.reduce_sum(tf.pad(tf.ones([n]), [[0, 128 - n]]) * 2.0))
+        tf.config.log_compiles(False)
+        """,
+    ),
+    (
         "from gradtape import optimizers\noptimizers.LevenbergMarquardt().for_keras()",
         """
         model = tf.keras.Sequential([tf.keras.Input([3]), tf.keras.layers.Dense(1)])

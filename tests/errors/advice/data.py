@@ -330,16 +330,16 @@ ROWS = [
     (
         """
         module = tf.Module()
-        module.f = tf.function(lambda x: x if x.shape[0] % 3 else -x, input_signature=[tf.TensorSpec([None])])
+        module.f = tf.function(lambda x: x * x.shape[0] ** 0.5, input_signature=[tf.TensorSpec([None])])
         tf.saved_model.save(module, "m")
         """,
         """
         module = tf.Module()
-        module.f = tf.function(lambda x: x if x.shape[0] % 3 else -x, input_signature=[tf.TensorSpec([4])])
-        sign = lambda x: tf.where(tf.shape(x)[0] % 3 == 0, -x, x)
-        module.g = tf.function(sign, input_signature=[tf.TensorSpec([None])])
+        module.f = tf.function(lambda x: x * x.shape[0] ** 0.5, input_signature=[tf.TensorSpec([4])])
+        scaled = lambda x: x * tf.cast(tf.shape(x)[0], tf.float32) ** 0.5
+        module.g = tf.function(scaled, input_signature=[tf.TensorSpec([None])])
         tf.saved_model.save(module, "m")
-        assert tf.saved_model.load("m").g(x3)[0] == -x3[0]
+        assert tf.saved_model.load("m").g(tf.ones([4]))[0] == 2.0
         """,
     ),
 ]

@@ -13,6 +13,7 @@ LEFT = {
     "Use the cells of tf.keras.layers": "alone",
     "JAX cannot reset the peak": "alone",
     "gradtape does not work in a forked process": "alone",
+    "programs, each of which was compiled": "alone",
     "An extent that is not known has to be a number": "by no program that is known: no public call asks for its number",
 }
 
