@@ -1,9 +1,9 @@
 """Devices, switches and counters."""
 
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.control.as_python import require_compiled_functions as require_compiled_functions
-from gradtape._src.control.function import (
+from gradtape._src.control.as_python import (
     functions_run_eagerly as functions_run_eagerly,
+    require_compiled_functions as require_compiled_functions,
     run_functions_eagerly as run_functions_eagerly,
 )
 from gradtape._src.core.allocator import tune_allocator as tune_allocator
@@ -11,6 +11,7 @@ from gradtape._src.core.config import (
     cache_info as cache_info,
     clear_cache as clear_cache,
     compile_early as compile_early,
+    log_compiles as log_compiles,
     run_eagerly as run_eagerly,
 )
 from gradtape._src.core.device_config import (

@@ -18,7 +18,7 @@ from keras.src.utils.python_utils import pythonify_logs
 
 import gradtape as tf
 from gradtape._src.core import engine
-from gradtape._src.core.per_thread import OfOthers
+from gradtape._src.core.ambient import declare_foreign
 from gradtape._src.distribute import group
 from gradtape._src.ops.random import seeds
 from keras_gradtape.src.data import Batches
@@ -28,7 +28,7 @@ from keras_gradtape.src.ops.core import COMPOSITE
 
 BaseTrainer: Any = getattr(base_trainer, "BaseTrainer", None) or base_trainer.Trainer  # its name from Keras 3.16 on, or before
 # What may be open in Keras where a replica calls `merge_call`.
-OfOthers(
+declare_foreign(
     "keras.src.backend.common.global_state",
     "GLOBAL_STATE_TRACKER",
     "name_scope_stack autocast_scope stateless_scope symbolic_scope remat_scope_stack current_call_ctx",

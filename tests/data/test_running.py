@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape._src.core import ambient
 
 D = tf.data.Dataset
 
@@ -68,6 +69,21 @@ class TestThreads:
         dataset = make(lambda x: x + 1)
         assert len(elements(dataset)) in (100, 200)
         assert len(elements(dataset)) in (100, 200)
+
+    @pytest.mark.parametrize("name", ["prefetch", "map in threads"])
+    def test_have_what_the_reader_hands_to_them(self, name):
+        """The call's arguments and the place of the iterator; nothing else that is open where elements are asked for."""
+        found, reader = [], threading.get_ident()
+
+        def note(x):
+            found.append((threading.get_ident(), {field.name: field.get() for field in ambient.fields}))
+            return x
+
+        with ambient.setting(call_arguments={1: "given"}, custom_gradients=("open",), loops=("open",)):
+            next(iter(self.PIPELINES[name](lambda x: tf.py_function(note, [x], tf.int64))))
+        there = next(state for thread, state in found if thread != reader)
+        assert there["call_arguments"] == {1: "given"} and there["place"] is not None
+        assert there["custom_gradients"] == there["loops"] == ()
 
     def test_an_exit_in_a_function_does_not_leave_its_reader_waiting(self):
         def leave(x):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from gradtape._src.core.aval import aval, common
-from gradtape._src.core.dim import Dim, Path, UnknownExtent, agreed, dims, explored, following, now, unknown
+from gradtape._src.core.dim import Dim, UnknownExtent, dims, now, unknown
+from gradtape._src.core.ways import Path, agreed, explored, following
 
 a, b = unknown(), unknown()
 SAME = [

@@ -10,8 +10,9 @@ import gradtape as tf
 from gradtape._src.core import engine, execution, tiers
 from gradtape._src.core.aval import aval
 from gradtape._src.core.define import AT_ONCE
-from gradtape._src.core.dim import Path, following, unknown
+from gradtape._src.core.dim import unknown
 from gradtape._src.core.op import ops
+from gradtape._src.core.ways import Path, following
 from tests.ops import oracle
 from tests.ops.oracle import Together
 from tests.ops.rows import BROKEN, FAMILIES, LEADING, ROWS

@@ -61,20 +61,20 @@ def attribute(op, index, value):
         (lambda m: node(m, "Mul").update(op="Nothing"), "'Nothing' is no operation that this version of gradtape can load"),
         (lambda m: node(m, "Mul").update(op="EagerPyFunc"), "'EagerPyFunc' is no operation"),
         (lambda m: node(m, "Mul").update(inputs=[10**6, 0]), "has the inputs"),
-        (lambda m: node(m, "Mul").update(gives={"float32": [2]}), "where the file says"),
+        (lambda m: node(m, "Mul").update(gives=["float32", [2]]), "where the file says"),
         (
             lambda m: node(m, "If")["attributes"].__setitem__(0, {"program": 99}),
             "holds program 99, which does not come before it",
         ),
         (attribute("Unpack", 0, 10**12), "gives 1000000000000 results"),
         (attribute("PrintV2", 2, "file:///tmp/never"), "a print writes to a file"),
-        (attribute("ConcatV2", 0, {"extent": [[1, 0, []]]}), "is no formula of extents"),
+        (attribute("ConcatV2", 0, {"extent": [[1, [9]]]}), "names an extent that is not among"),
         (lambda m: m["objects"][0].update(children=[["v", 99]]), "there is no number 99"),
         (lambda m: m["objects"][0].update(children=[["__class__", 1]]), "are no attributes"),
         (lambda m: m["objects"][0].update(kind="list", length=10**12), "a list has 1000000000000 items"),
         (lambda m: m["objects"].clear(), "Nothing was loaded"),
-        (lambda m: m["functions"][0]["traces"][0].update(variables=[0]), "object 0 is no variable"),
-        (lambda m: m["functions"][0]["traces"][0].update(point=[-1]), "is no shape"),
+        (lambda m: m["functions"][0]["traces"][0]["ways"][0].update(variables=[0]), "object 0 is no variable"),
+        (lambda m: m["functions"][0]["traces"][0]["ways"][0].update(point=[-1]), "is no shape"),
         (lambda m: m.pop("programs"), "there is no 'programs'"),
     ],
 )
@@ -85,7 +85,7 @@ def test_hostile_content(written, change, text):
 
 def test_any_other_value_is_an_error_or_harmless(written):
     """Values here and there replaced: a DataLossError, or a model that loads; no other error."""
-    values = [None, -1, 10**12, 2**70, 1.5, "x", [], {}, [[]], {"program": 0}, {"extent": [[1, 1, [0]]]}, "MatMul"]
+    values = [None, -1, 10**12, 2**70, 1.5, "x", [], {}, [[]], {"program": 0}, {"extent": [[1, [0]]]}, "MatMul"]
     chosen, refused = random.Random(0), 0
 
     def change(model):

@@ -29,7 +29,7 @@ def gradient_of(call):
 
 def read_again(program):
     writer = Writer()
-    number = writer.program([program], [()])
+    number = writer.program(program, {})
     entries = json.loads(json.dumps(writer.programs, allow_nan=False))
     return Programs(entries, writer.arrays).make(number, (), check=True)
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradtape._src.autodiff.order import visiting_order
 from gradtape._src.core import engine, tracing
+from gradtape._src.core.ambient import declare, field
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient
 from gradtape._src.core.dtypes import as_dtype
@@ -24,7 +23,6 @@ from gradtape._src.ops.gradients import concatenate_slices, unbroadcast
 from gradtape._src.ops.math.arithmetic import add_n
 
 Cotangent = Tensor | IndexedSlices
-transposing: ContextVar[bool] = ContextVar("transposing", default=False)  # whether the pass is the first half of forward mode
 OF_TENSORFLOW = {"keep_dims": "keepdims", "squeeze_dims": "axis"}  # names of attributes in TensorFlow's ops
 
 
@@ -286,22 +284,21 @@ def summed(contributions: Sequence[Any]) -> Any:
     return parts[0] + parts[1] if len(parts) == 2 else add_n(parts)
 
 
-@contextlib.contextmanager
-def to_transpose(transposes: bool = True) -> Iterator[None]:
-    """Open a context whose reverse passes are transposed to give forward mode, or with False are not.
+class _Fields:
+    """Whether reverse passes are transposed, to give forward mode.
 
     A custom gradient that is not linear has no transpose: the function's own ops are differentiated in its place.
     """
-    before = transposing.set(transposes)
-    try:
-        yield
-    finally:
-        transposing.reset(before)
+
+    transposing: bool = field(False, per_replica=True)
+
+
+local = declare(_Fields)
 
 
 def transposes(program: Program) -> bool:
     """Return whether the gradient of a Program is another one now, as it is for forward mode and has custom gradients."""
-    if not transposing.get():
+    if not local.transposing:
         return False
     known: bool | None = program.derived.get("custom gradients")
     if known is None:

@@ -10,17 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Operation, to_transpose, transposing, vjp_program
+from gradtape._src.autodiff import backward
+from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.sources import like, values_of
 from gradtape._src.autodiff.tape import InnerTape
 from gradtape._src.core import convert, engine, nest, tracing
+from gradtape._src.core.ambient import declare, field, setting
 from gradtape._src.core.arrays import is_on_host, jnp, lax
 from gradtape._src.core.convert import is_tensor, variable_of
 from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Op, Rule, define
-from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.program import ELEMENT, INSIDE, NUMBER, Node, Program, leaf, read_by
 from gradtape._src.core.structured import GRADIENT, Body, StructuredOp, arity, is_call
 from gradtape._src.core.tensor import EagerTensor, Stored
@@ -197,24 +198,24 @@ def _checked(given: Any) -> tuple[Any, Callable[..., Any]]:
     )
 
 
-class _Traced(PerThread, replica=""):
+class _Fields:
     """The functions whose gradient functions are being traced, one in another, and the variables that those read."""
 
-    functions: tuple[Any, ...] = ()
-    reads: list[tuple[Variable, Node]] | None = None
+    custom_gradients: tuple[Any, ...] = field((), per_replica=True)
+    custom_reads: list[tuple[Variable, Node]] | None = field(None, per_replica=True)
 
 
-_traced = _Traced()
+_local = declare(_Fields)
 
 
 @contextlib.contextmanager
 def _reads_noted() -> Iterator[list[tuple[Variable, Node]]]:
     """Open a context that notes the variables which gradient functions read, with what they hold."""
-    around, _traced.reads = _traced.reads, []
+    around, noted = _local.custom_reads, list[tuple[Variable, Node]]()
     try:
-        yield _traced.reads
+        with setting(custom_reads=noted):
+            yield noted
     finally:
-        noted, _traced.reads = _traced.reads, around
         if around is not None:
             around += noted
 
@@ -243,12 +244,8 @@ class Again:
     def traced(self) -> tuple[Closed, list[int | Node]]:
         """Run it, and return the attributes with the inputs of the op that its Program takes; a leaf is a constant."""
         if self._found is None:
-            around, _traced.functions = _traced.functions, ()
-            try:
-                with engine.recording_in(self._trace), to_transpose(False), _reads_noted() as reads:
-                    closed, captured = _closed(self._function, self._rule, self._results, self._inputs, transparent=False)
-            finally:
-                _traced.functions = around
+            with setting(custom_gradients=(), transposing=False), engine.recording_in(self._trace), _reads_noted() as reads:
+                closed, captured = _closed(self._function, self._rule, self._results, self._inputs, transparent=False)
             variables = {node: variable for variable, node in reads}
             self._found = closed, [self._place(node, variables.get(node)) for node in captured]
         return self._found
@@ -275,7 +272,7 @@ def _record_closed(function: Any, rule: Rule, results: list[Node], inputs: list[
     """
     attrs: Closed
     captured: list[Node] = []
-    times = _traced.functions.count(_likeness(function))
+    times = _local.custom_gradients.count(_likeness(function))
     if times == 0:
         attrs, captured = _closed(function, rule, results, inputs, transparent)
     else:
@@ -291,17 +288,15 @@ def _closed(
 ) -> tuple[Closed, list[Node]]:
     """Run a gradient function once, into a Program of its own; return it with the nodes from outside that it uses."""
     seeds = [leaf(r.aval, None) for r in results]
-    functions, _traced.functions = _traced.functions, (*_traced.functions, _likeness(function))
     try:
-        with tracing.inner() as inner:
+        with setting(custom_gradients=(*_local.custom_gradients, _likeness(function))), tracing.inner() as inner:
             flat, where, raising = _traced_gradients(rule, seeds, [*results, *inputs])
             tracing.enter(inner, flat)
             captured = [n for n in inner.leaves if n not in seeds and n.index not in (NUMBER, INSIDE)]
             program = tracing.close(inner, flat, [*seeds, *captured])
     finally:
-        _traced.functions = functions
-        if _traced.reads is not None:
-            _traced.reads += [(variable, node) for _, variable, node in inner.reads]
+        if _local.custom_reads is not None:
+            _local.custom_reads += [(variable, node) for _, variable, node in inner.reads]
     return Closed(len(results), program, where, raising, transparent), captured
 
 
@@ -343,12 +338,12 @@ def _in_either_mode(function: Any, rule: Rule, inputs: Sequence[Node]) -> Rule:
     """
 
     def either(op: Operation, *grads: Any) -> Sequence[Any]:
-        if transposing.get():
+        if backward.local.transposing:
             results = [d.node for d in grads]
             closed, captured = _closed(function, rule, results, inputs, transparent=False)
             if not isinstance(closed.raising, (engine.NeedsValues, TypeError)):
                 return _cotangents(closed, [*results, *inputs, *captured], op.needed, grads)
-        with to_transpose(False):
+        with setting(transposing=False):
             return rule(op, *grads)
 
     return either
@@ -383,7 +378,7 @@ def _cotangents(closed: Closed, inputs: Sequence[Node], needed: Sequence[bool], 
         raise NotImplementedError(str(raising)) from None  # no function is under trace that could run as eager code
     if raising is not None:
         raise raising
-    if transposing.get() and not closed.transparent and not _linear(program, results):
+    if backward.local.transposing and not closed.transparent and not _linear(program, results):
         if not any(needed[:results]):
             raise NotImplementedError(
                 "Forward mode goes through tf.custom_gradient where the gradient function is linear in dy, or else where the "
@@ -403,7 +398,7 @@ def _linear(program: Program, seeds: int) -> bool:
     """
     known: bool | None = program.derived.get("linear")
     if known is None:
-        with to_transpose(False):
+        with setting(transposing=False):
             derived, where = vjp_program(program, tuple(range(len(program.outputs))), tuple(range(seeds)))
         read = read_by(program) & set(range(seeds))
         flows = all(where[seed] is not None for seed in read) and max(read_by(derived), default=-1) >= arity(program)

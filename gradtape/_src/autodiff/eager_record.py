@@ -10,8 +10,8 @@ from typing import Any
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.recording import Recording
 from gradtape._src.core import engine
+from gradtape._src.core.ambient import declare, field, setting
 from gradtape._src.core.errors import internal
-from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.program import Node
 from gradtape._src.core.tracing import as_function
 from gradtape._src.core.variable import Variable
@@ -19,13 +19,13 @@ from gradtape._src.core.variable import Variable
 ASKING = frozenset(("gradients", "hessians", "compute_gradients", "minimize"))
 
 
-class Running(PerThread, replica="record"):
+class _Fields:
     """The record of the outermost function that this thread runs as eager code."""
 
-    record: Recording | None = None
+    record: Recording | None = field(None, per_replica=True)
 
 
-running = Running()
+_local = declare(_Fields)
 
 
 def asks_for_gradients(python: Any) -> bool:
@@ -66,36 +66,36 @@ def _names(code: CodeType) -> set[str]:
 @contextlib.contextmanager
 def recorded(wanted: bool) -> Iterator[None]:
     """Open a context for a function that runs as eager code: record it if `wanted` and no record is open."""
-    with as_function(), _record() if wanted and running.record is None else contextlib.nullcontext():
+    with as_function(), _record() if wanted and _local.record is None else contextlib.nullcontext():
         yield
 
 
 @contextlib.contextmanager
 def _record() -> Iterator[None]:
-    record = running.record = Recording(persistent=True, watch_accessed_variables=False)
-    record.open_quietly()
-    try:
-        yield
-    finally:
-        running.record = None
-        record._close()
+    record = Recording(persistent=True, watch_accessed_variables=False)
+    with setting(record=record):
+        record.open_quietly()
+        try:
+            yield
+        finally:
+            record._close()
 
 
 def recording() -> bool:
     """Return whether `gradients` has a record: a graph or function under trace, or a record of eager code."""
-    return engine.local.trace.scope is not None or running.record is not None
+    return engine.local.trace.scope is not None or _local.record is not None
 
 
 def entries() -> list[Entry]:
     """Return the recorded entries in order."""
-    assert running.record is not None
-    return running.record._entries()[0]
+    assert _local.record is not None
+    return _local.record._entries()[0]
 
 
 def reads(variable: Variable) -> list[Node]:
     """Return the nodes of all reads of a variable."""
-    assert running.record is not None
+    assert _local.record is not None
     found = [variable.held()]
-    for segment in running.record._segments:
+    for segment in _local.record._segments:
         found += [node for _, read, node in segment.trace.reads[segment.first_read : segment.reads] if read is variable]
     return list(dict.fromkeys(found))

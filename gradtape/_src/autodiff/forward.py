@@ -12,10 +12,10 @@ import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gradtape._src.autodiff.backward import to_transpose
 from gradtape._src.autodiff.recording import Recording
 from gradtape._src.autodiff.tape import GradientTape, UnconnectedGradients
 from gradtape._src.core import engine, nest
+from gradtape._src.core.ambient import setting
 from gradtape._src.core.convert import is_tensor, tensor, variable_of
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -107,7 +107,7 @@ class ForwardAccumulator:
         with paused, GradientTape(watch_accessed_variables=False) as transposed:
             cotangent = ones(target.shape, target.dtype)  # any value: the map is linear in it
             transposed.watch(cotangent)
-            with to_transpose():
+            with setting(transposing=True):
                 pulled = self._tape.gradient(target, self._primals, output_gradients=cotangent)
             pulled = [tensor(d) if isinstance(d, IndexedSlices) else d for d in pulled]
         pairs = [(d, t) for d, t in zip(pulled, self._tangents, strict=True) if d is not None]

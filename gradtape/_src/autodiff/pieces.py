@@ -10,7 +10,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradtape._src.autodiff.backward import Entry, Parts, reverse, summed, transposing
+from gradtape._src.autodiff import backward
+from gradtape._src.autodiff.backward import Entry, Parts, reverse, summed
 from gradtape._src.autodiff.plan import Places, Plan, close_plan, stand_ins
 from gradtape._src.core import engine, tracing
 from gradtape._src.core.indexed_slices import dense
@@ -124,7 +125,7 @@ class Pieces:
         since = [None if (at := active.get(node)) is None else max(at - base, 0) for node in seen]
         wanted = self._wanted.get(number, [])
         places_of = [tuple([places.find(node) for node in nodes]) for nodes in (seeds, wanted)]
-        key = (places.structure, tuple([node.index for node in again]), tuple(since), transposing.get(), *places_of)
+        key = (places.structure, tuple([node.index for node in again]), tuple(since), backward.local.transposing, *places_of)
         found: tuple[Plan, list[int]] | None = plans.find(key)
         if found is None:
             local = {node: at for node, at in zip(seen, since, strict=True) if at is not None}

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, reverse, summed, to_transpose, transposing
+from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, local, reverse, summed
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.pieces import Pieces, long, recurs, separable
 from gradtape._src.autodiff.plan import Places, Plan, close_plan, sought, stand_ins
@@ -16,6 +16,7 @@ from gradtape._src.autodiff.recording import HookedTensor, Read, Recording, Sour
 from gradtape._src.autodiff.sources import VALUES, in_rows, no_tensor, values_of
 from gradtape._src.autodiff.unconnected import NONE, UnconnectedGradients
 from gradtape._src.core import engine, execution, hooks, nest, tracing
+from gradtape._src.core.ambient import setting
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import is_composed, is_tensor, tensor, variable_of
 from gradtape._src.core.dtypes import string
@@ -287,7 +288,7 @@ class GradientTape(Recording):
         if self._watches:
             reads += [(number, position, variable, node) for number, position, node, variable in self._watched_nodes()]
         seeded = tuple([d is not None for d in given])
-        return places.structure, sought(places, reads, sources), asked, seeded, dense, transposing.get()
+        return places.structure, sought(places, reads, sources), asked, seeded, dense, local.transposing
 
     def _make_plan(
         self, places: Places, targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None], dense: bool
@@ -417,7 +418,7 @@ class GradientTape(Recording):
         of = target.node.aval if isinstance(target, Tensor) else target.aval
         if not of.inexact:
             return [None] * len(sources)
-        with to_transpose(rows.mode == "forward"):
+        with setting(transposing=rows.mode == "forward"):
             plan = self._plan([target], sources, [_one_of(of)], dense=True)
         if plan is not None:
             results = rows.jacobians(plan, [segment.trace for segment in self._segments], of)

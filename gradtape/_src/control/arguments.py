@@ -204,17 +204,11 @@ def tensors_in(args: tuple[Any, ...]) -> tuple[list[Node], tuple[Any, ...]] | No
 
 
 NUMBERS = (bool, int, float, complex)
-OTHER_EXTENT, OTHER_RANK = 5, 1  # for what is open, to see what follows from it
 
 
-def symbol(spec: TensorSpec, extent: int = 1, rank: int = 0) -> Tensor:
-    """Create a tensor without a value for a spec. An open extent is traced as `extent`, an open rank as `rank` such extents,
-    and again when a call tells them.
-    """
-    if spec.shape.rank is None:
-        shape: tuple[int, ...] = (extent,) * rank
-    else:
-        shape = tuple([extent if d is None else d for d in spec.shape])
+def symbol(spec: TensorSpec) -> Tensor:
+    """Create a tensor without a value for a spec. An open extent is 1, an open rank 0: a call tells them."""
+    shape = [] if spec.shape.rank is None else [1 if extent is None else extent for extent in spec.shape]
     return EagerTensor(leaf(aval(shape, spec.dtype.numpy), None))
 
 
@@ -360,21 +354,18 @@ def _check_names(names: list[str]) -> None:
 class Known:
     """A signature for which TensorFlow has traced a function: the shapes of its tensors, and the `rest` of it.
 
-    `opened` is the one trace for all extents, None if there is none; UNTRIED as long as nobody has asked.
+    `opened` are its traces for open extents: see `control/open_trace`. None as long as nobody has asked.
     """
 
     __slots__ = ("opened", "rest", "shapes")
 
     def __init__(self, rest: Any, shapes: list[TensorShape]) -> None:
         self.rest, self.shapes = rest, shapes
-        self.opened: Any = None if all(shape.is_fully_defined() for shape in shapes) else UNTRIED
+        self.opened: Any = None
 
     def takes(self, given: list[TensorShape]) -> bool:
         """Return whether tensors of these shapes belong to it."""
         return all(new.is_subtype_of(old) for new, old in zip(given, self.shapes, strict=True))
-
-
-UNTRIED = object()
 
 
 MANY_TRACES = 5  # so many traces in so many calls are worth a warning

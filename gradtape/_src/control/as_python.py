@@ -1,4 +1,4 @@
-"""Functions that run as Python in each call, because they cannot be compiled: each says so once in the log, or raises."""
+"""Functions that run as Python in each call: all, if the user says so, and those that cannot be compiled, which tell it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,35 @@ from gradtape._src.core.program import Line
 FIX = "Take that out of the function, or put @tf.function on the parts of it that do without: these are compiled."
 logger = logging.getLogger("gradtape")
 _required = False
+everywhere = False  # whether all functions run as Python
+
+
+@public
+def run_functions_eagerly(run_eagerly: bool) -> None:
+    """Run functions as plain Python from now on (True), or compiled again (False); for debugging.
+
+    >>> @tf.function
+    ... def square(x):
+    ...     print("called")  # a compiled function calls its Python code once for each signature
+    ...     return x * x
+    >>> tf.config.run_functions_eagerly(True)
+    >>> total = square(tf.constant(2.0)) + square(tf.constant(3.0))
+    called
+    called
+    >>> tf.config.run_functions_eagerly(False)
+    """
+    global everywhere
+    everywhere = bool(run_eagerly)
+
+
+@public
+def functions_run_eagerly() -> bool:
+    """Return whether functions run as plain Python.
+
+    >>> tf.config.functions_run_eagerly()
+    False
+    """
+    return everywhere
 
 
 @public

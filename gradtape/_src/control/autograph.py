@@ -30,7 +30,7 @@ from gradtape._src.control.bound_names import symbolic
 from gradtape._src.control.dynamic_range import DynamicRange
 from gradtape._src.control.mapping import map_fn
 from gradtape._src.control.statements import for_stmt, if_stmt, while_stmt
-from gradtape._src.core import dtypes, engine
+from gradtape._src.core import constant_folding, dtypes, engine
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import InvalidArgumentError, internal
 from gradtape._src.ops.array import cast, creation, shape as shapes
@@ -399,8 +399,8 @@ def _smallest(*args: Any, **kwargs: Any) -> Any:
 
 def _range_of_tensors(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: Any = None) -> Any:
     """Return `tf.range` of tensors: a tensor where the bounds are known, else a DynamicRange."""
-    known = all(not is_tensor(b) or engine.folded(tensor(b).node) is not None for b in (start, limit, delta) if b is not None)
-    if known:
+    bounds = [tensor(b).node for b in (start, limit, delta) if is_tensor(b)]
+    if all(constant_folding.folded(node) is not None or engine.integers(node) is not None for node in bounds):
         return creation.range_(start, limit, delta, dtype)
     if limit is None:
         start, limit = 0, start

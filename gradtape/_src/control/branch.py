@@ -13,12 +13,13 @@ from gradtape._src.autodiff.backward import Operation, vjp_with_slices
 from gradtape._src.control.branch_captures import chosen
 from gradtape._src.control.call_gradient import connected
 from gradtape._src.control.programs import narrowed, ordered, rewired
-from gradtape._src.control.scope import TENSOR, Body, Outside, Scope, tensor_or_none, trace
+from gradtape._src.control.scope import TENSOR, Body, Outside, Scope, flatten_results, tensor_or_none, trace
 from gradtape._src.core import dtypes, engine, execution, guards, nest, structured, tracing
-from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import Aval, aval, common
+from gradtape._src.core.constant_folding import COUNT
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient
+from gradtape._src.core.dim import guided
 from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -35,18 +36,6 @@ from gradtape._src.ops.debugging import checks as debugging
 from gradtape._src.ops.math.reduction import count_nonzero, reduce_all, reduce_any
 
 NONE_HOLDS = "Input error: None of conditions evaluated as True"
-
-
-def _count(*rows: Any, count: int | None) -> Any:
-    return jnp.arange(rows[0].shape[0] if count is None else count, dtype=jnp.int64)
-
-
-def _count_aval(*rows: Aval, count: int | None) -> Aval:
-    return aval((rows[0].shape[0] if count is None else count,), np.dtype(np.int64))
-
-
-# The numbers below `count`, or those of the rows of its input.
-COUNT = define(Op("Count", _count, infer=_count_aval, reason="it gives integers"))
 
 
 class If(NamedTuple):
@@ -274,6 +263,10 @@ def run_branches(choice: Node, branches: Sequence[Callable[[], Any]], op: Op, na
 
         return trace(function, (), Scope(nested=True), draws=False, convert=result)
 
+    if guided() and (known := engine.integers(choice)) is not None:  # the other branches need not fit the extents
+        number = int(not known) if op is IF else int(known)
+        nodes, structure = flatten_results(branches[number if 0 <= number < len(branches) else -1](), tensor_or_none)
+        return structure.pack(nodes)
     bodies = [traced(number, function) for number, function in enumerate(branches)]
     if engine.graph_around() is not None and all(body.structure.fixed == [None] for body in bodies):
         for number, body in enumerate(bodies):  # operations, which give nothing: to be run, they have to give something

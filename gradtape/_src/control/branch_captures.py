@@ -24,7 +24,7 @@ from gradtape._src.ops.array.shape import identity_n
 def on_tape() -> bool:
     """Return whether the running code is part of a function that runs as eager code under a tape."""
     state = engine.local
-    return tracing.functions.running > 0 and state.trace.scope is None and any(tape() is not None for tape in state.tapes)
+    return tracing.local.functions > 0 and state.trace.scope is None and any(tape() is not None for tape in state.tapes)
 
 
 def counts(decides: Any) -> bool:

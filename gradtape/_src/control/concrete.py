@@ -11,14 +11,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.eager_record import asks_for_gradients, recorded
-from gradtape._src.control.arguments import OTHER_EXTENT, OTHER_RANK, Arguments, misfit, symbol
+from gradtape._src.control.arguments import Arguments, misfit
 from gradtape._src.control.as_python import line_of, tell
 from gradtape._src.control.branch_captures import joined, on_tape
 from gradtape._src.control.critical_section import Lock, holding, note
 from gradtape._src.control.dataset_loop import REDUCE_DATASET, ThroughEagerCode, under_a_tape
 from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
-from gradtape._src.control.given import Given, calling, of_calls
+from gradtape._src.control.given import Given, calling
 from gradtape._src.control.implementations import in_function
 from gradtape._src.control.iterators import END, Again, Drawn, Take, TakesElement, taken
 from gradtape._src.control.scope import SINGLETON, Body, Structure, call, flatten_results
@@ -26,7 +26,7 @@ from gradtape._src.core import engine, hooks, nest
 from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, has_no_shape
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.dtypes import spoken_name
-from gradtape._src.core.errors import InvalidArgumentError, NeedsValues, OutOfRangeError, UnimplementedError, cut, invalid, public
+from gradtape._src.core.errors import NeedsValues, OutOfRangeError, UnimplementedError, cut, invalid, public
 from gradtape._src.core.naming import Numbered
 from gradtape._src.core.program import ELEMENT, Node, Program, leaf
 from gradtape._src.core.shape import TensorShape
@@ -204,15 +204,13 @@ class ConcreteFunction:
         if self._specs is None or not shapes:
             return shapes
         if self.opened is not None:
-            return self.opened.shapes
-        other = [symbol(spec, OTHER_EXTENT, OTHER_RANK).node for spec in self._specs]
-        try:
-            traced = self._function._concrete(Arguments(self._arguments.pack(other)))
-        except (ValueError, InvalidArgumentError):  # extents that must agree with each other, or with something else
-            ranked = all(spec.shape.rank is not None for spec in self._specs)
-            return [TensorShape([None] * len(shape) if ranked else None) for shape in shapes]
-        pairs = zip(shapes, traced.results, strict=True)
-        return [shape.most_specific_compatible_shape(a.shape) for shape, a in pairs]
+            return list(self.opened.shapes)
+        ranked = [TensorShape([None]) if spec.shape.rank is None else spec.shape for spec in self._specs]
+        other = self._function.on_symbols(self._arguments, ranked)
+        if other is None:
+            return [TensorShape(None if ranked != [spec.shape for spec in self._specs] else [None] * len(s)) for s in shapes]
+        pairs = zip(shapes, other.results, strict=True)
+        return [shape.most_specific_compatible_shape(a.open_shape) for shape, a in pairs]
 
     @property
     def output_shapes(self) -> Any:
@@ -339,7 +337,7 @@ class ConcreteFunction:
         drawn: Drawn | None = None
         given: dict[int, Any] = self._given(passed)
         if engine.local.trace.scope is None:
-            with calling({**of_calls(), **given}):
+            with calling(given):
                 drawn = Drawn(self.elements)
             if drawn.error is not None:
                 return self._in_order(drawn, nodes, passed)
@@ -416,10 +414,6 @@ class EagerFunction(ConcreteFunction):
         self._is_one = function.is_one()
         self._seeds = self._source()
 
-    def shown_as(self, opened: Any) -> None:
-        """Show the results of a trace for open extents."""
-        self.opened, self._body.structure, self._body.avals = opened, opened.structure, opened.avals
-
     @property
     def program(self) -> Program:
         """None: UnimplementedError, which says why."""
@@ -458,7 +452,7 @@ class EagerFunction(ConcreteFunction):
                 results = joined(results) if on_tape() else results
         except StopIteration:  # a loop around the call would take it for its own end
             raise OutOfRangeError(None, None, END) from None
-        found, structure = flatten_results(results, self._function._result)
+        found, structure = flatten_results(results, self._function.result)
         return structure.pack(found)
 
 
@@ -508,7 +502,7 @@ class ThroughDatasets(EagerFunction):
         state = engine.local
         if state.trace.parent is not None or any(tape() is not None for tape in state.tapes):
             return super()._run(nodes, passed)
-        with calling({**of_calls(), **self._given(passed)}):
+        with calling(self._given(passed)):
             return ConcreteFunction._run(self, nodes, passed)
 
 

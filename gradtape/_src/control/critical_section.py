@@ -10,9 +10,18 @@ from typing import Any
 
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, nest
+from gradtape._src.core.ambient import declare, field, setting
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import UnimplementedError, public
-from gradtape._src.core.per_thread import PerThread
+
+
+class _Fields:
+    """The locks of the sections that the thread is in, which all replicas share: a second one would wait for ever."""
+
+    locks: tuple[Lock, ...] = field((), per_replica=False)
+
+
+_local = declare(_Fields)
 
 
 class Lock:
@@ -24,35 +33,20 @@ class Lock:
     def __init__(self) -> None:
         self.number, self._lock = next(Lock.numbers), threading.Lock()
 
-    @contextlib.contextmanager
-    def entered(self) -> Iterator[None]:
-        """Note that the thread is in the section, which it must not be already."""
-        if self in inside.locks:
+    def entered(self) -> setting:
+        """Open a context that notes that the thread is in the section, which it must not be already."""
+        if self in _local.locks:
             raise ValueError(
                 "Attempting to lock a CriticalSection in which we are already running. This is illegal and may cause deadlocks. "
                 "Call execute once, around all that belongs together."
             )
-        inside.locks.append(self)
-        try:
-            yield
-        finally:
-            inside.locks.remove(self)
+        return setting(locks=(*_local.locks, self))
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
         """Wait for other threads to leave the section, and be in it."""
         with self.entered(), self._lock:
             yield
-
-
-class _Inside(PerThread, replica=""):
-    """The locks of the sections that a thread is in."""
-
-    def __init__(self) -> None:
-        self.locks: list[Lock] = []
-
-
-inside = _Inside()
 
 
 @contextlib.contextmanager

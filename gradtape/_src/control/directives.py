@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from gradtape._src.core import engine
+from gradtape._src.core.ambient import declare_foreign
 from gradtape._src.core.errors import public
-from gradtape._src.core.per_thread import OfOthers
 
-OfOthers("malt.core.ag_ctx", "stacks", "control_status")
+declare_foreign("malt.core.ag_ctx", "stacks", "control_status")
 
 
 def do_not_convert(func: Any = None) -> Any:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core import engine, naming
-from gradtape._src.core.convert import tensor
+from gradtape._src.core import ambient, engine
 from gradtape._src.core.program import Node
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.creation import range_
@@ -18,18 +17,6 @@ class DynamicRange(Tensor):
         self.start, self.limit, self.delta = start, limit, delta
         self._kept: Tensor | None = None
 
-    def rows(self) -> Tensor | None:
-        """Return the range as a tensor where its length follows from extents, in a function with open ones; else None."""
-        graph = engine.graph_around()
-        if graph is None or not graph.building_function or self.start.dtype.is_floating:
-            return None
-        try:
-            for bound in (self.start, self.limit, self.delta):
-                graph.structural(bound.node)
-        except engine.NeedsValues:
-            return None
-        return tensor(self)
-
     @property
     def node(self) -> Node:  # type: ignore[override]
         if engine.graph_around() is None:
@@ -38,6 +25,6 @@ class DynamicRange(Tensor):
                 "bounds that are known."
             )
         if self._kept is None:  # a graph makes it when it runs
-            with naming.apart():
+            with ambient.anew():
                 self._kept = range_(self.start, self.limit, self.delta)
         return self._kept.node

@@ -8,14 +8,13 @@ import inspect
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from gradtape._src.autodiff.eager_record import asks_for_gradients
-from gradtape._src.control import implementations
+from gradtape._src.control import as_python, implementations
 from gradtape._src.control.arguments import (
-    UNTRIED,
     Arguments,
     Calls,
     Known,
@@ -27,6 +26,7 @@ from gradtape._src.control.arguments import (
     tensors_in,
     without_shapes,
 )
+from gradtape._src.control.as_python import line_of
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall, Locked, ShapedByRuns, ThroughDatasets
 from gradtape._src.control.dataset_loop import (
     DatasetLoop,
@@ -42,16 +42,18 @@ from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.implementations import API
 from gradtape._src.control.iterators import Again, Elements, Take, TakesElement
 from gradtape._src.control.methods import Gone, reference
+from gradtape._src.control.open_trace import Opened, OpenTrace, opened
 from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.retracing import warn
 from gradtape._src.control.returns import with_returns
 from gradtape._src.control.scope import SINGLETON, Body, MadeFromArguments, Scope, trace
-from gradtape._src.core import engine, hooks, naming, nest, tracing
+from gradtape._src.core import ambient, engine, hooks, naming, nest, tracing
 from gradtape._src.core.aval import has_no_shape
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import InvalidArgumentError, OpError, cut, of_user, public
-from gradtape._src.core.per_thread import alone, replica
+from gradtape._src.core.errors import InvalidArgumentError, InvalidInFunctionError, OpError, cut, of_user, public
+from gradtape._src.core.faults import detected_at
 from gradtape._src.core.program import Node, Trace
+from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Reference, Stored, Tensor
 from gradtape._src.core.variable import Variable
@@ -59,42 +61,14 @@ from gradtape._src.ops.random import seeds
 
 # TensorFlow traces once for an extent that is open, in an `input_signature` or a TensorSpec, or because `reduce_retracing`
 # opened it where two calls differed; for variables of one shape; and for numbers that are equal. In gradtape each shape has a
-# Program of its own: recorded from one trace where the extents are open, traced anew where the function does what a graph cannot
-# keep. What is counted, and warned of, are TensorFlow's traces.
+# Program of its own: out of one trace where extents are open, if the function goes the same way for them. What is counted, and
+# warned of, are TensorFlow's traces.
 NOT_FIRST = (
     "Creating variables on a non-first call to a function decorated with tf.function.\n"
     "Make them in the first call, or before it: a layer, model or optimizer makes its variables in `build`."
 )
-_run_eagerly = False
+T = TypeVar("T")
 _functions: weakref.WeakSet[Function] = weakref.WeakSet()
-
-
-@public
-def run_functions_eagerly(run_eagerly: bool) -> None:
-    """Run functions as plain Python from now on (True), or compiled again (False); for debugging.
-
-    >>> @tf.function
-    ... def square(x):
-    ...     print("called")  # a compiled function calls its Python code once for each signature
-    ...     return x * x
-    >>> tf.config.run_functions_eagerly(True)
-    >>> total = square(tf.constant(2.0)) + square(tf.constant(3.0))
-    called
-    called
-    >>> tf.config.run_functions_eagerly(False)
-    """
-    global _run_eagerly
-    _run_eagerly = bool(run_eagerly)
-
-
-@public
-def functions_run_eagerly() -> bool:
-    """Return whether functions run as plain Python.
-
-    >>> tf.config.functions_run_eagerly()
-    False
-    """
-    return _run_eagerly
 
 
 def forget(variable: Variable) -> None:
@@ -106,12 +80,15 @@ def forget(variable: Variable) -> None:
                 function._traced = {key: found for key, found in function._traced.items() if found not in stale}
                 function._seen = {}
                 for known in function._signatures._known:
-                    known.opened = known.opened and UNTRIED
+                    known.opened = None
 
 
 def _known_integers(node: Node) -> bool:
     """Return whether an argument may be a shape, an axis or a size whose value the function around knows."""
     return node.aval.dtype.kind in "iu" and not engine.symbolic(node)
+
+
+WAYS = 8  # that a function may go for open extents, of those that are saved
 
 
 class Function:
@@ -172,7 +149,9 @@ class Function:
         """Return a copy without traces but those for open extents. Its own traces count nowhere."""
         new = copy.copy(self)
         new._signatures = Signatures(True, self._relaxed)  # no trace after the first is a new one
-        new._signatures._known += [known for known in self._signatures._known if known.opened not in (None, UNTRIED)]
+        new._signatures._known += [copy.copy(known) for known in self._signatures._known if known.opened]
+        for known in new._signatures._known:
+            known.opened = known.opened.copied()
         return new
 
     @property
@@ -226,9 +205,10 @@ class Function:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            if _run_eagerly:
+            if as_python.everywhere:
                 return self.python_function(*args, **kwargs)
-            seen = tensors_in(args) if not kwargs and engine.local.trace.overrides is None and replica.number is None else None
+            plain = not kwargs and engine.local.trace.overrides is None and ambient.local.replica is None
+            seen = tensors_in(args) if plain else None
             if seen is not None:
                 found = self._seen.get(seen[1])
                 if found is not None:
@@ -256,7 +236,7 @@ class Function:
         state = engine.local.trace
         overrides = state.overrides
         names = None if overrides is None else tuple(sorted(overrides.names.items()))
-        key: Any = (arguments.key, names, replica.number)
+        key: Any = (arguments.key, names, ambient.local.replica)
         found = self._known(key, state, arguments)
         self._calls.since += state.parent is None
         if found is not None:
@@ -287,7 +267,7 @@ class Function:
 
     def retraced(self, arguments: Arguments, passes: bool, again: Again | None = None) -> ConcreteFunction:
         """Trace again for arguments that were traced: variables that the function looked at, or elements, have other extents."""
-        parameters = named_parameters(arguments, self._signature.parameters, self.input_signature)
+        parameters = self.named(arguments)
         return self._traced_for(arguments, parameters, self.transformed(), passes, again)
 
     def _known(self, key: Any, state: Trace, arguments: Arguments) -> ConcreteFunction | None:
@@ -308,20 +288,19 @@ class Function:
             last = next(reversed(self._traced.values()))._arguments if self._traced else None
             warn(self, self._calls, self._instance is not None, list(self._signature.parameters.parameters), last, arguments)
         python = self.transformed()
-        parameters = named_parameters(arguments, self._signature.parameters, self.input_signature)
-        opened = self._opened_for(known, arguments, parameters, python)
-        if opened is None:
-            return self._traced_for(arguments, parameters, python, passes)
-        made = self._recorded_again(opened, arguments, parameters)
+        parameters = self.named(arguments)
+        made = self._openly(known, arguments, python)
         if isinstance(made, ConcreteFunction):
             return made
         try:  # true shapes may tell more
             return self._traced_for(arguments, parameters, python, passes)
         except Exception as error:
-            if isinstance(made, InvalidArgumentError):
-                raise InvalidArgumentError(None, None, made.message) from None
+            if made is None:
+                raise
+            if isinstance(error, InvalidInFunctionError):  # an error of the call, not of the trace
+                raise InvalidArgumentError(None, None, error.message + detected_at(line_of(error))) from None
             if isinstance(error, (ValueError, TypeError)) and not isinstance(error, OpError) and not of_user(error):
-                raise InvalidArgumentError(None, None, str(error)) from None  # an error of the call, not of the trace
+                raise InvalidArgumentError(None, None, str(error)) from None
             raise
 
     def is_one(self) -> bool:
@@ -346,19 +325,13 @@ class Function:
             scope, taken = Scope(shaped_by_runs=outermost, through=through), [*parameters]
             scope.elements = elements = Elements(taken, again and again.takes, take_in_order)
             try:
-                return scope, trace(run, taken, scope, convert=self._result), elements.takes
+                return scope, trace(run, taken, scope, convert=self.result), elements.takes
             finally:
                 scope.restore()
 
         traced = functools.partial(with_returns, once)
         try:
-            with tracing.creation_in_function(self._refusal) as creation:
-                scope, body, found = traced()
-            if creation.variables:  # what is made once must not be made again
-                self._refusal = SINGLETON
-                self._traces += 1
-                with tracing.creation_in_function(SINGLETON):
-                    scope, body, found = traced()
+            scope, body, found = self.made_once(traced)
             if scope.loops and (scope.locks or (body.variables and calls_python(body.program))):
                 raise ThroughEagerCode("it locks, or calls Python functions, which are to see variables as they are")
             if any(map(has_no_shape, body.program.avals)):
@@ -371,7 +344,7 @@ class Function:
             if not outermost and (isinstance(reason, MadeFromArguments) or not in_place):
                 raise  # the outermost function runs eagerly
             return (FirstCall if isinstance(reason, MadeFromArguments) else EagerFunction)(self, arguments, reason)
-        self._refusal = self._refusal or NOT_FIRST
+        self.was_traced()
         made: ConcreteFunction
         if scope.loops:
             made = ThroughDatasets(self, arguments, body)
@@ -382,38 +355,60 @@ class Function:
         made.elements, made.streams = found, streams
         return made
 
-    def _recorded_again(self, opened: Any, arguments: Arguments, parameters: list[Node]) -> ConcreteFunction | Exception | None:
-        """Return the function for these extents, out of its trace for open ones; the error, or None, if that cannot be."""
-        try:
-            body = trace(lambda: opened.again(parameters), parameters, Scope(), convert=self._result)
-        except Exception as error:
-            return error
-        if any(map(has_no_shape, body.program.avals)):
+    def _openly(self, known: Known, arguments: Arguments, python: Callable[..., Any]) -> ConcreteFunction | Exception | None:
+        """Return the function for the extents of these arguments, out of a trace for open ones.
+
+        None if there are no open extents, or such a trace cannot be kept; the error if it cannot be made.
+        """
+        fits = without_shapes(arguments) == known.rest and known.takes([n.aval.tensor_shape for n in arguments.nodes])
+        is_open = any(not shape.is_fully_defined() for shape in known.shapes) and not any(n.aval.open for n in arguments.nodes)
+        if not is_open or not fits or arguments.passed or ambient.local.replica is not None:
             return None
-        self._refusal = self._refusal or NOT_FIRST
-        made = ConcreteFunction(self, arguments, body)
-        made.opened = opened
+        known.opened = known.opened or opened(known.shapes)
+        made: ConcreteFunction | Exception | None = known.opened.of_call(self, arguments, python)
         return made
 
-    def _opened_for(self, known: Known, arguments: Arguments, parameters: list[Node], python: Callable[..., Any]) -> Any:
-        """Return the one trace for open extents to which these arguments belong; None if their own shapes are traced."""
-        state = engine.local.trace
-        fits = without_shapes(arguments) == known.rest and known.takes([n.aval.tensor_shape for n in arguments.nodes])
-        if known.opened is None or arguments.passed or not fits or replica.number is not None:
-            return None
-        if known.opened is UNTRIED:
-            if state.parent is not None or state.overrides is not None:
-                return None
-            open_ones = [(n.attrs[0][n.attrs[1]], n.aval.dtype, s) for n, s in zip(parameters, known.shapes, strict=True)]
-            call = functools.partial(arguments.call, python)
-            with tracing.creation_in_function(self._refusal) as creation, implementations.in_function():
-                known.opened = hooks.graphs.traced(call, self._result, open_ones)
-            if creation.variables and known.opened is not None:  # as in `_traced_for`
-                self._refusal = SINGLETON
-                self._traces += 1
-                with tracing.creation_in_function(SINGLETON), implementations.in_function():
-                    known.opened = hooks.graphs.traced(call, self._result, open_ones)
-        return known.opened
+    def named(self, arguments: Arguments) -> list[Node]:
+        """Return leaves for the tensors among arguments, with the names of their parameters."""
+        return named_parameters(arguments, self._signature.parameters, self.input_signature)
+
+    def traced_as(self, arguments: Arguments, python: Callable[..., Any]) -> ConcreteFunction:
+        """Trace the function for these arguments, which pass nothing besides tensors."""
+        return self._traced_for(arguments, self.named(arguments), python, passes=False)
+
+    def made_once(self, traced: Callable[[], T]) -> T:
+        """Return what `traced` gives; if it makes variables, what it gives when they are there."""
+        with tracing.creation_in_function(self._refusal) as creation:
+            found = traced()
+        if creation.variables:  # what is made once must not be made again
+            self._refusal = SINGLETON
+            self._traces += 1
+            with tracing.creation_in_function(SINGLETON):
+                found = traced()
+        return found
+
+    def was_traced(self) -> None:
+        """Note that there is a trace, after which it makes no variables."""
+        self._refusal = self._refusal or NOT_FIRST
+
+    def on_symbols(self, arguments: Arguments, shapes: Sequence[TensorShape]) -> ConcreteFunction | None:
+        """Return the function for tensors of these shapes, whose open extents are symbols; None if no way is found for it."""
+        found = Opened(shapes)
+        found.explore(self, arguments, 1)
+        return found.traced
+
+    def open_traces(self, arguments: Arguments, shapes: Sequence[TensorShape]) -> list[OpenTrace]:
+        """Return the traces for tensors of these shapes: on the ways that there are without calls, and on those of calls.
+
+        Raises why there is none.
+        """
+        rest = without_shapes(arguments)
+        known = [k.opened for k in self._signatures._known if k.rest == rest and k.shapes == list(shapes)]
+        found = next((o for o in known if isinstance(o, Opened)), None) or Opened(shapes)
+        refused = found.explore(self, arguments, WAYS)
+        if refused is not None and not found.traces:
+            raise refused
+        return found.traces
 
     def _loop(self, dataset: Any, step: Any, state: Any) -> DatasetLoop:
         """Trace a loop over a Dataset, an iterator or a Count; NeedsValues where it may have to be differentiated."""
@@ -424,9 +419,9 @@ class Function:
     def shown(self, arguments: Arguments) -> ConcreteFunction:
         """Trace what goes through Datasets in eager code, for its graph: it is not to be run."""
         python = self.transformed()
-        parameters = named_parameters(arguments, self._signature.parameters, self.input_signature)
+        parameters = self.named(arguments)
         with tracing.outside(), tracing.creation_in_function(SINGLETON):
-            body = trace(lambda: arguments.call(python, parameters), parameters, Scope(through=ShownLoop), convert=self._result)
+            body = trace(lambda: arguments.call(python, parameters), parameters, Scope(through=ShownLoop), convert=self.result)
         return ConcreteFunction(self, copy.copy(arguments), body)
 
     def _decorate(self, decorator: Callable[..., Any]) -> None:
@@ -445,7 +440,8 @@ class Function:
 
         return converted(self.python_function)
 
-    def _result(self, value: Any) -> Any:
+    def result(self, value: Any) -> Any:
+        """Convert a result to a Tensor; None stays None."""
         if value is None or isinstance(value, (Tensor, Stored)):
             return value if value is None else tensor(value)
         try:
@@ -471,19 +467,23 @@ class Function:
         if not known and len(wanted) == len(arguments.nodes):
             signature, new = self._signatures.find(arguments, [spec.shape for spec in wanted])
             self._traces += new
+        on_symbols = None
+        if signature is not None and all(shape.rank is not None for shape in signature.shapes) and not arguments.passed:
+            signature.opened = signature.opened or Opened(signature.shapes)
+            if signature.opened.traced is None:
+                signature.opened.explore(self, arguments, 1)
+            on_symbols = signature.opened.traced
         try:
-            found = self._concrete(arguments)
+            found = on_symbols or self._concrete(arguments)
         except engine.NeedsValues as reason:  # in a function; a call may know them
             found = EagerFunction(self, arguments, reason)
             if self.api is not None:
                 self.api.add(self, found)
         except (ValueError, InvalidArgumentError) as reason:
-            if known or (signature is not None and signature.opened is UNTRIED and of_user(reason)):
+            if known or (signature is not None and of_user(reason)):
                 raise
             # it cannot be traced with 1 for every open extent: each call will tell them
             found = EagerFunction(self, arguments, reason)
-            if signature is not None and signature.opened not in (None, UNTRIED):
-                found.shown_as(signature.opened)
         if not known:
             key = arguments.key, tuple([(str(x.shape), x.dtype) for x in wanted])
             found = self._opened.setdefault(key, found.seen_through(wanted))
@@ -507,7 +507,7 @@ class Function:
         """Return a traced function as it is without a strategy: for variables that have no copies for replicas."""
         if key[2] is None and not any(getattr(v, "is_copy", False) for v in concrete.variables):
             return concrete
-        with alone():
+        with ambient.setting(replica=ambient.ALONE):
             return self._concrete(concrete._arguments)
 
     def _as_traced(self, found: Sequence[ConcreteFunction]) -> list[ConcreteFunction]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from gradtape._src.core.per_thread import PerThread
+from gradtape._src.core.ambient import declare, field, setting
 from gradtape._src.core.spec import TypeSpec
 
 
@@ -28,26 +27,20 @@ class Given:
         raise NotImplementedError
 
 
-class _OfCall(PerThread, replica="arguments"):
-    """The arguments of the calls that this thread makes, by the id of what stands for them."""
+class _Fields:
+    """The arguments of the calls that this thread makes, or for which it works, by the id of what stands for them."""
 
-    arguments: Mapping[int, Given] = {}
+    call_arguments: Mapping[int, Given] = field(dict, per_replica=True, handed=True)
 
 
-_of_call = _OfCall()
+_local = declare(_Fields)
 
 
 def of_calls() -> Mapping[int, Given]:
     """Return the arguments of the calls under way."""
-    return _of_call.arguments
+    return _local.call_arguments
 
 
-@contextlib.contextmanager
-def calling(arguments: Mapping[int, Given]) -> Iterator[None]:
-    """Open a context for calls with these arguments; a thread that works for a call opens it again."""
-    outer = _of_call.arguments
-    _of_call.arguments = arguments
-    try:
-        yield
-    finally:
-        _of_call.arguments = outer
+def calling(arguments: Mapping[int, Given]) -> setting:
+    """Open a context for a call with these arguments, beside those of the calls around it."""
+    return setting(call_arguments={**_local.call_arguments, **arguments})

@@ -6,9 +6,8 @@ the one for CPUs after it. So a call can be made again as long as nothing has us
 
 from __future__ import annotations
 
-import contextlib
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -16,7 +15,7 @@ import jax
 from gradtape._src.control.arguments import Arguments
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, nest
-from gradtape._src.core.per_thread import PerThread
+from gradtape._src.core.ambient import declare, field, setting
 from gradtape._src.core.program import Node, Trace, effectful
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.shape import identity
@@ -140,30 +139,25 @@ class _Call(NamedTuple):
         return any(not mine.isdisjoint(node.inputs or ()) for node in nodes[self.after.length :])
 
 
-class _UnderWay(PerThread, replica="calls"):
+class _Fields:
     """The calls of functions that implement an API, in a function without a Scope: it runs as eager code, or is a graph."""
 
-    calls: list[_Call] | None = None
+    implementations: list[_Call] | None = field(None, per_replica=True)
 
 
-_under_way = _UnderWay()
+_local = declare(_Fields)
 
 
-@contextlib.contextmanager
-def in_function() -> Iterator[None]:
+def in_function() -> setting:
     """Open a context for the code of a function without a Scope. A session runs what was called, as in TensorFlow."""
-    graph, around = engine.graph_around(), _under_way.calls
-    _under_way.calls = [] if graph is None or graph.building_function else None
-    try:
-        yield
-    finally:
-        _under_way.calls = around
+    graph = engine.graph_around()
+    return setting(implementations=[] if graph is None or graph.building_function else None)
 
 
 def calls_under_way() -> list[_Call] | None:
     """Return the calls that are remembered; None where calls are not chosen, as no function is under way."""
     scope: Any = engine.local.trace.scope
     if type(scope) is not Scope:
-        return _under_way.calls
+        return _local.implementations
     graph = engine.graph_around()
     return scope.calls if graph is None or graph.building_function else None

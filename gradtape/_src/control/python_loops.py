@@ -52,7 +52,7 @@ class Rules:
 
 def rules_of(decides: Any, get_state: Callable[[], Any], names: Sequence[str]) -> Rules | None:
     """Return the Rules for a loop over `decides` or with that condition; None if TensorFlow makes no op of it."""
-    if not tracing.functions.running or engine.local.trace.scope is not None:
+    if not tracing.local.functions or engine.local.trace.scope is not None:
         return None
     dataset = hasattr(decides, "element_spec")
     return Rules(get_state, names, dataset) if dataset or is_tensor(decides) else None

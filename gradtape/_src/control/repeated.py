@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from gradtape._src.control import function
+from gradtape._src.control import as_python
 from gradtape._src.control.scope import SINGLETON, Body, Scope, call_recorded, trace
-from gradtape._src.core import engine, execution, journal, tracing
-from gradtape._src.core.per_thread import replica
+from gradtape._src.core import ambient, engine, execution, journal, tracing
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
 
@@ -45,12 +44,16 @@ class Repeated:
             code(list(tensors))
 
 
-def may_record() -> bool:
-    """Return whether calls are recorded here as one: in eager code, where no tape, replica or check looks at each op."""
+def may_record(taped: bool = False) -> bool:
+    """Return whether calls are recorded here as one: in eager code, where no replica or check looks at each op, nor a tape.
+
+    `taped`: tapes see each op even so.
+    """
     state = engine.local
     plain = state.trace.parent is None and state.trace.scope is None and state.trace.overrides is None
-    observed = execution.eager or function.functions_run_eagerly() or any(tape() is not None for tape in state.tapes)
-    return plain and not observed and replica.number is None
+    watched = not taped and any(tape() is not None for tape in state.tapes)
+    observed = execution.eager or as_python.everywhere or watched
+    return plain and not observed and ambient.local.replica is None
 
 
 def _traced(code: Callable[[list[Tensor]], Any], nodes: Sequence[Node]) -> Body | bool:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from gradtape._src.core.per_thread import PerThread
+from gradtape._src.core.ambient import declare, field, setting
 
 T = TypeVar("T")
 
 
-class _Returns(PerThread, replica="partly seen"):
+class _Fields:
     """Whether an `if` on a tensor may return in one branch only in the function under trace, and whether one did so."""
 
-    partly = True
-    seen = False
+    may_return_partly: bool = field(True, per_replica=True)
+    returned_partly: bool = field(False, per_replica=False)
 
 
-_returns = _Returns()
+_local = declare(_Fields)
 
 
 def with_returns(trace: Callable[[], T]) -> T:
@@ -25,24 +25,20 @@ def with_returns(trace: Callable[[], T]) -> T:
 
     Where that fails, it is traced again, and the `if` itself raises, inside of a `try` around it, as in TensorFlow.
     """
-    before = _returns.partly, _returns.seen
-    _returns.partly, _returns.seen = True, False
-    try:
+    with setting(may_return_partly=True, returned_partly=False):
         try:
             return trace()
         except (ValueError, TypeError):
-            if not _returns.seen:
+            if not _local.returned_partly:
                 raise
-        _returns.partly = False
-        return trace()
-    finally:
-        _returns.partly, _returns.seen = before
+        with setting(may_return_partly=False):
+            return trace()
 
 
 def check_returns(branch: str) -> None:
     """Check that an `if` on a tensor may leave the return value without one in this branch."""
-    _returns.seen = True
-    if not _returns.partly:
+    _local.returned_partly = True
+    if not _local.may_return_partly:
         raise ValueError(
             f"the {branch} branch must also have a return statement: an `if` on a tensor returns in the other branch, and what "
             "follows gives no such value. Put a `return` at the end of the function, and return tensors in both."

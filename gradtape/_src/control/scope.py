@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gradtape._src.control.passed import Passed
-from gradtape._src.core import engine, execution, guards, hooks, journal, nest, tracing, transcript
+from gradtape._src.core import constant_folding, engine, execution, guards, hooks, journal, nest, tracing, transcript
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import verify
@@ -157,7 +157,7 @@ class Scope:
         if self.trace is not None and engine.local.trace is not self.trace:
             return op
         always = op.type in ASKED_FOR
-        if always and not self.nested and all(engine.folded(node) is not None for node in guards.checked(op, nodes)):
+        if always and not self.nested and all(constant_folding.folded(node) is not None for node in guards.checked(op, nodes)):
             verify(op, nodes, attrs)
             return op.plain
         return op.guarded(always)

@@ -31,7 +31,7 @@ from gradtape._src.control.returns import check_returns
 from gradtape._src.control.scope import TENSOR, Body, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray
 from gradtape._src.control.tensor_array_size import Growth
-from gradtape._src.core import dtypes, engine, execution, nest, tracing
+from gradtape._src.core import constant_folding, dtypes, engine, execution, nest, tracing
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.op import has_strings
@@ -333,11 +333,7 @@ def for_stmt(
     limit = (opts or {}).get("maximum_iterations")
     if isinstance(iterated, DynamicRange):
         _starts_at(iterated.start, get_state, set_state, symbol_names, opts)
-        rows = iterated.rows() if extra_test is None and limit is None else None
-        if rows is None:
-            _for_range(iterated, limit, extra_test, body, get_state, set_state, symbol_names)
-        else:
-            _for_rows(rows, body, get_state, set_state, symbol_names)
+        _for_range(iterated, limit, extra_test, body, get_state, set_state, symbol_names)
     elif symbolic(iterated):
         rows = tensor(iterated)
         if not rows.shape.rank:
@@ -368,7 +364,7 @@ def _starts_at(start: Tensor, get_state: Any, set_state: Any, names: Sequence[st
 
 def _for_rows(rows: Tensor, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
     taken = Rows(rows, "for")
-    growth = Growth(engine.folded(taken.nodes[0]))
+    growth = Growth(constant_folding.folded(taken.nodes[0]))
     body = growth.counting(body)
     symbol = handle(leaf(taken.avals[0], None))
     if taken.count == 0 and not any(map(empty, get_state())):
@@ -420,7 +416,7 @@ def _counted(item: Any, count: Tensor, extra_test: Any, body: Any, get_state: An
     """Record a loop over `item(0)`, … of `count` trips at the most, while `extra_test` holds."""
     zero = tensor(0, dtypes.int64)
     symbol = handle(leaf(zero.node.aval, None))
-    known = engine.folded(count.node)
+    known = constant_folding.folded(count.node)
     most = None if known is None else int(known)
     growth = Growth(None if most is None or extra_test is not None else _numbers(item, most))
     body = growth.counting(body)
@@ -452,7 +448,7 @@ def _counted(item: Any, count: Tensor, extra_test: Any, body: Any, get_state: An
 
 def _numbers(item: Any, count: int) -> np.ndarray | None:
     """Return the numbers that a loop over a range counts, if they are known."""
-    begin, second = [engine.folded(item(tensor(k, dtypes.int64)).node) for k in (0, 1)]
+    begin, second = [constant_folding.folded(item(tensor(k, dtypes.int64)).node) for k in (0, 1)]
     if begin is None or second is None or begin.ndim:
         return None
     return begin + np.arange(count, dtype=begin.dtype) * (second - begin)

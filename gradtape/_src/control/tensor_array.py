@@ -10,7 +10,7 @@ import optree
 
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.control.tensor_array_size import Growth, entries_for, is_around
-from gradtape._src.core import dtypes, engine, nest
+from gradtape._src.core import constant_folding, dtypes, engine, nest
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import is_tensor, static, static_list, tensor
@@ -251,7 +251,7 @@ class TensorArray:
         place = tensor(index)
         if engine.local.trace.scope is None:
             return static(place, "index")
-        known = engine.folded(place.node)
+        known = constant_folding.folded(place.node)
         return place if known is None else int(known)
 
     @public

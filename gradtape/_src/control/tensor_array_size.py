@@ -6,16 +6,15 @@ of all trips need, since a later stack shows it. It is known where the indices f
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
 from gradtape._src.core import engine
-from gradtape._src.core.per_thread import PerThread
+from gradtape._src.core.ambient import declare, field, setting
 from gradtape._src.core.program import ELEMENT, Node, effectful
 from gradtape._src.core.structured import is_call
 from gradtape._src.core.tensor import Tensor
@@ -50,27 +49,23 @@ class Growth:
 
         return counted
 
-    @contextlib.contextmanager
-    def in_loop(self) -> Iterator[None]:
+    def in_loop(self) -> setting:
         """Open a context for recording the loop."""
-        _loops.around.append(self)
-        try:
-            yield
-        finally:
-            _loops.around.pop()
+        return setting(loops=(*_local.loops, self))
 
 
-class _Loops(PerThread, replica=""):
-    def __init__(self) -> None:
-        self.around: list[Growth] = []
+class _Fields:
+    """The loops that are being recorded, the innermost last."""
+
+    loops: tuple[Growth, ...] = field((), per_replica=True)
 
 
-_loops = _Loops()
+_local = declare(_Fields)
 
 
 def is_around(growth: Growth | None) -> bool:
     """Return whether that loop is being recorded."""
-    return any(loop is growth for loop in _loops.around)
+    return any(loop is growth for loop in _local.loops)
 
 
 def entries_for(index: Node, roomy: Growth | None) -> int:
@@ -78,7 +73,7 @@ def entries_for(index: Node, roomy: Growth | None) -> int:
 
     NeedsValues if that is not known.
     """
-    counted = {loop.symbol: loop.numbers for loop in _loops.around if loop.symbol is not None and loop.numbers is not None}
+    counted = {loop.symbol: loop.numbers for loop in _local.loops if loop.symbol is not None and loop.numbers is not None}
     if index in counted:
         return int(counted[index].max(initial=-1)) + 1
     largest = _largest(index, counted)

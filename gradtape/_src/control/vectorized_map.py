@@ -166,7 +166,11 @@ class Call:
         return self._returned.stacked(results, self._count)
 
     def _seeds(self, seed: Node) -> Node:
-        return stack([of_trip(handle(seed), tensor(i, "int64")) for i in range(self._count)]).node
+        numbers = engine.counting(self._count)
+        parameters = [leaf(seed.aval, None), leaf(aval((), numbers.aval.dtype), None)]
+        body = trace(lambda: of_trip(*map(handle, parameters)), parameters, Scope(nested=True), draws=False)
+        (seeds,) = call_vectorized(body.program, [seed, numbers], [False, True])
+        return seeds
 
     def in_a_loop(self) -> Any:
         """Run row after row, in one loop."""

@@ -14,19 +14,21 @@ import jax
 import jax.numpy
 import numpy as np
 
+from gradtape._src.core.ambient import declare, field, setting
 from gradtape._src.core.host import arrays, indexing
-from gradtape._src.core.per_thread import PerThread
 
 if TYPE_CHECKING:
     from gradtape._src.core.aval import Aval
     from gradtape._src.core.op import Attributes, Op
 
 
-class _Local(PerThread, replica=""):
-    on_host = False
+class _Fields:
+    """Whether this thread's kernels compute with NumPy."""
+
+    on_host: bool = field(False, per_replica=True)
 
 
-_local = _Local()
+_local = declare(_Fields)
 
 if TYPE_CHECKING:
     import jax.numpy as jnp
@@ -70,12 +72,8 @@ def traced_once(function: Callable[..., Any]) -> Callable[..., Any]:
 @contextlib.contextmanager
 def on_host() -> Iterator[None]:
     """Let kernels compute with NumPy, in this thread."""
-    before, _local.on_host = _local.on_host, True
-    try:
-        with np.errstate(all="ignore"):
-            yield
-    finally:
-        _local.on_host = before
+    with setting(on_host=True), np.errstate(all="ignore"):
+        yield
 
 
 def called_on_host(kernel: Callable[..., Any], inputs: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
@@ -87,14 +85,9 @@ def called_on_host(kernel: Callable[..., Any], inputs: Sequence[Any], attributes
         _local.on_host = before
 
 
-@contextlib.contextmanager
-def on_device() -> Iterator[None]:
-    """Let kernels compute with JAX, in this thread."""
-    before, _local.on_host = _local.on_host, False
-    try:
-        yield
-    finally:
-        _local.on_host = before
+def on_device() -> setting:
+    """Open a context in which kernels compute with JAX, in this thread."""
+    return setting(on_host=False)
 
 
 def run(op: Op, attrs: Attributes, inputs: Sequence[Any], avals: Any) -> Any:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtape._src.core import constants, conversions, dtypes, engine, hooks, journal, memory
+from gradtape._src.core.constant_folding import EXTENT
 from gradtape._src.core.constants import NUMBERS as NUMBERS
 from gradtape._src.core.dim import Dim, exploring, is_unknown
 from gradtape._src.core.dtypes import spoken_name
@@ -105,7 +106,7 @@ def _by_class(value: Any, dtype: np.dtype | None) -> Node | None:
         if made is not value:  # TensorFlow's own tensors give themselves
             return node_of(made, dtype)
     if type(value) is Dim:
-        return hooks.graphs.extent(value, dtype)
+        return engine.record(EXTENT, (), (value, dtype or np.dtype(np.int32)))
     registered = conversions.converted(value, dtype)
     if registered is not NotImplemented:
         return node_of(registered)
@@ -436,13 +437,16 @@ def not_an_integer(value: Any, what: str) -> Exception:
     return DtypeError(None, None, f"{received}: Cannot convert {value!r} to EagerTensor of dtype int32.")
 
 
-def _structural(node: Node) -> tuple[int, ...] | None:
-    """Return the symbolic value of an integer tensor of a graph, computed anew from true shapes at session time; else None."""
-    graph = engine.graph_around()
-    if graph is None or node.value is not None or node.aval.dtype.kind not in "iu":
+def _structural(node: Node) -> tuple[Any, ...] | None:
+    """Return the ints of an integer tensor that says what a shape or an axis is, where extents are not known; else None."""
+    if node.value is not None or node.aval.dtype.kind not in "iu":
         return None
-    found: tuple[int, ...] | None = graph.structural(node)
-    return found
+    graph = engine.graph_around()
+    if graph is not None:
+        of_graph: tuple[Any, ...] = graph.structural(node)
+        return of_graph
+    found = engine.integers(node)
+    return None if found is None else tuple([v if type(v) is Dim else int(v) for v in found.ravel()])
 
 
 def static_list(value: Any, what: str) -> tuple[int, ...]:

@@ -9,8 +9,8 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from gradtape._src.core.ambient import declare, field, setting
 from gradtape._src.core.errors import cut
-from gradtape._src.core.per_thread import PerThread
 
 
 class VariableSynchronization(enum.Enum):
@@ -56,14 +56,13 @@ def checked(synchronization: Any, aggregation: Any, trainable: bool | None) -> t
     return synchronization, aggregation, bool(trainable)
 
 
-class _Open(PerThread, replica="creators"):
+class _Fields:
     """The creators that are open in this thread, the innermost last."""
 
-    def __init__(self) -> None:
-        self.creators: list[Callable[..., Any]] = []
+    creators: list[Callable[..., Any]] = field(list, per_replica=True)
 
 
-_open = _Open()
+_local = declare(_Fields)
 
 
 @contextlib.contextmanager
@@ -80,19 +79,18 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[Non
     >>> v.trainable
     False
     """
-    creators = _open.creators
-    _open.creators = [*creators, variable_creator]
-    try:
-        yield
-    finally:
-        if _open.creators[:-1] != creators:
-            raise RuntimeError("Exiting variable_creator_scope without proper nesting.")
-        _open.creators = creators
+    creators = [*_local.creators, variable_creator]
+    with setting(creators=creators):
+        try:
+            yield
+        finally:
+            if _local.creators != creators:
+                raise RuntimeError("Exiting variable_creator_scope without proper nesting.")
 
 
 def created(make: Callable[..., Any], arguments: dict[str, Any]) -> Any:
     """Call `make(**arguments)` through the open creator scopes."""
-    for creator in _open.creators:
+    for creator in _local.creators:
         make = _next(creator, make)
     return make(**arguments)
 
@@ -122,7 +120,7 @@ class Created(abc.ABCMeta):
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
             make = super().__call__
             try:
-                if not _open.creators or "_made_by_creators" not in vars(cls):
+                if not _local.creators or "_made_by_creators" not in vars(cls):
                     return make(*args, **kwargs)
                 bound = cls.__signature__.bind(*args, **kwargs)
                 bound.apply_defaults()

@@ -15,9 +15,22 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from gradtape._src.core import errors, execution, hooks, journal, memory, per_thread, runtime, slices, tiers, xla
+from gradtape._src.core import (
+    constant_folding,
+    errors,
+    execution,
+    hooks,
+    journal,
+    memory,
+    runtime,
+    slices,
+    tiers,
+    xla,
+)
+from gradtape._src.core.ambient import declare, field
 from gradtape._src.core.aval import aval
-from gradtape._src.core.dim import dims, is_unknown
+from gradtape._src.core.constant_folding import COUNT
+from gradtape._src.core.dim import Dim, guided, is_unknown
 from gradtape._src.core.errors import internal
 from gradtape._src.core.native import twins
 from gradtape._src.core.op import has_strings
@@ -51,21 +64,20 @@ SMALL_BYTES = 1 << 16  # unless they are larger than this
 UNBOUNDED = sys.maxsize
 
 
-class State(per_thread.PerThread, replica="tapes"):
-    """The state of a thread. `suspended`: the traces in which it goes on later, each in a list; `again`: it runs one again."""
+class State:
+    """The traces and tapes of a thread. Replicas run in one thread, and record into one trace; each has tapes of its own.
 
-    trace: Trace
-    suspended: list[list[Trace]]
-    tapes: list[ref[Any]]
-    anchor: tuple[CodeType | None, int] | None
-    again: bool
+    `suspended`: traces in which it goes on later, each in a list. `anchor`: where its loop is cut. `again`: it runs one again.
+    """
 
-    def __init__(self) -> None:
-        self.trace, self.suspended, self.tapes = Trace(LIMIT), [], []
-        self.anchor, self.again = None, False
+    trace: Trace = field(lambda: Trace(LIMIT), per_replica=False)
+    suspended: list[list[Trace]] = field(list, per_replica=False)
+    tapes: list[ref[Any]] = field(list, per_replica=True)
+    anchor: tuple[CodeType | None, int] | None = field(None, per_replica=False)
+    again: bool = field(False, per_replica=False)
 
 
-local = State()
+local = declare(State)
 NeedsValues = errors.NeedsValues
 shared = threading.RLock()  # held where a variable's value is replaced by one made from it, and where threads share nodes
 
@@ -82,7 +94,7 @@ hooks.core.tracing = tracing
 def recording_in(trace: Trace, again: bool = False) -> Iterator[Trace]:
     """Record into `trace` in this thread, where no tape sees it; afterwards where the thread recorded before.
 
-    `again`: it is a record that runs again, of which no loop's anchor is kept.
+    `again`: a record runs again, and no loop's anchor of it is kept. A run in between may replace the trace from before.
     """
     state = local
     before, open_tapes, anchor, ran_again = [state.trace], state.tapes, state.anchor, state.again
@@ -357,7 +369,7 @@ def graph_around() -> Any:
     return None
 
 
-def counting(count: int, rows: Sequence[Node] = ()) -> Node:
+def counting(count: Any, rows: Sequence[Node] = ()) -> Node:
     """Return a leaf that holds the numbers below `count`, int64; in a graph an op, as `count` may be unknown.
 
     `rows` are nodes whose first extent it is.
@@ -366,7 +378,22 @@ def counting(count: int, rows: Sequence[Node] = ()) -> Node:
     if graph is not None:
         made: Node = graph.counting(count, rows)
         return made
+    if type(count) is Dim:
+        return record(COUNT, (), (count,))
     return constant(np.arange(count, dtype=np.int64))
+
+
+def integers(node: Node) -> np.ndarray | None:
+    """Return the value of a node of integers that follows from extents and constants, with symbols for those that are not known.
+
+    None if it depends on more, or where all extents are known.
+    """
+    graph = graph_around()
+    if graph is not None:
+        known: np.ndarray | None = graph.integers(node)
+        return known
+    found = constant_folding.integers(node) if guided() and node.aval.dtype.kind in "iub" else None
+    return None if found is None else found[0]
 
 
 def number(value: Any, dtype: np.dtype) -> Node:
@@ -464,12 +491,14 @@ def _realize_in_trace(trace: Trace, node: Node) -> Any:
     if node.trace is not None and node.trace.parent is None:  # eager code's, also one that ran before `outermost` began
         with recording_in(outermost):
             return _realize(node)
-    if trace.scope is not None and (found := folded(node)) is not None:
+    if trace.scope is not None and (found := constant_folding.folded(node)) is not None:
         node.value = found
         return None
     graph = graph_around()
     if graph is not None and (found := graph.supposed(node)) is not None:
         return found
+    if graph is None and (found := integers(node)) is not None:  # those of the call that guides the trace
+        return np.array([*map(int, found.flat)], node.aval.dtype).reshape(found.shape)
     error = NeedsValues(
         "Cannot convert a symbolic tf.Tensor to a NumPy array: its value was asked for (numpy(), float(), np.…, a shape) "
         "while a function or gradient is being traced, where there are no values yet. Use the tf.* function for what is "
@@ -486,41 +515,7 @@ def symbolic(node: Node) -> bool:
     """
     if node.value is not None or (node.trace is not None and node.trace.parent is None):
         return False
-    return local.trace.parent is None or local.trace.scope is None or folded(node) is None
-
-
-def folded(node: Node) -> np.ndarray | None:
-    """Return the value of a small node of a function's trace that depends on constants alone, else None."""
-    order: dict[Node, None] = {}
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        if current.value is None:
-            if current.trace is None or current.trace.scope is None or type(current.aval) is tuple:
-                return None
-            if effectful(current.key) or dims(current.attrs) or current.aval.size > SMALL or len(order) > SMALL:
-                return None
-            order.pop(current, None)
-            order[current] = None
-            if not current.op.of_shapes:
-                stack.extend(current.inputs)
-            elif any(i.aval.open for i in current.inputs):
-                return None
-    values: dict[Node, Any] = {}
-    for current in reversed(order):
-        op, attrs = current.op, current.attrs
-        if op.of_shapes:
-            inputs = [np.broadcast_to(np.zeros((), i.aval.dtype), i.aval.shape) for i in current.inputs]
-            with xla.wide():
-                values[current] = np.asarray(op.run(inputs, attrs))
-            continue
-        inputs = [values[i] if i.value is None else i.value for i in current.inputs]
-        if op.on_host:
-            values[current] = op.run(inputs, attrs)
-        else:
-            avals = tuple([i.aval for i in current.inputs])
-            values[current] = np.asarray(execution.run_kernel(op, attrs, avals, inputs))
-    return values[node] if node.value is None else np.asarray(node.value)
+    return local.trace.parent is None or local.trace.scope is None or constant_folding.folded(node) is None
 
 
 def wanted() -> object:

@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtape._src.core import arrays
+from gradtape._src.core.ambient import declare, field, setting
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.op import Attributes, Op
-from gradtape._src.core.per_thread import PerThread
 
 if TYPE_CHECKING:
     from gradtape._src.core.program import Program
 
 
-class _Local(PerThread, replica=""):
-    flags: Flags | None = None
+class _Fields:
+    """The flags of the checks in what the thread compiles; None where nobody looks at them."""
+
+    check_flags: Flags | None = field(None, per_replica=True)
 
 
-_local = _Local()
+_local = declare(_Fields)
 
 
 class Flags:
@@ -63,30 +65,27 @@ class Flags:
 
 def collecting() -> Flags | None:
     """Return the flags of what this thread compiles; None where nobody looks at them."""
-    return _local.flags
+    return _local.check_flags
 
 
 def begin(*programs: Program) -> Any:
     """Return the flag of a branch or loop on these Programs, which says that nothing failed; None if nothing is checked."""
-    return jnp.zeros((), bool) if _local.flags is not None and any(p.guarded for p in programs) else None
+    return jnp.zeros((), bool) if _local.check_flags is not None and any(p.guarded for p in programs) else None
 
 
 def run(program: Program, flag: Any, *inputs: Any) -> tuple[tuple[Any, ...], Any]:
     """Evaluate a Program of a branch or loop; return its results, and the flag, which says whether a check has failed by now."""
     if flag is None:
         return program.evaluate(*inputs), None
-    before, _local.flags = _local.flags, Flags()
-    try:
-        results = program.evaluate(*inputs)
-        return results, flag | _local.flags.any()
-    finally:
-        _local.flags = before
+    flags = Flags()
+    with setting(check_flags=flags):
+        return program.evaluate(*inputs), flag | flags.any()
 
 
 def note(flag: Any) -> None:
     """Note the flag of a branch or loop, or those of many runs."""
-    if flag is not None and _local.flags is not None:
-        _local.flags.note(jnp.any(flag))
+    if flag is not None and _local.check_flags is not None:
+        _local.check_flags.note(jnp.any(flag))
 
 
 def evaluate(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
@@ -94,14 +93,11 @@ def evaluate(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
 
     The node in which each check stands is entered with the Program, for `place_of`.
     """
-    before, flags = _local.flags, Flags(program)
-    _local.flags = flags
-    try:
+    flags = Flags(program)
+    with setting(check_flags=flags):
         results = program.evaluate(*arguments)
-        program.derived["checks"] = flags.places
-        return (*results, flags.first())
-    finally:
-        _local.flags = before
+    program.derived["checks"] = flags.places
+    return (*results, flags.first())
 
 
 def place_of(program: Program, number: int) -> int:

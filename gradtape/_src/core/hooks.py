@@ -106,9 +106,6 @@ class Graphs:
     refused: Callable[[Exception], Exception] = _same
     """Return the error to raise for an op that cannot take its inputs. Called by `core/op`."""
 
-    extent: Callable[[Any, Any], Any] = _nothing
-    """Return the node of an extent that is not known, in a NumPy dtype or None for int32. Called by `core/convert`."""
-
     other: Callable[[Node, Trace], str | None] = _nothing
     """Return what is wrong with a node that belongs to another graph; None if it is something else. Called by `core/engine`."""
 
@@ -119,7 +116,7 @@ class Graphs:
     """Return the results of a tf.function of tensors of unknown rank, else NotImplemented. Called by `control/function`."""
 
     traced: Callable[..., Any] = _nothing
-    """Trace a function for open extents: see `v1/graphs/open_function`. By `compat/names`; called by `control/function`."""
+    """Trace a function for an open rank: see `v1/graphs/open_function`. By `compat/names`; called by `control/open_trace`."""
 
     changing_loop: Callable[..., Any] = _nothing
     """Run a loop whose variables change their ranks. Called by `control/loop`."""

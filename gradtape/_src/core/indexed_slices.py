@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.core import engine
+from gradtape._src.core import constant_folding
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
 
@@ -52,7 +52,7 @@ class IndexedSlices:
         if self._dense_shape is None:
             return TensorShape(None)
         node = self._dense_shape.node
-        extents = engine.folded(node) if node.value is None else np.asarray(node.value)
+        extents = constant_folding.folded(node) if node.value is None else np.asarray(node.value)
         return TensorShape([None] * node.aval.size if extents is None else extents)
 
     @property

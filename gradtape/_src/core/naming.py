@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
+from gradtape._src.core.ambient import declare, field
 from gradtape._src.core.hooks import graphs
-from gradtape._src.core.per_thread import PerThread
 
 _SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OPERATORS = {os.path.join(_SOURCE, "core", "define.py"), os.path.join(_SOURCE, "ops", "operators.py")}
@@ -37,20 +36,21 @@ class Call:
         self.through = False
 
 
-class Calls(PerThread, replica="stack"):
-    """The calls of public functions that are under way in this thread."""
+class _Fields:
+    """The calls of public functions that are under way in this thread. A user's function has names of its own for its calls."""
 
-    def __init__(self) -> None:
-        self.stack: list[Call] = []
+    calls: list[Call] = field(list, per_replica=True, anew=True)
 
 
-calls = Calls()
+local = declare(_Fields)
+
+
 _positions: dict[Any, tuple[int, Any] | None] = {}
 
 
 def named(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None = None) -> Any:
     """Call `function(*args, **kwargs)`; what it records in a graph gets `name`, or the name among the arguments."""
-    stack = calls.stack
+    stack = local.calls
     outermost = not stack or stack[-1].through
     name = name or _name(function, args, kwargs, outermost=not stack)
     operator = not stack and sys._getframe(2).f_code.co_filename in OPERATORS
@@ -71,16 +71,6 @@ def named(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         stack.pop()
     call.result = result
     return result
-
-
-@contextlib.contextmanager
-def apart() -> Iterator[None]:
-    """Open a context for a user's function, whose calls have names of their own, as if nothing else were under way."""
-    stack, calls.stack = calls.stack, []
-    try:
-        yield
-    finally:
-        calls.stack = stack
 
 
 def _name(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outermost: bool) -> str | None:

@@ -11,30 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import engine, tracing
+from gradtape._src.core import constant_folding, engine, tracing
+from gradtape._src.core.ambient import declare, field
 from gradtape._src.core.device_config import check_device
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.tensor import Stored, Tensor, unvalued
 
 MOST = 1 << 15  # entered scopes that are remembered
 
 
-class _Names(PerThread, replica="prefix"):
+class _Fields:
     """The prefix of names in a thread; `marks` tell its history: the serial of a trace, how many nodes it had, the prefix."""
 
-    prefix = ""
-
-    def __init__(self) -> None:
-        self.marks: deque[tuple[int, int, str]] = deque(maxlen=MOST)
-
-    def put(self, taken: dict[str, Any]) -> None:
-        """Let names begin with a prefix again."""
-        enter_scope(taken["prefix"])
+    prefix: str = field("", per_replica=True)
+    marks: deque[tuple[int, int, str]] = field(lambda: deque(maxlen=MOST), per_replica=False)
 
 
-_local = _Names()
+_local = declare(_Fields)
 
 
 def scoped(name: str) -> str:
@@ -56,6 +50,11 @@ def enter_scope(to: str, again: bool = False) -> str:
         trace.names.append((len(trace.nodes), to, () if again else []))
     _local.marks.append((trace.serial, len(trace.nodes), to))
     return before
+
+
+def marks() -> deque[tuple[int, int, str]]:
+    """Return where this thread entered scopes: the serial of a trace, how many nodes it had, the prefix."""
+    return _local.marks
 
 
 def prefixes_in(serial: int) -> Callable[[int], str]:
@@ -186,7 +185,7 @@ def executing_eagerly() -> bool:
     >>> tf.executing_eagerly()
     True
     """
-    return engine.local.trace.scope is None and not tracing.functions.running
+    return engine.local.trace.scope is None and not tracing.local.functions
 
 
 def inside_function() -> bool:
@@ -213,5 +212,5 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
         return None
     if engine.local.trace.scope is None:
         return None if unvalued(tensor.node) else tensor.numpy()
-    value = engine.folded(tensor.node)
+    value = constant_folding.folded(tensor.node)
     return None if value is None else np.array(value)  # a copy: what is given away may be written to

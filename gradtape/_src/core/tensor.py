@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from gradtape._src.core import device_config, devices, engine, execution, hooks, journal, memory, naming, slices, tracing
+from gradtape._src.core.dim import shown
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, own, public
 from gradtape._src.core.function_names import in_function, name_in_function
 from gradtape._src.core.native import twins
@@ -391,8 +392,7 @@ def stated_shape(node: Node) -> TensorShape:
     graph = graph_of(node)
     if graph is not None and graph.open_rank(node):
         return TensorShape(None)
-    is_parameter = node.trace is None and node.value is None  # of a branch, loop or function, which a graph may be around
-    is_open = node.aval.open and (graph is not None or (is_parameter and engine.graph_around() is not None))
+    is_open = node.aval.open and (graph is not None or not shown())
     return node.aval.open_shape if is_open else node.aval.tensor_shape
 
 

@@ -7,7 +7,6 @@ On a GPU it is compiled quickly at first, and once more for good.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,14 +16,14 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from gradtape._src.core import hooks, memory
+from gradtape._src.core.ambient import declare, field, setting
 from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.backend import platform
-from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.program import ELEMENT
 from gradtape._src.core.structured import BRANCH, ROWS, StructuredOp, is_call, programs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Container, Sequence
 
     from gradtape._src.core.op import Attributes, Op
     from gradtape._src.core.program import Program
@@ -99,26 +98,21 @@ def compute_deterministically(wanted: bool) -> None:
     deterministic = wanted
 
 
-class _Thread(PerThread, replica=""):
+class _Fields:
     """Whether what a thread computes goes from the host to the host: the functions of datasets, element by element."""
 
-    one_by_one: bool = False
+    one_by_one: bool = field(False, per_replica=True)
 
 
-_thread = _Thread()
+_local = declare(_Fields)
 
 
-@contextlib.contextmanager
-def one_by_one() -> Iterator[None]:
+def one_by_one() -> setting:
     """Open a context in which programs take values of the host, and what they give is waited for at once.
 
     Compiled code for a few ops would cost more than the ops on NumPy, however often it is called.
     """
-    before, _thread.one_by_one = _thread.one_by_one, True
-    try:
-        yield
-    finally:
-        _thread.one_by_one = before
+    return setting(one_by_one=True)
 
 
 class Costs(NamedTuple):
@@ -196,7 +190,7 @@ def allowance(program: Program, kernels: Container[Any], again: bool, where: str
     whole = COMPILE + COMPILE_NODE * program.size + COMPILE_LOOP * loops
     if not hosting(where):
         return math.inf if not loops and program.runs == 1 and new < whole else 0.0
-    saved = max(known.least - CALL_FOR_ONE, 0) if _thread.one_by_one else known.least
+    saved = max(known.least - CALL_FOR_ONE, 0) if _local.one_by_one else known.least
     program.spent += saved / PATIENCE + new
     if program.spent >= whole:
         return 0.0

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import engine, execution, naming
+from gradtape._src.core import engine, execution
+from gradtape._src.core.ambient import anew, declare, field, setting
 from gradtape._src.core.aval import aval
 from gradtape._src.core.op import Attributes, Op
-from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.program import CALL, ELEMENT, Key, Node, Program, Trace, effectful, leaf
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.structured import StructuredOp, arity, is_call, programs_of
@@ -26,33 +26,34 @@ def inner(scope: Any = None) -> Iterator[Trace]:
     `scope` is that of a function which is traced there; without it the surrounding one's. The calls in a function have names
     of their own in a graph, as if no other call were under way.
     """
-    outer, around = engine.local.trace, naming.calls.stack
+    outer = engine.local.trace
     trace = Trace(engine.UNBOUNDED, outer, outer.overrides, outer.scope if scope is None else scope)
-    naming.calls.stack = around if scope is None else []
-    try:
-        with engine.recording_in(trace):
-            yield trace
-    finally:
-        naming.calls.stack = around
+    with contextlib.nullcontext() if scope is None else anew(), engine.recording_in(trace):
+        yield trace
 
 
-class _Functions(PerThread, replica="running"):
-    """The number of functions, and of runs of sessions, that a thread runs as eager code, in one another."""
+class _Fields:
+    """The functions that a thread traces, or runs as eager code.
 
-    running = 0
+    `functions`: how many functions, and runs of sessions, it runs as eager code, in one another. `assumed`: the extent that
+    stands for one that is not known, while the shapes of results are asked for without values. `asking`: the trace that asks; a
+    function that is traced in it is not asked, as it would keep what it was told. `is_assumed`: whether that extent stands for
+    one. `creation`: the Creation of the innermost function under trace.
+    """
+
+    functions: int = field(0, per_replica=True)
+    assumed: int | None = field(None, per_replica=True)
+    asking: Trace | None = field(None, per_replica=True)
+    is_assumed: bool = field(False, per_replica=False)
+    creation: Creation | None = field(None, per_replica=True)
 
 
-functions = _Functions()
+local = declare(_Fields)
 
 
-@contextlib.contextmanager
-def as_function() -> Iterator[None]:
+def as_function() -> setting:
     """Open a context for a function that runs as eager code: its code is no eager code to the user."""
-    functions.running += 1
-    try:
-        yield
-    finally:
-        functions.running -= 1
+    return setting(functions=local.functions + 1)
 
 
 @contextlib.contextmanager
@@ -63,47 +64,29 @@ def outside(graph: bool = False) -> Iterator[None]:
         if graph and (around := engine.current_graph(trace)) is not None and not around.building_function:
             break
         trace = trace.parent
-    before, functions.running = functions.running, 0
-    try:
-        with contextlib.nullcontext() if engine.local.trace.parent is None else engine.recording_in(trace):
-            yield
-    finally:
-        functions.running = before
-
-
-class _Assumed(PerThread, replica=""):
-    """The extent that stands for one that is not known, while the shapes of results are asked for without values."""
-
-    extent: int | None = None
-    trace: Any = None  # the one that asks; a function that is traced in it is not asked, as it would keep what it was told
-    used = False  # whether it stands for one
-
-    def begin(self, used: bool) -> None:
-        """Note whether the extent stands for one of what is given."""
-        self.used = used
-
-    def asks(self) -> bool:
-        """Return whether only the shapes are wanted of what is called now."""
-        return self.extent is not None and self.trace is engine.local.trace
-
-    def use(self) -> int:
-        """Return the extent, for a result."""
-        self.used = True
-        return self.extent or 0
-
-
-assumed = _Assumed()
-
-
-@contextlib.contextmanager
-def assuming(extent: int) -> Iterator[None]:
-    """Let ops give tensors without values here, of the shapes that their results have; `assumed.used` says whether one did."""
-    before = assumed.extent, assumed.trace
-    assumed.extent, assumed.trace = extent, engine.local.trace
-    try:
+    with setting(functions=0), contextlib.nullcontext() if engine.local.trace.parent is None else engine.recording_in(trace):
         yield
-    finally:
-        assumed.extent, assumed.trace = before
+
+
+def assuming(extent: int) -> setting:
+    """Open a context in which ops give tensors without values, of the shapes of their results; `is_assumed`: one did."""
+    return setting(assumed=extent, asking=engine.local.trace)
+
+
+def assume(used: bool) -> None:
+    """Note whether the extent that comes to be assumed stands for one of what is given."""
+    local.is_assumed = used
+
+
+def is_asked_for_shapes() -> bool:
+    """Return whether only the shapes are wanted of what is called now."""
+    return local.assumed is not None and local.asking is engine.local.trace
+
+
+def assumed_extent() -> int:
+    """Return the extent that is assumed, for a result."""
+    local.is_assumed = True
+    return local.assumed or 0
 
 
 def told(node: Node, shape: TensorShape) -> Node | None:
@@ -111,7 +94,7 @@ def told(node: Node, shape: TensorShape) -> Node | None:
 
     A function is asked in this way what it gives for values whose extents are not known.
     """
-    if not assumed.asks() or not assumed.used or shape.rank != len(node.aval.shape):
+    if not is_asked_for_shapes() or not local.is_assumed or shape.rank != len(node.aval.shape):
         return None
     extents = [there if stated is None else stated for stated, there in zip(shape.as_list(), node.aval.shape, strict=True)]
     return leaf(aval(tuple(extents), node.aval.dtype), None)
@@ -134,37 +117,23 @@ class Creation:
         self.variables.append(variable)
 
 
-class _Innermost(PerThread, replica=""):
-    """The Creation of the innermost function that is being traced in this thread."""
-
-    def __init__(self) -> None:
-        self.creation: Creation | None = None
-
-
-_innermost = _Innermost()
-
-
 @contextlib.contextmanager
 def creation_in_function(refusal: str | None) -> Iterator[Creation]:
     """Open a context for the trace of a function. A function inside notes its own variables alone."""
-    around = _innermost.creation
-    creation = Creation(refusal, around)
-    _innermost.creation = creation
-    try:
+    creation = Creation(refusal, local.creation)
+    with setting(creation=creation):
         yield creation
-    finally:
-        _innermost.creation = around
 
 
 def made(variable: Any) -> None:
     """Note a new variable for the innermost function that is being traced in this thread."""
-    if _innermost.creation is not None:
-        _innermost.creation.made(variable)
+    if local.creation is not None:
+        local.creation.made(variable)
 
 
 def trace_again(variable: Any) -> None:
     """Let the functions that are being traced in this thread be traced once more, as those that make `variable` are."""
-    creation = _innermost.creation
+    creation = local.creation
     while creation is not None:
         creation.variables.append(variable)
         creation = creation.around

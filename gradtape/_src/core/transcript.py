@@ -45,8 +45,8 @@ class Transcript:
     """
 
     __slots__ = (
-        "avals", "calls", "constants", "inputs", "inside", "keys", "leaf_avals", "leaves", "lines", "passed", "placed", "places",
-        "reads", "results", "runs", "serial", "small", "tapes", "thread", "variables",
+        "avals", "bytes", "calls", "constants", "inputs", "inside", "keys", "leaf_avals", "leaves", "lines", "passed", "placed",
+        "places", "reads", "results", "runs", "serial", "tapes", "thread", "variables",
     )  # fmt: skip
     serial: int
     thread: int
@@ -66,7 +66,7 @@ class Transcript:
     tapes: Sequence[Taped]
     calls: Sequence[Asked]
     inside: Sequence[Inner]
-    small: bool
+    bytes: Any  # of its inputs
     runs: int
 
 
@@ -92,7 +92,7 @@ def of(
     made.reads = [(position, variable._uid, origin_of(node)) for position, variable, node in trace.reads]
     made.calls, made.tapes = journal.noted_in(trace)
     made.inside = _that_run(inside)
-    made.small, made.runs = sum([n.aval.size * n.aval.dtype.itemsize for n in inputs]) <= SMALL, 0
+    made.bytes, made.runs = sum([n.aval.size * n.aval.dtype.itemsize for n in inputs]), 0
     return made
 
 
@@ -186,8 +186,8 @@ def ran(transcript: Transcript, arguments: Sequence[Node], results: Sequence[Nod
             origin = node.origin = (number, len(origins)) if node.trace is None else (node.trace.serial, node.index)
         origins.append(origin)
     handles = None
-    if given is not None and (transcript.small or _keep_all):
-        if not transcript.small:
+    if given is not None and (transcript.bytes <= SMALL or _keep_all):
+        if transcript.bytes > SMALL:
             _inputs.clear()
         _inputs[number] = (transcript, origins, arguments, given)
         if len(_inputs) > KEPT:

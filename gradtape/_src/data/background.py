@@ -14,28 +14,27 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeAlias
 
 from gradtape._src.core import engine, runtime
-from gradtape._src.core.per_thread import PerThread
-from gradtape._src.data.place import around
+from gradtape._src.core.ambient import declare, field, handed, setting
 
 
-class _Thread(PerThread, replica=""):
-    """The state of a thread: whether it works for a dataset, or closes what does."""
+class _Fields:
+    """Whether the thread works for a dataset, or closes what does."""
 
-    works = False
-    closes = False
+    works: bool = field(False, per_replica=False)
+    closes: bool = field(False, per_replica=False)
 
 
-_thread = _Thread()
+_local = declare(_Fields)
 _closers: list[runtime.Worker] = []  # that are free; one is made with the first stream, as none starts while Python ends
 PATIENCE = 1.0  # seconds to wait for threads that make elements nobody wants any more
 
 
 def _works() -> None:
-    _thread.works = True
+    _local.works = True
 
 
 def _closes(close: Callable[[], None]) -> None:
-    _thread.closes = True
+    _local.closes = True
     close()
 
 
@@ -45,10 +44,10 @@ def _end(close: Callable[[], None], dropped: bool) -> None:
     After a drop it is not waited for long, as a function of the user's may never end; nor at all in a thread that works for
     datasets: the garbage collector, which drops in any thread, may have done so in the very one that is waited for.
     """
-    if not dropped or _thread.closes or runtime.forked:
+    if not dropped or _local.closes or runtime.forked:
         close()
     else:
-        _aside(close, 0.0 if _thread.works else PATIENCE)
+        _aside(close, 0.0 if _local.works else PATIENCE)
 
 
 def _aside(close: Callable[[], None], seconds: float) -> None:
@@ -101,11 +100,11 @@ class _Source(Iterator[Outcome]):
     """A stream as grain's prefetching asks for it."""
 
     def __init__(self, stream: Iterator[Any]) -> None:
-        self.stream, self._place = stream, around()
+        self.stream, self._handed = stream, handed()
 
     def __next__(self) -> Any:
         _works()
-        with self._place or contextlib.nullcontext():
+        with setting(**self._handed):
             return outcome(self.stream)
 
     def get_state(self) -> dict[str, Any]:
@@ -203,14 +202,19 @@ def mapped(call: Callable[[int, Any], Any], source: Iterator[Any], threads: int,
 def _mapped(call: Callable[[int, Any], Any], source: Iterator[Any], threads: int, deterministic: bool) -> Outcomes:
     engine.flush_if_outermost()
     numbered = enumerate(map(outcome, itertools.repeat(source)))
-    pool = ThreadPoolExecutor(threads, "gradtape-map", initializer=_works)
+    pool, around = ThreadPoolExecutor(threads, "gradtape-map", initializer=_works), handed()
+
+    def called(index: int, element: Any) -> Any:
+        with setting(**around):
+            return call(index, element)
+
     running: deque[Future[Any]] = deque()
     dropped = False
     try:
         while True:
             runtime.check_not_forked()
             for index, item in itertools.islice(numbered, threads - len(running)):
-                running.append(item if item.exception() else pool.submit(call, index, item.result()))
+                running.append(item if item.exception() else pool.submit(called, index, item.result()))
             if not running:
                 return
             done = running[0]

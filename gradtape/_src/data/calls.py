@@ -27,7 +27,7 @@ from gradtape._src.core.errors import (
 from gradtape._src.core.program import Trace, leaf
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import EagerTensor
-from gradtape._src.core.tracing import assumed, assuming
+from gradtape._src.core.tracing import assuming
 from gradtape._src.data.ragged import with_shape
 from gradtape._src.data.structure import (
     SHAPED,
@@ -191,7 +191,7 @@ def asked_early(call: Call, given: Structure | None, make_empty: Callable[[Any],
     except LOOKS_AT_VALUES:
         return None
     except Exception as error:
-        whole = not assumed.used or isinstance(error, (TypeError, NameError))
+        whole = not tracing.local.is_assumed or isinstance(error, (TypeError, NameError))
         if not whole or any(word in str(error) for word in SYMBOLS):
             return None
         raise
@@ -222,9 +222,9 @@ def complete(given: Structure) -> bool:
 def _inferred(call: Call, given: Structure, make_empty: Callable[[Any], Any]) -> Any:
     if any(spec.shape.rank is None for spec in given.specs if isinstance(spec, SHAPED)):
         return None
-    assumed.begin(used=not complete(given))
+    tracing.assume(not complete(given))
     first = _specs_for(call, given, 2, make_empty)
-    return first if not assumed.used else _common(first, _specs_for(call, given, 3, make_empty))
+    return first if not tracing.local.is_assumed else _common(first, _specs_for(call, given, 3, make_empty))
 
 
 def _specs_for(call: Call, given: Structure, extent: int, make_empty: Callable[[Any], Any]) -> Any:

@@ -42,7 +42,7 @@ class Iterator(Stateful):
 
     def _begin(self, place: Place) -> None:
         self._place = place
-        with place:
+        with place.open():
             self._stream = self._dataset.elements()
 
     def __iter__(self) -> Iterator:
@@ -55,7 +55,7 @@ class Iterator(Stateful):
         return self._pull()
 
     def _pull(self) -> Any:
-        with self._lock, self._place:
+        with self._lock, self._place.open():
             element = self._pulled()
         return self._convert(element)
 
@@ -92,7 +92,7 @@ class Iterator(Stateful):
     def _go_on(self, given: int, place: Place) -> None:
         with self._lock:
             self._begin(place)
-            with place:
+            with place.open():
                 while place.given < given:
                     try:
                         self._pulled()

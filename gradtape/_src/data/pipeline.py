@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
+from gradtape._src.control.given import of_calls
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import public
@@ -12,7 +13,6 @@ from gradtape._src.core.module import Trackable
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.data.iterators import NumpyIterator, OwnedIterator
 from gradtape._src.data.options import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Options
-from gradtape._src.data.place import arguments_of_calls
 from gradtape._src.data.rows import Rows
 from gradtape._src.data.stages import Start, Stream
 from gradtape._src.data.structure import DatasetSpec, Element, Elements, Structure, from_specs, no_arrays, structure_of
@@ -154,7 +154,7 @@ class Pipeline(Elements, Trackable):
         """Return a dataset that stands for any with such elements, which a call gives; without one it cannot be looked at."""
 
         def start() -> Stream:
-            given = arguments_of_calls().get(id(made)) if engine.local.trace.scope is None else None
+            given = of_calls().get(id(made)) if engine.local.trace.scope is None else None
             if not isinstance(given, Pipeline):
                 raise engine.NeedsValues("the elements of a dataset that a call or another dataset gives are known when it runs")
             return given.elements()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
-from gradtape._src.control.given import Given, of_calls
+from gradtape._src.control.given import of_calls
+from gradtape._src.core.ambient import declare, field, setting
 from gradtape._src.core.errors import DataLossError
-from gradtape._src.core.per_thread import PerThread
 
 
 class Seeds:
@@ -20,8 +18,8 @@ class Seeds:
         self._own, self._again, self._passes = own, again, 0
 
     def __call__(self) -> str:
-        around = _pulled.places
-        own, number = around[-1].drawn_by(self) if around else self.fresh()
+        around = _local.place
+        own, number = self.fresh() if around is None else around.drawn_by(self)
         return f"{own} {number}"
 
     def fresh(self) -> tuple[str, int]:
@@ -42,23 +40,18 @@ class Seeds:
 
 
 class Place:
-    """The state from which an iteration continues. As a context it notes the seeds that are drawn.
-
-    `arguments` are those of the calls under way where it began, for threads that work for it.
-    """
+    """The state from which an iteration continues. It notes the seeds that are drawn while it is `open`."""
 
     def __init__(self) -> None:
         self.given = 0
-        self.arguments = arguments_of_calls()
+        self._arguments = of_calls()
         self._drawn: list[tuple[str, int]] = []
         self._saved: list[tuple[str, int]] = []  # what is drawn first, where it was restored
         self._latest: dict[int, tuple[str, int]] = {}  # by who drew it, in what was restored
 
-    def __enter__(self) -> None:
-        _pulled.places.append(self)
-
-    def __exit__(self, *_: object) -> None:
-        _pulled.places.pop()
+    def open(self) -> setting:
+        """Open a context for the next element, with the arguments of the calls under way where the iteration began."""
+        return setting(place=self, call_arguments={**self._arguments, **of_calls()})
 
     def drawn_by(self, seeds: Seeds) -> tuple[str, int]:
         """Return the seed of the pass that begins."""
@@ -95,21 +88,10 @@ class Glance(Place):
         return seeds.coming()
 
 
-class _Pulled(PerThread, replica=""):
-    """The places of the iterators that this thread asks for an element, the innermost last."""
+class _Fields:
+    """The place of the iterator that asks for an element, in this thread or in the one for which it works."""
 
-    def __init__(self) -> None:
-        self.places: list[Any] = []
-
-
-_pulled = _Pulled()
+    place: Place | None = field(None, per_replica=True, handed=True)
 
 
-def arguments_of_calls() -> Mapping[int, Given]:
-    """Return the arguments of the calls for which this thread works."""
-    return {**_pulled.places[-1].arguments, **of_calls()} if _pulled.places else of_calls()
-
-
-def around() -> Place | None:
-    """Return the place of the iterator that asks for an element."""
-    return _pulled.places[-1] if _pulled.places else None
+_local = declare(_Fields)

@@ -27,7 +27,7 @@ Start = Callable[[], Stream]  # begins a stream anew
 
 def glanced(start: Start) -> Any:
     """Return the first element of a stream, or None; the pass that comes next draws the same random numbers as without it."""
-    with Glance():
+    with Glance().open():
         return next(start(), None)
 
 

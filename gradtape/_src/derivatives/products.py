@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.autodiff.backward import to_transpose
 from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.core.ambient import setting
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import dense
 from gradtape._src.core.tensor import Tensor
@@ -36,7 +36,7 @@ def pushing(at: Evaluation) -> Callable[[Any], Any]:
     try:
         cotangents = [ones(t.shape, t.dtype) for t in targets]  # any value: the map is linear in them
         transpose.watch(cotangents)
-        with to_transpose():
+        with setting(transposing=True):
             pulled = [dense(d) for d in at.tape.gradient(targets, at.active, output_gradients=cotangents)]
     finally:
         transpose.__exit__(None, None, None)

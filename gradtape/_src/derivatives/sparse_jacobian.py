@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from ml_dtypes import finfo
 
-from gradtape._src.autodiff.backward import to_transpose, vjp_program
+from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import engine, execution
+from gradtape._src.core.ambient import setting
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import LOOKS_AT_VALUES, public
@@ -173,7 +174,7 @@ def _values(traced: Traced, pattern: Sparsity, chunk: int | None, checked: bool)
     kinds = [*[x.dtype.as_numpy_dtype for x in traced.sources], *[a.dtype for a in traced.results]]
     kind = np.result_type(*kinds)
     every = tuple(range(len(traced.results)))
-    with to_transpose(pattern.along_columns):
+    with setting(transposing=pattern.along_columns):
         program, found = vjp_program(traced.program, every, tuple(p for p in traced.places if p is not None))
     pulled = iter(found)
     where: Sequence[int | None] = [

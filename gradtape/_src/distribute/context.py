@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from gradtape._src.autodiff.custom import CustomGradient
-from gradtape._src.core import hooks, nest, per_thread
+from gradtape._src.core import hooks, nest
+from gradtape._src.core.ambient import declare, field, setting
 from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.per_thread import PerThread
 from gradtape._src.distribute.values import ReduceOp, as_reduce_op, as_tensor, of_each
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat, split
@@ -30,37 +29,27 @@ class Entry(NamedTuple):
     replica: ReplicaContext | None
 
 
-class _Open(PerThread, replica="entries"):
-    def __init__(self) -> None:
-        self.entries: list[Entry] = []
+class _Fields:
+    """The innermost context of a strategy that is open in this thread; None outside of all."""
+
+    entry: Entry | None = field(None, per_replica=True)
 
 
-_open = _Open()
+_local = declare(_Fields)
 default: Any = None  # an Entry: outside of all strategies; `strategy` says it
 
 
 def current() -> Entry:
     """Return the innermost context of this thread."""
-    entry: Entry = _open.entries[-1] if _open.entries else default
+    entry: Entry = _local.entry or default
     return entry
 
 
-def _reopen(entries: list[Entry]) -> None:
-    """Let `entries` be the contexts that are open in this thread."""
-    _open.entries = entries
-    replica = entries[-1].replica if entries else None
-    per_thread.enter_replica(None if replica is None or replica.num_replicas_in_sync == 1 else replica.number)
-
-
-@contextlib.contextmanager
-def entered(entry: Entry) -> Iterator[None]:
+def entered(entry: Entry) -> setting:
     """Open a context in which `entry` is the current one."""
-    before = _open.entries
-    _reopen([*before, entry])
-    try:
-        yield
-    finally:
-        _reopen(before)
+    replica = entry.replica
+    number = None if replica is None or replica.num_replicas_in_sync == 1 else replica.number
+    return setting(entry=entry, replica=number)
 
 
 def require_replica(what: str) -> int:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
 from gradtape._src.core import engine, hooks, nest, xla
+from gradtape._src.core.ambient import declare, field, setting
 from gradtape._src.core.convert import tensor, variable_of
 from gradtape._src.core.device_spec import DeviceSpec
 from gradtape._src.core.errors import InternalError, InvalidArgumentError, UnimplementedError, invalid, public
-from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Stored, Tensor, graph_of
 from gradtape._src.core.variable import Variable
@@ -26,14 +26,13 @@ from gradtape._src.ops.debugging.printing import array_text
 from gradtape._src.ops.math.reduction import reduce_sum
 
 
-class _Open(PerThread, replica="meshes"):
-    """The meshes of the `default_mesh` contexts that are open in this thread, the innermost last."""
+class _Fields:
+    """The mesh of the innermost `default_mesh` that is open in this thread."""
 
-    def __init__(self) -> None:
-        self.meshes: list[Mesh] = []
+    mesh: Mesh | None = field(None, per_replica=True)
 
 
-_open = _Open()
+_local = declare(_Fields)
 
 
 def _eagerly(name: str) -> None:
@@ -59,16 +58,7 @@ def default_mesh(mesh: Mesh) -> contextlib.AbstractContextManager[None]:
     """
     if not isinstance(mesh, Mesh):
         raise ValueError(f"Expect `mesh` to be `Mesh`, got {type(mesh)}: tf.experimental.dtensor.create_mesh makes one.")
-    return _opened(mesh)
-
-
-@contextlib.contextmanager
-def _opened(mesh: Mesh) -> Iterator[None]:
-    _open.meshes.append(mesh)
-    try:
-        yield
-    finally:
-        _open.meshes.pop()
+    return setting(mesh=mesh)
 
 
 @public
@@ -89,7 +79,7 @@ def get_default_mesh() -> Mesh | None:
     >>> print(tf.experimental.dtensor.get_default_mesh())
     None
     """
-    return _open.meshes[-1] if _open.meshes else None
+    return _local.mesh
 
 
 def device_name() -> str:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from gradtape._src.core import engine, hooks, per_thread
+from gradtape._src.core import ambient, engine, hooks, scopes
 from gradtape._src.core.program import Trace
 from gradtape._src.core.variable import Variable
 from gradtape._src.distribute import context
@@ -33,9 +33,10 @@ class Merge(NamedTuple):
     kwargs: Any
 
 
-def _open(opened: per_thread.Taken, trace: Trace) -> None:
+def _open(opened: ambient.Taken, trace: Trace) -> None:
     """Let what was taken be open. The tapes in it, which recorded `trace`, go on in what the thread records now."""
-    per_thread.put(opened)
+    ambient.put(opened)
+    scopes.enter_scope(scopes.prefix())
     for reference in engine.local.tapes if engine.local.trace is not trace else ():
         tape = reference()
         if tape is not None:
@@ -50,7 +51,7 @@ class Running:
         replica = ReplicaContext(strategy, number, strategy.extended._count, self)
         self._greenlet = greenlet(lambda _: self._run(replica, number, call))
         self._greenlet.gr_context = contextvars.copy_context()
-        self._opened = per_thread.forked(per_thread.taken())
+        self._opened = ambient.forked(ambient.taken())
         self._around, self._trace = _place(), engine.local.trace
 
     def _run(self, replica: ReplicaContext, number: int, call: Callable[[int], Any]) -> Any:
@@ -67,12 +68,12 @@ class Running:
             self._switch(self._greenlet.throw, GreenletExit)
 
     def _switch(self, how: Callable[[Any], Any], given: Any) -> Any:
-        around, begun = per_thread.taken(), engine.local.trace
+        around, begun = ambient.taken(), engine.local.trace
         _open(self._opened, self._trace)
         try:
             return how(given)
         finally:
-            self._opened, self._trace = per_thread.taken(), engine.local.trace
+            self._opened, self._trace = ambient.taken(), engine.local.trace
             _open(around, begun)
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtape._src.control.function import forget
-from gradtape._src.core import engine, per_thread, tracing
+from gradtape._src.core import ambient, engine, tracing
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.creators import VariableAggregation, VariableSynchronization
 from gradtape._src.core.op import Op
@@ -83,8 +83,8 @@ class ReplicatedVariable(DistributedVariable, DistributedValues):
 
     def _number(self) -> int | None:
         """Return the number of the replica that the thread runs; None across replicas."""
-        number = per_thread.replica.number
-        return None if number in (None, per_thread.ALONE) or context.current().strategy is not self._strategy else number
+        number = ambient.local.replica
+        return None if number in (None, ambient.ALONE) or context.current().strategy is not self._strategy else number
 
     def _mine(self) -> Variable | None:
         """Return the copy of the replica that the thread runs; None where the value is here."""
@@ -95,7 +95,7 @@ class ReplicatedVariable(DistributedVariable, DistributedValues):
 
     def _others(self) -> tuple[Variable, ...]:
         """Return the copies of the replicas behind the first one, where they count."""
-        return () if per_thread.replica.number == per_thread.ALONE else self._copies
+        return () if ambient.local.replica == ambient.ALONE else self._copies
 
     @property
     def variable(self) -> Variable:
@@ -154,7 +154,7 @@ class ReplicatedVariable(DistributedVariable, DistributedValues):
         first, *others = value.values
         for copy, one in zip(self._copies, others, strict=True):
             getattr(copy, how)(one)
-        with per_thread.alone():
+        with ambient.setting(replica=ambient.ALONE):
             return getattr(super(), how)(first)
 
     def __repr__(self) -> str:

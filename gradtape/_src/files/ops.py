@@ -16,7 +16,7 @@ from gradtape._src.core.errors import InvalidArgumentError, OpError, Unimplement
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
-from gradtape._src.core.tracing import assumed
+from gradtape._src.core.tracing import assumed_extent, is_asked_for_shapes
 
 Known = tuple[Sequence[int | None] | None, Any]  # a shape and a dtype
 Attributes = tuple[tuple[str, Any], ...]
@@ -36,9 +36,9 @@ def without_values(type: str, *specs: Known) -> list[Tensor]:
             f"{type} gives shapes that depend on values, and is no op of a graph of TensorFlow 1. Call it in the function of a "
             "tf.data.Dataset, or in eager code, and feed what it gives.",
         )
-    if not assumed.asks() or not specs or any(shape is None for shape, _ in specs):
+    if not is_asked_for_shapes() or not specs or any(shape is None for shape, _ in specs):
         raise engine.NeedsValues(f"the shape of what {type} gives depends on values")
-    extent = assumed.use()
+    extent = assumed_extent()
     known = [([extent if n is None else n for n in shape or ()], dtype) for shape, dtype in specs]
     return [EagerTensor(leaf(aval(shape, dtypes.as_dtype(dtype).numpy), None)) for shape, dtype in known]
 
@@ -80,7 +80,7 @@ def host_op(type: str, *, gives: Rule, effect: bool = False) -> Callable[[Callab
                 if open_ and not effect and engine.graph_around() is not None:
                     again = functools.partial(call, **attributes)
                     results = hooks.graphs.stated(again, inputs, known, made, (structure,))
-                elif assumed.asks() or (open_ and not getattr(scope, "shaped_by_runs", False)):
+                elif is_asked_for_shapes() or (open_ and not getattr(scope, "shaped_by_runs", False)):
                     results = without_values(type, *known) if known else []
                 elif not known:
                     node, graph = engine.record(made, nodes, (structure,)), engine.current_graph()

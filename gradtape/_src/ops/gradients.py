@@ -24,12 +24,16 @@ def unbroadcast(dy: Any, source: Any) -> Any:
     have, shape = dy.node.aval.shape, source.aval.shape
     if source.aval.open and engine.graph_around() is not None:  # an extent that is not known may be 1 when the graph runs
         return fit_shape(dy, handle(source))
-    if have == shape:
-        return dy
     extra = len(have) - len(shape)
-    axes = tuple([a for a in range(len(have)) if a < extra or (shape[a - extra] == 1 and have[a] != 1)])
+    axes = tuple([a for a in range(len(have)) if a < extra or _is_broadcast(shape[a - extra], have[a])])
+    if not axes:
+        return dy
     total = summed_over(dy, axes)
-    return total if total.node.aval.shape == shape else _reshape(total, shape=shape)
+    return total if axes[-1] < extra else _reshape(total, shape=shape)
+
+
+def _is_broadcast(source, result):
+    return source is not result and not (type(result) is int and result == 1) and source == 1
 
 
 def _fitted_aval(value, like):

@@ -59,12 +59,19 @@ def broadcast_shapes(a, b):
         if is_unknown(m) or is_unknown(n):
             shape.append(_broadcast_unknown(now(m), now(n)))
             continue
-        if m != n and m != 1 and n != 1:
+        if type(m) is int and m == 1:
+            shape.append(n)
+        elif type(n) is int and n == 1:
+            shape.append(m)
+        elif m == n:
+            shape.append(m if type(m) is int else n)
+        elif m == 1 or n == 1:
+            shape.append(n if m == 1 else m)
+        else:
             raise invalid(
                 f"Incompatible shapes: {plain(a)} vs. {plain(b)}\nDimensions must be equal, but are {m} and {n}, or one of "
                 "them 1, counted from the last axis. Reshape, transpose or expand_dims one side."
             )
-        shape.append(n if m == 1 else m)
     return tuple(shape)
 
 

@@ -12,26 +12,26 @@ import numpy as np
 
 from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.core import engine, hooks
+from gradtape._src.core.ambient import declare, field, setting
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import constant, tensor
 from gradtape._src.core.dtypes import string
 from gradtape._src.core.errors import public
 from gradtape._src.core.op import Op, define
-from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.scopes import name_scope
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
 from gradtape._src.summary import messages
 
 
-class State(PerThread, replica="writer step recording"):
+class _Fields:
     """The writer, the step and the condition that hold in a thread where none is given."""
 
-    writer: SummaryWriter | None = None
-    step: Any = None
-    recording: Any = True
+    writer: SummaryWriter | None = field(None, per_replica=True)
+    step: Any = field(None, per_replica=True)
+    recording: Any = field(True, per_replica=True)
 
 
-state = State()
+local = declare(_Fields)
 
 
 class SummaryWriter:
@@ -61,23 +61,19 @@ class SummaryWriter:
         """Open a context in which this writer takes the summaries, at `step` if that is given."""
         if self._closed:
             raise RuntimeError("SummaryWriter is already closed. Make another with tf.summary.create_file_writer.")
-        before = state.writer, state.step
-        state.writer = self
-        if step is not None:
-            state.step = step
-        try:
-            yield self
-        finally:
-            self.flush()
-            state.writer, state.step = before
+        with setting(writer=self, step=local.step if step is None else step):
+            try:
+                yield self
+            finally:
+                self.flush()
 
     def set_as_default(self, step: Any = None) -> None:
         """Set this writer for the summaries of the thread from here on."""
         if self._closed:
             raise RuntimeError("SummaryWriter is already closed. Make another with tf.summary.create_file_writer.")
-        state.writer = self
+        local.writer = self
         if step is not None:
-            state.step = step
+            local.step = step
 
     def init(self) -> None:
         """Do nothing: a writer is ready."""
@@ -157,7 +153,7 @@ def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
     >>> len(tf.io.gfile.listdir("flushed"))
     1
     """
-    found = state.writer if writer is None else writer
+    found = local.writer if writer is None else writer
     if found is not None:
         found.flush()
 
@@ -172,11 +168,8 @@ def record_if(condition: Any) -> Iterator[None]:
     ...     print(tf.summary.scalar("loss", 0.5, step=1).numpy())
     False
     """
-    before, state.recording = state.recording, condition
-    try:
+    with setting(recording=condition):
         yield
-    finally:
-        state.recording = before
 
 
 @public
@@ -186,9 +179,9 @@ def should_record_summaries() -> Tensor:
     >>> print(tf.summary.should_record_summaries())
     tf.Tensor(False, shape=(), dtype=bool)
     """
-    if state.writer is None or state.writer.writes_nothing:
+    if local.writer is None or local.writer.writes_nothing:
         return constant(False)
-    condition = state.recording() if callable(state.recording) else state.recording
+    condition = local.recording() if callable(local.recording) else local.recording
     return tensor(condition, "bool")
 
 
@@ -200,7 +193,7 @@ def get_step() -> Any:
     ...     print(tf.summary.experimental.get_step())
     3
     """
-    return state.step
+    return local.step
 
 
 @public
@@ -212,7 +205,7 @@ def set_step(step: Any) -> None:
     3
     >>> tf.summary.experimental.set_step(None)
     """
-    state.step = step
+    local.step = step
 
 
 @public
@@ -278,7 +271,7 @@ def _raw(tag: str, texts: np.ndarray) -> Any:
 
 def _is_silent() -> bool:
     """Return whether nothing is written: without a writer, and in the replicas behind the first one, as in TensorFlow."""
-    return state.writer is None or state.writer.writes_nothing or bool(hooks.clients.replica())
+    return local.writer is None or local.writer.writes_nothing or bool(hooks.clients.replica())
 
 
 def _summary(name: str, step: Any, encode: Callable[..., Any], data: list[Any]) -> Tensor:
@@ -289,10 +282,10 @@ def _summary(name: str, step: Any, encode: Callable[..., Any], data: list[Any]) 
 
 
 def _written(tag: str, step: Any, encode: Callable[..., Any], data: list[Any]) -> Tensor:
-    writer = state.writer
+    writer = local.writer
     if writer is None or writer.writes_nothing:
         return constant(False)
-    step = state.step if step is None else step
+    step = local.step if step is None else step
     if step is None:
         raise ValueError(
             "No step set. Please specify one either through the `step` argument or through tf.summary.experimental.set_step()"
@@ -427,7 +420,7 @@ def graph(graph_data: Any) -> Tensor:
     """
     if engine.local.trace.scope is not None:
         raise ValueError("graph() cannot be invoked inside a graph context.")
-    writer = state.writer
+    writer = local.writer
     if writer is None or writer.writes_nothing or not should_record_summaries():
         return constant(False)
     if not isinstance(graph_data, (FuncGraph, hooks.graphs.type)):

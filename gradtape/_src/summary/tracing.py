@@ -11,7 +11,7 @@ from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.core import engine, hooks, profiler as device_profiler
 from gradtape._src.core.errors import public
 from gradtape._src.summary import messages
-from gradtape._src.summary.summary import state, write
+from gradtape._src.summary.summary import local, write
 
 logger = logging.getLogger("gradtape")
 
@@ -86,7 +86,7 @@ def trace_export(name: str, step: Any = None, profiler_outdir: str | None = None
     traced = tracing.current
     if traced is None:
         raise ValueError("Must enable trace before export through tf.summary.trace_on.")
-    if state.writer is not None and not state.writer.writes_nothing:
+    if local.writer is not None and not local.writer.writes_nothing:
         kind = b"graph_run_metadata_graph" if traced.graph and not traced.profiler else b"graph_run_metadata"
         metadata = messages.tensorboard().Metadata()
         metadata.plugin_data.plugin_name = kind.decode()

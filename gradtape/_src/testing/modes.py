@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.control import function
+from gradtape._src.control import as_python, function
 from gradtape._src.core.device_config import list_physical_devices
 from gradtape._src.ops.array.shape import transpose
 from gradtape._src.ops.linalg.matmul import matmul
@@ -183,12 +183,12 @@ def deterministic_ops() -> contextlib.AbstractContextManager[None]:
 @contextlib.contextmanager
 def run_functions_eagerly(run_eagerly: bool) -> Iterator[None]:
     """Open a context in which functions run as eager code, or not."""
-    before = function.functions_run_eagerly()
-    function.run_functions_eagerly(run_eagerly)
+    before = as_python.everywhere
+    as_python.run_functions_eagerly(run_eagerly)
     try:
         yield
     finally:
-        function.run_functions_eagerly(before)
+        as_python.run_functions_eagerly(before)
 
 
 @contextlib.contextmanager

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
-from gradtape._src.core import dtypes, engine, memory
+from gradtape._src.core import constant_folding, dtypes, engine, memory
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import NUMBERS, settled, static, static_vector, tensor
 from gradtape._src.core.define import AT_ONCE, gradient, not_differentiable, op, ran
-from gradtape._src.core.dim import unknown
+from gradtape._src.core.dim import guided, unknown
 from gradtape._src.core.engine import tracing
 from gradtape._src.core.errors import invalid, invalid_dtype, invalid_for, public
 from gradtape._src.core.op import Op
@@ -168,6 +168,7 @@ _COUNTED = Op(
     cheap=True,
     reason="it has no inputs",
 )
+_range.op.derived["counted"] = _COUNTED  # under this name saved models have it
 
 not_differentiable(_range, because="range gives as many numbers as its bounds say: their number jumps")
 
@@ -197,11 +198,11 @@ def range_(start, limit=None, delta=1, dtype=None, name="range") -> Tensor:
             raise TypeError(f"range takes int32, int64 and floating-point numbers, received {what} of dtype {bound.dtype.name}.")
     numpy_dtype = (dtype or max([bound.dtype for bound in bounds], key=_RANGES.index)).numpy
     computed = any(isinstance(x, (Tensor, Stored)) for x in given)
-    folded = [] if engine.current_graph() is None else [engine.folded(bound.node) for bound in bounds]
+    folded = [] if engine.current_graph() is None else [constant_folding.folded(bound.node) for bound in bounds]
     known = [value for value in folded if value is not None]
     if len(known) == len(bounds):
         computed = False
-    elif engine.current_graph() is not None and numpy_dtype.kind == "i":
+    elif numpy_dtype.kind == "i" and (engine.current_graph() is not None or guided()):
         ints = [static(bound, what) for what, bound in zip(("start", "limit", "delta"), bounds, strict=True)]
         if any(type(x) is not int for x in ints):  # how many there are is known when the graph runs
             return emit(_COUNTED, (), (*ints, numpy_dtype))

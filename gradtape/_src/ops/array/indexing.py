@@ -9,12 +9,12 @@ import numbers
 
 import numpy as np
 
-from gradtape._src.core import dtypes, engine
+from gradtape._src.core import constant_folding, dtypes, engine
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import holds_tensor, node_of, static_list, static_vector, tensor
 from gradtape._src.core.define import check, gradient, guard, not_differentiable, op
-from gradtape._src.core.dim import is_unknown, unknown
+from gradtape._src.core.dim import Dim, is_unknown, unknown
 from gradtape._src.core.errors import invalid, invalid_for, of_op, public
 from gradtape._src.core.hooks import attach
 from gradtape._src.core.program import Node
@@ -41,7 +41,7 @@ WRONG_INDEX = (
 
 def _index_type(shape):
     """Return the dtype that holds the indices of such an array: int32, or int64 where an axis is longer than that reaches."""
-    return np.dtype(np.int32 if max([e for e in shape if not is_unknown(e)], default=0) < 1 << 31 else np.int64)
+    return np.dtype(np.int64 if any(e >= 1 << 31 for e in shape if not is_unknown(e)) else np.int32)
 
 
 def _starts(begin, axes, shape):
@@ -187,7 +187,7 @@ not_differentiable(_assign, because=STATE)
 
 def _integer(index):
     """Return an index as an int, or as a node where a function is being traced and the tensor has no value yet."""
-    if is_unknown(index):
+    if type(index) is Dim:
         return index
     if isinstance(index, numbers.Integral):
         return int(index)
@@ -195,7 +195,7 @@ def _integer(index):
         if index.dtype.is_integer and not index.shape.rank:
             node = index.node if isinstance(index, Tensor) else index.read()
             if node.value is None and engine.local.trace.parent is not None:
-                known = engine.folded(node)
+                known = constant_folding.folded(node)
                 return node if known is None else int(known)
             return int(index_of(node))
     elif isinstance(index, np.ndarray) and index.dtype.kind in "iu" and not index.ndim:
@@ -207,8 +207,7 @@ def _bound(value):
     if value is None:
         return None
     bound = _integer(value)
-    graph = engine.graph_around()
-    if isinstance(bound, Node) and graph is not None and (known := graph.integers(bound)) is not None:
+    if isinstance(bound, Node) and (known := engine.integers(bound)) is not None:
         return known.item()
     return bound
 
@@ -283,9 +282,18 @@ def _range(item, extent, axis):
         raise invalid(f"strides[{axis}] must be non-zero: {item} names no elements.")
     if is_unknown(extent):
         return first or 0, extent if first is None and last is None and abs(stride) == 1 else unknown(), stride
-    start, stop, stride = slice(first, last, stride).indices(extent)
-    count = len(range(start, stop, stride))
-    return start, count, stride if count > 1 else 1
+    low, high = (0, extent) if stride > 0 else (-1, extent - 1)
+    start = (low if stride > 0 else high) if first is None else _clipped(first, extent, low, high)
+    stop = (high if stride > 0 else low) if last is None else _clipped(last, extent, low, high)
+    count = -((start - stop) // stride)
+    count = count if count > 0 else 0
+    return start, count, stride if stride == 1 or count > 1 else 1
+
+
+def _clipped(bound, extent, low, high):
+    """Return a bound of a slice as a place; from the end if it is negative."""
+    place = bound + extent if bound < 0 else bound
+    return low if place < low else high if place > high else place
 
 
 def _beyond(index, extent, axis):
@@ -403,8 +411,8 @@ def slice_(input_, begin, size, name=None) -> Tensor:
     if traced and isinstance(begin, (list, tuple)) and holds_tensor(begin):
         begin = tensor(begin)
     static = not isinstance(begin, Tensor) or begin.node.aval.open or begin.node.value is not None
-    if not static and traced and engine.folded(begin.node) is None:
-        begins = [b if (known := engine.folded(b)) is None else int(known) for b in _entries(begin)]
+    if not static and traced and constant_folding.folded(begin.node) is None:
+        begins = [b if (known := constant_folding.folded(b)) is None else int(known) for b in _entries(begin)]
     else:
         begins = list(static_list(begin, "begin"))
     if len(begins) != x.ndim or len(size) != x.ndim:

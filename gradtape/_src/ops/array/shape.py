@@ -261,8 +261,8 @@ def _resolve(shape, before):
             f"Only one input size may be -1, not both {unknown[0]} and {unknown[1]}\nThe requested shape is {plain(shape)}.",
         )
     empty = 0 in shape and 0 in before
-    known = math.prod([extent for extent in shape if extent > 0 or (extent == 0 and not empty)])
-    size = math.prod([extent for extent in before if extent or not empty])
+    known = math.prod([extent for extent in shape if extent >= 0 and (not empty or extent)])
+    size = math.prod([extent for extent in before if not empty or extent])
     if not empty and not is_unknown(size) and (size % known if known else size) != 0:
         raise invalid_for(
             "Reshape",
@@ -286,7 +286,7 @@ def reshape(tensor, shape, name=None) -> Tensor:
     wanted = static_list(shape, "shape")
     if len(wanted) >= MANY_AXES:
         raise invalid(f"too many dimensions: must be < {MANY_AXES}, but received {len(wanted)}")
-    if min(wanted, default=0) < 0:
+    if any(extent < 0 for extent in wanted):
         wanted = _resolve(wanted, x.node.aval.shape)
     return emit(_reshape.op, (x.node,), (wanted,))
 
@@ -490,11 +490,9 @@ not_differentiable(_shape, _size, because="a shape does not depend on the values
 
 
 def changing(x):
-    """Return whether a tensor's shape is another in each run: where it belongs to a graph and has extents, or a rank, not
-    known.
-    """
+    """Return whether a tensor's shape is another in each run: extents, or its rank, are not known."""
     graph = engine.graph_around()
-    return graph is not None and (x.node.aval.open or graph.open_rank(x.node))
+    return x.node.aval.open or (graph is not None and graph.open_rank(x.node))
 
 
 def _dense_shape(sparse, out_type):

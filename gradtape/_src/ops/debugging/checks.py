@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from ml_dtypes import finfo
 
-from gradtape._src.core import dtypes, engine
+from gradtape._src.core import constant_folding, dtypes, engine
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
@@ -116,9 +116,9 @@ def _demand(condition, tensors, explain):
     the Operation that checks, when it is run; what is false whatever is fed raises there and then.
     """
     if engine.local.trace.parent is not None:
-        known = engine.folded(condition.node) if engine.current_graph() is not None else None
+        known = constant_folding.folded(condition.node) if engine.current_graph() is not None else None
         if known is not None and not known.all():
-            raise InvalidArgumentError(None, None, explain(*[engine.folded(t.node) for t in (condition, *tensors)]))
+            raise InvalidArgumentError(None, None, explain(*[constant_folding.folded(t.node) for t in (condition, *tensors)]))
         asserted: Any = _assert(condition, *tensors, explain=explain)
         return None if engine.current_graph() is None else asserted.op
     if not to_numpy(condition.node).all():

@@ -14,6 +14,7 @@ from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
+from gradtape._src.core.dim import Dim
 from gradtape._src.core.engine import tracing
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import Tensor, emit
@@ -83,7 +84,16 @@ def spread(dy, shape, axis):
     """
     if 0 < dy.node.aval.ndim < len(shape):
         dy = restored(dy, shape, axis)
-    return dy if dy.node.aval.shape == shape else _broadcast_to(dy, shape=shape)
+    have = dy.node.aval.shape
+    alike = len(have) == len(shape) and all(
+        m is n or (type(m) is type(n) is int and m == n) for m, n in zip(have, shape, strict=True)
+    )
+    return dy if alike else _broadcast_to(dy, shape=shape)
+
+
+def divisor(count):
+    """Return what the sum of `count` elements is divided by: of no elements the result is empty, too, and it does not matter."""
+    return count if type(count) is Dim else max(count, 1)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -128,7 +138,7 @@ def _mean(input, *, axis, keepdims):
 @gradient(_mean)
 def _(op, dy):
     shape, axis = op.inputs[0].node.aval.shape, op.get_attr("axis")
-    return spread(dy / max(prod([shape[a] for a in axis]), 1), shape, axis)
+    return spread(dy / divisor(prod([shape[a] for a in axis])), shape, axis)
 
 
 @public

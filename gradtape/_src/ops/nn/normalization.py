@@ -18,7 +18,7 @@ from gradtape._src.ops.array.shape import _broadcast_to, _reshape, host_constant
 from gradtape._src.ops.floats import is_zeros, mean_over, wide
 from gradtape._src.ops.math.arithmetic import divide_no_nan, maximum, rsqrt, square, squared_difference
 from gradtape._src.ops.math.complex import complex, imag, real
-from gradtape._src.ops.math.reduction import kept, reduce_mean, reduce_sum, reduced, reduction_axes, restored, spread
+from gradtape._src.ops.math.reduction import divisor, kept, reduce_mean, reduce_sum, reduced, reduction_axes, restored, spread
 from gradtape._src.ops.shapes import COMPLEX, FLOATING, broadcast_shapes, only, require, same
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ def _(op, dmean, dvariance):  # dx = (dm + 2·(x − m)·dv) / n: what v sends t
     if not is_zeros(dvariance):
         if x.dtype.is_complex:  # the variance is real: what comes to its imaginary part goes nowhere
             dvariance = cast(real(dvariance), x.dtype)
-        parts.append((x - restored(mean, shape, axis)) * restored(dvariance * (2 / max(count, 1)), shape, axis))
+        parts.append((x - restored(mean, shape, axis)) * restored(dvariance * 2 / divisor(count), shape, axis))
     return _total(*parts)
 
 

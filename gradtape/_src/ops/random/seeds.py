@@ -9,20 +9,22 @@ numbers depend on their order. For numbers that do not, use a `Generator` or the
 """
 
 import contextlib
+import itertools
 import os
 import random
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import engine, per_thread, tiers
+from gradtape._src.core import ambient, engine, tiers
+from gradtape._src.core.ambient import declare, field, setting
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.dim import is_unknown
 from gradtape._src.core.errors import public
 from gradtape._src.core.op import Op, define
-from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.program import leaf
 from gradtape._src.core.tensor import EagerTensor, emit
 from gradtape._src.ops.random import philox
@@ -130,11 +132,9 @@ class Global:
             if seed is None and self.seed is not None:
                 if not self.numbered:
                     return Stream(self.seed, self._next())
-                kind, seed = "numbered", _drawing.unseeded
-                _drawing.unseeded += 1
-            key = (
-                None if seed is None else (kind, _integer(seed), per_thread.replica.number)
-            )  # a device of TensorFlow's has its own
+                kind, seed = "numbered", next(_local.unseeded)
+            # A device of TensorFlow's has its own.
+            key = None if seed is None else (kind, _integer(seed), ambient.local.replica)
             found = self.streams.get(key)
             if found is None:
                 found = self.streams[key] = Stream(self.seed, seed)
@@ -169,20 +169,26 @@ class Draws(list):
         return found.shared(stream.blocks) if (found.own, found.repeated) == (stream.own, stream.repeated) else stream
 
 
-class Drawing(PerThread, replica=""):
-    """The source of a thread's seeds."""
+class _Fields:
+    """The sources of a thread's seeds: Globals, and what gives states in their place.
 
-    source = None  # the Global of the graph that is being built
-    own = None  # the Global of the pass over a dataset whose function runs
-    unseeded = 0  # how many ops without a seed this call of that function had
-    asked = None  # what gives states instead, of a call that a graph keeps
-    at_once: dict[Any, Any] | None = None  # the states that were drawn where a graph runs op by op, with their streams
-    stands_for: dict[Any, Any] = {}  # the parameters of branches and loop bodies that are recorded again, with what is given
+    `seeds_of_graph`: of the graph that is being built. `seeds_of_pass`: of the pass over a dataset whose function runs, and
+    `unseeded`, the numbers of ops without a seed in this call of the function. `asked`: what gives states for a call that a graph
+    keeps. `drawn_at_once`: the states that were drawn where a graph runs op by op, with their streams. `stands_for`: the
+    parameters of branches and loop bodies that are recorded again, with the nodes of the caller.
+    """
+
+    seeds_of_graph: Any = field(None, per_replica=True)
+    seeds_of_pass: Any = field(None, per_replica=True)
+    unseeded: Iterator[int] = field(itertools.count, per_replica=True)
+    asked: Any = field(None, per_replica=True)
+    drawn_at_once: dict[Any, Any] | None = field(None, per_replica=False)
+    stands_for: dict[Any, Any] = field(dict, per_replica=True)
 
 
 _lock = threading.RLock()
 _global = Global()
-_drawing = Drawing()
+_local = declare(_Fields)
 
 
 def plain(seed):
@@ -205,8 +211,8 @@ def set_seed(seed):
     True
     """
     global _global
-    if _drawing.source is not None:
-        _drawing.source.seed = plain(seed)
+    if _local.seeds_of_graph is not None:
+        _local.seeds_of_graph.seed = plain(seed)
         return
     _global = Global(plain(seed))
 
@@ -226,7 +232,7 @@ def required(seed):
     """Raise RuntimeError for an op without a seed, its own or a global one, where results are to be deterministic."""
     if seed is not None or not tiers.deterministic:
         return
-    source = (_drawing.own if _around()[0] is None else _drawing.source) or _global
+    source = (_local.seeds_of_pass if _around()[0] is None else _local.seeds_of_graph) or _global
     if source.seed is None:
         raise RuntimeError(
             "Random ops require a seed to be set when determinism is enabled. Please set a seed before running the op, e.g. by "
@@ -240,10 +246,10 @@ def draw(kind, seed, blocks):
     """
     required(seed)
     draws, trips = _around()
-    if _drawing.asked is not None and not trips:
-        return _drawing.asked(kind, seed, blocks)
+    if _local.asked is not None and not trips:
+        return _local.asked(kind, seed, blocks)
     if draws is None:
-        return _of_trips(_taken((_drawing.own or _global).stream(kind, seed), blocks), trips)
+        return _of_trips(_taken((_local.seeds_of_pass or _global).stream(kind, seed), blocks), trips)
     state = _begun(draws, trips, seed, blocks)
     return advanced(state, EagerTensor(trips[-1]), blocks) if trips else state
 
@@ -255,14 +261,14 @@ def draw_later(kind, seed, blocks):
     """
     required(seed)
     draws, trips = _around()
-    if draws is None or (_drawing.asked is not None and not trips):
+    if draws is None or (_local.asked is not None and not trips):
         return [draw(kind, seed, blocks)]
     return [_begun(draws, trips, seed, blocks), *map(EagerTensor, trips[-1:])]
 
 
 def _begun(draws, trips, seed, blocks):
     """Return the state of a new draw in a function or graph, for the innermost loop's first trip."""
-    source = _drawing.source or _global
+    source = _local.seeds_of_graph or _global
     if seed is None and source.seed is not None:
         scope: Any = engine.local.trace.scope
         seed = scope.unseeded
@@ -291,15 +297,6 @@ def _around():
 
 
 @contextlib.contextmanager
-def _asking(source):
-    outer, _drawing.asked = _drawing.asked, source
-    try:
-        yield
-    finally:
-        _drawing.asked = outer
-
-
-@contextlib.contextmanager
 def noted():
     """Open a context for an example of a call: yields a list of its draws, the arguments of `draw`. Nothing is drawn."""
     wishes = []
@@ -308,7 +305,7 @@ def noted():
         wishes.append((kind, seed, 0 if is_unknown(blocks) else blocks))
         return EagerTensor(leaf(STATE, np.zeros(3, np.int64)))
 
-    with _asking(note):
+    with setting(asked=note):
         yield wishes
 
 
@@ -323,43 +320,33 @@ def given(states):
         for place, (node, stream) in enumerate(draws):
             if node is outermost:  # how much it draws is known now
                 draws[place] = node, stream.shared(blocks)
-        stream = None if _drawing.at_once is None else _drawing.at_once.pop(outermost, None)
+        stream = None if _local.drawn_at_once is None else _local.drawn_at_once.pop(outermost, None)
         if stream is not None:
             stream.skip(blocks)
         return advanced(state, trip[0], blocks) if trip else state
 
-    return _asking(take)
+    return setting(asked=take)
 
 
-@contextlib.contextmanager
 def at_once():
     """Open a context for a graph that runs op by op: a call that it keeps is made when its state was drawn already."""
-    outer, _drawing.at_once = _drawing.at_once, {}
-    try:
-        yield
-    finally:
-        _drawing.at_once = outer
+    return setting(drawn_at_once={})
 
 
-@contextlib.contextmanager
 def standing_for(outer):
     """Open a context in which a Program is recorded again: `outer` has for each of its parameters the node of the caller."""
-    around, _drawing.stands_for = _drawing.stands_for, {**_drawing.stands_for, **outer}
-    try:
-        yield
-    finally:
-        _drawing.stands_for = around
+    return setting(stands_for={**_local.stands_for, **outer})
 
 
 def _outermost(node):
-    while (found := _drawing.stands_for.get(node)) is not None:
+    while (found := _local.stands_for.get(node)) is not None:
         node = found
     return node
 
 
 def pair_of(seed):
     """Return the two seeds of what draws on the host, as a dataset does; its own is `seed` (or None)."""
-    source = _drawing.source or _drawing.own or _global
+    source = _local.seeds_of_graph or _local.seeds_of_pass or _global
     required(seed)
     if seed is None and source.seed is None:
         return Stream(None, None).words
@@ -373,20 +360,14 @@ def begun():
     return Global(_global.seed, numbered=True)
 
 
-@contextlib.contextmanager
 def drawn_from(source):
     """Open a context for a function call in eager code: the seeds come from the Global `source`."""
-    outer = _drawing.own, _drawing.unseeded
-    _drawing.own, _drawing.unseeded = source, 0
-    try:
-        yield
-    finally:
-        _drawing.own, _drawing.unseeded = outer
+    return setting(seeds_of_pass=source, unseeded=itertools.count())
 
 
 def drawn_by_function(source):
     """Open a context for a function as eager code: its ops draw from `source`; in a pass over a dataset, from the pass's."""
-    return drawn_from(_drawing.own or source)
+    return drawn_from(_local.seeds_of_pass or source)
 
 
 def drawn():
@@ -412,8 +393,8 @@ def _taken(stream, blocks=None):
     draws, _ = _around()
     if draws is None:
         state = leaf(STATE, stream.draw(blocks))
-        if _drawing.at_once is not None and blocks is None and not stream.blocks and not stream.stream.repeated:
-            _drawing.at_once[state] = stream.stream
+        if _local.drawn_at_once is not None and blocks is None and not stream.blocks and not stream.stream.repeated:
+            _local.drawn_at_once[state] = stream.stream
         return EagerTensor(state)
     node = leaf(STATE, None)
     draws.append((node, stream))
@@ -446,11 +427,6 @@ def advanced(state, count, blocks):
     return emit(_ADVANCED, (state.node, count.node), (blocks,))
 
 
-@contextlib.contextmanager
 def seeded_by(source):
     """Open a context for a graph: the seeds of its random ops come from `source`, a Global."""
-    outer, _drawing.source = _drawing.source, source
-    try:
-        yield
-    finally:
-        _drawing.source = outer
+    return setting(seeds_of_graph=source)

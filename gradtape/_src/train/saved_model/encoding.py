@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import is_composed
 from gradtape._src.core.dtypes import DType, as_dtype
 from gradtape._src.core.errors import OpError
@@ -102,16 +101,6 @@ _RESTORED: dict[str, Callable[[Any], Any]] = {
     "data": lambda of: data_kinds[of[0]](*map(restored, of[1:])),
     "raises": lambda of: RAISED[of[0]](str(of[1])),
 }
-
-
-def avals(known: Any) -> Any:
-    """Return an Aval, or a tuple of them, as JSON data."""
-    return [avals(one) for one in known] if type(known) is tuple else {known.type.name: list(known.shape)}
-
-
-def restored_aval(name: Any, shape: Any) -> Aval:
-    """Return the Aval of a dtype's name and a shape; ValueError if they are none."""
-    return aval(checked_shape(shape), as_dtype(name).numpy)
 
 
 def checked_shape(given: Any) -> tuple[int, ...]:

@@ -1,161 +1,92 @@
-"""Numbers that depend on extents which a signature leaves open, as polynomials that were found by tracing and verified.
-
-A function with an open extent is traced for several values of it. A number that is not the same in all of these traces is written
-as a polynomial of the extents: of degree 2 at most, and products of different extents besides. More traces are made than a
-polynomial has coefficients, so the last ones verify it. A number that no such polynomial gives is an error: no number of one
-trace can stand for another.
-"""
+"""Extents that a signature leaves open, as JSON data: sums of products of numbered symbols, and quotients rounded down."""
 
 from __future__ import annotations
 
-import itertools
-import random
-from collections.abc import Iterator, Sequence
-from fractions import Fraction
+import math
+import string
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-Point = tuple[int, ...]  # a value for each open extent
-Term = tuple[Fraction, tuple[int, ...]]  # a coefficient, and the numbers of the extents that are multiplied by it
+from gradtape._src.core.dim import Atom, Dim
+from gradtape._src.core.ways import Path
 
-VERIFIED_BY = 2  # so many traces more than an affine formula has coefficients
-DEGREE = 2
-PRODUCTS = 3  # what is of degree 2, and products of three and more different extents
-COFACTORS = range(1, 12)
-FIRST = 5  # the least extent that is traced
-SPAN = 40
-REMAINDERS = 4
+Point = tuple[Any, ...]  # what each numbered extent is: ints, or Dims where a function around leaves them open
 LARGEST = 1 << 62
+DEEPEST = 32  # quotients of quotients
+CANDIDATES = (3, 5, 7, 11, 13, 2, 1, 8, 64)
 
 
-class Formula:
-    """A polynomial of the open extents, with rational coefficients."""
-
-    __slots__ = ("terms",)
-
-    def __init__(self, terms: Sequence[Term]) -> None:
-        self.terms = tuple(terms)
-
-    def at(self, point: Point) -> int:
-        """Return the number for these extents; ValueError if it is not whole, or beyond 64 bits."""
-        total = Fraction(0)
-        for coefficient, numbers in self.terms:
-            for number in numbers:
-                coefficient = coefficient * point[number]
-            total += coefficient
-        if total.denominator != 1 or abs(total) > LARGEST:
-            raise ValueError(f"the open extents {list(point)} give {total}, which is not a whole number of 64 bits")
-        return int(total)
-
-    def encoded(self) -> dict[str, Any]:
-        """Return the formula as JSON data."""
-        return {"extent": [[c.numerator, c.denominator, list(numbers)] for c, numbers in self.terms]}
-
-    @classmethod
-    def decoded(cls, given: Any, count: int) -> Formula:
-        """Return the formula that JSON data describe, of `count` extents; ValueError if they describe none."""
-        terms = []
-        for numerator, denominator, numbers in given:
-            whole = [numerator, denominator, *numbers]
-            if not all(type(n) is int and abs(n) < LARGEST for n in whole) or denominator < 1 or not _is_monomial(numbers):
-                raise ValueError(f"{given!r} is no formula of extents")
-            if not all(0 <= n < count for n in numbers):
-                raise ValueError(f"{given!r} names an extent that is not among {count}")
-            terms.append((Fraction(numerator, denominator), tuple(numbers)))
-        return cls(terms)
+def encoded(extent: Any, numbers: Mapping[Atom, int]) -> Any:
+    """Return an extent as JSON data; `numbers` are those of the symbols."""
+    if type(extent) is not Dim:
+        return int(extent)
+    return {"extent": [[c, [_encoded(atom, numbers) for atom in monomial]] for monomial, c in extent.terms]}
 
 
-def points(multiples: Sequence[int]) -> Iterator[Point]:
-    """Yield points at which a function is traced, whose coordinates are multiples of these numbers and differ.
-
-    Four points after each other have all four remainders of a division by 4: what follows from halves of extents that are
-    rounded is no polynomial then, and cannot be taken for one.
-    """
-    chosen = random.Random(len(multiples))
-    spans = [range(FIRST + r, FIRST + SPAN * (1 + len(multiples)), REMAINDERS) for r in range(REMAINDERS)]
-    seen: set[Point] = set()
-    for t in itertools.count():
-        point = tuple([chosen.choice(spans[(t + k) % REMAINDERS]) * by for k, by in enumerate(multiples)])
-        while point in seen or len(set(point)) < len(point):
-            point = tuple([chosen.choice(spans[(t + k) % REMAINDERS]) * by for k, by in enumerate(multiples)])
-        seen.add(point)
-        yield point
+def _encoded(atom: Atom, numbers: Mapping[Atom, int]) -> Any:
+    return numbers[atom] if atom.quotient is None else [encoded(part, numbers) for part in atom.quotient]
 
 
-def points_of_product(count: int, divisor: int) -> Iterator[Point]:
-    """Yield different points, the product of whose coordinates is a multiple of a number, by factors that lie on any of them."""
-    chosen = random.Random(count)
-    seen: set[Point] = set()
-    while True:
-        point = [chosen.choice(COFACTORS) for _ in range(count)]
-        for factor in _prime_factors(divisor):
-            point[chosen.randrange(count)] *= factor
-        if tuple(point) not in seen:
-            seen.add(tuple(point))
-            yield tuple(point)
+def at(given: Any, point: Point, depth: int = 0) -> Any:
+    """Return the extent that JSON data describe; ValueError if they describe none, or one beyond 64 bits."""
+    if type(given) is int:
+        return given
+    if type(given) is not dict or list(given) != ["extent"] or depth > DEEPEST:
+        raise ValueError(f"{given!r} is no extent")
+    total: Any = 0
+    for coefficient, atoms in given["extent"]:
+        if type(coefficient) is not int:
+            raise ValueError(f"{given!r} is no extent")
+        total += coefficient * math.prod([_atom(atom, point, depth) for atom in atoms])
+    if type(total) is int and abs(total) > LARGEST:
+        raise ValueError(f"the open extents {list(point)} give {total}, which is not a number of 64 bits")
+    return total
 
 
-def _prime_factors(number: int) -> list[int]:
-    found, factor = [], 2
-    while factor * factor <= number:
-        while number % factor == 0:
-            number //= factor
-            found.append(factor)
-        factor += 1
-    return [*found, number] if number > 1 else found
+def _atom(given: Any, point: Point, depth: int) -> Any:
+    if type(given) is int and 0 <= given < len(point):
+        return point[given]
+    if type(given) is not list or len(given) != 2:
+        raise ValueError(f"{given!r} names an extent that is not among {len(point)}")
+    x, y = [at(part, point, depth + 1) for part in given]
+    if type(y) is int and y == 0:
+        raise ValueError("an open extent is divided by 0")
+    return x // y
 
 
-def enough(count: int, degree: int = 1) -> int:
-    """Return the number of points that determine and verify a formula of this degree."""
-    return len(_monomials(count, degree)) + (VERIFIED_BY if degree == 1 else 1)
+def holds(condition: Any, point: Point) -> bool:
+    """Return whether extents meet a condition, of which JSON data say what is 0, or less, or not."""
+    relation, extent, answer = condition
+    value = at(extent, point)
+    return (value == 0 if relation == "==" else value < 0) is answer
 
 
-def _monomials(count: int, degree: int) -> list[tuple[int, ...]]:
-    low = min(degree, DEGREE)
-    found = [m for size in range(low + 1) for m in itertools.combinations_with_replacement(range(count), size)]
-    if degree == PRODUCTS:
-        found += [m for size in range(DEGREE + 1, count + 1) for m in itertools.combinations(range(count), size)]
-    return found
+def spoken(condition: Any) -> str:
+    """Return a condition as a sentence, in which the extents are a, b, …"""
+    relation, extent, answer = condition
+    return f"{_text(extent)} is {'' if answer else 'not '}{'0' if relation == '==' else 'negative'}"
 
 
-def _is_monomial(numbers: Sequence[int]) -> bool:
-    return len(numbers) <= DEGREE or len(set(numbers)) == len(numbers)
+def _text(extent: Any) -> str:
+    if type(extent) is int:
+        return str(extent)
+    terms = [" * ".join([*([str(c)] if c != 1 or not atoms else []), *map(_letter, atoms)]) for c, atoms in extent["extent"]]
+    return " + ".join(terms).replace("+ -", "- ")
 
 
-def fit(at: Sequence[Point], values: Sequence[int]) -> Formula | None:
-    """Return the polynomial of least degree that gives `values` at these points, or None."""
-    count = len(at[0])
-    for degree in range(1, PRODUCTS + 1):
-        monomials = _monomials(count, degree)
-        if len(at) <= len(monomials):
-            return None
-        rows = [[_product(point, m) for m in monomials] for point in at]
-        coefficients = _solved(rows, values)
-        if coefficients is not None:
-            return Formula([(c, m) for c, m in zip(coefficients, monomials, strict=True) if c])
+def _letter(atom: Any) -> str:
+    return string.ascii_letters[atom % 52] if type(atom) is int else f"({_text(atom[0])}) // ({_text(atom[1])})"
+
+
+def example(way: Path, symbols: Sequence[Atom]) -> tuple[int, ...] | None:
+    """Return extents for which a function goes this way; None if none of those that are tried are some."""
+    known = {c for d in way.asked for _, c in d.terms}
+    candidates = [*CANDIDATES, *sorted({abs(c) for c in known if 0 < abs(c) < LARGEST} - {*CANDIDATES})]
+    for first in candidates:
+        for second in candidates:
+            for place in range(len(symbols) + 1):
+                free = {s: second if i == place else first for i, s in enumerate(symbols)}
+                found = way.follow(free)
+                if way.fits(found):
+                    return tuple([found[s] for s in symbols])
     return None
-
-
-def _product(point: Point, numbers: tuple[int, ...]) -> Fraction:
-    product = Fraction(1)
-    for number in numbers:
-        product *= point[number]
-    return product
-
-
-def _solved(rows: list[list[Fraction]], values: Sequence[int]) -> list[Fraction] | None:
-    """Return the one solution of these linear equations, or None if there is none or more than one."""
-    table = [[*row, Fraction(int(value))] for row, value in zip(rows, values, strict=True)]
-    unknowns = len(rows[0])
-    for column in range(unknowns):
-        pivot = next((r for r in range(column, len(table)) if table[r][column]), None)
-        if pivot is None:
-            return None
-        table[column], table[pivot] = table[pivot], table[column]
-        table[column] = [entry / table[column][column] for entry in table[column]]
-        for r, row in enumerate(table):
-            if r != column and row[column]:
-                factor = row[column]
-                table[r] = [a - factor * b for a, b in zip(row, table[column], strict=True)]
-    if any(row[-1] for row in table[unknowns:]):
-        return None
-    return [row[-1] for row in table[:unknowns]]

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradtape._src.control.arguments import Arguments
+from gradtape._src.control.as_python import line_of
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
 from gradtape._src.control.function import Function
-from gradtape._src.control.scope import Body
 from gradtape._src.core import engine
 from gradtape._src.core.aval import aval
-from gradtape._src.core.errors import InvalidArgumentError
+from gradtape._src.core.dim import Atom
+from gradtape._src.core.errors import InvalidArgumentError, NeedsValues, OpError
 from gradtape._src.core.program import leaf
+from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.core.variable import Variable
+from gradtape._src.core.ways import Path
 from gradtape._src.ops.random.seeds import Shared
 from gradtape._src.train.saved_model.encoding import Unsaveable, nest_data, plain
-from gradtape._src.train.saved_model.extents import PRODUCTS, Point, enough, points, points_of_product
-from gradtape._src.train.saved_model.pinning import REFUSALS, Fixed, Shapes, calls_of, of_ranks, pinned
-from gradtape._src.train.saved_model.writing import Varies, Writer
+from gradtape._src.train.saved_model.extents import encoded, example
+from gradtape._src.train.saved_model.writing import Writer, where
 
 logger = logging.getLogger("gradtape")
 
-MULTIPLES = (1, 32)  # open extents behind the first are traced as multiples of these: some functions take no others
+RANKS = range(5)  # of a tensor whose rank is open, where no call tells others
+REFUSALS = (ValueError, TypeError, IndexError, InvalidArgumentError)  # what code raises for a shape that it does not take
 LAST = object()  # a result that is a tensor
 
 
@@ -35,24 +39,11 @@ class Place(int):
     """The number of a tensor among the arguments."""
 
 
-class Open(int):
-    """The number of an open extent, in a shape."""
-
-
-class Pinned(int):
-    """The value of an open extent that the function fixes, in a shape."""
-
-
 class Tracer:
-    """Writes functions; `number_of` gives the number of a variable's object, and raises for one that is not tracked.
+    """Writes functions; `number_of` gives the number of a variable's object, and raises for one that is not tracked."""
 
-    `extents` are those of the variables, which are tried where a function fixes an open extent.
-    """
-
-    def __init__(
-        self, writer: Writer, number_of: Callable[[Variable, ConcreteFunction], int], extents: Sequence[int] = ()
-    ) -> None:
-        self._writer, self._number_of, self._extents = writer, number_of, extents
+    def __init__(self, writer: Writer, number_of: Callable[[Variable, ConcreteFunction], int]) -> None:
+        self._writer, self._number_of = writer, number_of
         self._fresh: dict[int, tuple[Function, Function]] = {}
 
     def function(self, function: Function, concretes: Sequence[ConcreteFunction] | None = None) -> dict[str, Any]:
@@ -97,18 +88,19 @@ class Tracer:
         """Return the traces of a signature: one, or where it leaves ranks open one for each rank that it was called with, or
         takes.
         """
-        calls = calls_of(function, concrete._input_specs())
         if all(spec.shape.rank is not None for spec in concrete._input_specs()):
-            return [self.trace(concrete, calls)]
+            return [self.trace(concrete)]
         found: list[dict[str, Any]] = []
         refused: Exception | None = None
-        for specs in of_ranks(concrete, calls):
+        called = _ranks_of_calls(function, concrete._input_specs())
+        for ranks in called or [(rank,) * len(concrete._input_specs()) for rank in RANKS]:
+            specs = [_of_rank(spec, rank) for spec, rank in zip(concrete._input_specs(), ranks, strict=True)]
             ranked = concrete.seen_through(specs)
             ranked.name_inputs(concrete._named)
             try:
-                found.append(self.trace(ranked, calls_of(function, specs)))
+                found.append(self.trace(ranked))
             except REFUSALS as error:
-                if calls:
+                if called:
                     raise
                 refused = refused or error
         if not found:
@@ -118,144 +110,69 @@ class Tracer:
             ) from refused
         return found
 
-    def trace(self, concrete: ConcreteFunction, calls: Sequence[Shapes] = ()) -> dict[str, Any]:
-        """Return a traced function as JSON data; errors say why it cannot be saved, and at which line.
-
-        `calls` are shapes that the function is known to take.
-        """
+    def trace(self, concrete: ConcreteFunction) -> dict[str, Any]:
+        """Return a traced function as JSON data; errors say why it cannot be saved, and at which line."""
         specs = concrete._input_specs()
-        name = concrete._function._name
         try:
-            shapes = [list(node.aval.shape) for node in concrete._arguments.nodes]
-            if shapes == [spec.shape.as_list() for spec in specs] and not isinstance(concrete, EagerFunction):
-                return self._written(concrete, specs, shapes, [()], [concrete])
-            return self._of_open_extents(concrete, specs, calls)
+            if all(spec.shape.is_fully_defined() for spec in specs):
+                ways = [self._way(_of_specs(concrete, specs), Path(()), {})]
+            else:
+                ways = self._open_ways(concrete, [spec.shape for spec in specs])
         except Unsaveable as error:
-            raise ValueError(f"The function {name!r} cannot be saved: {error}") from None
-        except Varies as error:
-            raise ValueError(
-                f"The function {name!r} cannot be saved with an open extent: traced for several of them, {error}. State that "
-                "extent in the TensorSpec, or compute with tf.shape of the tensor and not with Python numbers."
-            ) from None
-
-    def _of_open_extents(
-        self, concrete: ConcreteFunction, specs: Sequence[TensorSpec], calls: Sequence[Shapes]
-    ) -> dict[str, Any]:
-        """Trace for several values of what is open. Extents that must agree with each other are one.
-
-        Where none of them can be traced, their product may be a multiple of an extent of a variable, or some may be fixed.
-        """
-        function = self._untraced(concrete._function)
-        every = [(by, 1) for by in MULTIPLES]
-        found, refused = self._tried(function, concrete, specs, {}, every)
-        if found is None and not isinstance(refused, Varies):
-            products = [(1, extent) for extent in sorted(set(self._extents), reverse=True) if extent > 1]
-            found, _ = self._tried(function, concrete, specs, {}, products)
-            if found is None and (known := pinned(concrete, calls, self._extents)) is not None:
-                found, refused = self._tried(function, concrete, specs, known[1], every)
-        if found is not None:
-            return found
-        if isinstance(refused, Varies):
-            raise refused
-        raise ValueError(
-            f"The function {concrete._function._name!r} cannot be traced for the open extents of {list(specs)}: {refused}"
-        ) from refused
-
-    def _tried(
-        self,
-        function: Function,
-        of: ConcreteFunction,
-        specs: Sequence[TensorSpec],
-        fixed: Fixed,
-        divisors: Sequence[tuple[int, int]],
-    ) -> tuple[dict[str, Any] | None, Exception | None]:
-        """Return a trace for the first of these divisors, of each extent and of their product, that gives one; or the first
-        error.
-        """
-        refused: Exception | None = None
-        for by, product in divisors:
-            for shapes, axes in _symbols(specs, fixed):
-                try:
-                    return self._sampled(function, of, specs, shapes, [by if axis else 1 for axis in axes], product), None
-                except (ValueError, InvalidArgumentError, Varies) as error:
-                    refused = refused or error
-        return None, refused
-
-    def _sampled(
-        self,
-        function: Function,
-        of: ConcreteFunction,
-        specs: Sequence[TensorSpec],
-        shapes: Any,
-        multiples: list[int],
-        product: int,
-    ) -> dict[str, Any]:
-        """Trace at so many points that formulas of degree 1 are verified; where these do not suffice, of higher ones."""
-        traced: list[ConcreteFunction] = []
-        at: list[Point] = []
-        count = len(multiples)
-        stops = sorted({enough(count, degree) for degree in range(1, PRODUCTS + 1)}) if count else [1]
-        for point in points(multiples) if product == 1 else points_of_product(count, product):
-            extents = [tuple([point[n] if type(n) is Open else int(n) for n in shape]) for shape in shapes]
-            nodes = [leaf(aval(s, spec.dtype.numpy), None) for s, spec in zip(extents, specs, strict=True)]
-            traced.append(function._concrete(Arguments(of._arguments.pack(nodes))).keep())
-            at.append(point)
-            if len(at) in stops:
-                try:
-                    return self._written(of, specs, shapes, at, traced) | {"multiples": multiples, "product": product}
-                except Varies:
-                    if len(at) == stops[-1]:
-                        raise
-        raise AssertionError
-
-    def _written(
-        self,
-        of: ConcreteFunction,
-        specs: Sequence[TensorSpec],
-        shapes: Sequence[Any],
-        at: Sequence[Point],
-        traced: Sequence[ConcreteFunction],
-    ) -> dict[str, Any]:
-        for concrete in traced:
-            if isinstance(concrete, EagerFunction):
-                raise NotImplementedError(
-                    f"The function {of._function._name!r} cannot be saved: it runs as eager code, because {concrete.reason}. "
-                    "Only what is traced to one program can be saved."
-                )
-            if concrete.elements:
-                raise NotImplementedError(
-                    f"The function {of._function._name!r} cannot be saved: it takes elements from an iterator, which is no part "
-                    "of a saved model. Let it take tensors, and its caller the elements."
-                )
-        bodies = [concrete._body for concrete in traced]
-        first = bodies[0]
-        columns = ("variables", "written", "captures", "draws")
-        if any(len(getattr(body, c)) != len(getattr(first, c)) for body in bodies for c in columns):
-            raise Varies("it uses other variables or constants")
-        leaves = [_leaf_of(spec, shape) for spec, shape in zip(specs, shapes, strict=True)]
-        places = of._arguments.fill([Place(k) for k in range(len(leaves))])
-        results = first.structure.fill([LAST] * (len(first.avals) - len(first.written)))
+            raise ValueError(f"The function {concrete._function._name!r} cannot be saved: {error}") from None
+        numbers = itertools.count()
+        leaves = [_leaf_of(spec, [next(numbers) if d is None else None for d in spec.shape]) for spec in specs]
+        places = concrete._arguments.fill([Place(k) for k in range(len(leaves))])
         return {
             "arguments": nest_data(places, lambda x: leaves[x] if type(x) is Place else _literal(x)),
-            "names": of._named,
-            "point": list(at[0]),
-            "multiples": [],
-            "product": 1,
-            "results": nest_data(results, self._result),
-            "program": self._writer.program([body.program for body in bodies], at),
-            "variables": self._variables(bodies, "variables", of),
-            "written": self._variables(bodies, "written", of),
-            "captures": [self._writer.constant([*map(_value, nodes)], at) for nodes in _columns(bodies, "captures")],
-            "draws": [self._draw(streams, at) for streams in _columns(bodies, "draws")],
-            "trains": first.trains,
+            "names": concrete._named,
+            "ways": ways,
         }
 
-    def _variables(self, bodies: Sequence[Body], which: str, of: ConcreteFunction) -> list[int]:
-        """Return the numbers of variables, which are the same in all traces."""
-        for column in _columns(bodies, which):
-            if any(v is not column[0] for v in column):
-                raise Varies("it uses other variables")
-        return [self._number_of(v, of) for v in getattr(bodies[0], which)]
+    def _open_ways(self, concrete: ConcreteFunction, shapes: Sequence[TensorShape]) -> list[dict[str, Any]]:
+        """Return what the function is for open extents: on a way that needs no call, and on those that its calls went."""
+        function = self._untraced(concrete._function)
+        try:
+            traces = function.open_traces(concrete._arguments, shapes)
+        except NeedsValues as reason:
+            raise self._runs_eagerly(function, reason) from None
+        except (OpError, ValueError, TypeError) as error:
+            raise ValueError(
+                f"The function {function._name!r} cannot be traced for the open extents of {concrete._input_specs()}: {error}"
+                f"{where(line_of(error))}"
+            ) from error
+        return [self._way(t.traced, t.way, {s: n for n, s in enumerate(t.symbols)}) for t in traces]
+
+    @staticmethod
+    def _runs_eagerly(function: Function, reason: Exception) -> NotImplementedError:
+        return NotImplementedError(
+            f"The function {function._name!r} cannot be saved: it runs as eager code, because {reason}. Only what is traced to "
+            "one program can be saved."
+        )
+
+    def _way(self, concrete: ConcreteFunction, way: Path, numbers: Mapping[Atom, int]) -> dict[str, Any]:
+        """Return what a function is on one way, whose symbols have these numbers."""
+        name = concrete._function._name
+        if isinstance(concrete, EagerFunction):
+            raise self._runs_eagerly(concrete._function, concrete.reason)
+        if concrete.elements:
+            raise NotImplementedError(
+                f"The function {name!r} cannot be saved: it takes elements from an iterator, which is no part of a saved model. "
+                "Let it take tensors, and its caller the elements."
+            )
+        body = concrete._body
+        results = body.structure.fill([LAST] * (len(body.avals) - len(body.written)))
+        return {
+            "conditions": [[relation, encoded(d, numbers), answer] for relation, d, answer in way.conditions],
+            "point": example(way, list(numbers)),
+            "results": nest_data(results, self._result),
+            "program": self._writer.program(body.program, numbers),
+            "variables": [self._number_of(v, concrete) for v in body.variables],
+            "written": [self._number_of(v, concrete) for v in body.written],
+            "captures": [self._writer.stored(_value(node)) for node in body.captures],
+            "draws": [self._draw(stream, numbers) for stream in body.draws],
+            "trains": body.trains,
+        }
 
     def _result(self, value: Any) -> Any:
         if value is LAST:
@@ -264,35 +181,32 @@ class Tracer:
             return {"constant": self._writer.stored(to_numpy(value.node))}
         return {"value": plain(value)}
 
-    def _draw(self, streams: Sequence[Any], at: Sequence[Point]) -> Any:
-        begun = [s.stream if isinstance(s, Shared) else s for s in streams]
-        return self._writer.attribute([(b.seed, b.own, s.blocks, b.repeated) for b, s in zip(begun, streams, strict=True)], at)
+    def _draw(self, stream: Any, numbers: Mapping[Atom, int]) -> Any:
+        begun = stream.stream if isinstance(stream, Shared) else stream
+        return self._writer.attribute((begun.seed, begun.own, stream.blocks, begun.repeated), numbers)
 
 
-def _symbols(specs: Sequence[TensorSpec], fixed: Fixed) -> Iterator[tuple[list[list[Any]], list[int]]]:
-    """Return the shapes of specs with the open extents numbered: each by itself, those of one axis as one, and all as one.
-
-    Those that are fixed are not open. With the shapes come the axes of the numbered extents, of several the last.
-    """
-    seen = []
-    for name in (lambda k, axis: (k, axis), lambda k, axis: axis, lambda k, axis: 0):
-        axes: dict[Any, int] = {}
-        shapes: list[list[Any]] = []
-        for k, spec in enumerate(specs):
-            shape: list[Any] = spec.shape.as_list()
-            for axis in [i for i in range(len(shape)) if (k, i) in fixed]:
-                shape[axis] = Pinned(fixed[k, axis])
-            for axis in [i for i, d in enumerate(shape) if d is None]:
-                axes[name(k, axis)] = max(axis, axes.get(name(k, axis), 0))
-                shape[axis] = Open(list(axes).index(name(k, axis)))
-            shapes.append(shape)
-        if shapes not in seen:
-            seen.append(shapes)
-            yield shapes, list(axes.values())
+def _of_specs(concrete: ConcreteFunction, specs: Sequence[TensorSpec]) -> ConcreteFunction:
+    """Return the function for tensors of these shapes, which are known."""
+    nodes = [leaf(aval(spec.shape.as_list(), spec.dtype.numpy), None) for spec in specs]
+    if [n.aval for n in nodes] == [n.aval for n in concrete._arguments.nodes] and not isinstance(concrete, EagerFunction):
+        return concrete
+    return concrete._function._concrete(Arguments(concrete._arguments.pack(nodes)))
 
 
-def _columns(bodies: Sequence[Body], which: str) -> Iterator[tuple[Any, ...]]:
-    return zip(*[getattr(body, which) for body in bodies], strict=True)
+def _ranks_of_calls(function: Function, specs: Sequence[TensorSpec]) -> list[tuple[int, ...]]:
+    """Return the ranks of the tensors in the calls of a function that these specs admit."""
+    found = set()
+    for concrete in function._traced.values():
+        known = [node.aval for node in concrete._arguments.nodes]
+        fits = len(known) == len(specs) and any(a.shape for a in known)
+        if fits and all(a.type == s.dtype and s.shape.is_compatible_with(a.shape) for a, s in zip(known, specs, strict=True)):
+            found.add(tuple([a.ndim for a in known]))
+    return sorted(found)
+
+
+def _of_rank(spec: TensorSpec, rank: int) -> TensorSpec:
+    return spec if spec.shape.rank is not None else TensorSpec([None] * rank, spec.dtype, spec.name)
 
 
 def _value(node: Any) -> np.ndarray:
@@ -300,9 +214,9 @@ def _value(node: Any) -> np.ndarray:
     return to_numpy(node)
 
 
-def _leaf_of(spec: TensorSpec, shape: Sequence[Any]) -> Any:
-    kinds = {Open: "open", Pinned: "fixed"}
-    return {"tensor": [spec.dtype.name, [{kinds[type(n)]: int(n)} if type(n) in kinds else n for n in shape], spec.name]}
+def _leaf_of(spec: TensorSpec, numbers: Sequence[int | None]) -> Any:
+    shape = [extent if n is None else {"open": n} for extent, n in zip(spec.shape, numbers, strict=True)]
+    return {"tensor": [spec.dtype.name, shape, spec.name]}
 
 
 def _stated(spec: TensorSpec) -> Any:

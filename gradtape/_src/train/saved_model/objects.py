@@ -43,11 +43,6 @@ class Objects:
         """Enter functions as signatures."""
         self.signatures = {name: self._function(function) for name, function in functions.items()}
 
-    @property
-    def extents(self) -> list[int]:
-        """The extents of the variables."""
-        return sorted({extent for array in self.arrays.values() for extent in array.shape})
-
     def _number(self, value: Any) -> int:
         """Return the number of an object, which is a new one if the object is."""
         variable = saved_variable(value)

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import inspect
-import math
+import string
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from gradtape._src.control.arguments import Arguments, symbol
+from gradtape._src.control.arguments import Arguments
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
+from gradtape._src.control.open_trace import Opened, OpenTrace
 from gradtape._src.control.scope import TENSOR, Body, Structure
 from gradtape._src.core import nest
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.dim import unknown
 from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.errors import OpError, cut, invalid
-from gradtape._src.core.program import Node, read_by
+from gradtape._src.core.program import Node, leaf, read_by
+from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.structured import arity
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import Variable
+from gradtape._src.core.ways import Path, fixed_by, following
 from gradtape._src.ops.random.seeds import STATE, Stream
 from gradtape._src.train.saved_model.encoding import Mismatch, checked_shape, matched, restored, restored_nest
-from gradtape._src.train.saved_model.extents import Point
+from gradtape._src.train.saved_model.extents import Point, at, holds, spoken
 from gradtape._src.train.saved_model.reading import Programs
 
 NOTHING = "Found zero restored functions for caller function."
@@ -39,106 +44,61 @@ class Opaque:
         return "<an object that was not saved>"
 
 
-class Trace:
-    """One signature of a saved function: how its arguments and results are nested, and its Program for any open extents."""
+class Way:
+    """A saved trace on one way: the conditions that extents meet on it, its results, and its Program for any of them."""
 
-    def __init__(self, given: Any, programs: Programs, variables: Callable[[Any], Variable]) -> None:
+    def __init__(self, given: Any, count: int, programs: Programs, variables: Callable[[Any], Variable]) -> None:
         self._given, self._programs = given, programs
-        self.base: Point = checked_shape(given["point"])
-        self._multiples = checked_shape(given["multiples"])
-        self._product = given["product"]
-        if len(self._multiples) != len(self.base) or 0 in self._multiples or type(self._product) is not int or self._product < 1:
-            raise ValueError(f"{self._multiples}, {self._product} are not what {len(self.base)} open extents are multiples of")
-        stated: dict[int, list[Any]] = {}
-        self.arguments = restored_nest(given["arguments"], lambda leaf: _argument(leaf, stated, len(self.base)))
-        self.specs = [x for x in nest.flatten(self.arguments, expand_composites=True) if isinstance(x, TensorSpec)]
-        self._shapes = [stated[id(spec)] for spec in self.specs]
-        self.names = given["names"]
-        if len(self.names) != len(self.specs) or not all(name is None or type(name) is str for name in self.names):
-            raise ValueError(f"{self.names!r} are no names of arguments")
+        self.symbols = [unknown() for _ in range(count)]
+        self.conditions = given["conditions"]
+        self.path = Path.of([_condition(c, tuple(self.symbols)) for c in self.conditions])
+        self.example: Point | None = None if given["point"] is None else checked_shape(given["point"])
+        if self.example is not None and (len(self.example) != count or not self.takes(self.example)):
+            raise ValueError(f"{given['point']} are no extents of this way of {count}")
         leaves, spec = nest.flatten_with_spec(restored_nest(given["results"], self._result), nest.EXPANDED)
         self._structure = Structure(spec, leaves)
         self._variables = [variables(n) for n in given["variables"]]
         self._written = [variables(n) for n in given["written"]]
         self._streams: list[Stream] | None = None
         self._bodies: dict[Point, Body] = {}
-        self._check(self._body(self.base, check=True))
 
     def _result(self, given: Any) -> Any:
         if given == "tensor":
             return TENSOR
         ((kind, value),) = given.items()
-        return restored(value) if kind == "value" else tensor(self._programs.constant(value, ()))
+        return restored(value) if kind == "value" else tensor(self._programs.constant(value))
 
-    def avals(self, point: Point) -> list[Aval]:
-        """Return the Avals of the tensors among the arguments, for these open extents."""
-        shapes = [tuple([_extent(n, point) for n in shape]) for shape in self._shapes]
-        return [aval(shape, spec.dtype.numpy) for shape, spec in zip(shapes, self.specs, strict=True)]
+    def takes(self, point: Point) -> bool:
+        """Return whether these extents meet its conditions."""
+        return self.path.fits({d.symbol: extent for d, extent in zip(self.symbols, point, strict=True)})
 
-    def body(self, nodes: Sequence[Node]) -> Body:
-        """Return the traced function for arguments of these shapes; InvalidArgumentError if it does not take them."""
-        found: dict[int, int] = {}
-        for shape, node in zip(self._shapes, nodes, strict=True):
-            for stated, extent in zip(shape, node.aval.shape, strict=True):
-                if type(stated) is dict and stated.get("fixed", extent) != extent:
-                    raise invalid(
-                        f"The function fixes extents that its signature leaves open, and was saved for a tensor of shape "
-                        f"{[n.get('fixed') if type(n) is dict else n for n in shape]}. It got one of shape "
-                        f"{list(node.aval.shape)}."
-                    )
-                if type(stated) is dict and "open" in stated and found.setdefault(stated["open"], extent) != extent:
-                    raise invalid(
-                        f"The function was saved for arguments of one open extent, and got {found[stated['open']]} and {extent}: "
-                        f"its arguments are {self.arguments}."
-                    )
-        point = tuple([found.get(n, extent) for n, extent in enumerate(self.base)])
-        if any(extent % by for extent, by in zip(point, self._multiples, strict=True)):
-            raise invalid(
-                f"The function was saved for open extents that are multiples of {list(self._multiples)}, as it takes others in "
-                f"another way, and got {list(point)}: its arguments are {self.arguments}."
-            )
-        if math.prod(point) % self._product:
-            raise invalid(
-                f"The function was saved for open extents whose product is a multiple of {self._product}, as it takes no others, "
-                f"and got {list(point)}: its arguments are {self.arguments}."
-            )
+    def body(self, point: Point, check: Sequence[Aval] | None = None) -> Body:
+        """Return the function for these extents; to `check` that it takes these arguments, and what the file says of it."""
         if point not in self._bodies:
-            try:
-                self._body(point)
-            except ValueError as error:
-                raise invalid(f"The function was not saved for the open extents {list(point)}: {error}") from None
+            given, programs, body = self._given, self._programs, Body()
+            body.program = programs.make(given["program"], point, check is not None)
+            body.structure, body.variables, body.written = self._structure, list(self._variables), list(self._written)
+            body.updated = [i for i, v in enumerate(body.variables) if any(v is w for w in body.written)]
+            body.keep = [tensor(programs.constant(c)) for c in given["captures"]]
+            body.captures = [t.node for t in body.keep]
+            draws = [programs.attribute(d, point) for d in given["draws"]]
+            if self._streams is None:
+                self._streams = [Stream(seed, own, blocks, repeated) for seed, own, blocks, repeated in draws]
+            body.draws = [stream.shared(of[2]) for stream, of in zip(self._streams, draws, strict=True)]
+            body.avals = [body.program.aval_of(r) for r in body.program.outputs]
+            body.looked_at = _looked_at(body, arity(body.program) - len(body.variables) - len(body.captures) - len(body.draws))
+            body.assignments, body.trains, body.created = [(None, 0)] * len(body.written), bool(given["trains"]), []
+            if check is not None:
+                self._check(body, check)
+            self._bodies[point] = body
         return self._bodies[point]
 
-    def _body(self, point: Point, check: bool = False) -> Body:
-        given, programs, body = self._given, self._programs, Body()
-        body.program = programs.make(given["program"], point, check)
-        body.structure, body.variables, body.written = self._structure, list(self._variables), list(self._written)
-        body.updated = [i for i, v in enumerate(body.variables) if any(v is w for w in body.written)]
-        body.keep = [tensor(programs.constant(c, point)) for c in given["captures"]]
-        body.captures = [t.node for t in body.keep]
-        draws = [programs.attribute(d, point) for d in given["draws"]]
-        if self._streams is None:
-            self._streams = [Stream(seed, own, blocks, repeated) for seed, own, blocks, repeated in draws]
-        body.draws = [stream.shared(of[2]) for stream, of in zip(self._streams, draws, strict=True)]
-        body.avals = [body.program.aval_of(r) for r in body.program.outputs]
-        body.looked_at = self._looked_at(body)
-        body.assignments, body.trains, body.created = [(None, 0)] * len(body.written), bool(given["trains"]), []
-        self._bodies[point] = body
-        return body
-
-    def _looked_at(self, body: Body) -> list[tuple[Variable, Aval]]:
-        """Return the variables of open shape that the Program reads, with the Avals for which it was saved."""
-        used, first = read_by(body.program), len(self.specs)
-        numbered = [(n, v) for n, v in enumerate(body.variables, first) if v._declared is not None]
-        read = [(n, v) for n, v in numbered if n in used or all(v is not w for w in body.written)]
-        return [(v, body.program.parameters[n]) for n, v in read]
-
-    def _check(self, body: Body) -> None:
+    def _check(self, body: Body, arguments: Sequence[Aval]) -> None:
         """Raise ValueError unless the Programs take and give what the function says."""
-        taken = [*self.avals(self.base), *[v.aval for v in body.variables], *[n.aval for n in body.captures]]
+        taken = [*arguments, *[v.aval for v in body.variables], *[n.aval for n in body.captures]]
         taken += [STATE for _ in body.draws]
         program = body.program
-        if list(program.parameters[: len(program.parameters) - len(program.constants)]) != taken:
+        if list(program.parameters[: arity(program)]) != taken:
             raise ValueError(f"a program takes {program.parameters}, where its function has {taken}")
         results = sum(f is TENSOR for f in self._structure.fixed)
         if len(body.avals) != results + len(body.written):
@@ -146,6 +106,77 @@ class Trace:
         for variable, known in zip(body.written, body.avals[results:], strict=True):
             if known.dtype != variable.aval.dtype or not variable.shape.is_compatible_with(known.tensor_shape):
                 raise ValueError(f"a program assigns {known!r} to a variable that is {variable.aval!r}")
+
+
+def _condition(given: Any, symbols: Point) -> tuple[str, Any, bool]:
+    relation, extent, answer = given
+    if relation not in ("==", "<") or type(answer) is not bool:
+        raise ValueError(f"{given!r} is no condition")
+    return relation, at(extent, symbols), answer
+
+
+def _looked_at(body: Body, first: int) -> list[tuple[Variable, Aval]]:
+    """Return the variables of open shape that the Program reads, with the Avals for which it was saved."""
+    used = read_by(body.program)
+    numbered = [(n, v) for n, v in enumerate(body.variables, first) if v._declared is not None]
+    read = [(n, v) for n, v in numbered if n in used or all(v is not w for w in body.written)]
+    return [(v, body.program.parameters[n]) for n, v in read]
+
+
+class Trace:
+    """One signature of a saved function: how its arguments are nested, and the ways that it goes for open extents."""
+
+    def __init__(self, given: Any, programs: Programs, variables: Callable[[Any], Variable]) -> None:
+        stated: dict[int, list[Any]] = {}
+        self.arguments = restored_nest(given["arguments"], lambda leaf: _argument(leaf, stated))
+        self.specs = [x for x in nest.flatten(self.arguments, expand_composites=True) if isinstance(x, TensorSpec)]
+        self._shapes = [stated[id(spec)] for spec in self.specs]
+        opened = [n["open"] for shape in self._shapes for n in shape if type(n) is dict]
+        if opened != [*range(len(opened))]:
+            raise ValueError(f"{opened} are no numbers of open extents")
+        self.names = given["names"]
+        if len(self.names) != len(self.specs) or not all(name is None or type(name) is str for name in self.names):
+            raise ValueError(f"{self.names!r} are no names of arguments")
+        self.ways = [Way(way, len(opened), programs, variables) for way in given["ways"]]
+        if not self.ways:
+            raise ValueError("a function has no trace")
+        for way in self.ways:
+            if way.example is not None:
+                way.body(way.example, self.avals(way.example))
+
+    def avals(self, point: Point) -> list[Aval]:
+        """Return the Avals of the tensors among the arguments, for these open extents."""
+        shapes = [[point[n["open"]] if type(n) is dict else n for n in shape] for shape in self._shapes]
+        return [aval(shape, spec.dtype.numpy) for shape, spec in zip(shapes, self.specs, strict=True)]
+
+    def body(self, nodes: Sequence[Node]) -> Body:
+        """Return the traced function for arguments of these shapes; InvalidArgumentError if it does not take them."""
+        pairs = [pair for shape, n in zip(self._shapes, nodes, strict=True) for pair in zip(shape, n.aval.shape, strict=True)]
+        point = tuple([extent for stated, extent in pairs if type(stated) is dict])
+        way = next((way for way in self.ways if way.takes(point)), None)
+        if way is None:
+            shapes = [list(n.aval.shape) for n in nodes]
+            raise invalid(
+                f"The function fixes extents that its signature leaves open, and was saved for {self._spoken(point)}. It got "
+                f"{', '.join([f'one of shape {shape}' for shape in shapes])}."
+            )
+        try:
+            return way.body(point)
+        except ValueError as error:
+            raise invalid(f"The function was not saved for the open extents {list(point)}: {error}") from None
+
+    def _spoken(self, point: Point) -> str:
+        """Say what shapes its first way takes, and which other condition these extents do not meet."""
+        way = self.ways[0]
+        fixed = {atom: n for relation, d, answer in way.path.conditions if answer for atom, n in fixed_by(relation, d)}
+        shown: list[Any] = [fixed.get(d.symbol) for d in way.symbols]
+        wrong = next((c for c in way.conditions if not holds(c, point)), None)
+        is_fixed = any(n is not None and n != extent for n, extent in zip(shown, point, strict=True))
+        if wrong is not None and not is_fixed:
+            shown = [string.ascii_letters[n % 52] for n in range(len(shown))]
+        shapes = [[shown[n["open"]] if type(n) is dict else n for n in shape] for shape in self._shapes]
+        text = " and ".join([f"a tensor of shape [{', '.join(map(str, shape))}]" for shape in shapes])
+        return text if wrong is None or is_fixed else f"{text}, where {spoken(wrong)}"
 
     def fits(self, arguments: Any, convert: bool) -> Arguments:
         """Return the arguments of a call as those of this signature; Mismatch if they are others.
@@ -169,14 +200,7 @@ class Trace:
         return Arguments(matched(self.arguments, arguments, tensor_of))
 
 
-def _extent(stated: Any, point: Point) -> int:
-    """Return an extent of a stated shape: a number, one that is open, or one that the function fixes."""
-    if type(stated) is not dict:
-        return stated
-    return stated["fixed"] if "fixed" in stated else point[stated["open"]]
-
-
-def _argument(given: Any, shapes: dict[int, list[Any]], count: int) -> Any:
+def _argument(given: Any, shapes: dict[int, list[Any]]) -> Any:
     """Return an argument: a TensorSpec, whose shape as it is stated is entered by its id, or a value."""
     if given == "object":
         return Opaque()
@@ -184,10 +208,6 @@ def _argument(given: Any, shapes: dict[int, list[Any]], count: int) -> Any:
     if kind == "value":
         return restored(value)
     dtype, shape, name = value
-    numbers = [n["open"] for n in shape if type(n) is dict and "fixed" not in n]
-    if not all(type(n) is int and 0 <= n < count for n in numbers):
-        raise ValueError(f"a shape {shape!r} names an extent that is not among {count}")
-    checked_shape([n["fixed"] for n in shape if type(n) is dict and "fixed" in n])
     spec = TensorSpec([None if type(n) is dict else n for n in shape], as_dtype(dtype), name)
     shapes[id(spec)] = shape
     return spec
@@ -211,17 +231,26 @@ class RestoredFunction(Function):
 
     def _of(self, trace: Trace) -> ConcreteFunction:
         """Return the traced function as it was saved, with its open extents."""
-        known = dict(zip(map(id, trace.specs), trace.avals(trace.base), strict=True))
-
-        def argument(x: Any) -> Any:
-            return symbol(TensorSpec(known[id(x)].shape, x.dtype)) if isinstance(x, TensorSpec) else x
-
-        arguments = Arguments(nest.map_structure(argument, trace.arguments, expand_composites=True))
-        concrete = ConcreteFunction(self, arguments, trace.body(arguments.nodes))
-        if not all(spec.shape.is_fully_defined() for spec in trace.specs):
+        opened = Opened([spec.shape for spec in trace.specs])
+        for way in trace.ways:
+            point = tuple(way.symbols)
+            nodes = [leaf(a, None) for a in trace.avals(point)]
+            of_spec = dict(zip(map(id, trace.specs), map(EagerTensor, nodes), strict=True))
+            arguments = Arguments(
+                nest.map_structure(lambda x, t=of_spec: t.get(id(x), x), trace.arguments, expand_composites=True)
+            )
+            with following(way.path):
+                opened.keep(way.path, ConcreteFunction(self, arguments, way.body(point)))
+        concrete = opened.traces[0].traced
+        if trace.ways[0].symbols:
             concrete = concrete.seen_through([TensorSpec(spec.shape, spec.dtype) for spec in trace.specs])
         concrete.name_inputs(trace.names)
         return concrete.keep()  # a signature outlives the loaded object that the function belongs to
+
+    def open_traces(self, arguments: Arguments, shapes: Sequence[TensorShape]) -> list[OpenTrace]:
+        """Return the ways of the signature with these shapes, as they were saved."""
+        opened = [c.opened for c in self.concrete_functions if [s.shape for s in c._input_specs()] == list(shapes)]
+        return opened[0].traces if opened else []
 
     def all_concrete_functions(self) -> list[ConcreteFunction]:
         """Return the functions for the signatures that were saved."""
@@ -255,8 +284,11 @@ class RestoredFunction(Function):
                     arguments = trace.fits(bound, convert)
                 except Mismatch:
                     continue
-                key = number, tuple([node.aval for node in arguments.nodes])
-                found, nodes = self._traced.get(key), arguments.nodes
+                nodes = arguments.nodes
+                if any(node.aval.open for node in nodes):
+                    return ConcreteFunction(self, arguments, trace.body(nodes)), nodes
+                key = number, tuple([node.aval for node in nodes])
+                found = self._traced.get(key)
                 if found is None:
                     found = self._traced[key] = ConcreteFunction(self, arguments, trace.body(nodes))
                 return found, nodes

@@ -49,12 +49,12 @@ def save(obj: Any, export_dir: Any, signatures: Any = None, options: Any = None)
     if signatures is None:
         signatures = getattr(obj, "_default_save_signature", None)  # a Keras model's, which may build its layers
     objects, writer = Objects(obj), Writer()
-    given = canonical(signatures, functions_of(obj), objects.extents)
+    given = canonical(signatures, functions_of(obj))
     once = {id(concrete): (concrete, name) for name, concrete in given.items()}  # one function may have two names
     made = {key: wrapped(concrete, name) for key, (concrete, name) in once.items()}
     named = {name: made[id(concrete)] for name, concrete in given.items()}
     objects.sign(named)
-    functions = objects.written(Tracer(writer, objects.number_of, objects.extents))
+    functions = objects.written(Tracer(writer, objects.number_of))
     with written(os.fspath(export_dir)) as (paths, model):
         storage.save(paths.variables, objects.nodes, objects.arrays)
         storage.save(paths.constants, None, writer.arrays)

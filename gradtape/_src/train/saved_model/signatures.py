@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
+from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor
-from gradtape._src.train.saved_model.pinning import calls_of, pinned
 
 DEFAULT = "serving_default"
 
@@ -34,20 +33,19 @@ class SignatureMap(Mapping[str, ConcreteFunction]):
         return f"_SignatureMap({self._signatures})"
 
 
-def canonical(signatures: Any, functions: Mapping[str, Any], extents: Sequence[int]) -> dict[str, ConcreteFunction]:
+def canonical(signatures: Any, functions: Mapping[str, Any]) -> dict[str, ConcreteFunction]:
     """Return `signatures` as functions by name; without it the one function that has an input signature.
 
-    `extents` are those of variables, which are tried where a function fixes extents that its signature leaves open. ValueError
-    for what is no function with an input signature.
+    ValueError for what is no function with an input signature.
     """
     if signatures is None:
-        known = [concrete for function in functions.values() if (concrete := _concrete(function, extents)) is not None]
+        known = [concrete for function in functions.values() if (concrete := _concrete(function)) is not None]
         found = [concrete for concrete in known if _can_be_signature(concrete)]
         return {DEFAULT: found[0]} if len(found) == 1 else {}
     named = signatures if isinstance(signatures, Mapping) else {DEFAULT: signatures}
     if any(not isinstance(name, str) for name in named):
         raise ValueError(f"The names of signatures must be strings, received {list(named)}.")
-    concretes = {id(function): _concrete(function, extents) for function in named.values()}
+    concretes = {id(function): _concrete(function) for function in named.values()}
     given = {name: concretes[id(function)] for name, function in named.items()}
     for name, concrete in given.items():
         if concrete is None:
@@ -59,14 +57,9 @@ def canonical(signatures: Any, functions: Mapping[str, Any], extents: Sequence[i
     return {name: concrete for name, concrete in given.items() if concrete is not None}
 
 
-def _concrete(function: Any, extents: Sequence[int]) -> ConcreteFunction | None:
+def _concrete(function: Any) -> ConcreteFunction | None:
     if isinstance(function, Function) and function.input_signature is not None:
-        found = function.untraced().get_concrete_function()
-        specs = found._input_specs()
-        if not isinstance(found, EagerFunction) or any(spec.shape.rank is None for spec in specs):
-            return found
-        known = pinned(found, calls_of(function, specs), extents)  # it is not traced where open extents are 1
-        return found if known is None else known[0]
+        return function.untraced().get_concrete_function()
     return function if isinstance(function, ConcreteFunction) else None
 
 
@@ -107,8 +100,5 @@ def wrapped(concrete: ConcreteFunction, signature: str) -> ConcreteFunction:
         [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names]
     )
     function = Function(wrapper, autograph=False, name=f"signature_wrapper_{concrete._function._name}")
-    if not isinstance(concrete, EagerFunction):  # extents at which it is traced are known to be right, where others may not be
-        known = zip(names, concrete._arguments.nodes, strict=True)
-        function.get_concrete_function(**{name: TensorSpec(node.aval.shape, node.aval.type) for name, node in known})
     specs = zip(names, concrete._input_specs(), strict=True)
     return function.get_concrete_function(**{name: TensorSpec(s.shape, s.dtype, name) for name, s in specs})

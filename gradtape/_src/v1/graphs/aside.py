@@ -12,17 +12,18 @@ import numpy as np
 
 from gradtape._src.core import engine
 from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.dim import Atom, Dim, Path, UnknownExtent, agreed, chosen, dims, explored, in_numbers, unknown
+from gradtape._src.core.dim import Atom, Dim, UnknownExtent, chosen, dims, in_numbers, unknown
 from gradtape._src.core.errors import OpError
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import ELEMENT, Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.variable import Variable
+from gradtape._src.core.ways import Path, agreed, explored
+from gradtape._src.v1.graphs.extents import NeedsFeed, structure_of
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs
 from gradtape._src.v1.graphs.kinds import CONST, LATE, PLACEHOLDER, IdentityAttr, MadeUp
 from gradtape._src.v1.graphs.replay import Replay, RunScope
-from gradtape._src.v1.graphs.structure import NeedsFeed, structure_of
 
 T = TypeVar("T")
 REFUSALS = (OpError, ValueError, TypeError, IndexError, AssertionError, OverflowError, ArithmeticError)

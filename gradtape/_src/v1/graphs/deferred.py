@@ -259,20 +259,20 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         return NotImplemented
     changes = function.__name__.startswith(("assign", "scatter", "batch_scatter"))
     if changes and any(isinstance(item, Stored) for item in flat):
-        naming.calls.stack[-1].through = True
+        naming.local.calls[-1].through = True
         return NotImplemented
     functions = _takes_function(function, flat)
     ranks = any(isinstance(item, Tensor) and graph.open_rank(item.node) for item in flat)
     if functions and function.__module__.startswith(OPS):
-        naming.calls.stack[-1].through = True
+        naming.local.calls[-1].through = True
         call, nodes = _call(function, args, kwargs)
         return _kept_with_functions(graph, call, nodes)
     if not ranks and (functions or function.__name__ in AS_THEY_ARE or function.__module__.startswith(FUNCTIONS)):
-        naming.calls.stack[-1].through = functions or function.__module__.startswith(FUNCTIONS)
+        naming.local.calls[-1].through = functions or function.__module__.startswith(FUNCTIONS)
         return NotImplemented
     call, nodes = _call(function, args, kwargs)
     if functions:
-        naming.calls.stack[-1].through = True
+        naming.local.calls[-1].through = True
         if function.__name__ in CHOICES:
             return NotImplemented
         return call_of_functions(graph, call, nodes, [graph.open_rank(n) for n in nodes], RANKS)
@@ -341,7 +341,7 @@ def _kept(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> Any:
     try:
         call.layout, avals = looked_at(graph, nodes, call.made_aside)
     except (NotTensors, NotImplementedError, NeedsEager):
-        naming.calls.stack[-1].through = True
+        naming.local.calls[-1].through = True
         return NotImplemented
     return _recorded(graph, call, nodes, avals)
 

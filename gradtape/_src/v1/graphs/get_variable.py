@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gradtape._src.core import creators, dtypes, engine, naming, tracing
+from gradtape._src.core import ambient, creators, dtypes, engine, tracing
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
@@ -88,7 +88,7 @@ def get_variable(
         return _get(full, **arguments)
     if not _takes(getter, "constraint"):
         del arguments["constraint"]
-    with NameScope(""), naming.apart():
+    with NameScope(""), ambient.anew():
         return getter(getter=_get, name=full, **arguments)
 
 
@@ -190,7 +190,7 @@ def _shared(name: str, found: Any, shape: Any, dtype: Any, reuse: Any) -> Any:
 def _penalize(graph: Graph, name: str, variable: Variable, regularizer: Any) -> None:
     if regularizer is None:
         return
-    with NameScope(f"{name}/Regularizer/"), naming.apart():
+    with NameScope(f"{name}/Regularizer/"), ambient.anew():
         loss = regularizer(variable)
     if loss is not None:
         graph.add_to_collection("regularization_losses", loss)

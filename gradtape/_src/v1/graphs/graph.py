@@ -11,39 +11,37 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gradtape._src.autodiff.overrides import gradient_override_map
-from gradtape._src.control.branch import COUNT
-from gradtape._src.core import engine, naming, nest, scopes
+from gradtape._src.core import ambient, engine, naming, nest, scopes
+from gradtape._src.core.ambient import declare, field
 from gradtape._src.core.aval import aval
+from gradtape._src.core.constant_folding import COUNT
 from gradtape._src.core.dim import Dim, unknown
 from gradtape._src.core.errors import InvalidArgumentError, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op
-from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.program import ELEMENT, Node, Trace
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import UPDATES, EagerTensor, Stored, Tensor, graph_of, handle
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.variable_ops import ASSIGN, READ
 from gradtape._src.ops.random import seeds
-from gradtape._src.v1.graphs.extents import Extents
+from gradtape._src.v1.graphs.extents import Extents, structure_of
 from gradtape._src.v1.graphs.kinds import BY_VALUES, CONST, HANDLE, INITIALIZED, NOOP, PLACEHOLDER, IdentityAttr
 from gradtape._src.v1.graphs.names import NameScope, Operations
 from gradtape._src.v1.graphs.operation import Operation
 from gradtape._src.v1.graphs.overrides import GraphOverrides
-from gradtape._src.v1.graphs.structure import structure_of
 
 OF_VARIABLES = ("variables", "local_variables", "trainable_variables")  # collections that functions share with their graph
 
 
-class Defaults(PerThread, replica="sessions"):
+class _Fields:
     """The sessions that are entered in this thread, and the context of the graph that `disable_eager_execution` entered."""
 
-    def __init__(self) -> None:
-        self.sessions: list[Any] = []
-        self.entered: Any = None
+    sessions: list[Any] = field(list, per_replica=True)
+    entered: Any = field(None, per_replica=False)
 
 
-defaults = Defaults()
+local = declare(_Fields)
 
 
 class Graph(Operations):
@@ -99,7 +97,7 @@ class Graph(Operations):
             root = engine.local.trace
         if root is not self.trace:
             self.trace.parent = root
-        with engine.recording_in(self.trace), naming.apart(), seeds.seeded_by(self.seeds):
+        with engine.recording_in(self.trace), ambient.anew(), seeds.seeded_by(self.seeds):
             before = scopes.enter_scope(self._prefix)
             naming.count_graphs(1)
             try:
@@ -190,7 +188,7 @@ class Graph(Operations):
     def structural(self, node: Node) -> tuple[Any, ...]:
         """Return the ints of a node's value, as far as they are known: see `structure_of`."""
         found = self.integers(node)
-        kept = bool(naming.calls.stack) and not naming.calls.stack[-1].through
+        kept = bool(naming.local.calls) and not naming.local.calls[-1].through
         if found is None or (kept and self.keeps and found.dtype.hasobject):
             raise engine.NeedsValues(
                 f"The value of {handle(node)} is needed to build the graph, as it says what a shape or an axis is, but it "
@@ -208,7 +206,7 @@ class Graph(Operations):
         The op says which of its extents those are.
         """
         known = all(n.value is not None or n.op is CONST for n in nodes)
-        if naming.calls.stack and not naming.calls.stack[-1].through and not known:
+        if naming.local.calls and not naming.local.calls[-1].through and not known:
             raise engine.NeedsValues(f"the shape of what {op.type} gives depends on values")
         results = op.result(tuple([n.aval for n in nodes]), attrs)
         node = engine.record_as(op, nodes, attrs, results)
@@ -553,33 +551,33 @@ def get_default_graph() -> Graph:
 
 def get_default_session() -> Any:
     """Return the innermost session that is entered in this thread, or None."""
-    return defaults.sessions[-1] if defaults.sessions else None
+    return local.sessions[-1] if local.sessions else None
 
 
 @public
 def disable_eager_execution() -> None:
     """Record into the default graph from here on, in this thread, instead of running ops."""
-    if defaults.entered is None:
+    if local.entered is None:
         if engine.local.trace.parent is not None:
             raise ValueError("tf.disable_eager_execution must be called outside of graphs, functions and gradients.")
         if not _default:
             _default.append(Graph())
-        defaults.entered = _default[0].as_default()
-        defaults.entered.__enter__()
+        local.entered = _default[0].as_default()
+        local.entered.__enter__()
 
 
 @public
 def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
     """Run ops at once again."""
-    if defaults.entered is not None:
-        entered, defaults.entered = defaults.entered, None
+    if local.entered is not None:
+        entered, local.entered = local.entered, None
         entered.__exit__(None, None, None)
 
 
 @public
 def reset_default_graph() -> None:
     """Begin with an empty default graph."""
-    active = defaults.entered is not None
+    active = local.entered is not None
     current = get_default_graph()
     if current is not (_default[0] if _default else None):
         raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, exit the "

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtape._src.core import engine
 from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.dim import Dim, unknown
+from gradtape._src.core.dim import unknown
 from gradtape._src.core.errors import invalid
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import Op, define
@@ -87,15 +87,6 @@ CONST = define(
 )
 
 
-# An extent that is known when the graph runs, as a number.
-EXTENT = define(
-    Op(
-        "Extent",
-        lambda *, extent, dtype: np.array(extent, dtype),
-        infer=lambda *, extent, dtype: aval((), dtype),
-        reason="it has no inputs",
-    )
-)
 NOOP = _graph_op("NoOp", lambda: ())
 INITIALIZED = _graph_op("VarIsInitializedOp", lambda handle: aval((), np.dtype(bool)))
 BEGINNINGS = (PLACEHOLDER, HANDLE, NOOP)
@@ -154,8 +145,3 @@ class Request:
             elif layout is not None:
                 nodes += [result.node, engine.constant(np.arange(result.shape[0], dtype=np.int32))]
         return nodes
-
-
-def extent(value: Dim, dtype: np.dtype | None) -> Node:
-    """Return the node of an extent that is not known."""
-    return engine.record(EXTENT, (), (value, dtype or np.dtype(np.int32)))

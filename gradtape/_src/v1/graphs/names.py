@@ -75,7 +75,7 @@ class Operations:
         if self._finalized:
             raise RuntimeError("Graph is finalized and cannot be modified. Record ops before finalize(), or in another graph.")
         op = self.shown or op
-        stack = naming.calls.stack
+        stack = naming.local.calls
         call = next((c for c in reversed(stack) if c.name is not None), None)
         outermost = stack[0].function if stack else ""
         if call is not None and not VALID.match(full := scopes.prefix() + (call.name or "")) and call.function not in SUMMARIES:

@@ -20,11 +20,11 @@ from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.structured import BRANCH, StructuredOp
 from gradtape._src.core.tensor import Stored, Tensor, handle, stated_shape
 from gradtape._src.core.variable import Variable
+from gradtape._src.v1.graphs.extents import NeedsFeed, structure_of
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs
 from gradtape._src.v1.graphs.kinds import BEGINNINGS, HANDLE
 from gradtape._src.v1.graphs.replay import Replay
-from gradtape._src.v1.graphs.structure import NeedsFeed, structure_of
 
 Parameter = tuple[str, Any, TensorShape]  # name, dtype, shape
 

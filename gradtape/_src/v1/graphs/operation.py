@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.backward import OF_TENSORFLOW, implied_attribute, shown_attribute
-from gradtape._src.core import engine
+from gradtape._src.core import constant_folding
 from gradtape._src.core.dim import is_unknown
 from gradtape._src.core.errors import public
 from gradtape._src.core.program import Node
@@ -97,7 +97,7 @@ class Operation:
         if op is not None and (implied := implied_attribute(name, node.inputs, node)) is not None:
             return implied
         if name == "value" and self._type == "Const":  # or what is computed from constants, as `zeros`
-            value = node.attrs[0].array if op is CONST else engine.folded(node)
+            value = node.attrs[0].array if op is CONST else constant_folding.folded(node)
             if value is not None:
                 return value
         if name == "_gradient_op_type":

@@ -14,6 +14,7 @@ from gradtape._src.control.checkpointed_while import for_other_shapes
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, execution, nest, tracing
 from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.constant_folding import MOST
 from gradtape._src.core.define import check
 from gradtape._src.core.dim import Atom, Dim, UnknownExtent, dims
 from gradtape._src.core.errors import InvalidArgumentError, OpError, invalid
@@ -27,6 +28,7 @@ from gradtape._src.ops.array.joining import split_sizes
 from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.shapes import spoken
+from gradtape._src.v1.graphs.extents import NeedsFeed, structure_of
 from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs, Rows, in_python, is_open, of_one_shape
 from gradtape._src.v1.graphs.kinds import (
     BEGINNINGS,
@@ -41,7 +43,6 @@ from gradtape._src.v1.graphs.kinds import (
     Request,
 )
 from gradtape._src.v1.graphs.retrace import Inlined
-from gradtape._src.v1.graphs.structure import MOST, NeedsFeed, structure_of
 
 if TYPE_CHECKING:
     from gradtape._src.v1.graphs.graph import Graph

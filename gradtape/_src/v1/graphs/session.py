@@ -22,11 +22,11 @@ from gradtape._src.core.program import Node, Trace, leaf
 from gradtape._src.core.tensor import Stored, Tensor, handle, name_of, stated_shape
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.random import seeds
-from gradtape._src.v1.graphs.graph import Graph, defaults, get_default_graph
+from gradtape._src.v1.graphs.extents import NeedsFeed
+from gradtape._src.v1.graphs.graph import Graph, get_default_graph, local
 from gradtape._src.v1.graphs.kinds import CONST
 from gradtape._src.v1.graphs.operation import Operation
 from gradtape._src.v1.graphs.replay import NeedsEager, Replay, RunScope, ValueScope, needed_nodes
-from gradtape._src.v1.graphs.structure import NeedsFeed
 
 PLANS = 256  # so many different runs are kept by a session
 
@@ -148,11 +148,11 @@ class Session:
     @contextmanager
     def as_default(self) -> Iterator[Session]:
         """Open a context in which this is the default session."""
-        defaults.sessions.append(self)
+        local.sessions.append(self)
         try:
             yield self
         finally:
-            defaults.sessions.remove(self)
+            local.sessions.remove(self)
 
     def __enter__(self) -> Session:
         self._enter(with_graph=get_default_graph() is not self._graph or engine.local.trace.scope is None)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from gradtape._src.core import dtypes, engine, scopes
+from gradtape._src.core.ambient import declare, field
 from gradtape._src.core.errors import public
-from gradtape._src.core.per_thread import PerThread
 from gradtape._src.core.variable import Variable
 from gradtape._src.v1.graphs.graph import in_graph
 from gradtape._src.v1.graphs.names import NameScope
@@ -106,17 +107,55 @@ class VariableScope:
         return self.get_collection("local_variables")
 
 
-class Store(PerThread, replica="scope counts"):
-    """The variables of a graph by name, and for each thread the open scope and the numbers of opened ones."""
+class Opened(NamedTuple):
+    """The variable scope of a graph that is open in a thread, and the numbers of opened scopes, by name."""
+
+    scope: VariableScope
+    counts: dict[str, int]
+
+
+class _Fields:
+    """The scopes that are open in this thread, by the Store of a graph, which they keep no longer than the graph does."""
+
+    variable_scopes: WeakKeyDictionary[Store, Opened] = field(WeakKeyDictionary, per_replica=True)
+
+
+_local = declare(_Fields)
+
+
+class Store:
+    """The variables of a graph by name, and what is open of it in this thread."""
 
     def __init__(self, variables: dict[str, Any]) -> None:
         self.variables = variables
-        self.scope = VariableScope(False)
-        self.counts: dict[str, int] = {}
+
+    def _open(self) -> Opened:
+        known = _local.variable_scopes
+        if self not in known:
+            known[self] = Opened(VariableScope(False), {})
+        return known[self]
+
+    @property
+    def scope(self) -> VariableScope:
+        """The scope that is open."""
+        return self._open().scope
+
+    @scope.setter
+    def scope(self, scope: VariableScope) -> None:
+        _local.variable_scopes[self] = self._open()._replace(scope=scope)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The numbers of opened scopes, by name."""
+        return self._open().counts
+
+    @counts.setter
+    def counts(self, counts: dict[str, int]) -> None:
+        _local.variable_scopes[self] = self._open()._replace(counts=counts)
 
     def opened(self, name: str) -> None:
         """Count one more scope of that name."""
-        self.counts[name] = self.counts.get(name, 0) + 1
+        self.counts = {**self.counts, name: self.counts.get(name, 0) + 1}
 
     def closed(self, name: str) -> None:
         """Begin to count anew the scopes in one of that name."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtape._src.autodiff.eager_record import recording
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import dtypes, hooks, naming, scopes
+from gradtape._src.core import ambient, dtypes, hooks, scopes
 from gradtape._src.core.convert import tensor, variable_of
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -77,7 +77,7 @@ class Optimizer(SlotOwner):
 
         `global_step`, a variable, is increased by 1. ValueError if `loss` depends on none of the variables.
         """
-        with naming.apart():
+        with ambient.anew():
             pairs = self.compute_gradients(
                 loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss
             )
@@ -155,7 +155,7 @@ class Optimizer(SlotOwner):
         with scopes.init_scope():
             self._create_slots([v for _, v in used])
         name = name or self._name
-        with NameScope(f"{scopes.prefix()}{name}/"), naming.apart():
+        with NameScope(f"{scopes.prefix()}{name}/"), ambient.anew():
             self._prepare()
             updates = [u for d, v in used for u in _listed(self._changed(d, v)) if u is not None]
             updates = _listed(self._finish(updates, f"{name}/"))
