@@ -7,6 +7,8 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.core import compilations
+from gradtape._src.core.aval import aval
+from gradtape._src.core.program import Program
 
 
 @pytest.fixture(autouse=True)
@@ -80,3 +82,12 @@ def test_a_line_that_makes_its_hundredth_program_is_warned_of_once(monkeypatch, 
         f"{LINE} has made 3 programs, each of which was compiled. The last one takes float32[3, 2], the one before "
         "float32[2, 2]. If shapes differ from step to step, pad or bucket them to a few."
     )
+
+
+def test_a_program_that_takes_the_results_of_an_op_that_has_several(caplog):
+    tf.config.log_compiles()
+    owner = Program(
+        (), (), ((aval([2], np.dtype("float32")), aval([], np.dtype("int32"))), aval([3, 2], np.dtype("float32"))), ()
+    )
+    compilations.note(owner, 0.0)
+    assert caplog.messages[-1].endswith("It takes float32[3, 2], (float32[2], int32[]).")

@@ -11,7 +11,7 @@ import pytest
 import gradtape as tf
 import gradtape.keras as keras
 from gradtape._src.control.replayed import Record
-from gradtape._src.core import engine, scopes
+from gradtape._src.core import engine, execution, scopes
 
 layers = keras.layers
 IMAGES = np.linspace(-1, 1, 2 * 6 * 6, dtype="float32").reshape(2, 6, 6, 1)
@@ -363,6 +363,21 @@ def test_an_index_that_the_third_of_the_embeddings_has_not(ran):
     for now, value in zip(model.get_weights(), before, strict=True):
         np.testing.assert_array_equal(now, value)
     assert calls(model, x, 1).shape == (2, 2)
+
+
+def test_a_check_runs_nothing_but_what_it_looks_at(monkeypatch):
+    values, indices = keras.Input((3, 2)), keras.Input((3, 1), dtype="int32")
+    model = keras.Model([values, indices], keras.ops.take_along_axis(values, indices, axis=-1))
+    x, rows, programs = tf.constant(np.ones([2, 3, 2], "float32")), tf.constant(WORDS[:, :, None] % 2), []
+    run = execution.execute
+    monkeypatch.setattr(execution, "execute", lambda *args: programs.append(1) or run(*args))
+    for _ in range(5):
+        with tf.GradientTape():
+            pending = x * 2.0
+            programs.clear()
+            y = model([pending, rows])
+            assert not programs
+    np.testing.assert_array_equal(y, np.full([2, 3, 1], 2.0))
 
 
 def test_other_shapes_and_a_wrong_one():

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtape._src.control.scope import ASKED_FOR
-from gradtape._src.core import engine, journal, scopes
+from gradtape._src.core import engine, guards, journal, scopes
 from gradtape._src.core.define import verify
 from gradtape._src.core.errors import internal
 from gradtape._src.core.program import NUMBER, RAN, Line, Node, Trace, effectful
@@ -216,17 +216,16 @@ class Record:
         return -1 - slot
 
     def _needed_by_checks(self) -> list[int]:
-        """Return the arguments whose values the checks look at; a check on a variable's value is none that can be made first."""
-        found, stack, form = set[int](), sorted(self.form.checked), self.form
+        """Return the arguments on which the values depend that are checked."""
+        keys = self.form.keys
+        stack = [r for i in self.form.checked for r in guards.checked(keys[i][0], keys[i][2:])]
         seen = set(stack)
         while stack:
-            for reference in form.keys[stack.pop()][2:]:
-                if reference >= 0 and reference not in seen:
-                    seen.add(reference)
-                    stack.append(reference)
-                elif reference < 0:
-                    found.add(-1 - reference)
-        return sorted([slot for slot in found if slot < form.arguments])
+            reference = stack.pop()
+            further = keys[reference][2:] if reference >= 0 else ()
+            stack += [r for r in further if r not in seen]
+            seen.update(further)
+        return sorted([-1 - r for r in seen if 0 <= -1 - r < self.form.arguments])
 
     def equals(self, other: Record) -> bool:
         """Return whether two calls recorded the same."""

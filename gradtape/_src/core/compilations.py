@@ -6,14 +6,12 @@ import logging
 import threading
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
+from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.journal import file_and_number
 from gradtape._src.core.places import place
 from gradtape._src.core.program import Cache, Executable, Line, Program
-
-if TYPE_CHECKING:
-    from gradtape._src.core.aval import Aval
 
 logger = logging.getLogger("gradtape")
 clock = time.perf_counter
@@ -78,8 +76,8 @@ def _spoken(line: Line) -> str:
     return f"{place(*file_and_number(line), short=True)} (in {code.co_name})"
 
 
-def _shapes(avals: Sequence[Aval]) -> str:
-    """Return the shapes and dtypes of what a Program takes, the largest first."""
-    named = [repr(aval) for aval in sorted(avals, key=lambda aval: -aval.size)]
+def _shapes(avals: Sequence[Any]) -> str:
+    """Return the shapes and dtypes of what a Program takes, the largest first; what has several parts is a tuple."""
+    named = [repr(aval) for aval in sorted(avals, key=lambda aval: -bytes_of((aval,)))]
     more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
     return ", ".join(named[:SHOWN]) + more if named else "nothing"

@@ -10,7 +10,7 @@ from weakref import ref
 import jax
 import numpy as np
 
-from gradtape._src.core import device_config, devices, engine, execution, hooks, journal, memory, naming, slices, tracing
+from gradtape._src.core import device_config, devices, engine, execution, hooks, journal, memory, naming, slices
 from gradtape._src.core.dim import shown
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, own, public
 from gradtape._src.core.function_names import in_function, name_in_function
@@ -149,12 +149,8 @@ class Tensor(Operators):
             graph.set_shape(self.node, TensorShape(shape))
             return
         stated = TensorShape(shape)
-        if self.shape.is_compatible_with(stated):
-            return
-        told = tracing.told(self.node, stated)
-        if told is None:
+        if not self.shape.is_compatible_with(stated):
             raise ValueError(f"Tensor's shape {self.shape} is not compatible with supplied shape {stated}.")
-        self.node = told
 
     @public
     def numpy(self) -> Any:

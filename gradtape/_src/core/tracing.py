@@ -10,10 +10,8 @@ import numpy as np
 
 from gradtape._src.core import engine, execution
 from gradtape._src.core.ambient import anew, declare, field, setting
-from gradtape._src.core.aval import aval
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import CALL, ELEMENT, Key, Node, Program, Trace, effectful, leaf
-from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.structured import StructuredOp, arity, is_call, programs_of
 
 FORWARD = "forward"  # under it a gradient's Program keeps the Program it is of, if its derivative leads to values of that
@@ -35,16 +33,12 @@ def inner(scope: Any = None) -> Iterator[Trace]:
 class _Fields:
     """The functions that a thread traces, or runs as eager code.
 
-    `functions`: how many functions, and runs of sessions, it runs as eager code, in one another. `assumed`: the extent that
-    stands for one that is not known, while the shapes of results are asked for without values. `asking`: the trace that asks; a
-    function that is traced in it is not asked, as it would keep what it was told. `is_assumed`: whether that extent stands for
-    one. `creation`: the Creation of the innermost function under trace.
+    `functions`: how many functions, and runs of sessions, it runs as eager code, in one another. `asking`: the trace in which
+    only the shapes of results are asked for. `creation`: the Creation of the innermost function under trace.
     """
 
     functions: int = field(0, per_replica=True)
-    assumed: int | None = field(None, per_replica=True)
     asking: Trace | None = field(None, per_replica=True)
-    is_assumed: bool = field(False, per_replica=False)
     creation: Creation | None = field(None, per_replica=True)
 
 
@@ -68,36 +62,17 @@ def outside(graph: bool = False) -> Iterator[None]:
         yield
 
 
-def assuming(extent: int) -> setting:
-    """Open a context in which ops give tensors without values, of the shapes of their results; `is_assumed`: one did."""
-    return setting(assumed=extent, asking=engine.local.trace)
+def asking_for_shapes() -> setting:
+    """Open a context in which ops give tensors without values, of the shapes of their results.
 
-
-def assume(used: bool) -> None:
-    """Note whether the extent that comes to be assumed stands for one of what is given."""
-    local.is_assumed = used
+    A function that is traced in it is not asked, as it would keep what it was told.
+    """
+    return setting(asking=engine.local.trace)
 
 
 def is_asked_for_shapes() -> bool:
     """Return whether only the shapes are wanted of what is called now."""
-    return local.assumed is not None and local.asking is engine.local.trace
-
-
-def assumed_extent() -> int:
-    """Return the extent that is assumed, for a result."""
-    local.is_assumed = True
-    return local.assumed or 0
-
-
-def told(node: Node, shape: TensorShape) -> Node | None:
-    """Return a node without a value that has the extents of `shape`, where those of `node` are assumed; else None.
-
-    A function is asked in this way what it gives for values whose extents are not known.
-    """
-    if not is_asked_for_shapes() or not local.is_assumed or shape.rank != len(node.aval.shape):
-        return None
-    extents = [there if stated is None else stated for stated, there in zip(shape.as_list(), node.aval.shape, strict=True)]
-    return leaf(aval(tuple(extents), node.aval.dtype), None)
+    return local.asking is engine.local.trace
 
 
 class Creation:

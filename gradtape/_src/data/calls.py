@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, journal, nest, tiers, tracing
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.dim import Dim, UnknownExtent, unknown
 from gradtape._src.core.errors import (
     LOOKS_AT_VALUES,
     InvalidArgumentError,
@@ -25,9 +27,10 @@ from gradtape._src.core.errors import (
     cut,
 )
 from gradtape._src.core.program import Trace, leaf
+from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import EagerTensor
-from gradtape._src.core.tracing import assuming
+from gradtape._src.core.ways import Path, explored
 from gradtape._src.data.ragged import with_shape
 from gradtape._src.data.structure import (
     SHAPED,
@@ -170,7 +173,7 @@ def structure_text(answer: Element) -> str:
 def inferred(call: Call, given: Structure, make_empty: Callable[[Any], Any]) -> Any:
     """Infer the result of a function for elements of a structure, without values: a nest of specs, or None if it needs them.
 
-    It is called on tensors that have no values, twice if there are unknown extents, with other extents each time.
+    It is called on tensors that have no values, and symbols for extents that are not known: see `core/ways`.
     """
     try:
         return _inferred(call, given, make_empty)
@@ -188,10 +191,10 @@ def asked_early(call: Call, given: Structure | None, make_empty: Callable[[Any],
         return None
     try:
         return _inferred(call, given, make_empty)
-    except LOOKS_AT_VALUES:
+    except (*LOOKS_AT_VALUES, UnknownExtent):
         return None
     except Exception as error:
-        whole = not tracing.local.is_assumed or isinstance(error, (TypeError, NameError))
+        whole = complete(given) or isinstance(error, (TypeError, NameError))
         if not whole or any(word in str(error) for word in SYMBOLS):
             return None
         raise
@@ -211,6 +214,7 @@ def check_dataset(call: Call, given: Structure | None, make_empty: Callable[[Any
         raise call.no_dataset(repr(specs))
 
 
+TRIALS = 12  # ways of a function that are gone to know the shapes of its results
 SYMBOLS = ("SymbolicTensor", "EagerTensor", 'Tensor("')  # an error that speaks of one may come of there being no values
 
 
@@ -222,34 +226,55 @@ def complete(given: Structure) -> bool:
 def _inferred(call: Call, given: Structure, make_empty: Callable[[Any], Any]) -> Any:
     if any(spec.shape.rank is None for spec in given.specs if isinstance(spec, SHAPED)):
         return None
-    tracing.assume(not complete(given))
-    first = _specs_for(call, given, 2, make_empty)
-    return first if not tracing.local.is_assumed else _common(first, _specs_for(call, given, 3, make_empty))
+    refused: list[Exception] = []
+    for shows in (False, True):  # code that takes extents for numbers cannot go on with None
+        ways, errors = explored(lambda: _specs_for(call, given, make_empty), (Exception,), most=TRIALS, guides=True, shows=shows)
+        if ways:
+            return functools.reduce(_common, [_stated(specs, path) for specs, path in ways])
+        refused += errors
+        if complete(given):
+            break
+    raise refused[0]
 
 
-def _specs_for(call: Call, given: Structure, extent: int, make_empty: Callable[[Any], Any]) -> Any:
+def _specs_for(call: Call, given: Structure, make_empty: Callable[[Any], Any]) -> Any:
     scope = Scope()
     scope.draws = seeds.Draws()
-    with apart(), tracing.inner(scope) as scope.trace, assuming(extent):
-        result = call.on_symbols(given.nest.unflatten([_placeholder(spec, extent, make_empty) for spec in given.specs]))
+    with apart(), tracing.inner(scope) as scope.trace, tracing.asking_for_shapes():
+        result = call.on_symbols(given.nest.unflatten([_placeholder(spec, make_empty) for spec in given.specs]))
     for variable, _ in scope.variables.values():  # elements come without a history
         journal.left("dataset", variable._tensor.node, engine.local.trace)
     return result
 
 
-def _placeholder(spec: Any, extent: int, make_empty: Callable[[Any], Any]) -> Any:
+def _placeholder(spec: Any, make_empty: Callable[[Any], Any]) -> Any:
     if isinstance(spec, NoneTensorSpec):
         return None
     if isinstance(spec, DatasetSpec):
         return make_empty(spec.element_spec)
-    shape = tuple([extent if known is None else known for known in spec.shape])
     if isinstance(spec, SparseTensorSpec):
-        places = EagerTensor(leaf(aval((extent, len(shape)), np.dtype(np.int64)), None))
-        return SparseTensor(places, EagerTensor(leaf(aval((extent,), spec.dtype.numpy), None)), shape)
+        shape = [unknown() if known is None else known for known in spec.shape]
+        places = EagerTensor(leaf(aval((count := unknown(), len(shape)), np.dtype(np.int64)), None))
+        return SparseTensor(places, EagerTensor(leaf(aval((count,), spec.dtype.numpy), None)), tuple(shape))
     if isinstance(spec, RaggedTensorSpec) and spec.ragged_rank:
         parts, how = nest.flatten_with_spec(spec, nest.EXPANDED)
-        return nest.unflatten(how, [_placeholder(part, extent, make_empty) for part in parts])
-    return EagerTensor(leaf(aval(shape, spec.dtype.numpy), None))
+        return nest.unflatten(how, [_placeholder(part, make_empty) for part in parts])
+    return EagerTensor(leaf(aval([unknown() if known is None else known for known in spec.shape], spec.dtype.numpy), None))
+
+
+def _stated(result: Any, path: Path) -> Any:
+    """Return the specs of a result with what a way says of extents that are not known: a number, or None."""
+    leaves, how = flatten(result)
+    return how.unflatten([_stated_spec(item, path) for item in leaves])
+
+
+def _stated_spec(spec: Any, path: Path) -> Any:
+    if isinstance(spec, DatasetSpec):
+        return DatasetSpec(_stated(spec.element_spec, path))
+    if not isinstance(spec, SHAPED) or spec.shape.rank is None:
+        return spec
+    now = [d.substituted(path.values) if type(d) is Dim else d for d in spec.shape.as_list()]
+    return with_shape(spec, TensorShape([None if type(d) is Dim else d for d in now]))
 
 
 def _spec_without_value(item: Any) -> Any:

@@ -12,11 +12,12 @@ from gradtape._src.core import dtypes, engine, hooks, journal
 from gradtape._src.core.aval import Aval, aval, unshaped
 from gradtape._src.core.constants import to_array
 from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.dim import unknown
 from gradtape._src.core.errors import InvalidArgumentError, OpError, UnimplementedError, mark
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
-from gradtape._src.core.tracing import assumed_extent, is_asked_for_shapes
+from gradtape._src.core.tracing import is_asked_for_shapes
 
 Known = tuple[Sequence[int | None] | None, Any]  # a shape and a dtype
 Attributes = tuple[tuple[str, Any], ...]
@@ -38,8 +39,7 @@ def without_values(type: str, *specs: Known) -> list[Tensor]:
         )
     if not is_asked_for_shapes() or not specs or any(shape is None for shape, _ in specs):
         raise engine.NeedsValues(f"the shape of what {type} gives depends on values")
-    extent = assumed_extent()
-    known = [([extent if n is None else n for n in shape or ()], dtype) for shape, dtype in specs]
+    known = [([unknown() if n is None else n for n in shape or ()], dtype) for shape, dtype in specs]
     return [EagerTensor(leaf(aval(shape, dtypes.as_dtype(dtype).numpy), None)) for shape, dtype in known]
 
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from gradtape._src.core import dtypes, engine, journal, tracing
+from gradtape._src.core import dtypes, engine, journal
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, static_list, static_vector, tensor
@@ -396,8 +396,6 @@ def ensure_shape(x, shape, name=None) -> Tensor:
     TensorShape([2, 3])
     """
     stated, x = TensorShape(shape), tensor(x)
-    if not x.shape.is_compatible_with(stated) and (told := tracing.told(x.node, stated)) is not None:
-        return EagerTensor(told)
     result = _ensure_shape(x, shape=None if stated.rank is None else tuple(stated.as_list()))
     if engine.current_graph() is not None:
         result.set_shape(stated)
