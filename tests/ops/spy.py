@@ -45,13 +45,26 @@ def ops_of(program):
 
 
 def reads(op, attrs, avals, result):
-    """The names, as in `saves`, of what the op's gradient rule reads when each input that can have one needs one."""
+    """The names, as in `saves`, of what the op's gradient rule reads when each input that can have one needs one.
+
+    A rule that has none for some of them, a LookupError, is asked for each alone.
+    """
     inputs = tuple([leaf(a, None) for a in avals])
     with tracing.inner():
         node = engine.record(op, inputs, attrs)
         cotangents = [EagerTensor(leaf(a, None)) if a.inexact else zeros(a.shape, a.type) for a in several(result)]
-        results = op.gradient(Operation(Entry(node, inputs), tuple([a.inexact for a in avals]), None), *cotangents)
-        pending = [_dense(dx).node for dx in several(results) if dx is not None]
+
+        def given(needed):
+            return several(op.gradient(Operation(Entry(node, inputs), tuple(needed), None), *cotangents))
+
+        try:
+            results = given([a.inexact for a in avals])
+        except LookupError:
+            results = []
+            for i in [i for i, a in enumerate(avals) if a.inexact]:
+                with contextlib.suppress(LookupError):
+                    results += given([place == i for place in range(len(avals))])
+        pending = [_dense(dx).node for dx in results if dx is not None]
     names, seen = set(), set()
     while pending:
         current = pending.pop()

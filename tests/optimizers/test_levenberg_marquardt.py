@@ -276,3 +276,98 @@ def test_an_interrupt_leaves_the_best_point_so_far(monkeypatch):
     with pytest.raises(KeyboardInterrupt, match="by the user"):
         LM().minimize(rosenbrock(x), x)
     assert 0 < sum(float(r) ** 2 for r in rosenbrock(x)()) < 24.2
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A sparse Jacobian
+
+
+class Chain:
+    """A parameter for each point, which its neighbours pull at; the residuals are a list of two tensors."""
+
+    def __init__(self, count, dtype="float64"):
+        self.x = tf.Variable(np.linspace(1.0, 2.0, count), dtype=dtype)
+        self.along = tf.constant(np.sin(np.arange(count) / 5.0), dtype)
+
+    def residuals(self):
+        return [self.x**2 - self.along * self.x - 1.0, 0.5 * (self.x[1:] - self.x[:-1])]
+
+    def pattern(self):
+        return tf.autodiff.jacobian_sparsity(self.residuals, (), sources=[self.x])
+
+    def fitted(self, pattern=None, bounds=None, **options):
+        options = {"function_tolerance": 1e-14, "step_tolerance": 1e-14, **options}
+        result = tf.optimizers.LevenbergMarquardt(**options).minimize(self.residuals, [self.x], bounds, pattern)
+        return result, self.x.numpy()
+
+
+@pytest.mark.parametrize("bounds", [None, [(0.9, 1.1)]])
+@pytest.mark.parametrize(
+    "options",
+    [{"damping": "trust_region"}, {"damping": "nielsen"}, {"damping": "marquardt"}, {"geodesic_acceleration": True}],
+    ids=lambda options: "-".join(map(str, options.values())),
+)
+def test_sparse_steps_are_the_dense_ones(options, bounds):
+    (dense, expected), chain = Chain(30).fitted(bounds=bounds, **options), Chain(30)
+    sparse, found = chain.fitted(chain.pattern(), bounds, **options)
+    np.testing.assert_allclose(found, expected, 1e-10)
+    assert (sparse.converged, sparse.iterations, sparse.covariance) == (dense.converged, dense.iterations, None)
+    np.testing.assert_allclose(sparse.optimality, dense.optimality, 1e-3, 1e-9)
+
+
+def test_many_parameters_from_a_file(tmp_path):
+    chain = Chain(5_000)
+    chain.pattern().save(tmp_path / "chain.npz")
+    result, found = chain.fitted(tf.autodiff.Sparsity.load(tmp_path / "chain.npz"))
+    assert result.converged and result.iterations < 10
+    inner = found[1:-1]
+    slope = (inner**2 - chain.along[1:-1] * inner - 1.0) * (2.0 * inner - chain.along[1:-1])
+    np.testing.assert_allclose(slope + 0.25 * (2.0 * inner - found[:-2] - found[2:]), 0.0, atol=1e-7)
+
+
+def test_sparse_float32():
+    chain, wide = Chain(30, "float32"), Chain(30)
+    np.testing.assert_allclose(chain.fitted(chain.pattern())[1], wide.fitted()[1], 1e-3)
+
+
+def test_a_flat_direction_of_a_sparse_model():
+    x = tf.Variable(tf.ones([4], tf.float64))
+
+    def apart():
+        return [x[1:] - x[:-1] - 1.0, 0.0 * x]
+
+    pattern = tf.autodiff.jacobian_sparsity(apart, (), sources=[x])
+    assert tf.optimizers.LevenbergMarquardt().minimize(apart, [x], pattern=pattern).sum_of_squares < 1e-10
+
+
+@pytest.mark.parametrize(
+    "pattern, options, error, message",
+    [
+        (lambda chain: np.eye(3), {}, TypeError, "pattern must come from tf.autodiff.jacobian_sparsity"),
+        (lambda chain: Chain(5).pattern(), {}, ValueError, r"of shape \(9, 5\), and this one has shape \(11, 6\)"),
+        (lambda chain: chain.pattern(), {"solver": "matrix_free"}, ValueError, "solver must be 'auto' with a pattern"),
+        (
+            lambda chain: tf.autodiff.jacobian_sparsity(lambda: [chain.x, chain.x[1:]], (), sources=[chain.x]),
+            {},
+            ValueError,
+            "pattern misses entries of this Jacobian: in 5 of 11 rows, the first of them row 6",
+        ),
+    ],
+)
+def test_patterns_that_do_not_fit(pattern, options, error, message):
+    chain = Chain(6)
+    before = chain.x.numpy()
+    with pytest.raises(error, match=message):
+        chain.fitted(pattern(chain), **options)
+    np.testing.assert_array_equal(chain.x, before)
+
+
+def test_a_sparse_derivative_that_is_not_finite():
+    x = tf.Variable([1.0, 0.0, 2.0], dtype=tf.float64)
+
+    def roots():
+        return [tf.sqrt(x), x]
+
+    pattern = tf.autodiff.jacobian_sparsity(roots, (), sources=[x])
+    with pytest.raises(ValueError, match=r"not finite|misses entries"):
+        tf.optimizers.LevenbergMarquardt().minimize(roots, [x], pattern=pattern)

@@ -429,3 +429,28 @@ def test_what_is_no_saved_model(tmp_path):
         assert not tf.saved_model.load(path, tags, tf.saved_model.LoadOptions()).signatures
     with pytest.raises(ValueError, match="Got an incompatible argument to `tags`: train"):
         tf.saved_model.load(path, "train")
+
+
+def test_orders_of_a_custom_gradient_that_uses_its_own_function(tmp_path):
+    @tf.custom_gradient
+    def own(x):
+        return tf.exp(2.0 * x), lambda dy: dy * 2.0 * own(x)
+
+    def slope(f):
+        def of(x):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = f(x)
+            return tape.gradient(y, x)
+
+        return of
+
+    module = tf.Module()
+    module.f = tf.function(own, input_signature=[tf.TensorSpec([], tf.float64)])
+    tf.saved_model.save(module, tmp_path)
+    f, x = tf.saved_model.load(tmp_path).f, tf.constant(0.5, tf.float64)
+    for order in range(6):
+        assert float(f(x)) == pytest.approx(2.0**order * np.e, rel=1e-12)
+        f = slope(f)
+    with pytest.raises(NotImplementedError, match="A saved model keeps 5 orders of a tf"):
+        f(x)

@@ -320,15 +320,17 @@ _GRADIENT = ("gradient", "reason", "unregistered", "impure", "saves")
 # The types of ops that TensorFlow has not: a user's gradient may have such a name, and the op keeps its own.
 OWN = frozenset(
     """
-    AdjustJpegQuality BesselRatio CTCLossDense CTCLossDenseGrad CTCSparsePaths CTCTrimLabels CTCUniqueLabels ChannelWindowSum
-    CheckNumericsGradient CollapseRepeated Count CustomGradient CustomGradientProgram Dilation2DPickFilter Dilation2DPickInput
-    ExtractImagePatchesGrad ExtractVolumePatchesGrad Eye FakeQuantSides Frame GatherV2Grad Gelu IRFFTGrad IndexFromStart
-    IsJpeg JaxFunction JaxFunctionGradient LayerNorm LinearRecurrence LogSumExp MatrixCofactors Moments OptimizationBarrier
-    OverlapAndAdd PseudoInverse PutAlongAxis RFFTGrad RaisedCosineWindow Ran ReadAssigned Recomputed ScaledGradient Scan
-    SeedOfTrip SegmentRecurrence SequenceMask ShardingConstraint Shift SigmoidCrossEntropyWithLogits Silu SliceBegin Sort
-    SortedChoices SpectralCotangents SpectralDerivative SpenceSlope StraightThrough StridedSliceIndex StringBytesSplit
-    TakeAlongAxis TakeRows TensorListSetItemCheck TupleElement UnicodeSplitWithOffsets VectorizedCall VorbisWindow
-    WindowSpread WindowSum
+    AdjustJpegQuality BesselRatio BetaincDerivative CTCLossDense CTCLossDenseGrad CTCLossDenseHessianProduct CTCSparsePaths
+    CTCTrimLabels CTCUniqueLabels ChannelWindowSum CheckNumericsGradient CollapseRepeated ConvergedSolution Count
+    CustomGradient CustomGradientProgram Dilation2DPickFilter Dilation2DPickInput ExtractImagePatchesGrad
+    ExtractVolumePatchesGrad Eye FakeQuantSides Frame GatherV2Grad Gelu IRFFTGrad IgammaDerivative ImplicitSolution
+    IndexFromStart IsJpeg JaxFunction JaxFunctionGradient LayerNorm LinearRecurrence LinearSolve LogSumExp MatrixCofactors
+    Moments OptimizationBarrier OverlapAndAdd PseudoInverse PutAlongAxis RFFTGrad RaisedCosineWindow Ran ReadAssigned
+    Recomputed ScaledGradient Scan SeedOfTrip SegmentRecurrence SequenceMask ShardingConstraint Shift
+    SigmoidCrossEntropyWithLogits Silu SliceBegin Sort SortedChoices SparseEntries SparseSolution SpectralCotangents
+    SpectralDerivative SpenceSlope StraightThrough StridedSliceIndex StringBytesSplit TakeAlongAxis TakeRows
+    TensorListSetItemCheck TupleElement UnicodeSplitWithOffsets VectorizedCall VorbisWindow WindowSpread WindowSum
+    ZetaDerivative
     """.split()
 )
 

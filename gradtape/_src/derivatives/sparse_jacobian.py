@@ -61,11 +61,12 @@ class Traced:
         def run() -> list[Tensor]:
             result = f(*packed) if several else f(packed)
             result = dense(result) if isinstance(result, IndexedSlices) else result
-            results.extend([dense(x) if isinstance(x, IndexedSlices) else x for x in Nest(result).leaves])
+            found = [tensor(x) if isinstance(x, Variable) else x for x in Nest(result).leaves]
+            results.extend([dense(x) if isinstance(x, IndexedSlices) else x for x in found])
             for x in results:
                 if not isinstance(x, Tensor) or not x.dtype.is_floating:
                     raise ValueError(f"f must return floating tensors; it returned {result!r}.")
-            self.alone = isinstance(result, Tensor)
+            self.alone = isinstance(result, (Tensor, Variable))
             return results
 
         try:

@@ -7,12 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from gradtape._src.ops.nn.ctc import _ctc_loss, _ctc_loss_gradient
+from gradtape._src.ops.nn.ctc import _ctc_loss, _ctc_loss_gradient, _ctc_loss_hessian_product
 from tests.ops.table import Row, real
 
 INF = np.inf
 Invalid = tf.errors.InvalidArgumentError
 LABELS, LABEL_LENGTH, FRAMES = np.array([[1, 2], [2, 2], [2, 0]]), np.array([2, 2, 1]), np.array([4, 4, 3])
+ALONG = real(4, 3, 3, seed=5)
 
 
 def collapsed(path, blank):
@@ -102,7 +103,6 @@ ROWS = (
         (real(4, 3, 3),),
         reference,
         ops=("CTCLossDense",),
-        order=1,
         dtypes=("float64", "float32", "float16", "bfloat16"),
         errors=(
             (lambda: of_ones(labels=[[1, 3]]), Invalid, r"Labels must be in \[0, 3\); received 3"),
@@ -123,21 +123,18 @@ ROWS = (
         lambda x: loss(tf.transpose(x, (1, 0, 2)), logits_time_major=False, unique=tf.nn.ctc_unique_labels(LABELS)),
         (real(4, 3, 3),),
         reference,
-        order=1,
     ),
     Row(
         "loss-last-blank",
         lambda x: tf.nn.ctc_loss(np.array([[1, 0], [0, 0]]), x, np.array([2, 2]), np.array([4, 3]), blank_index=-1),
         (real(4, 2, 3),),
         lambda x: reference(x, (4, 3), 2, np.array([[1, 0], [0, 0]]), (2, 2)),
-        order=1,
     ),
     Row(
         "loss-of-nothing",
         lambda x: tf.nn.ctc_loss(np.array([[1], [1]]), x, np.array([0, 0]), np.array([3, 0])),
         (real(3, 2, 3),),
         lambda x: jnp.stack([-jnp.sum(jax.nn.log_softmax(x[:, 0])[:, 0]), 0.0]),
-        order=1,
     ),
     Row(
         "loss-tensorflow",
@@ -145,7 +142,6 @@ ROWS = (
         (real(5, 1, 4),),
         lambda x: reference(x, (5,), 0, np.array([[1, 2]]), (2,)),
         dtypes=("float32",),
-        order=1,
         special=((TENSORFLOWS, [3.297616], GRADIENT),),
     ),
     Row(
@@ -153,14 +149,12 @@ ROWS = (
         lambda x: tf.nn.ctc_loss(np.array([[1, 0]]), x, np.array([2]), np.array([4])),
         (real(4, 1, 3),),
         lambda x: by_states(x[:, 0], [1, 0])[None],
-        order=1,
     ),
     Row(
         "loss-repeated",
         lambda x: tf.nn.ctc_loss(np.array([[1, 1]]), x, np.array([2]), np.array([x.shape[0]])),
         (real(3, 1, 3),),
         lambda x: reference(x, (3,), 0, np.array([[1, 1]]), (2,)),
-        order=1,
         # Impossible in two frames, and in one; gradients stand in test_ctc.py
         special=((np.ones((2, 1, 3), "float32"), [707.704529]), (np.ones((1, 1, 3), "float32"), [707.299072])),
     ),
@@ -169,7 +163,6 @@ ROWS = (
         lambda x: of_sparse(x, [4, 4, 3], blank_index=0),
         (real(4, 3, 3),),
         reference,
-        order=1,
         errors=(
             (
                 lambda: of_sparse(tf.ones([4, 3, 3]), [4, 1, 3], blank_index=0),
@@ -185,7 +178,6 @@ ROWS = (
         (real(4, 3, 4),),
         lambda x: reference(x, blank=3),
         ops=("CTCTrimLabels",),
-        order=1,
         errors=(
             (lambda: loss_1(tf.ones([4, 1, 4]), [[1, 3, 2]], [4]), Invalid, "non-null label .* following a null label, batch: 0"),
             (lambda: loss_1(tf.ones([4, 1, 4]), [[1, 1, 1]], [2], preprocess_collapse_repeated=True), Invalid, "Not enough time"),
@@ -196,20 +188,18 @@ ROWS = (
             ),
         ),
     ),
-    Row("loss-1-unmerged", lambda x: loss_1(x, ctc_merge_repeated=False), (real(4, 3, 4),), over_all_frames, order=1),
+    Row("loss-1-unmerged", lambda x: loss_1(x, ctc_merge_repeated=False), (real(4, 3, 4),), over_all_frames),
     Row(
         "loss-1-collapsed",
         lambda x: loss_1(x, preprocess_collapse_repeated=True),
         (real(4, 3, 4),),
         lambda x: reference(x, blank=3, label_length=(2, 1, 1)),
-        order=1,
     ),
     Row(
         "loss-1-longer-labels",
         lambda x: loss_1(x, [[1, 3], [1, 2]], [3, 1], ignore_longer_outputs_than_inputs=True),
         (real(3, 2, 4),),
         lambda x: jnp.stack([over_all_alignments(x[:, 0], [1], 3, 3), 0.0]),  # a label of the last class ends a row
-        order=1,
     ),
     Row(
         "gradient",
@@ -217,7 +207,16 @@ ROWS = (
         (real(4, 3, 3),),
         jax.grad(lambda x: jnp.sum(reference(x))),
         ops=("CTCLossDenseGrad",),
+        order=1,
+    ),
+    Row(
+        "hessian product",
+        lambda x: _ctc_loss_hessian_product(LABELS, x, LABEL_LENGTH, FRAMES, ALONG, blank=0, strict=False, merge=True),
+        (real(4, 3, 3),),
+        lambda x: jax.jvp(jax.grad(lambda x: jnp.sum(reference(x))), (x,), (jnp.asarray(ALONG, x.dtype),))[1],
+        ops=("CTCLossDenseHessianProduct",),
         order=-1,
+        dtypes=("float64",),
     ),
     Row(
         "unique",

@@ -49,9 +49,9 @@ def _states(labels, blank, merge):
     return classes, is_label & (classes != before) if merge else is_label, True if merge else ~is_label
 
 
-def _later(x, by):
-    """Return `x` [..., states] moved `by` states on; what comes in is impossible."""
-    return jnp.pad(x, (*[(0, 0)] * (x.ndim - 1), (by, 0)), constant_values=-jnp.inf)[..., : x.shape[-1]]
+def _later(x, by, nothing):
+    """Return `x` [..., states] moved `by` states on; `nothing` comes in."""
+    return jnp.pad(x, (*[(0, 0)] * (x.ndim - 1), (by, 0)), constant_values=nothing)[..., : x.shape[-1]]
 
 
 def _total(*logarithms):
@@ -59,12 +59,6 @@ def _total(*logarithms):
     most = functools.reduce(jnp.maximum, logarithms)
     shift = jnp.where(most == -jnp.inf, 0.0, most)
     return shift + jnp.log(sum([jnp.exp(x - shift) for x in logarithms]))
-
-
-def _moved(x, may_skip, may_stay):
-    """Return log Σ eˣ over the states from which each state is reached: itself, the one before it, and the one before that."""
-    stayed = x if may_stay is True else jnp.where(may_stay, x, -jnp.inf)
-    return _total(stayed, _later(x, 1), jnp.where(may_skip, _later(x, 2), -jnp.inf))
 
 
 def _is_final(label_length, states):
@@ -84,6 +78,60 @@ def _frames_needed(labels, label_length, merge):
 def _emitted(logits, classes):
     """Return the logarithms of the probabilities of the states' classes: [frames, batch, states]."""
     return jnp.take_along_axis(nn.log_softmax(logits), classes[None], axis=2, mode="promise_in_bounds")
+
+
+def _both(forwards, backwards):
+    """Return values of states for both directions in time, the states in reverse for the second: [..., 2, batch, states]."""
+    return jnp.stack([forwards, backwards[..., ::-1]], axis=-3)
+
+
+class _Lattice:
+    """The states of a batch of labels in time, in both directions: where they begin, and what each is reached from.
+
+    `start`: before the first frame. `ends`: the logarithm of what it costs to end in a state. `fits`: which rows fit in.
+    """
+
+    def __init__(self, labels, label_length, logit_length, frames, blank, strict, merge, dtype):
+        states, may_skip, may_stay = _states(labels, blank, merge)
+        final = _is_final(label_length, states.shape[1])
+        position = lax.broadcasted_iota(jnp.int32, states.shape, 1)
+        lengths = logit_length.astype(jnp.int32)[:, None]
+        self.fits = _frames_needed(labels, label_length, merge)[:, None] <= lengths
+        price = jnp.where(self.fits | strict, -jnp.inf, LOG_0)
+        # A first frame is reached from the first blank, from where the first label can be said, too
+        began = jnp.where(position < 2, 0.0, price + jnp.log(jnp.where(may_skip, 3.0, 2.0)))
+        self._first_prior = _both(began, jnp.where(final, 0.0, price)).astype(dtype)
+        start = jnp.where(position == 0, 0.0, -jnp.inf)
+        self.start = _both(start, start).astype(dtype)
+        self.ends = jnp.where(final, jnp.where(self.fits | strict, 0.0, -jnp.inf), price)
+        may_skip_back = jnp.pad(may_skip, ((0, 0), (0, 2)))[:, 2:][:, ::-1]
+        self._may_skip, self._may_stay = (
+            jnp.stack([may_skip, may_skip_back]),
+            may_stay,
+        )  # each second state is a label, in reverse too
+        self._last = jnp.stack([lengths, jnp.full_like(lengths, frames)])
+        self._first = jnp.stack([jnp.zeros_like(lengths), frames - lengths])
+
+    def holds(self, index):
+        """Return which rows have a frame of this number."""
+        return (index >= self._first) & (index < self._last)
+
+    def prior(self, index, state):
+        """Return log P(the frames before this one, then each state), from that of the states in the last one."""
+        return jnp.where(index == self._first, self._first_prior, _total(*self._sources(state, -jnp.inf)))
+
+    def change(self, index, state, change):
+        """Return the change of `prior` with that of `state`."""
+        sources = self._sources(state, -jnp.inf)
+        total = _total(*sources)
+        shift = jnp.where(total == -jnp.inf, 0.0, total)
+        parts = [jnp.exp(x - shift) * dx for x, dx in zip(sources, self._sources(change, 0.0), strict=True)]
+        return jnp.where(index == self._first, 0.0, sum(parts))
+
+    def _sources(self, x, nothing):
+        """Return the values of the states from which each is reached: itself, the one before it, and the one before that."""
+        stayed = x if self._may_stay is True else jnp.where(self._may_stay, x, nothing)
+        return stayed, _later(x, 1, nothing), jnp.where(self._may_skip, _later(x, 2, nothing), nothing)
 
 
 def _check(labels, logits, label_length, logit_length):
@@ -182,59 +230,114 @@ def _ctc_loss(labels, logits, label_length, logit_length, *, blank, classes, fra
     One loop has both: for the frames behind the same recursion goes backwards in time, with the states in reverse.
     Labels that do not fit may begin and end in any state, at the price `LOG_0`.
     """
-    states, may_skip, may_stay = _states(labels, blank, merge)
+    states, *_ = _states(labels, blank, merge)
     emitted = _emitted(wide(logits), states)
-    final = _is_final(label_length, states.shape[1])
-    position = lax.broadcasted_iota(jnp.int32, states.shape, 1)
-    lengths = logit_length.astype(jnp.int32)[:, None]
-    fits = _frames_needed(labels, label_length, merge)[:, None] <= lengths
-    price = jnp.where(fits | strict, -jnp.inf, LOG_0)
-
-    def both(forwards, backwards):
-        return jnp.stack([forwards, backwards[..., ::-1]], axis=-3).astype(emitted.dtype)
-
-    # A first frame is reached from the first blank, from where the first label can be said, too
-    began = jnp.where(position < 2, 0.0, price + jnp.log(jnp.where(may_skip, 3.0, 2.0)))
-    ended = jnp.where(final, 0.0, price)
-    first_prior = both(began, ended)
-    may_skip_back = jnp.pad(may_skip, ((0, 0), (0, 2)))[:, 2:][:, ::-1]
-    may_skip = jnp.stack([may_skip, may_skip_back])  # each second state is a label, in reverse too
-    last = jnp.stack([lengths, jnp.full_like(lengths, frames)])
-    first = jnp.stack([jnp.zeros_like(lengths), frames - lengths])
+    lattice = _Lattice(labels, label_length, logit_length, frames, blank, strict, merge, emitted.dtype)
 
     def step(state, frame):
         index, emission = frame
-        prior = jnp.where(index == first, first_prior, _moved(state, may_skip, may_stay))
-        here = (index >= first) & (index < last)
-        return jnp.where(here, prior + emission, state), prior
+        prior = lattice.prior(index, state)
+        return jnp.where(lattice.holds(index), prior + emission, state), prior
 
-    start = jnp.where(position == 0, 0.0, -jnp.inf)
-    index = lax.iota(jnp.int32, frames)
-    (reached, _), priors = lax.scan(step, both(start, start), (index, both(emitted, emitted[::-1])))
+    (reached, _), priors = lax.scan(step, lattice.start, (lax.iota(jnp.int32, frames), _both(emitted, emitted[::-1])))
     # Where labels do not fit, the likelihood is that of ending where none may
-    likelihood = nn.logsumexp(reached + jnp.where(final, jnp.where(fits | strict, 0.0, -jnp.inf), price), axis=1)
+    likelihood = nn.logsumexp(reached + lattice.ends, axis=1)
     return -likelihood.astype(logits.dtype), priors
 
 
 @gradient(_ctc_loss)
 def _(op, dloss, dpriors):  # the priors do not leave this file
-    dlogits = _ctc_loss_gradient(*op.inputs, op.outputs[1], blank=op.get_attr("blank"))
+    dlogits = _ctc_loss_gradient(*op.inputs, op.outputs[1], **{name: op.get_attr(name) for name in ("blank", "strict", "merge")})
     return None, expand_dims(expand_dims(dloss, 0), 2) * dlogits, None, None
 
 
-@op("CTCLossDenseGrad", unhosted="it scatters", infer=lambda labels, logits, *others, **attributes: logits, mixed=True)
-def _ctc_loss_gradient(labels, logits, label_length, logit_length, priors, *, blank):
+@op(
+    "CTCLossDenseGrad",
+    unhosted="it scatters",
+    infer=lambda labels, logits, *others, **attributes: logits,
+    mixed=True,
+    saves="labels logits label_length logit_length",
+)
+def _ctc_loss_gradient(labels, logits, label_length, logit_length, priors, *, blank, strict=False, merge=True):
     """Return softmax(logits) less the probability that a frame says a class, given the labels; 0 of it where they are
     impossible.
     """
     states, *_ = _states(labels, blank, True)
     z = wide(logits)
     joint = priors[:, 0] + _emitted(z, states) + priors[::-1, 1, :, ::-1]
+    occupied = _occupied(joint)
+    said = _by_class(occupied, states, z)
+    return jnp.where(_has_frames(logit_length, z), nn.softmax(z) - said, 0.0).astype(logits.dtype)
+
+
+def _occupied(joint):
+    """Return the probabilities of the states in each frame, given the labels; 0 where those are impossible."""
     likelihood = nn.logsumexp(joint, axis=2, keepdims=True)
-    occupied = jnp.exp(joint - jnp.where(likelihood == -jnp.inf, 0.0, likelihood))
-    frame, row = [lax.broadcasted_iota(jnp.int32, occupied.shape, axis) for axis in (0, 1)]
-    said = at(jnp.zeros_like(z))[frame, row, states[None]].add(occupied)
-    return jnp.where(frame[..., :1] < logit_length.astype(jnp.int32)[:, None], nn.softmax(z) - said, 0.0).astype(logits.dtype)
+    return jnp.exp(joint - jnp.where(likelihood == -jnp.inf, 0.0, likelihood))
+
+
+def _by_class(values, states, like):
+    """Return the sums of values of states [frames, batch, states] over those of each class."""
+    frame, row = [lax.broadcasted_iota(jnp.int32, values.shape, axis) for axis in (0, 1)]
+    return at(jnp.zeros_like(like))[frame, row, states[None]].add(values)
+
+
+def _has_frames(logit_length, like):
+    return lax.broadcasted_iota(jnp.int32, (*like.shape[:2], 1), 0) < logit_length.astype(jnp.int32)[:, None]
+
+
+@gradient(_ctc_loss_gradient)
+def _(op, dy):
+    """Return a product with the Hessian, which is symmetric. The priors follow from the logits."""
+    attributes = {name: op.get_attr(name) for name in ("blank", "strict", "merge")}
+    return None, _ctc_loss_hessian_product(*op.inputs[:4], dy, **attributes), None, None, None
+
+
+@op(
+    "CTCLossDenseHessianProduct",
+    unhosted="it loops",
+    infer=lambda labels, logits, *others, **attributes: logits,
+    mixed=True,
+    saves="labels logits label_length logit_length",
+)
+def _ctc_loss_hessian_product(labels, logits, label_length, logit_length, along, *, blank, strict, merge):
+    """Return the product of each row's Hessian with a vector: how the gradient changes as the logits move along it.
+
+    The recursion is that of the loss, of pairs of a logarithm and its change. NaN where labels do not fit.
+    """
+    z, moving = wide(logits), wide(along)
+    states, *_ = _states(labels, blank, merge)
+    said = nn.softmax(z)
+    moves = moving - jnp.sum(said * moving, axis=2, keepdims=True)  # of the logarithms of the probabilities
+    emitted, emits = _emitted(z, states), jnp.take_along_axis(moves, states[None], axis=2, mode="promise_in_bounds")
+    lattice = _Lattice(labels, label_length, logit_length, len(z), blank, strict, merge, z.dtype)
+
+    def step(pair, frame):
+        (state, change), (index, emission, emission_change) = pair, frame
+        prior, prior_change = lattice.prior(index, state), lattice.change(index, state, change)
+        after = prior + emission, prior_change + emission_change
+        here = lattice.holds(index)
+        return tuple([jnp.where(here, new, old) for new, old in zip(after, pair, strict=True)]), (prior, prior_change)
+
+    frames = lax.iota(jnp.int32, len(z)), _both(emitted, emitted[::-1]), _both(emits, emits[::-1])
+    _, found = lax.scan(step, (lattice.start, jnp.zeros_like(lattice.start)), frames)
+    joint, change = [p[:, 0] + e + p[::-1, 1, :, ::-1] for p, e in zip(found, (emitted, emits), strict=True)]
+    occupied = _occupied(joint)
+    change = occupied * (change - jnp.sum(occupied * change, axis=2, keepdims=True))
+    product = jnp.where(_has_frames(logit_length, z), said * moves - _by_class(change, states, z), 0.0)
+    return jnp.where(lattice.fits[None] | strict, product, jnp.nan).astype(logits.dtype)
+
+
+@gradient(_ctc_loss_hessian_product)
+def _(op, dy):
+    if op.needed[1]:
+        raise LookupError(
+            "gradient registry has no entry for: CTCLossDenseHessianProduct. tf.nn.ctc_loss has no third derivative. Take "
+            "differences of its Hessian's products: tf.autodiff.hvp "
+            "at logits + h * u and at logits - h * u, by 2 * h."
+        )
+    attributes = {name: op.get_attr(name) for name in ("blank", "strict", "merge")}
+    return None, None, None, None, _ctc_loss_hessian_product(*op.inputs[:4], dy, **attributes)
 
 
 def _require_extents(labels, logits):
@@ -261,7 +364,8 @@ def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True,
     `labels` [batch, labels] are class numbers, of which `label_length` [batch] count; `logits` [frames, batch, classes]
     (batch first unless `logits_time_major`), of which `logit_length` [batch] frames count. `blank_index` is the class
     that says nothing (0; negative ones count from the last). Labels that do not fit into their frames have TensorFlow's
-    loss, 707 or more, and its gradient; the log says so once. `unique` has no effect. Gradients of first order only.
+    loss, 707 or more, and its gradient; the log says so once. `unique` has no effect. Derivatives go
+    to the second order.
 
     `labels` may be a SparseTensor: the entries of a row from the first on are its labels, and `label_length` has no effect.
     `blank_index` must be given. Fewer frames than labels are an InvalidArgumentError; where repeated labels do not

@@ -15,7 +15,7 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.nest import flatten
 from gradtape._src.core.variable import Variable
 from gradtape._src.optimizers.least_squares.damping import RULES, norm
-from gradtape._src.optimizers.least_squares.models import ALL, Dense, MatrixFree
+from gradtape._src.optimizers.least_squares.models import ALL, Dense, MatrixFree, Sparse
 from gradtape._src.optimizers.least_squares.residuals import Residuals, first_that_is_not_finite
 
 MANY_PARAMETERS = 2_000  # from here on "auto" is matrix-free
@@ -34,7 +34,7 @@ class LeastSquaresResult:
     - `iterations`: points at which the linear model was made. `evaluations`: of the residuals, steps not taken included.
     - `optimality`: the largest cosine of an angle between the residuals and a column of the Jacobian.
     - `covariance`: of the parameters in the order of the variables, flat: s²·(JᵀJ)⁻¹, where s² is the sum of squares over the
-      degrees of freedom. None if the solver made no Jacobian, if JᵀJ is singular, or without a degree of freedom.
+      degrees of freedom. None if the solver made no dense Jacobian, if JᵀJ is singular, or without a degree of freedom.
 
     >>> slope, x, y = tf.Variable(1.0), tf.constant([1.0, 2.0, 3.0]), tf.constant([2.1, 3.9, 6.0])
     >>> result = tf.optimizers.LevenbergMarquardt().minimize(lambda: slope * x - y, [slope])
@@ -120,7 +120,13 @@ class LevenbergMarquardt:
         self.cg = (cg_tolerance, cg_iterations)
 
     @public
-    def minimize(self, residual_fn: Callable[[], Any], variables: Any, bounds: Sequence[Any] | None = None) -> LeastSquaresResult:
+    def minimize(
+        self,
+        residual_fn: Callable[[], Any],
+        variables: Any,
+        bounds: Sequence[Any] | None = None,
+        pattern: Any = None,
+    ) -> LeastSquaresResult:
         """Change `variables` so that the sum of squares of what `residual_fn()` returns becomes least.
 
         `residual_fn` takes nothing, and returns a tensor or a nest of tensors, real and floating-point, not a single number.
@@ -128,14 +134,16 @@ class LevenbergMarquardt:
         they are assigned at the end, also after an interrupt. `bounds`: a pair `(lower, upper)` for each variable, each a number
         or an array of the variable's shape, or None; steps are projected onto the box (Kanzow, Yamashita and Fukushima,
         "Levenberg-Marquardt methods with strong local convergence properties for solving nonlinear equations with convex
-        constraints" (2004)).
+        constraints" (2004)). `pattern`: that of a sparse Jacobian, `tf.autodiff.jacobian_sparsity(residual_fn, (),
+        sources=variables)`. Its entries come from as many products as it has colours, steps from sparse factors; there is no
+        covariance then. It is compared with one more product at the start, and a pattern that misses entries is a ValueError.
 
         Raises ValueError for a scalar, for residuals that are not finite at the start, for a variable on which they do not
         depend; ResourceExhaustedError if the Jacobian does not fit into memory.
         """
         residuals = Residuals(residual_fn, flatten(variables))
         with np.errstate(over="ignore", invalid="ignore"):  # a step too far overflows, and is not taken
-            return _Search(self, residuals, bounds).run()
+            return _Search(self, residuals, bounds, pattern).run()
 
     @public
     def for_keras(self) -> Any:
@@ -154,16 +162,18 @@ class LevenbergMarquardt:
 class _Search:
     """One minimisation."""
 
-    def __init__(self, settings: LevenbergMarquardt, residuals: Residuals, bounds: Sequence[Any] | None) -> None:
-        self.settings, self.residuals = settings, residuals
+    def __init__(self, settings: LevenbergMarquardt, residuals: Residuals, bounds: Sequence[Any] | None, pattern: Any) -> None:
+        self.settings, self.residuals, self.pattern = settings, residuals, pattern
         kind, initial = RULES[settings.damping]
         self.rule: Any = kind(initial if settings.initial is None else settings.initial)
-        auto = settings.solver == "auto" and residuals.size <= MANY_PARAMETERS and residuals.fits()
+        auto = settings.solver == "auto" and pattern is None and residuals.size <= MANY_PARAMETERS and residuals.fits()
         self.dense = auto or settings.solver == "dense"
         if self.dense and not auto:
             residuals.check_memory()
         self.box = None if bounds is None else _box(bounds, residuals.variables)
         self.x = self._boxed(residuals.start())
+        if pattern is not None:
+            _check_pattern(pattern, residuals, self.x, settings.solver)
         self.scale = np.zeros(residuals.size)
         self.random: np.random.Generator | None = None
         self.smallest = float(np.finfo(residuals.dtype).eps)
@@ -177,8 +187,10 @@ class _Search:
         r, jacobian = self._evaluate(self.x)
         if not np.all(np.isfinite(r)):
             raise ValueError(f"At the start {first_that_is_not_finite(r)}. Start where the residuals are finite.")
-        if jacobian is not None and not np.all(np.isfinite(jacobian)):
-            where = self.residuals.where(int(np.argwhere(~np.isfinite(jacobian))[0][0]))
+        if not _is_finite(jacobian):
+            places = jacobian.tocoo().row[~np.isfinite(jacobian.tocoo().data)] if self.pattern is not None else None
+            first = np.argwhere(~np.isfinite(jacobian))[0][0] if places is None else places[0]
+            where = self.residuals.where(int(first))
             raise ValueError(f"At the start the derivative of the residuals with respect to {where} is not finite.")
         cost, history = _squares(r), []
         message, iterations = None, 0
@@ -205,7 +217,13 @@ class _Search:
             self.evaluations,
             model.cosine,
             [*history, cost],
-            partial(_covariance, _triangle(jacobian, self.scale), self.scale, cost / freedom, self._rounding()),
+            partial(
+                _covariance,
+                None if self.pattern is not None else _triangle(jacobian, self.scale),
+                self.scale,
+                cost / freedom,
+                self._rounding(),
+            ),
         )
 
     def _iterate(self, model: Any, r: np.ndarray, jacobian: Any, cost: float) -> tuple[np.ndarray, Any, float, str | None]:
@@ -228,7 +246,7 @@ class _Search:
             predicted = -2 * float(model.gradient @ taken_step) - float(pushed @ pushed)
             new_r, new_jacobian = self._evaluate(x)
             after = _squares(new_r)
-            if not math.isfinite(after) or not (new_jacobian is None or np.isfinite(new_jacobian).all()):
+            if not math.isfinite(after) or not _is_finite(new_jacobian):
                 after = math.inf
             actual = cost - after
             ratio = actual / predicted if predicted > 0 else 0.0
@@ -247,22 +265,27 @@ class _Search:
             if np.array_equal(x, self.x):
                 return r, jacobian, cost, f"{STUCK}, however small"
 
-    def _evaluate(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    def _evaluate(self, x: np.ndarray) -> tuple[np.ndarray, Any]:
         self.evaluations += 1
+        if self.pattern is not None:
+            return self.residuals.evaluate_sparse(x, self.pattern)
         return self.residuals.evaluate(x) if self.dense else (self.residuals.residuals(x), None)
 
-    def _model(self, r: np.ndarray, jacobian: np.ndarray | None) -> Any:
+    def _model(self, r: np.ndarray, jacobian: Any) -> Any:
         r = r.astype(np.float64, copy=False)
         if jacobian is not None:
             jacobian = jacobian.astype(np.float64, copy=False)
-        norms = self._column_norms() if jacobian is None else np.sqrt(np.einsum("ij,ij->i", jacobian, jacobian))
+        if self.pattern is not None:
+            norms = np.sqrt(np.asarray((jacobian * jacobian).sum(axis=1)).reshape(-1))
+        else:
+            norms = self._column_norms() if jacobian is None else np.sqrt(np.einsum("ij,ij->i", jacobian, jacobian))
         self.scale = np.maximum(self.scale, norms)
         self.scale[self.scale == 0] = 1.0
         free: Any = ALL
         if self.box is not None:
             free = self._free(self.residuals.pull(self.x, r.astype(self.x.dtype)) if jacobian is None else jacobian @ r)
         if jacobian is not None:
-            return Dense(r, jacobian, norms, self.scale, free)
+            return (Dense if self.pattern is None else Sparse)(r, jacobian, norms, self.scale, free)
         return MatrixFree(self.residuals, self.x, r, self.scale, free, *self.settings.cg)
 
     def _rounding(self) -> float:
@@ -303,15 +326,41 @@ class _Search:
         return step
 
 
+def _is_finite(jacobian: Any) -> bool:
+    """Return whether all entries of a Jacobian, if there is one, are finite."""
+    return jacobian is None or bool(np.isfinite(jacobian if isinstance(jacobian, np.ndarray) else jacobian.data).all())
+
+
+def _check_pattern(pattern: Any, residuals: Residuals, x: np.ndarray, solver: str) -> None:
+    """Raise an error for what is no pattern of the Jacobian at `x`: one product with random numbers tells missing entries."""
+    if not all(hasattr(pattern, name) for name in ("by_columns", "places", "products")):
+        raise TypeError(f"pattern must come from tf.autodiff.jacobian_sparsity, received {pattern!r}.")
+    if solver != "auto":
+        raise ValueError(f"solver must be 'auto' with a pattern, received {solver!r}.")
+    if pattern.shape != (residuals.results, residuals.size):
+        raise ValueError(
+            f"pattern is for a Jacobian of shape {pattern.shape}, and this one has shape {(residuals.results, residuals.size)}."
+        )
+    vector = np.random.default_rng(0).standard_normal(residuals.size).astype(x.dtype)
+    _, rows = residuals.evaluate_sparse(x, pattern)
+    product, found, size = residuals.push(x, vector), vector @ rows, abs(vector) @ abs(rows)
+    wrong = np.flatnonzero(abs(found - product) > math.sqrt(np.finfo(x.dtype).eps) * (size + abs(product)))
+    if wrong.size:
+        raise ValueError(
+            f"pattern misses entries of this Jacobian: in {wrong.size} of {len(product)} rows, the first of them row {wrong[0]}. "
+            "Find it by tf.autodiff.jacobian_sparsity(residual_fn, (), sources=variables)."
+        )
+
+
 def _squares(r: np.ndarray) -> float:
     """Return the sum of squares, in double precision."""
     r = r.astype(np.float64, copy=False)
     return float(r @ r)
 
 
-def _triangle(jacobian: np.ndarray | None, scale: np.ndarray) -> np.ndarray | None:
+def _triangle(jacobian: Any, scale: np.ndarray) -> np.ndarray | None:
     """Return the triangle of the Jacobian with scaled columns, which determines the covariance; None if it does not exist."""
-    if jacobian is None or jacobian.shape[1] <= jacobian.shape[0]:
+    if not isinstance(jacobian, np.ndarray) or jacobian.shape[1] <= jacobian.shape[0]:
         return None
     triangle: Any = np.linalg.qr((jacobian.astype(np.float64, copy=False) / scale[:, None]).T, mode="r")
     return triangle

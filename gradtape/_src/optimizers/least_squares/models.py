@@ -1,4 +1,4 @@
-"""The linear model of the residuals at a point, ‖r + J·p‖², with its Jacobian at hand (dense) or not (matrix-free).
+"""The linear model of the residuals at a point, ‖r + J·p‖², with its Jacobian at hand (dense, sparse) or not (matrix-free).
 
 Steps are taken in scaled variables D·p, so that the units of the parameters do not matter. D are the largest column norms of the
 Jacobian so far: Moré, "The Levenberg-Marquardt algorithm: implementation and theory" (1978), section 6.
@@ -23,10 +23,13 @@ WORST_PIVOTS = 1e-6  # ratio of the diagonal of a Cholesky factor below which QR
 class Dense:
     """The model with its Jacobian, of which `rows` is the transpose. `free` says which parameters may move."""
 
-    def __init__(self, r: np.ndarray, rows: np.ndarray, norms: np.ndarray, scale: np.ndarray, free: Any) -> None:
+    def __init__(self, r: np.ndarray, rows: Any, norms: np.ndarray, scale: np.ndarray, free: Any) -> None:
         self.r, self.free = r, free
         self._norms, self._scale, self._rows = norms[free], scale[free], rows[free]
         self.gradient = self._rows @ r / self._scale
+        self._prepare()
+
+    def _prepare(self) -> None:
         self._normal = self._rows @ self._rows.T / (self._scale[:, None] * self._scale)
         self._triangle: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -104,6 +107,40 @@ class Dense:
             if not low < damping < high:
                 damping = max(1e-3 * high, float(np.sqrt(low * high)))
         return p, damping
+
+
+class Sparse(Dense):
+    """The model with a sparse Jacobian, of which `rows` is the transpose, in SciPy's format CSR.
+
+    Steps are solutions of the augmented system [[I, J], [Jᵀ, −damping]], whose condition is that of the Jacobian: Björck,
+    "Numerical Methods for Least Squares Problems" (1996), section 2.5. Its factors are SuperLU's.
+    """
+
+    def _prepare(self) -> None:
+        from scipy import sparse
+
+        scaled = sparse.diags_array(1.0 / self._scale) @ self._rows
+        count, results = scaled.shape
+        corner = sparse.csr_array((count, count))
+        self._system = sparse.block_array([[sparse.eye_array(results), scaled.T], [scaled, corner]], format="csc")
+        self._below = sparse.diags_array(np.repeat([0.0, 1.0], [results, count]), format="csc")
+
+    def _solved(self, damping: float, residuals: np.ndarray | None = None) -> tuple[np.ndarray, Solve | None]:
+        from scipy.sparse import linalg
+
+        count, results = self._rows.shape
+        try:
+            factors = linalg.splu((self._system - damping * self._below).tocsc())
+        except RuntimeError:  # singular: with the least damping that shows beside columns of length 1
+            factors = linalg.splu((self._system - np.finfo(np.float64).eps * self._below).tocsc())
+        right = self.r if residuals is None else residuals
+        solution = factors.solve(np.concatenate([-right, np.zeros(count)]))
+
+        def solve(v: np.ndarray) -> np.ndarray:
+            found: np.ndarray = factors.solve(np.concatenate([np.zeros(results), -v]))[results:]
+            return found
+
+        return solution[results:], solve
 
 
 class MatrixFree:

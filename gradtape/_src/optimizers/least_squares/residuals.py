@@ -135,6 +135,16 @@ class Residuals:
         rows = np.asarray(execution.execute(self._with_jacobian, [x, *self._others])[0])
         return rows[-1], rows[:-1]
 
+    def evaluate_sparse(self, x: np.ndarray, pattern: Any) -> tuple[np.ndarray, Any]:
+        """Return the residuals and the transpose of their Jacobian, in SciPy's format CSR, from a product for each colour."""
+        from scipy import sparse
+
+        pattern = pattern.by_columns
+        program = self._with_products(pattern)
+        r, products = map(np.asarray, execution.execute(program, [x, *self._others, pattern.seeds(self.dtype)]))
+        entries = products.reshape(-1)[pattern.places]
+        return r, sparse.csr_array((entries, (pattern.columns, pattern.rows)), (self.size, self.results))
+
     def residuals(self, x: np.ndarray) -> np.ndarray:
         """Return the residuals [results]."""
         return np.asarray(execution.execute(self._alone, [x, *self._others])[0])
@@ -159,12 +169,30 @@ class Residuals:
     def _with_jacobian(self) -> Program:
         def build(parameters: list[Node], _: list[Node]) -> list[Tensor]:
             results = tracing.inline(self._program, parameters)
-            units = self._parts(EagerTensor(eye(self.size, dtype=dtypes.as_dtype(self.dtype)).node), rows=True)
-            rows = self._pushed(parameters, units, mapped=True)
-            flat = [reshape(row, (self.size, -1)) for row in rows]
-            return [concat([concat([self._wide(row) for row in flat], 1), self._flat(results)[None]], 0)]
+            units = EagerTensor(eye(self.size, dtype=dtypes.as_dtype(self.dtype)).node)
+            return [concat([self._rows(parameters, units), self._flat(results)[None]], 0)]
 
         return self._traced(build)
+
+    def _with_products(self, pattern: Any) -> Program:
+        """Return the Program of the residuals, and of as many products with their Jacobian as a pattern has colours."""
+        key = ("products", pattern.products, *self._positions)
+        known: Program | None = self._program.derived.get(key)
+        if known is None:
+
+            def build(parameters: list[Node], more: list[Node]) -> list[Tensor]:
+                results = tracing.inline(self._program, parameters)
+                return [self._flat(results), self._rows(parameters, EagerTensor(more[0]))]
+
+            known = self._program.derived[key] = self._traced(build, [(pattern.products, self.size)])
+        return known
+
+    def _rows(self, parameters: list[Node], vectors: Tensor) -> Tensor:
+        """Return the products of the Jacobian with vectors, each in a row."""
+        count = vectors.node.aval.shape[0]
+        rows = self._pushed(parameters, self._parts(vectors, count), count)
+        flat: Tensor = concat([self._wide(reshape(row, (count, -1))) for row in rows], 1)
+        return flat
 
     @_kept
     def _pushing(self) -> Program:
@@ -209,8 +237,8 @@ class Residuals:
     def _vjp_program(self) -> tuple[Program, tuple[int | None, ...]]:
         return vjp_program(self._program, tuple(range(len(self._program.outputs))), tuple(self._positions))
 
-    def _pushed(self, parameters: list[Node], tangents: list[Tensor], mapped: bool = False) -> list[Tensor]:
-        """Return the tangents of the residuals, for tangents of the variables; `mapped`: for many of them at once, in rows.
+    def _pushed(self, parameters: list[Node], tangents: list[Tensor], count: int | None = None) -> list[Tensor]:
+        """Return the tangents of the residuals, for tangents of the variables; for a `count` of them at once, in rows.
 
         (parameters…, any cotangents, tangents…) → the tangents of the residuals: the transpose of the transpose.
         """
@@ -223,11 +251,11 @@ class Residuals:
         avals = [self._program.aval_of(r) for r in self._program.outputs]
         seeds = [zeros(a.shape, a.type).node for a in avals]  # any value: the map is linear in them
         inputs = [*parameters, *seeds, *moving]
-        if mapped:
+        if count is not None:
             nodes = call_vectorized(jvp, inputs, [False] * (len(inputs) - len(moving)) + [True] * len(moving))
         else:
             nodes = tracing.inline(jvp, inputs)
-        rows = (self.size,) if mapped else ()
+        rows = () if count is None else (count,)
         return [
             zeros((*rows, *a.shape), a.type) if w is None else EagerTensor(nodes[w]) for w, a in zip(places, avals, strict=True)
         ]
@@ -244,21 +272,21 @@ class Residuals:
         flat: Tensor = concat([self._wide(reshape(EagerTensor(n), (-1,))) for n in nodes], 0)
         return flat
 
-    def _parts(self, x: Tensor, rows: bool = False) -> list[Tensor]:
-        """Split a vector (or `rows` of them) into tensors of the variables' shapes and dtypes."""
+    def _parts(self, x: Tensor, count: int | None = None) -> list[Tensor]:
+        """Split a vector (or a `count` of them, in rows) into tensors of the variables' shapes and dtypes."""
         parts = split(x, [a.size for a in self._avals], axis=-1)
-        before = (self.size,) if rows else ()
+        before = () if count is None else (count,)
         return [cast(reshape(p, (*before, *a.shape)), a.type) for p, a in zip(parts, self._avals, strict=True)]
 
-    def _traced(self, build: Callable[[list[Node], list[Node]], list[Tensor]], vectors: Sequence[int] = ()) -> Program:
-        """Trace `build` as a Program of (x, everything else, vectors of these sizes…)."""
+    def _traced(self, build: Callable[[list[Node], list[Node]], list[Tensor]], vectors: Sequence[Any] = ()) -> Program:
+        """Trace `build` as a Program of (x, everything else, vectors of these sizes, or rows of vectors of these shapes…)."""
         count = len(self._program.parameters) - len(self._program.constants)
         others = [i for i in range(count) if i not in self._positions]
         with tracing.inner() as trace:
             trace.overrides = None
             x = leaf(aval((self.size,), self.dtype), None)
             rest = {i: leaf(self._program.parameters[i], None) for i in others}
-            more = [leaf(aval((n,), self.dtype), None) for n in vectors]
+            more = [leaf(aval(n if isinstance(n, tuple) else (n,), self.dtype), None) for n in vectors]
             parts = dict(zip(self._positions, self._parts(EagerTensor(x)), strict=True))
             parameters = [parts[i].node if i in parts else rest[i] for i in range(count)]
             nodes = [t.node for t in build(parameters, more)]

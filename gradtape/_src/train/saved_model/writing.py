@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.autodiff.custom import CLOSED, Again, Closed
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.dim import Atom, Dim
 from gradtape._src.core.dtypes import as_dtype
@@ -19,6 +20,7 @@ from gradtape._src.core.tracing import FORWARD
 from gradtape._src.train.saved_model.encoding import Unsaveable, plain
 from gradtape._src.train.saved_model.extents import encoded
 
+MOST_ORDERS = 4  # of a gradient function that uses its own function, after the first
 PYTHON = frozenset(("PyFunc", "EagerPyFunc", "JaxFunction", "JaxFunctionGradient"))
 
 
@@ -29,6 +31,7 @@ class Writer:
         self.programs: list[dict[str, Any]] = []
         self.arrays: dict[str, np.ndarray] = {}
         self._known: dict[Any, int] = {}
+        self._orders = 0  # of gradient functions that use their own function, around what is written
         self._stored: dict[Any, str] = {}
 
     def program(self, program: Program, numbers: Mapping[Atom, int]) -> int:
@@ -62,13 +65,36 @@ class Writer:
             raise Unsaveable("tf.print writes to a file, which a saved model may not: print to sys.stdout or sys.stderr")
         if op.type == "ShardingConstraint":  # where a value lies is the machine's, not the model's
             op, attrs = ops["Identity"], ()
+        again = op is CLOSED and isinstance(attrs[1], Again)
+        if again:
+            attrs, references = self._finite(program, Closed(*attrs), references)
         node: dict[str, Any] = {"op": self.op(op), "inputs": references, "gives": _avals(program.avals[index], numbers)}
+        self._orders += again
         if attrs:
             try:
                 node["attributes"] = [self.attribute(value, numbers) for value in attrs]
             except Unsaveable as error:
                 raise Unsaveable(f"{op.type} has an attribute that cannot be saved: {error}") from None
+        self._orders -= again
         return node
+
+    def _finite(self, program: Program, closed: Closed, references: list[int]) -> tuple[Closed, list[int]]:
+        """Return a gradient function that uses its own function as the Program of one more order, with its inputs.
+
+        After `MOST_ORDERS` of them an error takes its place.
+        """
+        first = references[: len(closed.where)]
+        if self._orders == MOST_ORDERS:
+            seeds = tuple([program.aval_of(r) for r in first[: closed.results]])
+            error = NotImplementedError(
+                f"A saved model keeps {MOST_ORDERS + 1} orders of a tf.custom_gradient whose gradient function uses its own "
+                "function. Save a function that takes the derivative, too: its result has so many orders again."
+            )
+            return closed._replace(program=Program((), (), seeds, ()), raising=error), first
+        made, where, raising, taken = closed.traced(references)
+        if not all(isinstance(r, int) for r in taken):
+            raise Unsaveable("a gradient function that uses its own function, and tensors from outside of a function")
+        return closed._replace(program=made, where=where, raising=raising), [*first, *taken]
 
     def op(self, op: Op) -> Any:
         """Return the name of an op; with the name of its gradient where that is an override, and with which checks it makes."""
