@@ -183,6 +183,7 @@ snapshot: $(VENV)/ready-test
 	$(BIN)/python tests/architecture/public_names.py --write
 	$(BIN)/python tests/signatures/compatibility.py --write
 	$(BIN)/python -m tests.keras.edits_page --write
+	$(BIN)/python -m docs.site.codes --write
 	$(BIN)/python -m benchmarks.page --write
 
 clean:

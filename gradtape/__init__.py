@@ -47,9 +47,9 @@ with _importing():
     from gradtape._src.autodiff.custom import (
         custom_gradient as custom_gradient,
         grad_pass_through as grad_pass_through,
-        gradient_override_map as gradient_override_map,
         recompute_grad as recompute_grad,
     )
+    from gradtape._src.autodiff.overrides import gradient_override_map as gradient_override_map
     from gradtape._src.autodiff.tape import GradientTape as GradientTape, UnconnectedGradients as UnconnectedGradients
     from gradtape._src.compat.names import listed as _listed, missing as _missing
     from gradtape._src.core.config import get_logger as get_logger

@@ -6,6 +6,7 @@ from gradtape._src.autodiff.gradient_hooks import GradientHook as GradientHook
 from gradtape._src.autodiff.tape import GradientTape as GradientTape
 from gradtape._src.compat.names import missing as _missing
 from gradtape._src.derivatives.clipping import clipped_gradients as clipped_gradients, per_example_norms as per_example_norms
+from gradtape._src.derivatives.directional import derivatives as derivatives, laplacian as laplacian
 from gradtape._src.derivatives.estimates import (
     hessian_diagonal as hessian_diagonal,
     hessian_norm as hessian_norm,
@@ -32,11 +33,9 @@ from gradtape._src.derivatives.sparse_hessian import (
     hessian_sparsity as hessian_sparsity,
     sparse_hessian as sparse_hessian,
 )
-from gradtape._src.derivatives.sparse_jacobian import (
-    Sparsity as Sparsity,
-    jacobian_sparsity as jacobian_sparsity,
-    sparse_jacobian as sparse_jacobian,
-)
+from gradtape._src.derivatives.sparse_jacobian import jacobian_sparsity as jacobian_sparsity, sparse_jacobian as sparse_jacobian
+from gradtape._src.derivatives.sparse_solve import sparse_solve as sparse_solve
+from gradtape._src.derivatives.sparsity import Sparsity as Sparsity
 from gradtape._src.derivatives.spectral import (
     eigenvalue_function as eigenvalue_function,
     eigenvalue_sum as eigenvalue_sum,

@@ -107,6 +107,14 @@ def all_run_on_host():
     assert execution is None or execution.counters.not_on_host == 0
 
 
+@pytest.fixture(autouse=True)
+def compilers_take_no_time(monkeypatch):
+    """The log tells of slow compilations, and a machine may be slow: the clock of that stands still."""
+    compilations = sys.modules.get("gradtape._src.core.compilations")
+    if compilations is not None:
+        monkeypatch.setattr(compilations, "clock", lambda: 0.0)
+
+
 @pytest.fixture
 def compiled_early():
     """Programs are compiled when they are first seen, and do not run on the host before."""

@@ -24,7 +24,7 @@ PARTS = {
             f"docs/howto/{name}.md"
             for name in (
                 "intercept_any_gradient per_example_gradients freeze_a_changing_set hessian_norm backward_flops"
-                " levenberg_marquardt equal_eigenvalues sparse_derivatives implicit_functions saliency_in_the_loss"
+                " levenberg_marquardt equal_eigenvalues sparse_derivatives implicit_functions high_orders saliency_in_the_loss"
             ).split()
         ],
         "docs/figures.md",

@@ -1,7 +1,8 @@
 """The pages of the explainer's codes: for each a program, what gradtape answers, and the fix.
 
-The codes and their meanings are the tables of `docs/explain.md`; the programs are those that the explainer is tested with,
-which are run for their answers. A code that has no row or no program fails the build, and a test.
+The codes and their meanings are those of the explainer's classes. `python -m docs.site.codes --write` writes them into the
+tables of `docs/explain.md`. The programs are those that the explainer is tested with, which are run for their answers. A code
+that has no program fails the build, and a test.
 """
 
 import ast
@@ -10,12 +11,14 @@ import inspect
 import logging
 import pkgutil
 import re
+import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from docs.site.project import ROOT
-from gradtape._src.explain.words import SENTENCES
+from gradtape._src.explain.evidence import CODES
+from gradtape._src.explain.explain import CONNECTED
 from tests.explain import programs
 from tests.explain.table import MARK, answers, marked
 
@@ -25,18 +28,29 @@ PAGES = {
     "zeros": ("Zeros", "The gradient is zero"),
     "nan": ("NaN", "The gradient is NaN or infinite"),
 }
-NOT_BROKEN = {"connected"}
 # Answers that no program of the tests brings about, and what they mean.
 WITHOUT_PROGRAM = {"unknown": "What is remembered does not show the reason: the gradient call was too long ago."}
-NONFINITE = {"nan_origin": ("the op at which NaN appears", ""), "inf_origin": ("the op at which infinity appears", "")}
+PAGE = ROOT / "docs/explain.md"
+BEGIN, END = "<!-- Written from gradtape/_src/explain/codes: make snapshot -->\n\n", "\n<!-- Until here -->\n"
 
 
 def meanings() -> dict[str, dict[str, tuple[str, str]]]:
-    """Return the codes of `docs/explain.md` by page, each with its meaning and the line of its answer."""
-    text = (ROOT / "docs/explain.md").read_text("utf-8")
-    parts = text.split("## The codes")[1].split("## What is remembered")[0].split("\nZeros (")
-    none, zeros = ({code: (meaning, line) for code, meaning, line in ROW.findall(part)} for part in parts)
-    return {"none": none, "zeros": zeros, "nan": NONFINITE}
+    """Return the codes by page, each with its meaning and the line of its answer."""
+    return {page: {code: (of.when, of.named) for code, of in sorted(CODES.items()) if of.page == page} for page in PAGES}
+
+
+def written() -> str:
+    """Return `docs/explain.md` with the tables of the codes."""
+    none, zeros, _ = meanings().values()
+    rows = {CONNECTED.code: ("there is a gradient", "none")} | none
+    tables = [
+        "| code | when | the line that is named |\n|---|---|---|\n"
+        + "".join([f"| `{code}` | {when} | {named} |\n" for code, (when, named) in rows.items()]),
+        "| code | when |\n|---|---|\n" + "".join([f"| `{code}` | {when} |\n" for code, (when, _) in zeros.items()]),
+    ]
+    first, *parts = PAGE.read_text("utf-8").split(BEGIN)
+    below = [part.partition(END)[2] for part in parts]
+    return first + "".join([f"{BEGIN}{table}{END}{after}" for table, after in zip(tables, below, strict=True)])
 
 
 def linked(page: str) -> str:
@@ -44,15 +58,9 @@ def linked(page: str) -> str:
 
     def link(row: re.Match[str]) -> str:
         code = row[1]
-        return row[0] if code in NOT_BROKEN else row[0].replace(f"`{code}`", f"[`{code}`](#why-{code})", 1)
+        return row[0] if code == CONNECTED.code else row[0].replace(f"`{code}`", f"[`{code}`](#why-{code})", 1)
 
     return ROW.sub(link, page)
-
-
-def undocumented() -> set[str]:
-    """Return the codes of the explainer without a row on the page, and rows without a code."""
-    rows = {code for page in meanings().values() for code in page}
-    return (set(SENTENCES) ^ rows) - NOT_BROKEN - WITHOUT_PROGRAM.keys()
 
 
 def examples() -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -152,8 +160,6 @@ def section(code: str, meaning: str, line: str, body: str) -> list[str]:
 
 def made() -> dict[str, str]:
     """Return the pages of the codes, by their places on the site."""
-    if wrong := undocumented():
-        raise SystemExit(f"docs/explain.md and the explainer's table differ in {sorted(wrong)}")
     by_code: dict[str, Callable[[], Any]] = {}
     for code, function in examples():
         by_code.setdefault(code, function)
@@ -162,7 +168,13 @@ def made() -> dict[str, str]:
         short, title = PAGES[page]
         sections = [f"# {title}", f"Each answer of the explainer for {short}: a program, the answer, the fix."]
         for code, (meaning, line) in codes.items():
-            if code not in NOT_BROKEN:
-                sections += section(code, meaning, line, WITHOUT_PROGRAM.get(code) or told(by_code[code]))
+            sections += section(code, meaning, line, WITHOUT_PROGRAM.get(code) or told(by_code[code]))
         pages[f"why/{page}.md"] = "\n\n".join(filter(None, sections)) + "\n"
     return pages
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--write"]:
+        PAGE.write_text(written(), "utf-8")
+    else:
+        sys.stdout.write(written())

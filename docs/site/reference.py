@@ -9,6 +9,7 @@ import inspect
 import re
 import types
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,27 @@ from tests.architecture.public_names import public_names
 EXAMPLE = re.compile(r"^>>> .*?(?=^\s*$|\Z)", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"#+ (.+)")
 OPENING = re.compile(r"^(\s*)(?:[-*+]|\d+\.) ")
+
+
+# The names of a large module, by what they are for. Each that is described on its page is in one group.
+GROUPS = {
+    "gradtape.autodiff": {
+        "Tapes and forward mode": "ForwardAccumulator GradientHook",
+        "Jacobians, Hessians and their products": "jacrev jacfwd hessian jvp vjp linearize hvp gauss_newton_vp",
+        "High orders and the Laplacian": "derivatives laplacian",
+        "Sparse derivatives": """
+            Sparsity jacobian_sparsity sparse_jacobian hessian_sparsity sparse_hessian sparse_solve
+        """,
+        "Solutions of equations": "root fixed_point argmin linear_solve",
+        "Functions of eigenvalues and singular values": """
+            eigenvalue_function eigenvalue_sum singular_value_function singular_value_sum
+        """,
+        "One example at a time": "per_example_gradients per_example_norms clipped_gradients",
+        "Estimates of a Hessian": "hessian_trace hessian_diagonal hessian_norm",
+        "Gradients that are changed, and memory": "straight_through reverse_gradient gradient_factors recompute_grad",
+        "Checks and explanations": "check_gradients GradientMismatch explain explain_nan Diagnosis",
+    },
+}
 
 
 def dotted(name: str) -> str:
@@ -202,12 +224,27 @@ def linked(name: str, value: Any) -> str:
     return f"| `{dotted(name)}` | {{py:obj}}`{dotted(homes()[id(value)])}` |"
 
 
+def grouped(module: str, names: Iterable[str]) -> dict[str, list[str]]:
+    """Return the names of a module by the titles of its groups; of one without groups in order, under no title.
+
+    LookupError for a name that is not in one group.
+    """
+    if module not in GROUPS:
+        return {"": sorted(names, key=str.lower)}
+    groups = {title: [f"{module}.{name}" for name in members.split()] for title, members in GROUPS[module].items()}
+    listed = [name for members in groups.values() for name in members]
+    if wrong := sorted(set(names) ^ set(listed)) or [name for name in set(listed) if listed.count(name) > 1]:
+        raise LookupError(f"GROUPS of docs/site/reference.py: each name of {module} is in one group; see {', '.join(wrong)}")
+    return groups
+
+
 def page(module: str, names: list[str]) -> str:
     """Return the page of a public module."""
     values = {name: public()[name] for name in names}
     lines = [f"# {dotted(module)}", prose(inspect.getdoc(inspect.getmodule(public().get(module, gradtape))) or "")]
     own = {n: v for n, v in values.items() if _described(v) and homes()[id(v)] == n}
-    lines += [described(name, value) for name, value in sorted(own.items(), key=lambda item: item[0].lower())]
+    for title, members in grouped(module, own).items():
+        lines += [f"## {title}" if title else "", *[described(name, own[name]) for name in members]]
     plain = [n for n, v in values.items() if not _described(v) and not isinstance(v, types.ModuleType)]
     if plain:
         lines += ["## Values", "\n".join(f"- `{dotted(n)}`: `{_text(values[n])}`" for n in plain)]

@@ -11,6 +11,7 @@ from gradtape._src.core.config import (
     cache_info as cache_info,
     clear_cache as clear_cache,
     compile_early as compile_early,
+    log_compiles as log_compiles,
     run_eagerly as run_eagerly,
 )
 from gradtape._src.core.device_config import (

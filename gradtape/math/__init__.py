@@ -87,16 +87,14 @@ from gradtape._src.ops.math.rounding import (
     rint as rint,
     round as round,
 )
+from gradtape._src.ops.math.incomplete import betainc as betainc, igamma as igamma, igammac as igammac
 from gradtape._src.ops.random.sobol import sobol_sample as sobol_sample
 from gradtape._src.ops.math.special import (
-    betainc as betainc,
     digamma as digamma,
     erf as erf,
     erfc as erfc,
     erfcinv as erfcinv,
     erfinv as erfinv,
-    igamma as igamma,
-    igammac as igammac,
     lbeta as lbeta,
     lgamma as lgamma,
     log_sigmoid as log_sigmoid,

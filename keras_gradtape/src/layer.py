@@ -6,16 +6,18 @@ from keras.src.backend.common.keras_tensor import KerasTensor
 import gradtape as tf
 from gradtape._src.core import noted, scopes
 from keras_gradtape.nearest import naming_keywords
+from keras_gradtape.src.replayed import Watched, replayed
 from keras_gradtape.src.tracked import KerasTracked
 
 
-class BackendLayer(KerasTracked):
+class BackendLayer(Watched, KerasTracked):
     """A layer on gradtape: `tape.get_tensor_by_name("dense")` is what the layer of that name gave."""
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
         if BackendLayer in cls.__bases__:  # Keras's Layer, whose `__init__` refuses keyword arguments
             cls.__init__ = naming_keywords(cls.__init__)  # type: ignore[method-assign]
+            cls.__call__ = replayed(cls.__call__)  # type: ignore[method-assign]
 
     def __call__(self, *args, **kwargs):
         outputs = super().__call__(*args, **kwargs)  # type: ignore[misc]  # of Keras's Operation

@@ -18,6 +18,7 @@ from gradtape._src.core import hooks
 from gradtape._src.core.errors import internal
 from keras_gradtape.nearest import naming_keywords
 from keras_gradtape.src.ops.core import name_scope
+from keras_gradtape.src.replayed import Unknown, is_of_keras
 from keras_gradtape.src.tracked import KerasTracked
 
 
@@ -68,10 +69,6 @@ def _once_a_step(apply):
     return once
 
 
-class Unknown(Exception):
-    """An optimizer holds what its key cannot tell: a function or an object of the user's, which may do anything."""
-
-
 def _key_of(value, kept):
     """Return the key of what an update depends on: numbers by value, variables by identity, and Keras's objects by attributes."""
     kind = type(value)
@@ -106,10 +103,7 @@ def _is_of_keras(kind):
     """Return whether a class, and those that it extends, are Keras's or this backend's, and the update is not another one's."""
     update = getattr(kind, "update_step", None)
     own = update is None or internal[getattr(getattr(update, "__code__", None), "co_filename", "")]
-    return own and all(base.__module__.startswith(_OWN) for base in kind.__mro__[:-1])
-
-
-_OWN = ("keras.src.", "keras_gradtape.src.", "gradtape._src.core.")
+    return own and is_of_keras(kind)
 
 
 def _repeated(optimizer, apply, grads, variables):

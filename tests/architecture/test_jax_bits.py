@@ -16,7 +16,7 @@ ELSEWHERE = {
     "gradtape/_src/core/arrays.py": "called by kernels, which are traced inside of a context",
     "gradtape/_src/core/loop_kernels.py": "a probe of XLA in float32",
     "gradtape/_src/core/tiers.py": "a probe of XLA in float32",
-    "gradtape/_src/ops/linalg/matrix_functions.py": "a kernel, whose callback takes words of 32 bits",
+    "gradtape/_src/ops/linalg/host.py": "a kernel, whose callback takes words of 32 bits",
     "keras_gradtape/src/ops/_nn/flash.py": "asks for shapes only, of floats of 16 and 32 bits",
 }
 

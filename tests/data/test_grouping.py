@@ -1,5 +1,7 @@
 """Groups, buckets, classes, `Optional`, options: what several elements together give. Numbers are TensorFlow 2.21's."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -73,6 +75,19 @@ def test_random_numbers():
     numbers = plain(D.random(seed=4).take(50))
     assert numbers == plain(D.random(seed=4).take(50)) and len(set(numbers)) == 50
     assert min(numbers) >= 0 and 2**31 < max(numbers) < 2**32
+
+
+def test_a_map_that_prints_and_draws_does_so_for_each_element_in_its_order(capsys):
+    def element(i):
+        tf.print("element", i, output_stream=sys.stdout)
+        return tf.random.uniform([], seed=5)
+
+    tf.random.set_seed(3)
+    dataset = D.range(4).map(element)
+    passes = [[float(x) for x in dataset] for _ in range(2)]
+    tf.random.set_seed(None)
+    np.testing.assert_allclose(passes, [[0.39766920, 0.92530179, 0.94872642, 0.31516445]] * 2, rtol=1e-6)  # TensorFlow's
+    assert capsys.readouterr().out.split("\n")[:-1] == [f"element {i}" for i in range(4)] * 2
 
 
 def test_random_ops_with_a_seed_give_the_same_in_each_pass():

@@ -268,12 +268,12 @@ def test_a_pattern_follows_the_values_of_constants():
         ),
         (
             lambda: autodiff.sparse_jacobian(stencil, X, autodiff.jacobian_sparsity(tf.sin, X)),
-            ValueError,
+            tf.errors.InvalidArgumentError,
             "pattern misses entries of this Jacobian: in .* of 10 rows, the first of them row 0",
         ),
         (
             lambda: autodiff.sparse_jacobian(tf.sin, X, autodiff.jacobian_sparsity(tf.zeros_like, X)),
-            ValueError,
+            tf.errors.InvalidArgumentError,
             "pattern misses entries of this Jacobian: in 10 of 10",
         ),
         (lambda: autodiff.jacobian_sparsity(tf.sin, X, mode="up"), ValueError, "mode must be 'forward', 'reverse' or None"),
@@ -287,3 +287,29 @@ def test_a_pattern_follows_the_values_of_constants():
 def test_bad_calls(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("format", ["dense", "tensor"])
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_a_stated_pattern_is_checked_in_a_function(format, mode):
+    good, bad = [autodiff.jacobian_sparsity(f, X, mode) for f in (stencil, tf.sin)]
+
+    def values(x, pattern):
+        matrix = autodiff.sparse_jacobian(stencil, x, pattern, format)
+        return matrix if format == "dense" else matrix.values
+
+    inside = tf.function(values)
+    assert inside(X, good).shape == values(X, good).shape
+    np.testing.assert_allclose(inside(X, good), values(X, good))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="pattern misses entries of this Jacobian: in "):
+        inside(X, bad)
+
+    @tf.function
+    def looped(x):
+        total = tf.constant(0.0, x.dtype)
+        for _ in tf.range(2):
+            total += tf.reduce_sum(values(x, bad))
+        return total
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match="pattern misses entries of this Jacobian"):
+        looped(X)

@@ -92,13 +92,19 @@ def unsymmetric(x):
         (lambda: own.sparse_hessian(grid, X, X), TypeError, "pattern must come from"),
         (
             lambda: own.sparse_hessian(grid, X, own.hessian_sparsity(CASES["diagonal"][0], X)),
-            ValueError,
+            tf.errors.InvalidArgumentError,
             "pattern misses entries of this Hessian",
         ),
-        (lambda: own.sparse_hessian(unsymmetric, X), ValueError, "custom gradients make it unsymmetric"),
+        (lambda: own.sparse_hessian(unsymmetric, X), tf.errors.InvalidArgumentError, "custom gradients make it unsymmetric"),
         (lambda: own.jacobian_sparsity(tf.exp, X, "symmetric"), ValueError, "hessian_sparsity"),
     ],
 )
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_stated_pattern_is_checked_in_a_function():
+    inside = tf.function(lambda x, pattern: own.sparse_hessian(grid, x, pattern, "dense"))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="pattern misses entries of this Hessian"):
+        inside(X, own.hessian_sparsity(CASES["diagonal"][0], X))

@@ -132,6 +132,24 @@ def test_a_folder_that_may_not_be_written_is_told_once_and_programs_run():
     assert said.count("/proc/gradtape") == 1 and len(said.splitlines()) == 1, said
 
 
+FULL = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))  # a write that does not fit fails, as on a full disk
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the limit of a file's size is POSIX's")
+def test_a_disk_that_is_full_is_told_once_and_programs_run(tmp_path):
+    whole, _ = start(MANY, GRADTAPE_CACHE_DIR="").communicate(timeout=120)
+    out, said = start(FULL + MANY, GRADTAPE_CACHE_DIR=str(tmp_path)).communicate(timeout=120)
+    assert out == whole
+    assert said.count("Error writing persistent compilation cache entry") == 1, said
+    again, said = start(MANY, GRADTAPE_CACHE_DIR=str(tmp_path)).communicate(timeout=120)
+    assert (again, said) == (whole, "")
+    assert not any(compile_cache._is_damaged(file.read_bytes()) for file in (tmp_path / "gradtape" / "xla").iterdir())
+
+
 def test_a_home_that_cannot_be_used(tmp_path, monkeypatch, caplog):
     """One line in the log, and no cache."""
     (tmp_path / "file").write_text("no folder")

@@ -1,11 +1,11 @@
-"""Gradients of the user's own: `custom_gradient`, overrides of registered ones, and what is built on them."""
+"""Gradients of the user's own: `custom_gradient`, and what is built on it."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,23 +49,44 @@ CUSTOM = define(
 
 
 class Closed(NamedTuple):
-    """The attributes of a custom gradient in a function: `program` gives the gradients, which stand at `where`."""
+    """The attributes of a custom gradient in a function: `program` gives the gradients, which stand at `where`.
+
+    A function that its own gradient function uses has an `Again` in place of the Program.
+    """
 
     results: int
-    program: Program
+    program: Program | Again
     where: tuple[int | None, ...]
     raising: Exception | None
     transparent: bool
 
     def bodies(self) -> tuple[Body, ...]:
         """Return its one body, which takes the results' cotangents and the residuals of the gradient."""
+        if isinstance(self.program, Again):
+            return ()
         taken = arity(self.program) - self.results
         takes = [*range(self.results), *range(len(self.where), len(self.where) + taken)]
         return (Body(self.program, takes, {}),)
 
+    def traced(self, residuals: Sequence[Any]) -> tuple[Program, tuple[int | None, ...], Exception | None, list[Any]]:
+        """Return the Program, the places of the gradients, the error to raise, and what the Program takes after cotangents.
+
+        `residuals` are the inputs of the op. A leaf stands for a constant that the gradient function made.
+        """
+        if not isinstance(self.program, Again):
+            return self.program, self.where, self.raising, list(residuals[len(self.where) :])
+        found, taken = self.program.traced()
+        assert isinstance(found.program, Program)
+        return found.program, found.where, found.raising, [residuals[i] if isinstance(i, int) else i for i in taken]
+
 
 def _closed_kernel(
-    *values: Any, results: int, program: Program, where: tuple[int | None, ...], raising: Exception | None, transparent: bool
+    *values: Any,
+    results: int,
+    program: Program | Again,
+    where: tuple[int | None, ...],
+    raising: Exception | None,
+    transparent: bool,
 ) -> tuple[Any, ...]:
     return values[:results]
 
@@ -177,17 +198,71 @@ def _checked(given: Any) -> tuple[Any, Callable[..., Any]]:
     )
 
 
-# Derivatives up to this order go through a custom gradient in a function: its gradient function may use the function itself.
-HIGHEST_ORDER = 4
-
-
 class _Fields:
-    """The functions whose gradient functions are being traced, one in another."""
+    """The functions whose gradient functions are being traced, one in another, and the variables that those read."""
 
     custom_gradients: tuple[Any, ...] = field((), per_replica=True)
+    custom_reads: list[tuple[Variable, Node]] | None = field(None, per_replica=True)
 
 
 _local = declare(_Fields)
+
+
+@contextlib.contextmanager
+def _reads_noted() -> Iterator[list[tuple[Variable, Node]]]:
+    """Open a context that notes the variables which gradient functions read, with what they hold."""
+    around, noted = _local.custom_reads, list[tuple[Variable, Node]]()
+    try:
+        with setting(custom_reads=noted):
+            yield noted
+    finally:
+        if around is not None:
+            around += noted
+
+
+class Again:
+    """A gradient function that uses its own function: it runs each time that one more order is asked for.
+
+    It runs in the trace where it was made, which may be closed by then. The nodes that it uses there are `known`: the inputs of
+    the op, in their order.
+    """
+
+    def __init__(self, function: Any, rule: Rule, results: Sequence[Node], inputs: Sequence[Node]) -> None:
+        self._function, self._rule, self._results, self._inputs = function, rule, results, inputs
+        self._trace, self._known = engine.local.trace, [*results, *inputs]
+        self._variables: dict[int, Node] = {}
+        self._found: tuple[Closed, list[int | Node]] | None = None
+
+    def explored(self, transparent: bool) -> tuple[Closed, list[Node]]:
+        """Run it once, for the nodes that it uses besides the results and arguments; return the attributes and those."""
+        with _reads_noted() as reads:
+            closed, captured = _closed(self._function, self._rule, self._results, self._inputs, transparent)
+        self._known += captured
+        self._variables = {id(variable): node for variable, node in reads}
+        return closed._replace(program=self), captured
+
+    def traced(self) -> tuple[Closed, list[int | Node]]:
+        """Run it, and return the attributes with the inputs of the op that its Program takes; a leaf is a constant."""
+        if self._found is None:
+            with setting(custom_gradients=(), transposing=False), engine.recording_in(self._trace), _reads_noted() as reads:
+                closed, captured = _closed(self._function, self._rule, self._results, self._inputs, transparent=False)
+            variables = {node: variable for variable, node in reads}
+            self._found = closed, [self._place(node, variables.get(node)) for node in captured]
+        return self._found
+
+    def _place(self, node: Node, variable: Variable | None) -> int | Node:
+        """Return the place of a node among the inputs of the op. A variable has the value that it had there."""
+        if variable is not None:
+            node = self._variables.get(id(variable), node)
+        if node in self._known:
+            return self._known.index(node)
+        if node.value is None or variable is not None:
+            name = getattr(self._function, "__name__", "the function")
+            raise NotImplementedError(
+                f"The gradient function of {name} calls {name}, and there uses a tensor or variable from outside that it did not "
+                f"use before: give it to {name} as an argument, or use it in each call."
+            )
+        return node
 
 
 def _record_closed(function: Any, rule: Rule, results: list[Node], inputs: list[Node], transparent: bool) -> Node:
@@ -195,7 +270,16 @@ def _record_closed(function: Any, rule: Rule, results: list[Node], inputs: list[
 
     The values of the function that its gradient uses are inputs too, so it can be called wherever the function is.
     """
-    attrs, captured = _closed(function, rule, results, inputs, transparent)
+    attrs: Closed
+    captured: list[Node] = []
+    times = _local.custom_gradients.count(_likeness(function))
+    if times == 0:
+        attrs, captured = _closed(function, rule, results, inputs, transparent)
+    else:
+        again = Again(function, rule, results, inputs)
+        attrs = Closed(len(results), again, (*[None] * len(results), *range(len(inputs))), None, transparent)
+        if times == 1:
+            attrs, captured = again.explored(transparent)
     return engine.record(CLOSED, (*results, *inputs, *captured), attrs)
 
 
@@ -204,34 +288,47 @@ def _closed(
 ) -> tuple[Closed, list[Node]]:
     """Run a gradient function once, into a Program of its own; return it with the nodes from outside that it uses."""
     seeds = [leaf(r.aval, None) for r in results]
-    with tracing.inner() as inner:
-        try:
-            grads = _called(function, rule, [EagerTensor(seed) for seed in seeds])
-        except Exception as error:  # raised where a gradient is asked for, if ever
-            raising: Exception | None = error
-            grads = [None] * (len(results) + len(inputs))
-        else:
-            raising = None
-        flat: list[Node] = []
-        where: list[int | None] = []
-        for i, d in zip([*results, *inputs], grads, strict=True):
-            if d is None:
-                where.append(None)
-            else:
-                number = isinstance(d, (int, float))
-                d = d.to_dense() if isinstance(d, IndexedSlices) else convert.tensor(d, None if is_tensor(d) else i.aval.type)
-                d = broadcast_to(d, i.aval.shape) if number else d
-                if d.shape != i.aval.shape and raising is None:
-                    raising = ValueError(
-                        "Incompatible shapes between op input and calculated input gradient: custom_gradient's function "
-                        f"returned shape {d.shape} for an input of shape {i.aval.tensor_shape}."
-                    )
-                where.append(len(flat))
-                flat.append(d.node)
-        tracing.enter(inner, flat)
-        captured = [n for n in inner.leaves if n not in seeds and n.index not in (NUMBER, INSIDE)]
-        program = tracing.close(inner, flat, [*seeds, *captured])
-    return Closed(len(results), program, tuple(where), raising, transparent), captured
+    try:
+        with setting(custom_gradients=(*_local.custom_gradients, _likeness(function))), tracing.inner() as inner:
+            flat, where, raising = _traced_gradients(rule, seeds, [*results, *inputs])
+            tracing.enter(inner, flat)
+            captured = [n for n in inner.leaves if n not in seeds and n.index not in (NUMBER, INSIDE)]
+            program = tracing.close(inner, flat, [*seeds, *captured])
+    finally:
+        if _local.custom_reads is not None:
+            _local.custom_reads += [(variable, node) for _, variable, node in inner.reads]
+    return Closed(len(results), program, where, raising, transparent), captured
+
+
+def _traced_gradients(
+    rule: Rule, seeds: Sequence[Node], to: Sequence[Node]
+) -> tuple[list[Node], tuple[int | None, ...], Exception | None]:
+    """Run a gradient function; return the gradients, their places for the nodes `to`, and the error that it raised."""
+    try:
+        with Watcher():  # notes the reads of variables on the trace
+            grads = rule(None, *map(EagerTensor, seeds))
+    except RecursionError:
+        raise
+    except Exception as error:  # raised where a gradient is asked for, if ever
+        return [], (None,) * len(to), error
+    raising: Exception | None = None
+    flat: list[Node] = []
+    where: list[int | None] = []
+    for i, d in zip(to, grads, strict=True):
+        if d is None:
+            where.append(None)
+            continue
+        number = isinstance(d, (int, float))
+        d = d.to_dense() if isinstance(d, IndexedSlices) else convert.tensor(d, None if is_tensor(d) else i.aval.type)
+        d = broadcast_to(d, i.aval.shape) if number else d
+        if d.shape != i.aval.shape and raising is None:
+            raising = ValueError(
+                "Incompatible shapes between op input and calculated input gradient: custom_gradient's function "
+                f"returned shape {d.shape} for an input of shape {i.aval.tensor_shape}."
+            )
+        where.append(len(flat))
+        flat.append(d.node)
+    return flat, tuple(where), raising
 
 
 def _in_either_mode(function: Any, rule: Rule, inputs: Sequence[Node]) -> Rule:
@@ -245,7 +342,7 @@ def _in_either_mode(function: Any, rule: Rule, inputs: Sequence[Node]) -> Rule:
             results = [d.node for d in grads]
             closed, captured = _closed(function, rule, results, inputs, transparent=False)
             if not isinstance(closed.raising, (engine.NeedsValues, TypeError)):
-                return _cotangents(closed, captured, op.needed, grads)
+                return _cotangents(closed, [*results, *inputs, *captured], op.needed, grads)
         with setting(transposing=False):
             return rule(op, *grads)
 
@@ -263,37 +360,24 @@ def _likeness(function: Any) -> tuple[Any, ...]:
     return getattr(function, "__code__", function), *[id(value) for value in around if callable(value)]
 
 
-def _called(function: Any, rule: Rule, seeds: list[Any]) -> list[Any]:
-    """Call the gradient function of a function; NotImplementedError where it calls itself without an end."""
-    own = _likeness(function)
-    around = _local.custom_gradients
-    if around.count(own) == HIGHEST_ORDER:
-        raise NotImplementedError(
-            f"In a tf.function, derivatives of order {HIGHEST_ORDER + 1} do not go through "
-            "tf.custom_gradient. Take them outside of it."
-        )
-    with setting(custom_gradients=(*around, own)):
-        return rule(None, *seeds)
-
-
 @gradient(CLOSED)
 def _closed_gradient(op: Operation, *grads: Any) -> list[Any]:
-    closed = Closed(*op.entry.node.attrs)
-    captured = op.entry.inputs[len(closed.where) :]
-    return [*_cotangents(closed, captured, op.needed, grads), *[None] * len(captured)]
+    closed, inputs = Closed(*op.entry.node.attrs), op.entry.inputs
+    return [*_cotangents(closed, inputs, op.needed, grads), *[None] * (len(inputs) - len(closed.where))]
 
 
-def _cotangents(closed: Closed, captured: Sequence[Node], needed: Sequence[bool], grads: Sequence[Any]) -> list[Any]:
+def _cotangents(closed: Closed, inputs: Sequence[Node], needed: Sequence[bool], grads: Sequence[Any]) -> list[Any]:
     """Return the cotangents of the results and arguments of a function with a gradient of its own.
 
     A gradient that is not linear has no transpose. For forward mode the function's own ops are differentiated in its place,
     as TensorFlow does.
     """
-    program, where, results = closed.program, closed.where, closed.results
-    if isinstance(closed.raising, engine.NeedsValues) and engine.local.trace.scope is None:
-        raise NotImplementedError(str(closed.raising)) from None  # no function is under trace that could run as eager code
-    if closed.raising is not None:
-        raise closed.raising
+    results = closed.results
+    program, where, raising, captured = closed.traced(inputs)
+    if isinstance(raising, engine.NeedsValues) and engine.local.trace.scope is None:
+        raise NotImplementedError(str(raising)) from None  # no function is under trace that could run as eager code
+    if raising is not None:
+        raise raising
     if backward.local.transposing and not closed.transparent and not _linear(program, results):
         if not any(needed[:results]):
             raise NotImplementedError(
@@ -471,59 +555,3 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         return result, grad
 
     return CustomGradient(functools.wraps(f)(checkpointed), transparent=True)
-
-
-class gradient_override_map:
-    """Context in which ops of some types get other gradients: `{"Floor": "MyFloor"}`; the forward pass is unchanged.
-
-    The names are those given to `RegisterGradient`, or built-in op types. It holds for ops that are run in the context,
-    in this thread, whichever tape differentiates them. Contexts nest; the innermost wins.
-
-    >>> x = tf.Variable(2.6)
-    >>> with tf.GradientTape() as tape, tf.gradient_override_map({"Floor": "Identity"}):
-    ...     y = tf.floor(x)
-    >>> print(y.numpy(), tape.gradient(y, x).numpy())
-    2.0 1.0
-    """
-
-    @public
-    def __init__(self, op_type_map: dict[str, str]) -> None:
-        if not isinstance(op_type_map, dict):
-            raise TypeError(f"op_type_map must be a dictionary mapping strings to strings, received {op_type_map!r}.")
-        for op_type, name in op_type_map.items():
-            if not (isinstance(op_type, str) and isinstance(name, str)):
-                raise TypeError(
-                    f"op_type_map maps op type names to gradient names, both strings; received {op_type!r}: {name!r}."
-                )
-        self._map = dict(op_type_map)
-
-    def __enter__(self) -> gradient_override_map:
-        trace = engine.local.trace
-        self._outer = trace.overrides
-        trace.overrides = Overrides(self._map) if self._outer is None else self._outer.extended(self._map)
-        return self
-
-    def __exit__(self, kind: object, value: Any, traceback: object) -> None:
-        trace = engine.local.trace
-        trace.overrides = self._outer
-
-
-class Overrides:
-    """Op → the op with the gradient that is in force."""
-
-    __slots__ = ("names",)
-
-    def __init__(self, names: dict[str, str]) -> None:
-        self.names = names
-
-    def extended(self, names: dict[str, str]) -> Overrides:
-        """Return these overrides and `names`, which win."""
-        return Overrides(self.names | names)
-
-    def __call__(self, op: Op) -> Op:
-        name = self.names.get(op.type)
-        return op if name is None else op.with_gradient(name)
-
-    def recorded(self, op: Op, inputs: tuple[Node, ...], attrs: tuple[Any, ...]) -> Node | None:
-        """Record an op by the current graph's own rule, and return its node; None without such a rule."""
-        return None

@@ -44,11 +44,15 @@ class Repeated:
             code(list(tensors))
 
 
-def may_record() -> bool:
-    """Return whether calls are recorded here as one: in eager code, where no tape, replica or check looks at each op."""
+def may_record(taped: bool = False) -> bool:
+    """Return whether calls are recorded here as one: in eager code, where no replica or check looks at each op, nor a tape.
+
+    `taped`: tapes see each op even so.
+    """
     state = engine.local
     plain = state.trace.parent is None and state.trace.scope is None and state.trace.overrides is None
-    observed = execution.eager or as_python.everywhere or any(tape() is not None for tape in state.tapes)
+    watched = not taped and any(tape() is not None for tape in state.tapes)
+    observed = execution.eager or as_python.everywhere or watched
     return plain and not observed and ambient.local.replica is None
 
 

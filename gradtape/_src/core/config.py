@@ -7,7 +7,7 @@ import logging
 
 import jax
 
-from gradtape._src.core import engine, execution, tiers, transcript
+from gradtape._src.core import compilations, engine, execution, tiers, transcript
 from gradtape._src.core.allocator import give_back
 from gradtape._src.core.errors import public
 from gradtape._src.core.execution import BOUND, pool
@@ -53,6 +53,18 @@ def compile_early(early: bool = True) -> None:
     """
     engine.flush_if_outermost()
     tiers.compile_early(bool(early))
+
+
+@public
+def log_compiles(log: bool = True) -> None:
+    """Have the log tell of each compilation: the user's line, the shapes, the seconds, how often it was seen before; or end that.
+
+    Those that take more than two seconds are told of in any case. See docs/performance.md for when a program is compiled.
+
+    >>> tf.config.log_compiles()
+    >>> tf.config.log_compiles(False)
+    """
+    compilations.tell_each(bool(log))
 
 
 @public

@@ -13,7 +13,20 @@ from weakref import ref
 import jax
 import numpy as np
 
-from gradtape._src.core import allocator, arrays, devices, faults, guards, hooks, memory, runtime, stages, tiers, xla
+from gradtape._src.core import (
+    allocator,
+    arrays,
+    compilations,
+    devices,
+    faults,
+    guards,
+    hooks,
+    memory,
+    runtime,
+    stages,
+    tiers,
+    xla,
+)
 from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.program import ELEMENT, Cache, Executable, Line, Program, precise
 from gradtape._src.core.stages import Stages
@@ -100,20 +113,22 @@ class Pool:
         return sorted([owner for owner in alive.values() if owner.compiled is not None], key=lambda owner: owner.ran)
 
     def compile(
-        self, owner: Executable, function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any] | None = None
+        self, owner: Executable, function: Callable[..., Any], arguments: Sequence[Any], options: Any = None, op: str = ""
     ) -> Any:
         """Compile `function` for arrays such as `arguments`, and drop other code if there is too much of it.
 
         It is compiled ahead of time: `jax.jit` would keep its MLIR module, which is four times the size of the code.
         """
         runtime.watch()
-        return runtime.to_its_end(self._compile, owner, function, arguments, options)
+        return runtime.to_its_end(self._compile, owner, function, arguments, options, op)
 
-    def _compile(self, owner: Executable, function: Callable[..., Any], arguments: Sequence[Any], options: Any) -> Any:
+    def _compile(self, owner: Executable, function: Callable[..., Any], arguments: Sequence[Any], options: Any, op: str) -> Any:
+        begun = compilations.clock()
         compiled = xla.compiled(function, arguments, options)
         owner.compiled = compiled
         owner.wide = any(map(xla.is_wide, arguments))
         owner.builds += 1
+        compilations.note(owner, compilations.clock() - begun, op)
         owner.born = owner.ran = self.runs + 1
         with self._lock:
             self._owners.append(ref(owner))
@@ -516,7 +531,7 @@ def _run_compiled(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Seq
     compiled = kernel.compiled
     if compiled is None:
         counters.kernels += 1
-        compiled = pool.compile(kernel, _kernel(op, attrs), inputs, tiers.options_of_kernel(inputs))
+        compiled = pool.compile(kernel, _kernel(op, attrs), inputs, tiers.options_of_kernel(inputs), op.type)
     pool.runs = kernel.ran = pool.runs + 1
     try:
         return xla.call(compiled, kernel.wide, inputs)

@@ -247,6 +247,16 @@ def left(how: str, node: Node, trace: Trace) -> None:
     exits.append(tuple.__new__(Left, (next(serial), how, origin_of(node), user_line(2), moment(trace))))
 
 
+def left_at(how: str, node: Node, moment: Moment) -> None:
+    """Note that a value left the library at a moment, at the present line."""
+    exits.append(Left(next(serial), how, origin_of(node), user_line(2), moment))
+
+
+def assigned_again(entries: Sequence[tuple[int, int, Origin]]) -> None:
+    """Note assignments, as entries of `assigned`."""
+    assigned.extend(entries)
+
+
 class _Others(dict[str, bool]):
     """File name → whether it is the library's, Python's own, an installed package's or a command's: no line of the user's."""
 

@@ -52,6 +52,11 @@ def enter_scope(to: str, again: bool = False) -> str:
     return before
 
 
+def marks() -> deque[tuple[int, int, str]]:
+    """Return where this thread entered scopes: the serial of a trace, how many nodes it had, the prefix."""
+    return _local.marks
+
+
 def prefixes_in(serial: int) -> Callable[[int], str]:
     """Return a function from a node's index in the trace of that number to the prefix that this thread had there."""
     marks = [(position, to) for of, position, to in _local.marks if of == serial]

@@ -31,8 +31,8 @@ new = EagerTensor.__new__
 _uid = itertools.count()
 
 
-def hold_all(variables: Sequence[Variable], nodes: Sequence[Node]) -> None:
-    """Swap in the new values of the variables that a function assigns."""
+def hold_all(variables: Sequence[Variable], nodes: Sequence[Node], noted: bool = False) -> None:
+    """Swap in the new values of the variables that a function assigns; `noted`: the tapes know of it."""
     state = engine.local
     trace = state.trace
     if trace.scope is not None:
@@ -40,7 +40,7 @@ def hold_all(variables: Sequence[Variable], nodes: Sequence[Node]) -> None:
             variable._hold(node)
         return
     for variable in variables:
-        if state.tapes:
+        if state.tapes and not noted:
             trace.reads.append((len(trace.nodes), variable, variable.held()))
         variable._keep_for_undo(trace)
     _swap(variables, list(map(EagerTensor, nodes)))

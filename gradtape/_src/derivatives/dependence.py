@@ -22,7 +22,7 @@ from gradtape._src.core import xla
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import ELEMENT, Program
-from gradtape._src.core.structured import BRANCH, LOOP, Body, StructuredOp, arity, is_call
+from gradtape._src.core.structured import BRANCH, LOOP, Body, StructuredOp, is_call
 from gradtape._src.derivatives.dependence_rules import BLOCKWISE, RULES, Unknown, Value, blockwise, empty, everything, union
 from gradtape._src.derivatives.rerouted import STRAIGHT_THROUGH
 from gradtape._src.derivatives.spectral import DERIVATIVE, Derivative
@@ -114,13 +114,11 @@ def _of_custom(closed: Closed, inputs: Sequence[Value]) -> list[Any]:
     arguments = inputs[closed.results : len(closed.where)]
     width = sum(math.prod(x.shape) for x in results)
     starts = dict(enumerate(itertools.accumulate([0, *[math.prod(x.shape) for x in results[:-1]]])))
-    seeds = arity(closed.program) - closed.results
-    pulled, _ = dependence(closed.program, len(closed.program.outputs), width, starts, [None] * (closed.results + seeds))
+    program, where, _, taken = closed.traced(inputs)
+    pulled, _ = dependence(program, len(program.outputs), width, starts, [None] * (closed.results + len(taken)))
     first, total = 0, None
-    at = {
-        place: sum(closed.program.aval_of(r).size for r in closed.program.outputs[:place]) for place in range(len(closed.where))
-    }
-    for x, place in zip(arguments, closed.where[closed.results :], strict=True):
+    at = {place: sum(program.aval_of(r).size for r in program.outputs[:place]) for place in range(len(where))}
+    for x, place in zip(arguments, where[closed.results :], strict=True):
         if place is not None and x.dependence is not None:
             block = pulled[at[place] : at[place] + math.prod(x.shape)]
             total = union([total, (block.T @ x.dependence).tocsr()])

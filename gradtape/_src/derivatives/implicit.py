@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Operation, vjp_program
+from gradtape._src.autodiff.backward import Operation
 from gradtape._src.control.loop import while_loop
-from gradtape._src.core import engine, execution, tracing
+from gradtape._src.core import engine
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import public
 from gradtape._src.core.op import define
-from gradtape._src.core.program import Program, leaf
+from gradtape._src.core.program import Program
 from gradtape._src.core.structured import arity, by_program
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.derivatives.linear_solve import (
@@ -31,8 +31,10 @@ from gradtape._src.derivatives.linear_solve import (
     called,
     checked,
     pulled_back,
+    slope_of,
     solved,
 )
+from gradtape._src.derivatives.sparsity import Sparsity
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import fill
 from gradtape._src.ops.array.joining import stack
@@ -44,34 +46,24 @@ from gradtape._src.ops.math.reduction import reduce_sum
 
 
 class Solution(NamedTuple):
-    """The attributes of such an op: the `program` that computes it, and the `function` (z, what it uses…) → zeros."""
+    """The attributes of such an op: the `program` that computes it, and the `function` (z, what it uses…) → zeros.
+
+    `pattern`: that of its Jacobian, where it is sparse.
+    """
 
     program: Program
     function: Program
+    pattern: Sparsity | None
 
 
 IMPLICIT = define(by_program("ImplicitSolution", Solution))  # (start, what the function uses…) → (z, how it was found)
 
 
-def _slope(function: Program) -> Program:
-    """Return the Program (v, z, what is used…) → (∂F/∂z)ᵀ v of a function F, which may be a scalar."""
-    if "slope" not in function.derived:
-        pulled, (place,) = vjp_program(function, (0,), (0,))
-        z, *used = [leaf(a, None) for a in function.parameters[: arity(function)]]
-        v = leaf(function.aval_of(function.outputs[0]), None)
-        with tracing.inner() as inner:
-            inner.overrides = None
-            result = zeros(z.aval.shape, z.aval.type).node if place is None else tracing.inline(pulled, [z, *used, v])[place]
-            function.derived["slope"] = execution.intern(tracing.close(inner, [result], [v, z, *used]))
-    program: Program = function.derived["slope"]
-    return program
-
-
 @gradient(IMPLICIT)
 def _gradient(op: Operation, dz: Tensor, _: Tensor) -> list[Any]:
-    _, function = op.entry.node.attrs
+    _, function, pattern = op.entry.node.attrs
     z, used = op.outputs[0].node, op.entry.inputs[1:]
-    u = solved(_slope(function), [dz.node, z, *used])
+    u = solved(slope_of(function), [dz.node, z, *used], pattern and pattern.transposed)
     return pulled_back(function, [z, *used], -u, op.needed)
 
 
@@ -84,14 +76,15 @@ class Search(NamedTuple):
     newton: bool
     max_steps: int
     tolerance: float
+    pattern: Sparsity | None = None
 
     def direction(self, z: Tensor, used: tuple[Tensor, ...], residual: Tensor, damping: Tensor) -> Tensor:
         """Return the next step: Newton's, shortened by `damping`; of a minimum with a multiple of the identity in the Hessian."""
-        slope = _slope(self.function)
+        slope = slope_of(self.function)
         if not self.newton:
             return residual
         if self.objective is None:
-            return approximate(adjoint_of(slope), -residual, (z, *used))[0] / (1.0 + damping)
+            return approximate(adjoint_of(slope), -residual, (z, *used), pattern=self.pattern)[0] / (1.0 + damping)
         curved = norm(called(slope, residual, z, *used)) / where(norm(residual) > 0.0, norm(residual), ones((), z.dtype))
         shift = 1.5 * damping * where(curved > 0.0, curved, ones((), z.dtype))
         return approximate(_shifted(slope), -residual, (shift, z, *used), definite=True)[0]
@@ -149,7 +142,7 @@ def _found(search: Search, unknowns: Unknowns, used: list[Any]) -> Any:
     key, derived = ("search", *search[2:]), search.function.derived
     if key not in derived:
         derived[key] = built(search.run, search.function.parameters[: arity(search.function)])
-    attrs = Solution(derived[key], search.function)
+    attrs = Solution(derived[key], search.function, search.pattern)
     nodes = engine.elements(engine.record(IMPLICIT, (unknowns.vector.node, *used), attrs))
     z, found = map(EagerTensor, nodes)
     return unknowns.pack(checked(z, found, what=search.what))
@@ -166,15 +159,22 @@ def _options(start: Tensor, max_steps: int, tolerance: float | None) -> tuple[in
 
 
 @public
-def root(f: Callable[[Any], Any], start: Any, max_steps: int = 100, tolerance: float | None = None) -> Any:
+def root(
+    f: Callable[[Any], Any],
+    start: Any,
+    max_steps: int = 100,
+    tolerance: float | None = None,
+    pattern: Sparsity | None = None,
+) -> Any:
     """Return a `z` with `f(z) = 0`, found from `start`, as a function of what `f` uses, with derivatives of any order.
 
     `f`: from a nest like `start` to one like it, made of ops. Tensors and variables that it uses are found, and differentiated in
     both modes. `start`: a tensor or a nest of tensors, all float32 or all float64; it gets no gradient. Newton's method, damped
-    where the norm of `f` would grow. Systems are solved as in `linear_solve`: by their matrix up to 512 unknowns, above by GMRES.
-    It ends where a step is below `tolerance` · (1 + norm of `z`) (None: 4e-11, or 2e-5 in float32). InvalidArgumentError with the
-    residual if that takes more than `max_steps`. Gradients are NaN where the derivative of `f` is singular. ValueError for
-    an `f` with effects, NotImplementedError for one that looks at values.
+    where the norm of `f` would grow. Systems are solved as in `linear_solve`: by their matrix up to 512 unknowns, above by GMRES;
+    with a `pattern`, from `jacobian_sparsity(f, start)`, by sparse LU factors. It ends where a step is below `tolerance` · (1 +
+    norm of `z`) (None: 4e-11, or 2e-5 in float32). InvalidArgumentError with the residual if that takes more than `max_steps`.
+    Gradients are NaN where the derivative of `f` is singular. ValueError for an `f` with effects, NotImplementedError for one
+    that looks at values.
 
     >>> a = tf.Variable(4.0)
     >>> with tf.GradientTape() as tape:
@@ -185,7 +185,7 @@ def root(f: Callable[[Any], Any], start: Any, max_steps: int = 100, tolerance: f
     unknowns = Unknowns(start, "root")
     options = _options(unknowns.vector, max_steps, tolerance)
     function, used = unknowns.traced(f)
-    return _found(Search("root", function, None, True, *options), unknowns, used)
+    return _found(Search("root", function, None, True, *options, unknowns.square(pattern)), unknowns, used)
 
 
 @public
@@ -231,7 +231,7 @@ def argmin(f: Callable[[Any], Any], start: Any, max_steps: int = 200, tolerance:
 def _gradient_of(objective: Program) -> Program:
     """Return the Program of the gradient of a scalar one."""
     if "gradient" not in objective.derived:
-        slope = _slope(objective)
+        slope = slope_of(objective)
         given = objective.parameters[: arity(objective)]
         objective.derived["gradient"] = built(lambda z, *used: [called(slope, ones((), z.dtype), z, *used)], given)
     program: Program = objective.derived["gradient"]

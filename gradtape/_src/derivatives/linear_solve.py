@@ -25,6 +25,8 @@ from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.structured import arity, by_program
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.derivatives.evaluation import Nest
+from gradtape._src.derivatives.sparse_factors import by_sparse_factors
+from gradtape._src.derivatives.sparsity import Sparsity, stated
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import eye, fill, one_hot
 from gradtape._src.ops.array.joining import concat, stack
@@ -44,10 +46,14 @@ CYCLES = 100
 
 
 class System(NamedTuple):
-    """The attributes of such an op: the `program` that computes it, and `function`: (x, what it uses…) → A x."""
+    """The attributes of such an op: the `program` that computes it, and `function`: (x, what it uses…) → A x.
+
+    `pattern`: that of the matrix, where it is sparse.
+    """
 
     program: Program
     function: Program
+    pattern: Sparsity | None
 
 
 SOLVE = define(by_program("LinearSolve", System))  # (b, what the matrix uses…) → x
@@ -77,6 +83,11 @@ class Unknowns:
             parts.append(reshape(vector[start : start + x.node.aval.size], x.shape))
             start += x.node.aval.size
         return self._nest.pack(parts)
+
+    def square(self, pattern: Sparsity | None) -> Sparsity | None:
+        """Return the pattern that the user gave for a system of these unknowns, which may be None."""
+        n = self.vector.node.aval.size
+        return None if pattern is None else stated(pattern, (n, n))
 
     def traced(self, f: Callable[[Any], Any], scalar: bool = False, moved: bool = False) -> tuple[Program, list[Node]]:
         """Return the Program of a function of the unknowns, from a vector to a vector or a scalar, and what it uses.
@@ -115,7 +126,10 @@ def built(function: Callable[..., Sequence[Tensor]], parameters: Sequence[Any]) 
     """Return the Program of a function of tensors, which calls Programs and loops, for parameters of these Avals."""
     leaves = [leaf(a, None) for a in parameters]
     body = trace(lambda: list(function(*map(EagerTensor, leaves))), leaves, Scope(True, creates=False))
-    return tracing.without_effects(body.program)
+    made = body.program
+    constants = (*[np.asarray(engine.value(node)) for node in body.captures], *made.constants)  # large ones are captures
+    made = Program(made.keys, made.avals, made.parameters, made.outputs, constants, made.lines, made.precision)
+    return tracing.without_effects(execution.intern(made))
 
 
 def called(program: Program, *inputs: Any) -> Tensor:
@@ -138,7 +152,23 @@ def adjoint_of(function: Program) -> Program:
     return program
 
 
-def approximate(function: Program, b: Tensor, used: Sequence[Tensor], definite: bool = False) -> tuple[Tensor, Tensor]:
+def slope_of(function: Program) -> Program:
+    """Return the Program (v, z, what is used…) → (∂F/∂z)ᵀ v of a function F, which may be a scalar."""
+    if "slope" not in function.derived:
+        pulled, (place,) = vjp_program(function, (0,), (0,))
+        z, *used = [leaf(a, None) for a in function.parameters[: arity(function)]]
+        v = leaf(function.aval_of(function.outputs[0]), None)
+        with tracing.inner() as inner:
+            inner.overrides = None
+            result = zeros(z.aval.shape, z.aval.type).node if place is None else tracing.inline(pulled, [z, *used, v])[place]
+            function.derived["slope"] = execution.intern(tracing.close(inner, [result], [v, z, *used]))
+    program: Program = function.derived["slope"]
+    return program
+
+
+def approximate(
+    function: Program, b: Tensor, used: Sequence[Tensor], definite: bool = False, pattern: Sparsity | None = None
+) -> tuple[Tensor, Tensor]:
     """Record ops that solve a system; return the solution, and whether the matrix is regular and the residual small.
 
     `definite`: the matrix must be symmetric and positive definite; if it is formed and is not, the solution is NaN.
@@ -149,7 +179,9 @@ def approximate(function: Program, b: Tensor, used: Sequence[Tensor], definite: 
         return called(function, x, *used)
 
     regular: Any = tensor(True)
-    if n <= DENSE:
+    if pattern is not None:
+        x = by_sparse_factors(function, b, used, pattern)
+    elif n <= DENSE:
         nodes = [eye(n, dtype=b.dtype).node, *[x.node for x in used]]
         (columns,) = call_vectorized(function, nodes, [True, *[False] * len(used)])
         matrix = EagerTensor(columns)  # of columns, one in each row
@@ -208,6 +240,11 @@ def _not_converged(x, found, what):
 
 def _status(x, found, what):
     """Return the message about a solution that is none. `found`: whether it is one, the residual, the last step, the steps."""
+    if what == "sparse_solve":
+        return (
+            "tf.autodiff.sparse_solve found no solution: the Jacobian is singular to rounding, or the pattern misses entries of "
+            "it, or there is NaN in its values. Find the pattern by tf.autodiff.jacobian_sparsity(f, x)."
+        )
     if what == "linear_solve":
         return (
             "tf.autodiff.linear_solve found no solution: the matrix is singular to rounding, GMRES did not bring the residual "
@@ -231,18 +268,25 @@ def _(operation, dy):
     return dy, None
 
 
-def solved(function: Program, inputs: Sequence[Node]) -> Tensor:
+def solved(function: Program, inputs: Sequence[Node], pattern: Sparsity | None = None) -> Tensor:
     """Record the solution of a system with the right side `inputs[0]`; NaN where the matrix is singular or no step helps."""
-    if "solver" not in function.derived:
+    key = ("solver", pattern)
+    if key not in function.derived:
 
         def solver(b: Tensor, *used: Tensor) -> list[Tensor]:
-            x, ok = approximate(function, b, used)
+            x, ok = approximate(function, b, used, pattern=pattern)
             return [where(ok, x, fill(x.shape, tensor(np.nan, x.dtype)))]
 
-        function.derived["solver"] = built(solver, function.parameters[: arity(function)])
-    attrs = System(function.derived["solver"], function)
+        function.derived[key] = built(solver, function.parameters[: arity(function)])
+    attrs = System(function.derived[key], function, pattern)
     (node,) = engine.elements(engine.record(SOLVE, tuple(inputs), attrs))
     return EagerTensor(node)
+
+
+def finite(x: Tensor, what: str) -> Tensor:
+    """Return a solution of a system, checked: NaN stands for none."""
+    result: Tensor = checked(x, stack([cast(reduce_all(is_finite(x)), x.dtype)]), what=what)
+    return result
 
 
 def pulled_back(function: Program, inputs: Sequence[Node], cotangent: Tensor, needed: Sequence[bool]) -> list[Any]:
@@ -259,22 +303,23 @@ def pulled_back(function: Program, inputs: Sequence[Node], cotangent: Tensor, ne
 
 @gradient(SOLVE)
 def _gradient(operation: Operation, dx: Tensor) -> list[Any]:
-    _, function = operation.entry.node.attrs
+    _, function, pattern = operation.entry.node.attrs
     used = operation.entry.inputs[1:]
-    u = solved(adjoint_of(function), [dx.node, *used])
+    u = solved(adjoint_of(function), [dx.node, *used], pattern and pattern.transposed)
     results = pulled_back(function, [operation.outputs[0].node, *used], -u, operation.needed)
     results[0] = u
     return results
 
 
 @public
-def linear_solve(matvec: Callable[[Any], Any], b: Any) -> Any:
+def linear_solve(matvec: Callable[[Any], Any], b: Any, pattern: Sparsity | None = None) -> Any:
     """Return the `x` with `matvec(x) = b`, with derivatives of any order to `b` and to what `matvec` uses, in both modes.
 
     `matvec`: a linear function, made of ops, from a nest like `b` to one like it. Tensors and variables that it uses are found.
     `b`: a tensor or a nest of tensors, all float32 or all float64; `x` has its structure. Up to 512 unknowns the matrix is
-    formed and factorised; above GMRES multiplies only. InvalidArgumentError where the matrix is singular to rounding, and where
-    the residual stays above the square root of the rounding error times `b`; in gradients NaN. ValueError for a `matvec`
+    formed and factorised; above GMRES multiplies only. `pattern`: that of a sparse matrix, from `jacobian_sparsity(matvec, b)`:
+    then its sparse LU factors are used, whatever its size. InvalidArgumentError where the matrix is singular to rounding, and
+    where the residual stays above the square root of the rounding error times `b`; in gradients NaN. ValueError for a `matvec`
     that is not linear or not pure, NotImplementedError for one that looks at values.
 
     >>> scale = tf.Variable(2.0)
@@ -290,6 +335,5 @@ def linear_solve(matvec: Callable[[Any], Any], b: Any) -> Any:
         raise ValueError(
             "matvec must be linear in its argument: its derivative depends on it. For equations see tf.autodiff.root."
         )
-    x = solved(function, [unknowns.vector.node, *used])
-    found = stack([cast(reduce_all(is_finite(x)), x.dtype)])
-    return unknowns.pack(checked(x, found, what="linear_solve"))
+    x = solved(function, [unknowns.vector.node, *used], unknowns.square(pattern))
+    return unknowns.pack(finite(x, "linear_solve"))

@@ -7,7 +7,8 @@ from typing import Any
 
 from gradtape._src.core.errors import public
 from gradtape._src.derivatives.products import gradients_of
-from gradtape._src.derivatives.sparse_jacobian import Sparsity, Traced, check_options, matrix_of
+from gradtape._src.derivatives.sparse_jacobian import Traced, check_options, matrix_of
+from gradtape._src.derivatives.sparsity import Sparsity
 
 
 def _traced(f: Callable[..., Any], args: Any, sources: Any, what: str) -> Traced:
@@ -48,9 +49,9 @@ def sparse_hessian(
 
     The products are Hessian-vector products. As the Hessian is symmetric they are fewer than for a Jacobian: two for an arrow.
     `pattern`: from `hessian_sparsity`, None to find it. The other arguments, the formats and the errors are those of
-    `sparse_jacobian`. In eager code one more product tells a Hessian that custom gradients make unsymmetric (ValueError).
-    ValueError where `f` does not return one scalar. Gebremedhin, Manne and Pothen, "What color is your Jacobian?" (2005), section
-    4 (star colouring).
+    `sparse_jacobian`. In eager code one more product tells a Hessian that custom gradients make unsymmetric
+    (InvalidArgumentError). ValueError where `f` does not return one scalar. Gebremedhin, Manne and Pothen, "What color is your
+    Jacobian?" (2005), section 4 (star colouring).
 
     >>> hessian = tf.autodiff.sparse_hessian(lambda x: tf.reduce_sum(x[0] * x**2), tf.constant([1.0, 2.0, 3.0]))
     >>> hessian.toarray().tolist()

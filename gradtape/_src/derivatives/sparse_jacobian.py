@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from ml_dtypes import finfo
@@ -17,78 +16,22 @@ from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import engine, execution
 from gradtape._src.core.ambient import setting
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import LOOKS_AT_VALUES, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.derivatives.evaluation import Nest, inexact, kinds_of, own, sources_of
+from gradtape._src.derivatives.sparsity import Sparsity, sparsity_of, stated
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import gather, scatter_rows
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.shape import ones, reshape, zeros
+from gradtape._src.ops.math.segment import unsorted_segment_sum
 from gradtape._src.ops.sparse.tensor import SparseTensor
 
-if TYPE_CHECKING:
-    from scipy import sparse
-
 FORMATS = ("csr", "coo", "dense", "tensor")
-
-
-class Sparsity:
-    """The sparsity pattern of a Jacobian or Hessian, and its colours: the result of `jacobian_sparsity` or `hessian_sparsity`.
-
-    `shape`: (elements of the result, elements of the argument). `rows` and `columns`: the places, sorted by rows. `mode`:
-    "forward" where columns of one colour are found together, "reverse" where rows are. "symmetric" where columns are, and an
-    entry may be read at its mirror image. `colours`: of each of those; `products`: how many colours there are.
-
-    >>> sparsity = tf.autodiff.jacobian_sparsity(lambda x: x[1:] * x[:-1], tf.ones([4]))
-    >>> print(sparsity, sparsity.rows.tolist(), sparsity.columns.tolist())
-    <Sparsity 3×4, 6 entries, 2 products forward> [0, 0, 1, 1, 2, 2] [0, 1, 1, 2, 2, 3]
-    """
-
-    @public
-    def __init__(self, pattern: sparse.csr_matrix, mode: str | None = None) -> None:
-        from gradtape._src.derivatives.colouring import coloured, star_coloured
-
-        if mode not in ("forward", "reverse", "symmetric", None):
-            raise ValueError(f"mode must be 'forward', 'reverse' or None, received {mode!r}.")
-        if mode == "symmetric":
-            pattern = (pattern + pattern.T).tocsr()
-        pattern.sort_indices()
-        self.shape: tuple[int, int] = pattern.shape
-        self.rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
-        self.columns = pattern.indices.astype(np.int64)
-        if mode is None:  # no fewer colours than the most entries in a row, or in a column
-            longest = np.diff(pattern.indptr).max(initial=0), np.bincount(self.columns).max(initial=0)
-            mode = "forward" if longest[0] <= longest[1] else "reverse"
-        self.mode = mode
-        self.along_columns = mode != "reverse"
-        self.colours = (
-            star_coloured(pattern) if mode == "symmetric" else coloured(pattern if mode == "forward" else pattern.T.tocsr())
-        )
-        self.products = int(self.colours.max(initial=-1)) + 1 if len(self.rows) else 0
-
-    def __repr__(self) -> str:
-        return f"<Sparsity {self.shape[0]}×{self.shape[1]}, {len(self.rows)} entries, {self.products} products {self.mode}>"
-
-    def seeds(self, dtype: np.dtype) -> np.ndarray:
-        """Return for each colour the sum of its unit vectors."""
-        vectors = np.zeros((self.products, len(self.colours)), dtype)
-        if self.products:
-            vectors[self.colours, np.arange(len(self.colours))] = 1
-        return vectors
-
-    @functools.cached_property
-    def places(self) -> np.ndarray:
-        """The places of the entries among the flattened products."""
-        across, along = (self.columns, self.rows) if self.along_columns else (self.rows, self.columns)
-        width = self.shape[0] if self.along_columns else self.shape[1]
-        places: np.ndarray = self.colours[across] * width + along
-        if self.mode == "symmetric":
-            _, which, counts = np.unique(places, return_inverse=True, return_counts=True)
-            places = np.where(counts[which] == 1, places, self.colours[along] * width + across)
-        return places
 
 
 class Traced:
@@ -146,18 +89,7 @@ class Traced:
 
     def sparsity(self, mode: str | None) -> Sparsity:
         """Return the pattern, which is kept with the Program if it holds for all values."""
-        from gradtape._src.derivatives.dependence import dependence
-
-        key = ("sparsity", mode, len(self.results), *self.places, *self.widths)
-        known: Sparsity | None = self.program.derived.get(key)
-        if known is None:
-            values = [None if engine.symbolic(n) else engine.value(n) for n in self.inputs]
-            first = dict(zip(self.places, itertools.accumulate([0, *self.widths]), strict=False))
-            pattern, for_all = dependence(self.program, len(self.results), self.shape[1], first, values)
-            known = Sparsity(pattern, mode)
-            if for_all:
-                self.program.derived[key] = known
-        return known
+        return sparsity_of(self.program, self.inputs, len(self.results), self.places, self.widths, mode)
 
 
 def check_options(format: str, chunk_size: int | None) -> None:
@@ -200,8 +132,8 @@ def sparse_jacobian(
     element of the result of `f` (one tensor or a nest, in its order). It has a column for each element of the arguments or
     sources: "csr" and "coo" are SciPy matrices, "tensor" a `tf.sparse.SparseTensor`, "dense" a tensor, of shape f(x).shape +
     x.shape where there is one result and one source. (In a `tf.function` only the last two have values to be had later.)
-    `pattern`: from `jacobian_sparsity`, None to find it. In eager code one more product, with random numbers, tells a pattern
-    that misses an entry (ValueError); in a function nothing does. `chunk_size`: so many products at a time. Curtis, Powell, Reid,
+    `pattern`: from `jacobian_sparsity`, None to find it. One more product, with random numbers, tells a pattern that misses an
+    entry (InvalidArgumentError). `chunk_size`: so many products at a time. Curtis, Powell, Reid,
     "On the estimation of sparse Jacobian matrices" (1974); see `jacobian_sparsity` for how the pattern is found.
 
     >>> matrix = tf.autodiff.sparse_jacobian(lambda x: x[1:] * x[:-1], tf.constant([1.0, 2.0, 3.0]))
@@ -221,16 +153,11 @@ def matrix_of(
 ) -> Any:
     """Return the Jacobian of a traced function in a format, from products of a mode, or of the `pattern` that was stated.
 
-    It is compared with one more product if it was, or if `checked`, where values are known.
+    It is compared with one more product if it was; if `checked` in eager code, too.
     """
-    checked = checked or pattern is not None
-    if pattern is None:
-        pattern = traced.sparsity(mode)
-    if not isinstance(pattern, Sparsity):
-        raise TypeError(f"pattern must come from tf.autodiff.jacobian_sparsity, received {pattern!r}.")
-    if pattern.shape != traced.shape:
-        raise ValueError(f"pattern is for a Jacobian of shape {pattern.shape}, and this one has shape {traced.shape}.")
-    values = _values(traced, pattern, chunk, checked and not any(map(engine.symbolic, traced.inputs)))
+    checked = pattern is not None or (checked and not any(map(engine.symbolic, traced.inputs)))
+    pattern = traced.sparsity(mode) if pattern is None else stated(pattern, traced.shape)
+    values = _values(traced, pattern, chunk, checked)
     if format == "tensor":
         return SparseTensor(np.stack([pattern.rows, pattern.columns], 1), values, traced.shape)
     if format == "dense":
@@ -281,26 +208,54 @@ def _values(traced: Traced, pattern: Sparsity, chunk: int | None, checked: bool)
     values: Tensor = gather(reshape(products, [-1]), pattern.places)
     if checked:
         rounding = max([float(finfo(k).eps) for k in kinds])
-        _check_product(pattern, values.numpy(), seeds[-1], products[-1].numpy(), rounding)
+        values = _compared(pattern, values, seeds[-1], products[-1], rounding)
     return values
 
 
-def _check_product(pattern: Sparsity, values: np.ndarray, vector: np.ndarray, product: np.ndarray, rounding: float) -> None:
-    """Raise ValueError unless the matrix of these values has this product with the vector, to rounding."""
+def _compared(pattern: Sparsity, values: Tensor, vector: np.ndarray, product: Tensor, rounding: float) -> Tensor:
+    """Return the values, checked: the matrix that has them must have this product with the vector, to rounding."""
     across, along = (pattern.columns, pattern.rows) if pattern.along_columns else (pattern.rows, pattern.columns)
-    terms = values * vector[across]
-    found, size = [np.bincount(along, t, minlength=len(product)) for t in (terms, abs(terms))]
-    wrong = np.flatnonzero(abs(found - product) > math.sqrt(rounding) * (size + abs(product)))
-    if wrong.size:
-        line = "row" if pattern.along_columns else "column"
-        cause = "pattern misses entries of this Jacobian"
-        if pattern.mode == "symmetric":
-            cause = "pattern misses entries of this Hessian, or custom gradients make it unsymmetric (for sparse_jacobian)"
-        raise ValueError(
-            f"{cause}: in {wrong.size} of {len(product)} {line}s, the first of them {line} {wrong[0]}, its values do not "
-            "give the product with a random vector. Find the pattern for this function and these values by "
-            "tf.autodiff.jacobian_sparsity or hessian_sparsity."
-        )
+    terms = values * tensor(vector[across])
+    found, size = [unsorted_segment_sum(t, tensor(along), product.shape[0]) for t in (terms, abs(terms))]
+    excess = abs(found - product) - math.sqrt(rounding) * (size + abs(product))
+    line = "row" if pattern.along_columns else "column"
+    checked: Tensor = _checked_entries(values, excess, line=line, symmetric=pattern.mode == "symmetric")
+    return checked
+
+
+def _misses_entries(excess, line, symmetric):
+    return (excess > 0).any()
+
+
+def _missed_entries(excess, line, symmetric):
+    """Return the message about a pattern that is none of this matrix."""
+    wrong = np.flatnonzero(excess > 0)
+    cause = "pattern misses entries of this Jacobian"
+    if symmetric:
+        cause = "pattern misses entries of this Hessian, or custom gradients make it unsymmetric (for sparse_jacobian)"
+    return (
+        f"{cause}: in {wrong.size} of {len(excess)} {line}s, the first of them {line} {wrong[0]}, its values do not "
+        "give the product with a random vector. Find the pattern for this function and these values by "
+        "tf.autodiff.jacobian_sparsity or hessian_sparsity."
+    )
+
+
+@op(
+    "SparseEntries",
+    infer=lambda values, excess, **attributes: values,
+    wrong=_misses_entries,
+    status=_missed_entries,
+    checked="excess",
+    cheap=True,
+)
+def _checked_entries(values, excess, *, line, symmetric):
+    """Return `values`, unless a product exceeds what rounding explains: an InvalidArgumentError."""
+    return values
+
+
+@gradient(_checked_entries)
+def _(operation, dy):
+    return dy, None
 
 
 def _starts(widths: Sequence[int], things: Sequence[Any]) -> Iterator[tuple[int, Any]]:

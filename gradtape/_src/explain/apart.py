@@ -5,28 +5,50 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradtape._src.core import journal
 from gradtape._src.core.journal import Left, Line
 from gradtape._src.core.op import ops
 from gradtape._src.explain import source as text
-from gradtape._src.explain.branches import not_taken
-from gradtape._src.explain.breaks import COPIES, Break, Source, View
-from gradtape._src.explain.closures import looked_up_late
-from gradtape._src.explain.history import History, Name
-from gradtape._src.explain.holders import in_an_object
-from gradtape._src.explain.instead import asked_with, called_instead, computed_by, uncalled
-from gradtape._src.explain.twins import computed_again, computed_from, other_object
+from gradtape._src.explain.breaks import Source, View
+from gradtape._src.explain.codes.branches import not_taken
+from gradtape._src.explain.codes.exits import LeftLibrary, at_exit
+from gradtape._src.explain.codes.instead import called_instead
+from gradtape._src.explain.codes.ops import NotDifferentiable
+from gradtape._src.explain.codes.unused import SHAPES, dead_end, linear
+from gradtape._src.explain.evidence import Evidence, of_no_way
+from gradtape._src.explain.history import COPIES, History, Name
 
 WAYS_OUT = {"numpy", "__array__", "float", "int", "complex", "dlpack", "jax", "dataset"}
-FEW = 2  # so many variables are named
-SHAPES = {"Shape", "Size", "Rank"}  # of which a value says nothing
 COUNTED = {"ListDiff", "Unique", "UniqueWithCounts", "Where"}  # whose results have a size that follows from values
 
 
-def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], frame: FrameType | None) -> list[Break]:
+class Apart(NamedTuple):
+    """A source from which no op leads to the targets, which used other values.
+
+    The code calls it `names`, and `frame` asks. A value `left` the library, or came to the line `end` and went no further.
+    """
+
+    view: View
+    source: Source
+    targets: Iterable[Name]
+    names: set[str]
+    frame: FrameType | None
+    used: dict[Name, None]
+    left: Left | None
+    end: Line | None
+
+    @property
+    def made(self) -> Line:
+        """The line that made the target."""
+        lines = map(self.view.history.line_of, self.targets)
+        return next((line for line in lines if line[0] is not None), text.NO_LINE)
+
+
+def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], frame: FrameType | None) -> list[Evidence]:
     """Return the reasons, in order from the source, for one that the code calls `names`; `frame` asks."""
     history = view.history
     used = history.before(targets)
@@ -36,75 +58,20 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
         return [not_taken(view, used, names, frame) or instead]
     left = _left(view, source, used)
     early = left is not None and view.tape is not None and left.number < view.tape.number
-    if early and _linear(history, source, history.since_state(targets)) is not None:
+    if early and linear(history, source, history.since_state(targets)) is not None:
         left = None  # the target has a gradient by the source: what left before the tape opened is no way to it
     if left is not None and not _copied_out(view, source, left):
         return until(view, source, left)
-    end = None if source.variable is None else _dead_end(view, source, used)
-    other = (
-        _kept(view, source)
-        or (other_object(view, source, used, frame) if end is None else None)
-        or (None if left is None else _at_exit(left))
-        or not_taken(view, used, names, frame)
-        or _decided(view, source, used)
-        or _made_anew(view, source)
-        or (looked_up_late(names, frame) if end is None else None)
-        or _unused(view, source, targets, used, frame, end)
-    )
-    return [other]
+    end = None if source.variable is None else dead_end(view, source, used)
+    found = of_no_way.first(Apart(view, source, targets, names, frame, used, left, end))
+    assert found is not None
+    return [found]
 
 
-def _dead_end(view: View, source: Source, used: dict[Name, None]) -> Line | None:
-    """Return the last line under the tape that computes with a source, of what the target does not use."""
-    history = view.history
-    steps = [history.steps[name] for name in history.after(source.names) if name in history.steps and name not in used]
-    ends = [step for step in steps if step.op is not None and step.op not in COPIES and view.sees(step.at)]
-    last = max(ends, key=lambda step: step.at, default=None)
-    if last is None or last.line[0] is None or last.how in SHAPES or any(call.line == last.line for call in history.calls):
-        return None
-    return last.line
-
-
-def _unused(
-    view: View, source: Source, targets: Iterable[Name], used: dict[Name, None], frame: FrameType | None, end: Line | None
-) -> Break:
-    """Return the break of a source that has no part in the target; `end` is the line to which its value came."""
-    if view.history.forgot(used):
-        return Break("unknown", text.NO_LINE)
-    linear = _linear(view.history, source, view.history.since_state(targets))
-    again = {} if linear is not None else computed_again(view, source, used, frame)
-    derived = None if linear is not None or again else computed_from(view, source, used)
-    if source.variable is None and not again and derived is None:
-        end = _dead_end(view, source, used)
-    end = None if linear is not None else end
-    detail = dict(again, linear=linear, derived=derived, end=end, unread=text.unread(_made(view.history, targets)))
-    if not any(detail.values()):
-        detail = {
-            "computed_by": computed_by(view, source, targets, frame) if in_an_object(source.variable, frame) else None,
-            "uncalled": uncalled(view, source, targets, frame),
-            "read": _read(view, source, targets, frame),
-        }
-    return Break("unused", _made(view.history, targets), **detail)
-
-
-def _made_anew(view: View, source: Source) -> Break | None:
-    """Return the break of a tensor that is made in the statement of the gradient call itself."""
-    asked = [call.line for call in view.history.calls if source.number is None and source.names[0] in call.sources]
-    if source.made[0] is None or not any(text.same_line(source.made, line) for line in asked):
-        return None
-    return Break("wrong_object", source.made, None, None, how="anew")
-
-
-def _read(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> list[Any]:
-    """Return the variables from which the target was computed, if they are few, no sources themselves, and no object's."""
-    numbers = view.history.read_variables(targets)
-    read = [journal.variables.get(number) for number in sorted(numbers)]
-    few = source.variable is not None and len(read) <= FEW and not numbers & asked_with(view, source)
-    return read if few and not any(v is None or in_an_object(v, frame) for v in read) else []
-
-
-def _decided(view: View, source: Source, used: dict[Name, None]) -> Break | None:
+@of_no_way(50)
+def _decided(case: Apart) -> Evidence | None:
     """Return the break of a source that only decides which branch runs, how often a loop does, or which part is taken."""
+    view, source, used = case.view, case.source, case.used
     since = 0 if view.tape is None else view.tape.number
     exits = [left for left in view.history.exits if left.number > since]
     for left in exits:
@@ -117,13 +84,12 @@ def _decided(view: View, source: Source, used: dict[Name, None]) -> Break | None
         way = view.way(source, names) if names else None
         breaks = [b for name, step in way or () if (b := view.fault(name, step)) is not None]
         if breaks and not any(step.how in SHAPES for _, step in way or ()):
-            breaks[0].detail["decides"] = decides
-            return breaks[0]
+            return replace(breaks[0], decides=decides)
     counted = [left for left in _exits(view.history, source) if left.number > since and text.in_a_header(left.line)]
-    return Break("left_library", counted[-1].line, None, None, how=counted[-1].how, decides="branch") if counted else None
+    return LeftLibrary(counted[-1].line, how=counted[-1].how, decides="branch") if counted else None
 
 
-def _counted(view: View, source: Source, left: Left) -> Break | None:
+def _counted(view: View, source: Source, left: Left) -> Evidence | None:
     """Return the break of a source that decides how many elements there are in what was counted."""
     history = view.history
     way = view.way(source, [left.origin])
@@ -132,35 +98,20 @@ def _counted(view: View, source: Source, left: Left) -> Break | None:
     if way is None or not (masked or any(step is not None and step.how in COUNTED for step in steps)):
         return None
     breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
-    counts = Break("not_differentiable", left.line, "Size", None, reason="it counts elements, whatever their values are")
-    broken = breaks[0] if breaks else counts
-    broken.detail["decides"] = "size"
-    return broken
-
-
-def _made(history: History, targets: Iterable[Name]) -> Line:
-    return next((line for line in map(history.line_of, targets) if line[0] is not None), text.NO_LINE)
-
-
-def _linear(history: History, source: Source, used: dict[Name, None]) -> Line | None:
-    """Return the gradient call with this source whose result the target uses: it does not depend on the source."""
-    key = source.names[0] if source.number is None else source.number
-    for call in reversed(history.calls):
-        if key in call.sources and any(call.start <= name < call.stop for name in used if len(name) == 2):
-            return call.line
-    return None
+    counts = NotDifferentiable(left.line, "Size", reason="it counts elements, whatever their values are")
+    return replace(breaks[0] if breaks else counts, decides="size")
 
 
 # -- the value left the library
 
 
-def exit_of(view: View, source: Source) -> list[Break]:
+def exit_of(view: View, source: Source) -> list[Evidence]:
     """Return the last exit of a value that depends on the source, after the breaks before it; for a target that is no tensor."""
     exits = _exits(view.history, source)
     return until(view, source, exits[-1]) if exits else []
 
 
-def left_under_tape(view: View, source: Source, targets: Iterable[Name]) -> list[Break]:
+def left_under_tape(view: View, source: Source, targets: Iterable[Name]) -> list[Evidence]:
     """Return the exit of a value under the tape that asks, on the way to the target. The tape saw all that is before it."""
     left = _left(view, source, view.history.before(targets))
     if left is None or view.tape is None or left.number < view.tape.number:
@@ -169,7 +120,7 @@ def left_under_tape(view: View, source: Source, targets: Iterable[Name]) -> list
     return [] if any(view.fault(name, step) is not None for name, step in way) else until(view, source, left)
 
 
-def until(view: View, source: Source, left: Left) -> list[Break]:
+def until(view: View, source: Source, left: Left) -> list[Evidence]:
     """Return the breaks on the way from the source to an exit, and the exit."""
     way = view.way(source, [left.origin]) or []
     first = view.first_fault(source, way[0][1] if way else None)
@@ -180,9 +131,9 @@ def until(view: View, source: Source, left: Left) -> list[Break]:
         if not text.same_line(b.line, left.line)
     ]
     early = view.tape is not None and left.number < view.tape.number and any(step.op not in COPIES for _, step in way)
-    last = _at_exit(left, early)
+    last = at_exit(left, early)
     if text.in_a_header(left.line) and left.how in ("int", "float", "numpy"):
-        last.detail["decides"] = "branch"
+        last = replace(last, decides="branch")
     return [*breaks, last]
 
 
@@ -201,13 +152,6 @@ def _exits(history: History, source: Source) -> list[Left]:
     """Return all exits of values that depend on the source."""
     reached = history.after(source.names)
     return [e for e in history.exits if (e.how in WAYS_OUT or e.how in ops) and e.origin in reached]
-
-
-def _at_exit(left: Left, early: bool = False) -> Break:
-    """Return the break at an exit; one through an op that makes bytes of the value is that op's."""
-    if left.how in ops:
-        return Break("not_differentiable", left.line, left.how, None, reason=ops[left.how].reason)
-    return Break("left_library", left.line, None, None, how=left.how, early=early)
 
 
 def _left(view: View, source: Source, used: dict[Name, None]) -> Left | None:
@@ -274,15 +218,3 @@ def _literal(node: ast.AST) -> bool:
         isinstance(n, (ast.Constant, ast.List, ast.Tuple, ast.UnaryOp, ast.unaryop, ast.BinOp, ast.operator, ast.expr_context))
         for n in ast.walk(node)
     )
-
-
-# -- a statistic, not a weight
-
-
-def _kept(view: View, source: Source) -> Break | None:
-    """Return the first use, under the tape, of a variable that is not trainable (a moving mean, say)."""
-    if source.number is None or source.trainable or view.fault_of_variable(source, None) is None:
-        return None
-    uses = [step for name in source.names for step in view.history.users.get(name, ()) if view.sees(step.at)]
-    step = min(uses, key=lambda step: step.at, default=None)
-    return None if step is None else Break("not_trainable", step.line, step.how, step, unused=True)

@@ -3,57 +3,26 @@
 from __future__ import annotations
 
 import heapq
-import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gradtape._src.autodiff.backward import Entry, apply_rule
-from gradtape._src.autodiff.custom import CLOSED, CUSTOM
-from gradtape._src.control.host import PY_FUNC
 from gradtape._src.control.scope import ASSIGNMENTS
 from gradtape._src.core import hooks, journal, tracing
 from gradtape._src.core.journal import Line, Moment, Taped
-from gradtape._src.core.op import Op, ops
-from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, Node, leaf
-from gradtape._src.core.variable_ops import READ
-from gradtape._src.explain import source as text
+from gradtape._src.core.op import Op
+from gradtape._src.core.program import ELEMENT, Node, leaf
+from gradtape._src.explain.codes.ops import NotFloating
+from gradtape._src.explain.codes.placed import TapeUsed
+from gradtape._src.explain.codes.watching import NotTrainable, NotWatched, Rebound
+from gradtape._src.explain.evidence import Evidence, OfOp, of_places, of_steps
 from gradtape._src.explain.history import RESULT, History, Name, Step, opens
 from gradtape._src.explain.source import NO_LINE, rebound_name, same_line
 from gradtape._src.ops.array.shape import ones
 
-COPIES = {READ, ops["Identity"]}
-
-
-HANDED = {"IndexFromStart", "Reshape", "Identity", "ExpandDims", "Cast"}  # through which an index goes to where it is used
-INDEXED = {"GatherV2", "GatherNd", "StridedSlice"}  # whose first input has the elements, and the others say which
-
-
 Way = list[tuple[Name, Step]]  # each input, and the step that takes it
-OF_OPS = {"stopped", "not_differentiable", "not_floating", "no_gradient_registered", "left_library"}  # what is written breaks
 MOST_CLOSED = 8  # breaks that are taken away in the search for other ways
-
-
-class Break:
-    """One break: its code, the line, the op type, and details for the text.
-
-    `place` is where the expression stands in the file that the code in the fix replaces; None where that is no expression.
-    `apart` says that it is on another way from the source to the target than those before it.
-    """
-
-    __slots__ = ("apart", "code", "detail", "line", "op", "place", "step")
-
-    def __init__(self, code: str, line: Line, op: str | None = None, step: Step | None = None, **detail: Any) -> None:
-        self.code, self.line, self.op, self.step, self.detail = code, line, op, step, detail
-        self.apart = False
-        self.place: tuple[int, int, int, int] | None = None
-
-    @property
-    def written(self) -> str:
-        """Return the line, quoted, or the op where there is no source."""
-        found = text.text(self.line)
-        if found is not None:
-            return f"`{found}`"
-        return f"the op {self.op}" if self.op else "the line"
 
 
 class Source:
@@ -89,6 +58,7 @@ class View:
                 self._watched_variables.setdefault(number, moment)
         self._rules: dict[Any, bool] = {}
         self._active: set[Name] | None = None
+        self._faults: dict[tuple[Name, Name], Evidence | None] = {}
 
     def sees(self, at: Moment, tape: Taped | None = None) -> bool:
         """Return whether the tape recorded at that moment."""
@@ -98,10 +68,10 @@ class View:
 
     # -- what a source is to the tape
 
-    def first_fault(self, source: Source, step: Step | None) -> Break | None:
+    def first_fault(self, source: Source, step: Step | None) -> Evidence | None:
         """Return the reason why the tape does not watch the source itself; `step` is the first op that uses it."""
         if not source.inexact:
-            return Break("not_floating", source.made, self._maker(source), None)
+            return NotFloating(source.made, self._maker(source))
         if source.number is not None:
             return self.fault_of_variable(source, step)
         (name,) = source.names
@@ -109,34 +79,38 @@ class View:
             return None
         if (rebound := self.rebinding(name)) is not None:
             return rebound
-        reset = self._forgotten(lambda tape: any(origin == name for origin, _, _ in tape.watches))
+        reset = self.forgotten(lambda tape: any(origin == name for origin, _, _ in tape.watches))
         made = step.line if source.made[0] is None and step is not None else source.made  # an argument of a function
-        return reset or Break("not_watched", made, self._maker(source), step)
+        return reset or NotWatched(made, self._maker(source), step)
 
-    def fault_of_variable(self, source: Source, step: Step | None) -> Break | None:
+    def fault_of_variable(self, source: Source, step: Step | None) -> Evidence | None:
         """Return the reason why the tape does not watch a variable; `step` is the first op that uses it."""
         if source.number in self._watched_variables or source.in_graph:
             return None
         automatic = self.tape is None or self.tape.automatic
         if automatic and source.trainable:
             return None
-        reset = self._forgotten(lambda tape: any(number == source.number for _, _, number in tape.watches))
+        reset = self.forgotten(lambda tape: any(number == source.number for _, _, number in tape.watches))
         if reset is not None:
             return reset
         if source.trainable:
-            return Break("not_watched", source.made, None, step, automatic=False)
-        return Break("not_trainable", step.line if step is not None else source.made, step.how if step else None, step)
+            return NotWatched(source.made, None, step, automatic=False)
+        return NotTrainable(step.line if step is not None else source.made, step.how if step else None, step)
+
+    def watched_since(self, name: Name) -> Moment | None:
+        """Return when the tape was told to watch a value."""
+        return self._watched.get(name)
 
     def watches(self, name: Name) -> bool:
         """Return whether the tape was told to watch a value, or computed it from what it watches."""
         return name in self._watched or name in self.active()
 
-    def _forgotten(self, holds: Any) -> Break | None:
+    def forgotten(self, holds: Callable[[Taped], bool]) -> Evidence | None:
         """Return the reset of the tape that removed the values from its record."""
         earlier = None if self.tape is None else self.tape.earlier
         while earlier is not None:
             if holds(earlier):
-                return Break("tape_used", earlier.forgotten or NO_LINE, None, None, reset=True)
+                return TapeUsed(earlier.forgotten or NO_LINE, reset=True)
             earlier = earlier.earlier
         return None
 
@@ -144,7 +118,7 @@ class View:
         step = self.history.steps.get(source.names[0])
         return None if step is None else step.how
 
-    def rebinding(self, name: Name) -> Break | None:
+    def rebinding(self, name: Name) -> Evidence | None:
         """Return the line that gave a Variable's name to a tensor: `x = x + 1`."""
         step = self.history.steps.get(name)
         if step is None or (called := rebound_name(step.line)) is None:
@@ -153,8 +127,8 @@ class View:
         while stack:
             current = stack.pop()
             for i in current.inputs:
-                if self._is_variable(i):
-                    return Break("rebound", step.line, step.how, step, name=called)
+                if self.is_variable(i):
+                    return Rebound(step.line, step.how, step, name=called)
                 before = self.history.steps.get(i)
                 again = before is not None and (same_line(before.line, step.line) or rebound_name(before.line) == called)
                 if before is not None and again and before.name not in seen:
@@ -162,7 +136,7 @@ class View:
                     stack.append(before)
         return None
 
-    def _is_variable(self, name: Name) -> bool:
+    def is_variable(self, name: Name) -> bool:
         step = self.history.steps.get(name)
         return name in self.history.variables or (step is not None and step.op in ASSIGNMENTS)
 
@@ -178,87 +152,20 @@ class View:
 
     # -- what a step does to the connection
 
-    def fault(self, before: Name, step: Step) -> Break | None:
+    def fault(self, before: Name, step: Step) -> Evidence | None:
         """Return the break between an input and the result of a step; None if there is none."""
-        return self._by_kind(before, step) or self._by_place(before, step)
+        key = before, step.name
+        if key not in self._faults:
+            op = None if step.op is None else hooks.graphs.shown(step.op, step.attrs)
+            found = of_steps.first(self, before, step, op)
+            if found is None and self.tape is not None and step.how != RESULT and not self.recorded(step):
+                found = of_places.first(self, before, step, self.history.steps.get(step.name[:2], step))
+            self._faults[key] = found
+        return self._faults[key]
 
-    def _by_kind(self, before: Name, step: Step) -> Break | None:
-        op = step.op
-        if op is None:
-            if step.how == "variable":
-                copied = self._is_variable(before)
-                return Break("wrong_object" if copied else "state", step.line, None, step, how="copy" if copied else "variable")
-            return Break("state", step.line, None, step, how="assign") if step.how == "assign" else None
-        op = hooks.graphs.shown(op, step.attrs)
-        if op is PY_FUNC:
-            return Break("left_library", step.line, op.type, step, how="numpy_function")
-        if op in ASSIGNMENTS or op.type.startswith(("ResourceScatter", "ScatterNd_assign")):
-            return Break("state", step.line, op.type, step, how="assign")
-        if op.type == "StopGradient":
-            return Break("stopped", step.line, op.type, step)
-        if op.type == "Cast" and not _inexact(self.history.aval(step.name)):
-            return Break("not_floating", step.line, op.type, step, how="cast", index=self._is_index(step.name))
-        if op.gradient is None and not opens(op) and op is not ELEMENT and op is not CUSTOM:
-            if op.reason is None:
-                return Break("no_gradient_registered", step.line, op.type, step)
-            code = "state" if "state stops gradients" in op.reason else "not_differentiable"
-            return Break(code, step.line, op.type, step, reason=op.reason, index=self._is_index(step.name))
-        if op is CLOSED and step.attrs[2][step.attrs[0] + step.inputs.index(before)] is None:
-            return Break(
-                "not_differentiable", step.line, op.type, step, reason="its gradient function returns None for this argument"
-            )
-        if not _inexact(self.history.aval(step.name)) and op not in (CALL, FUNCTION) and _inexact(self.history.aval(before)):
-            made = self.history.steps.get(step.inputs[0]) if op is ELEMENT else step
-            return Break("not_floating", step.line, op.type if made is step else (made or step).how, step)
-        return None
-
-    def _is_index(self, name: Name) -> bool:
-        """Return whether a value only says which elements an op takes."""
-        waiting, seen = [name], {name}
-        while waiting:
-            current = waiting.pop()
-            users = self.history.users.get(current, ())
-            handed = [step.name for step in users if step.how in HANDED and not _inexact(self.history.aval(step.name))]
-            taken = [step for step in users if step.how in INDEXED and step.inputs[:1] != (current,)]
-            if not users or len(handed) + len(taken) < len(users):
-                return False
-            waiting += [n for n in handed if n not in seen]
-            seen.update(handed)
-        return True
-
-    def _by_place(self, before: Name, step: Step) -> Break | None:
-        if self.tape is None or step.how == RESULT:
-            return None
-        at, alone = step.at, step.how == "call"  # a call that ran at once, as no tape was open then
-        outer = self.history.steps.get(step.name[:2], step)  # the call, of what a function did
-        if self.sees(at) and not alone:
-            watched = self._watched.get(before)
-            if watched is not None and self._later(watched, at) and not self._was_active(before):
-                made = self.history.steps.get(before)
-                return Break("watched_late", outer.line, step.how, step, made=made is not None and made.how != RESULT)
-            return None
-        if self._in_another_thread(step):
-            return Break("other_thread", outer.line, step.how, step)
-        if any(start <= at < stop or (alone and at == stop) for start, stop in self.tape.paused):
-            return Break("recording_paused", outer.line, step.how, step)
-        for call in self.calls:
-            if call.start <= at < call.stop:
-                which = "same tape" if call.tape is self.tape else "other tape"
-                nested = all(self.sees((serial, start)) for serial, start, stop in call.tape.segments if start < stop)
-                return Break("other_tape", call.line, None, step, gradient=which, asked=call.tape, nested=nested)
-        forgotten = self._forgotten(lambda tape: self.sees(at, tape))
-        if forgotten is not None:
-            return forgotten
-        if step.op in COPIES and self._is_variable(before):
-            return Break("wrong_object", step.line, step.how, step, how="stale")
-        called = rebound_name(step.line) if outer is step and self._is_variable(before) else None
-        if called is not None and _reads(step, before, called):
-            return Break("rebound", step.line, step.how, step, name=called)
-        if not alone and any(self.sees(at, tape) for tape in self.history.tapes if tape is not self.tape):
-            return Break("other_tape", outer.line, step.how, step)
-        opened = None if not self.segments else (self.segments[0][0], self.segments[0][1])
-        early = opened is None or at < opened or (alone and at == opened)
-        return Break("outside_tape", outer.line, step.how, step, early=early)
+    def recorded(self, step: Step) -> bool:
+        """Return whether the tape recorded a step. Of a call that ran at once it did not, as no tape was open then."""
+        return step.how != "call" and self.sees(step.at)
 
     def of_several_tapes(self, step: Step) -> bool:
         """Return whether an op after the tape takes what this tape recorded, and what others did that were closed before it."""
@@ -268,7 +175,7 @@ class View:
         apart = [tape for tape in others if not any(self.sees((serial, start)) for serial, start, _ in tape.segments)]
         return bool(apart) and any(map(self.sees, given))
 
-    def _was_active(self, name: Name) -> bool:
+    def was_active(self, name: Name) -> bool:
         """Return whether the tape watches a value without being told to, or what it was computed from."""
         step = self.history.steps.get(name)
         if step is None or step.how == RESULT:
@@ -287,28 +194,23 @@ class View:
         told = {name for number in self._watched_variables for _, name in self.history.held.get(number, ())}
         return {*self._watched} | told | self._automatic()
 
-    def _later(self, watched: Moment, at: Moment) -> bool:
+    def later(self, watched: Moment, at: Moment) -> bool:
         order = {serial: k for k, (serial, _, _) in reversed(list(enumerate(self.segments)))}
         return (order.get(watched[0], -1), watched[1]) > (order.get(at[0], -1), at[1])
 
-    def _in_another_thread(self, step: Step) -> bool:
-        return self.tape is not None and step.thread is not None and step.thread != self.tape.thread
-
     # -- the way with the fewest breaks
 
-    def on_other_ways(self, source: Source, targets: Sequence[Name], first: Way, breaks: Sequence[Break]) -> list[Break]:
+    def on_other_ways(self, source: Source, targets: Sequence[Name], first: Way, breaks: Sequence[Evidence]) -> list[Evidence]:
         """Return the breaks of ops on other ways, where the `breaks` of the first are all of ops that no way has to pass."""
-        if not breaks or any(b.step is None or b.code not in OF_OPS for b in breaks):
+        if not breaks or any(b.step is None or not isinstance(b, OfOp) for b in breaks):
             return []
-        found: list[Break] = []
+        found: list[Evidence] = []
         for way in self._other_ways(source, targets, first):
             of_way = [b for name, step in way if (b := self.fault(name, step)) is not None]
-            if any(b.code not in OF_OPS for b in of_way):
+            if not all(isinstance(b, OfOp) for b in of_way):
                 break
             found += of_way
-        for broken in found:
-            broken.apart = True
-        return found
+        return [replace(broken, apart=True) for broken in found]
 
     def _other_ways(self, source: Source, targets: Sequence[Name], first: Way) -> Iterator[Way]:
         """Yield more paths from the source to a target: each the best one without the breaks of those before it."""
@@ -351,8 +253,7 @@ class View:
                 if step.name not in allowed or (name, step.name) in closed:
                     continue
                 fault = self.fault(name, step)
-                stopped = fault is not None and fault.code == "stopped"
-                cost = broken + (fault is not None), meant + stopped, length + 1
+                cost = broken + (fault is not None), meant + (fault is not None and fault.meant), length + 1
                 if step.name not in best or cost < best[step.name]:
                     best[step.name] = cost
                     via[step.name] = name, step
@@ -381,20 +282,6 @@ class View:
         if key not in self._rules:
             self._rules[key] = _gives_none(step.op, step.attrs, avals, result, place)
         return self._rules[key]
-
-
-def _reads(step: Step, before: Name, called: str) -> bool:
-    """Return whether an input of a step is written with the name `called`: `w` is, of `x = x + w`, and not `x`."""
-    operands = text.operands(step.line)
-    at = step.inputs.index(before)
-    written = operands[at] if len(operands) == len(step.inputs) else text.expression(step.line)
-    return written is None or re.search(rf"(?<![\w.]){re.escape(called)}(?!\w)", written) is not None
-
-
-def _inexact(aval: Any) -> bool:
-    if aval is None:
-        return True
-    return any(map(_inexact, aval)) if type(aval) is tuple else aval.inexact
 
 
 def _gives_none(op: Op, attrs: tuple[Any, ...], avals: Sequence[Any], result: Any, place: int) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
-import inspect
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,9 +13,8 @@ import numpy as np
 from gradtape._src.core.journal import Line
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.explain import source as text
-from gradtape._src.explain.breaks import Break
+from gradtape._src.explain.evidence import Evidence
 
-PLACED = {"outside_tape", "recording_paused"}  # of these an op stands in the wrong place, and what is moved is its call
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 OF_AN_OBJECT = {"call", "__call__"}  # methods that are called by an object's name
 LIBRARIES = {"gradtape", "tensorflow", "keras", "numpy", "jax"}
@@ -25,61 +23,19 @@ VALUES = (EagerTensor, np.ndarray, list, dict, str)  # whose methods run nothing
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
 
 
-def at_the_call(broken: Break, asked: Line, after: Sequence[Break] = ()) -> Break:
-    """Return the break at the statement that called the op's function, if the gradient was `asked` for in another one.
-
-    The breaks `after` it on the way may stand in that statement. If no single statement is found the line stays that of the
-    op, and `function` is the name of the called function.
-    """
-    code = broken.line[0]
-    if broken.code not in PLACED or code is None:
-        return broken
-    if broken.detail.get("early") and scope_of(asked) is scope_of(broken.line) and (given := minimizing(asked)) is not None:
-        return Break(broken.code, broken.line, broken.op, broken.step, **broken.detail, minimize=given)
-    around, own_scope, called = scope_of(asked), scope_of(broken.line), called_by(broken.line)
-    inside = own_scope is not None and any(n is around for n in ast.walk(own_scope))
-    if around is not own_scope and (inside or called is None):  # it is not called from where the tape is
-        return Break(broken.code, broken.line, broken.op, broken.step, **broken.detail, elsewhere=True)
-    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):  # which runs later than it is called
-        return broken
-    if around is None or called is None or (own_scope is around and called in (code.co_name, "<module>")):
-        return broken
-    for k, later in enumerate(after):
-        caller = text.statement(later.line)
-        if later.code != broken.code or later.line[0] is code or caller is None:
-            continue
-        if called in mentioned(caller) or may_call(caller, called, functions_of(later.line), called in OF_AN_OBJECT):
-            moved = Break(broken.code, later.line, broken.op, broken.step, **broken.detail)
-            return moved if scope_of(later.line) is around else at_the_call(moved, asked, after[k + 1 :])
-    own = list(statements_of(around))
-    at = text.number(asked) or 0
-    tape = _last([n for n in own if _opens(n, "GradientTape")], at)
-    pause = _last([n for n in own if _opens(n, "stop_recording")], at)
-    place = pause if broken.code == "recording_paused" else tape
-    if tape is None and (given := minimizing(asked)) is not None and broken.detail.get("early"):
-        before = [n for n in own if (n.end_lineno or 0) < at and isinstance(n, SIMPLE) and called in mentioned(n)]
-        line = text.line_at(asked[0], before[-1].lineno) if before and asked[0] is not None else broken.line
-        return Break(broken.code, line, broken.op, broken.step, **broken.detail, minimize=given)
-    found = [] if tape is None or place is None else _callers(own, tape, place, broken, asked, called)
-    if len(found) != 1 or asked[0] is None:
-        name = code.co_qualname.rpartition("<locals>.")[2]
-        return Break(broken.code, broken.line, broken.op, broken.step, **broken.detail, function=name)
-    return Break(broken.code, text.line_at(asked[0], found[0].lineno), broken.op, broken.step, **broken.detail)
-
-
 def minimizing(asked: Line) -> str | None:
     """Return `opt.minimize` for a gradient that an optimizer asked for, under a tape of its own."""
     calls = [n for n in ast.walk(text.statement(asked) or ast.Module([], [])) if isinstance(n, ast.Call)]
-    return next((ast.unparse(call.func) for call in calls if _callee(call) == "minimize"), None)
+    return next((ast.unparse(call.func) for call in calls if callee(call) == "minimize"), None)
 
 
-def _callers(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Break, asked: Line, called: str) -> list[ast.stmt]:
+def callers_in(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Evidence, asked: Line, called: str) -> list[ast.stmt]:
     """Return the statements in the wrong place that may have called the function: by its name, else by what they compute."""
     at = text.number(asked) or 0
     if place is not tape:
         there = [n for n in own if place.lineno < n.lineno <= (place.end_lineno or 0)]
         wanted = _names(place, ast.Store)
-    elif broken.detail.get("early"):
+    elif broken.early:
         there = [n for n in own if (n.end_lineno or 0) < tape.lineno]
         wanted = _led_to(there, _names(tape, ast.Load))
     else:
@@ -155,8 +111,13 @@ def statements_under_tape(asked: Line) -> list[ast.stmt]:
 
 def opened_before(line: Line, called: str) -> ast.With | None:
     """Return the last `with` statement above a line, in its function, that calls a function of that name."""
-    found = _last([n for n in statements_of(scope_of(line)) if _opens(n, called)], text.number(line) or 0)
-    return found if isinstance(found, ast.With) else None
+    return last_opened(list(statements_of(scope_of(line))), called, text.number(line) or 0)
+
+
+def last_opened(statements: Sequence[ast.stmt], called: str, at: int) -> ast.With | None:
+    """Return the last `with` statement of these, above a line, that calls a function of that name."""
+    found = [n for n in statements if isinstance(n, ast.With) and n.lineno < at and _opens(n, called)]
+    return max(found, key=lambda n: n.lineno, default=None)
 
 
 def set_before(name: str, line: Line, asked: Line) -> Line:
@@ -205,25 +166,29 @@ def loop_before(line: Line, asked: Line) -> int | None:
     if around is None or at is None or scope_of(line) is not around:
         return None
     own = list(statements_of(around))
-    tape = _last([n for n in own if _opens(n, "GradientTape")], text.number(asked) or 0)
+    tape = last_opened(own, "GradientTape", text.number(asked) or 0)
     loops = [n for n in own if isinstance(n, (ast.For, ast.While)) and n.lineno <= at <= (n.end_lineno or 0)]
     return min([n.lineno for n in loops if tape is not None and (n.end_lineno or 0) < tape.lineno], default=None)
 
 
-def _opens(node: ast.stmt, called: str) -> bool:
+def _opens(node: ast.With, called: str) -> bool:
     """Return whether a `with` statement calls a function of that name."""
-    return isinstance(node, ast.With) and any(
-        isinstance(item.context_expr, ast.Call) and _callee(item.context_expr) == called for item in node.items
-    )
+    opened = [item.context_expr for item in node.items]
+    return any(callee(expression) == called for expression in opened)
 
 
-def _last(found: Sequence[ast.stmt], at: int) -> ast.stmt | None:
-    """Return the last statement that begins before a line."""
-    return max([n for n in found if n.lineno < at], key=lambda n: n.lineno, default=None)
+def blocks(whole: ast.AST) -> Iterator[list[ast.stmt]]:
+    """Yield all lists of statements of a function or file."""
+    for node in ast.walk(whole):
+        for _, value in ast.iter_fields(node):
+            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                yield value
 
 
-def _callee(call: ast.Call) -> str | None:
+def callee(call: ast.AST) -> str | None:
     """Return the last name of the function that is called: `gradient` of `tape.gradient(…)`."""
+    if not isinstance(call, ast.Call):
+        return None
     return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", None)
 
 
@@ -243,7 +208,7 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
 def _makes_an_object(node: ast.stmt, line: Line) -> bool:
     """Return whether a statement calls a class of the file in which a line stands."""
     classes = {n.name for n in ast.walk(text.tree(text.file(line)) or ast.Module([], [])) if isinstance(n, ast.ClassDef)}
-    return any(_callee(call) in classes for call in _calls(node))
+    return any(callee(call) in classes for call in _calls(node))
 
 
 def functions_of(line: Line) -> dict[str, list[ast.AST]]:
@@ -267,7 +232,7 @@ def may_call(node: ast.AST, called: str, functions: dict[str, list[ast.AST]], by
     seen: set[str | None] = set()
     while waiting:
         call = waiting.pop()
-        name = _callee(call) if isinstance(call, ast.Call) else None
+        name = callee(call)
         if name not in functions:
             if by_others:
                 return True
@@ -280,7 +245,7 @@ def may_call(node: ast.AST, called: str, functions: dict[str, list[ast.AST]], by
 
 
 def _opens_gradient(node: ast.stmt) -> bool:
-    return any(_callee(call) in ("gradient", "jacobian", "batch_jacobian") for call in _calls(node))
+    return any(callee(call) in ("gradient", "jacobian", "batch_jacobian") for call in _calls(node))
 
 
 def _names(node: ast.AST, context: type) -> set[str]:

@@ -10,9 +10,8 @@ from typing import Any
 
 from gradtape._src.core.places import place
 from gradtape._src.explain.edits import Fix
+from gradtape._src.explain.evidence import CODES
 
-# What is often meant so: a source that has no part in the target. It comes after what is at fault.
-HARMLESS = {"connected", "unused", "branch_not_taken", "not_trainable"}
 MOST_NAMES = 6
 
 
@@ -89,7 +88,7 @@ class Diagnosis:
     @property
     def at_fault(self) -> bool:
         """Return whether something broke a connection that the program makes."""
-        return self.code not in HARMLESS
+        return not (self.connected or (self.code in CODES and CODES[self.code].harmless))
 
     @property
     def where(self) -> str:

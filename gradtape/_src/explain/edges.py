@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from gradtape._src.explain import rewritten, source as text
-from gradtape._src.explain.breaks import Break
-from gradtape._src.explain.smooth import in_its_words
+from gradtape._src.explain.evidence import Evidence
+from gradtape._src.explain.smooth import Advice, in_its_words
 
 FINITE = "keep its input where the function and its derivative are finite"
 SMALLER = "try smaller values: another initialization, a normalization, fewer steps, or a smaller rate"
@@ -33,32 +33,31 @@ AT_THE_EDGE = {
 }  # fmt: skip
 
 
-def at_the_edge(b: Break, otherwise: str, op: str | None = None) -> str:
+def at_the_edge(b: Evidence, otherwise: str, op: str | None = None, masked: bool = False) -> Advice:
     """Return the advice for the op of a break, or for another one in its line; of a square root in a function for that."""
     op = op or b.op
-    if b.detail.get("masked") and (safe := rewritten.where_it_counts(b.line, op)) is not None:
-        b.place = text.span(safe[0])
-        return f"both sides of a where are computed: give the op a harmless value where the other side is taken, `{safe[1]}`"
+    if masked and (safe := rewritten.where_it_counts(b.line, op)) is not None:
+        both = "both sides of a where are computed: give the op a harmless value where the other side is taken"
+        return f"{both}, `{safe[1]}`", text.span(safe[0])
     written = text.text(b.line) or "sqrt"
     if op == "Sqrt" and "sqrt" not in written:
         if "std" in written:
             call, of = rewritten.argument_of("std", b.line) or (None, "x")
-            b.place = None if call is None else text.span(call)
-            return f"add a small number before the root: `tf.sqrt(tf.math.reduce_variance({of}) + 1e-12)`"
-        return at_the_edge(b, otherwise, "EuclideanNorm")
+            advice = f"add a small number before the root: `tf.sqrt(tf.math.reduce_variance({of}) + 1e-12)`"
+            return advice, None if call is None else text.span(call)
+        return at_the_edge(b, otherwise, "EuclideanNorm", masked)
     if op == "EuclideanNorm" and (given := text.keywords(b.line, op)):
         if len(text.operands(b.line, op)) > 1 or not given.keys() <= {"axis", "keepdims"}:
-            return AT_THE_EDGE[op]
+            return AT_THE_EDGE[op], None
         over = ", ".join([f"{name}={value}" for name, value in given.items()])
         return in_its_words(AT_THE_EDGE[op].replace("square(x)", f"square(x), {over}"), b, op)
     if op == "RealDiv" and re.search(r"std\(|norm\(", written):  # whose own derivative is not finite at 0
-        return at_the_edge(b, otherwise, "Sqrt")
+        return at_the_edge(b, otherwise, "Sqrt", masked)
     if (stable := rewritten.stable(b.line)) is not None:
         formula, written = stable
-        b.place = text.span(formula)
-        return f"use the function that computes it without values too large or too small: `{written}`"
+        return f"use the function that computes it without values too large or too small: `{written}`", text.span(formula)
     if op == "Log" and "det(" in written:
-        return AT_THE_EDGE["MatrixDeterminant"]
+        return AT_THE_EDGE["MatrixDeterminant"], None
     if op == "Log" and "exp(" in written:
-        return "use tf.reduce_logsumexp, which takes the logarithm of a sum of exponentials without computing them"
+        return "use tf.reduce_logsumexp, which takes the logarithm of a sum of exponentials without computing them", None
     return in_its_words(AT_THE_EDGE.get(op or "", otherwise), b, op)

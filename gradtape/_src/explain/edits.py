@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.breaks import Break
 from gradtape._src.explain.callers import FUNCTIONS, opened_before, scope_of, statements_of
+from gradtape._src.explain.evidence import Said, Span
 
 CODE = re.compile(r"`([^`]*)`")
 BESIDE = re.compile(r"`([^`]*)` for `([^`]*)`")  # what is written below, and what stands there
@@ -68,16 +68,15 @@ def diff(files: Files) -> list[str]:
     return shown
 
 
-def fixes(broken: Break, mend: str, asked: Line, tape: str) -> tuple[Fix, ...]:
-    """Return the changes that the code in a fix stands for, each on its own, in the order in which they are told.
+def fixes(line: Line, said: Said, asked: Line, tape: str) -> tuple[Fix, ...]:
+    """Return the changes that the code in a line's fix stands for, each on its own, in the order in which they are told.
 
     `asked` is the line of the gradient call. Code with a name that has no value where it would stand is left out.
     """
-    found = text.statement(broken.line)
-    file, number = text.file(broken.line), text.number(broken.line)
+    found, mend = text.statement(line), said.mend
+    file, number = text.file(line), text.number(line)
     codes = [code for code in CODE.findall(mend) if "…" not in code]
-    later = broken.code == "left_library" and broken.detail.get("early")  # and has to run somewhere else as well
-    if file is None or number is None or not codes or later or text.tree(file) is None:
+    if file is None or number is None or not codes or not said.whole or text.tree(file) is None:
         return ()
     made: list[Fix] = []
     for code in dict.fromkeys(codes):
@@ -88,12 +87,12 @@ def fixes(broken: Break, mend: str, asked: Line, tape: str) -> tuple[Fix, ...]:
             made += _persistent(code, asked)
         elif code.endswith(".trainable_variables"):
             made += _trainable(code, asked)
-        elif found is not None and code == text.text(broken.line) and isinstance(found, SIMPLE):
-            made += _elsewhere(broken, found, mend, asked)
+        elif found is not None and code == text.text(line) and isinstance(found, SIMPLE):
+            made += _elsewhere(line, found, mend, asked)
         elif found is not None and isinstance(found, SIMPLE) and _is_statement(code, found):
             made += _in_its_place(file, found, code, mend)
-        elif broken.place is not None:
-            made += _expression(file, broken, code)
+        elif said.place is not None:
+            made += _expression(file, said.place, code)
     return tuple(made)
 
 
@@ -172,18 +171,18 @@ def _trainable(code: str, asked: Line) -> Iterator[Fix]:
             yield (_replaced(str(file), text.span(node), code),)
 
 
-def _elsewhere(broken: Break, found: ast.stmt, mend: str, asked: Line) -> Iterator[Fix]:
+def _elsewhere(line: Line, found: ast.stmt, mend: str, asked: Line) -> Iterator[Fix]:
     """Yield the statement of the break somewhere else: in the tape's block, or before a pause; or nowhere."""
-    file = str(text.file(broken.line))
+    file = str(text.file(line))
     last = found.end_lineno or found.lineno
-    lines = [line.strip() for line in linecache.getlines(file)[found.lineno - 1 : last]]
+    lines = [written.strip() for written in linecache.getlines(file)[found.lineno - 1 : last]]
     around = next((n for n in ast.walk(text.tree(file) or ast.Module([], [])) if getattr(n, "body", None) == [found]), None)
     away = Edit(file, around.lineno if isinstance(around, ast.With) else found.lineno, last, ())
-    if f"leave out `{text.text(broken.line)}`" in mend:
+    if f"leave out `{text.text(line)}`" in mend:
         yield (away,)
-    elif len(lines) == 1 and scope_of(asked) is scope_of(broken.line) and "nest the tapes" not in mend:
+    elif len(lines) == 1 and scope_of(asked) is scope_of(line) and "nest the tapes" not in mend:
         out = "out of" in mend or "outside of" in mend
-        block = opened_before(broken.line, "stop_recording") if out else opened_before(asked, "GradientTape")
+        block = opened_before(line, "stop_recording") if out else opened_before(asked, "GradientTape")
         if block is None:
             return
         if out:
@@ -215,10 +214,9 @@ def _in_its_place(file: str, found: ast.stmt, code: str, mend: str) -> Iterator[
     yield Edit(file, found.lineno, last, (_spaces(file, found.lineno) + code,)), *below
 
 
-def _expression(file: str, broken: Break, code: str) -> Iterator[Fix]:
+def _expression(file: str, place: Span, code: str) -> Iterator[Fix]:
     """Yield an expression in the place of the one that the break names."""
-    assert broken.place is not None
-    first = broken.place[0]
+    first = place[0]
     parts = _parsed(code)
     match parts:
         case [ast.Expr(value)] if names_in(value) <= bound(file, first):
@@ -227,12 +225,12 @@ def _expression(file: str, broken: Break, code: str) -> Iterator[Fix]:
                 (
                     n
                     for n in ast.walk(whole)
-                    if any(isinstance(c, ast.expr) and text.span(c) == broken.place for c in ast.iter_child_nodes(n))
+                    if any(isinstance(c, ast.expr) and text.span(c) == place for c in ast.iter_child_nodes(n))
                 ),
                 whole,
             )
             brackets = isinstance(value, COMPOUND) and not isinstance(around, HARMLESS)
-            yield (_replaced(file, broken.place, f"({code})" if brackets else code),)
+            yield (_replaced(file, place, f"({code})" if brackets else code),)
 
 
 def _replaced(file: str, span: Any, code: str) -> Edit:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -20,19 +20,25 @@ from gradtape._src.core.errors import internal, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.journal import Asked, Line, Taped
 from gradtape._src.core.program import Node
-from gradtape._src.core.structured import BRANCH, LOOP, StructuredOp
 from gradtape._src.core.tensor import Tensor, graph_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.apart import apart, exit_of, left_under_tape
-from gradtape._src.explain.breaks import Break, Source, View
-from gradtape._src.explain.callers import at_the_call, loop_before, set_before, statements_under_tape
+from gradtape._src.explain.breaks import Source, View
+from gradtape._src.explain.callers import set_before, statements_under_tape
+from gradtape._src.explain.codes import load
+from gradtape._src.explain.codes.branches import untaken
+from gradtape._src.explain.codes.instead import called_instead
+from gradtape._src.explain.codes.ops import NotDifferentiable
+from gradtape._src.explain.codes.placed import InnerGradient, OtherTape, OutsideTape, Placed, TapeUsed
+from gradtape._src.explain.codes.state import State
+from gradtape._src.explain.codes.unused import Unknown, Unused
+from gradtape._src.explain.codes.watching import NotWatched, Rebound
 from gradtape._src.explain.diagnosis import Diagnosis
+from gradtape._src.explain.evidence import Evidence
 from gradtape._src.explain.history import History, Name, Step
 from gradtape._src.explain.holders import holders, holders_with
 from gradtape._src.explain.inside import Inside, asked_in_functions, of_results, of_source
-from gradtape._src.explain.instead import called_instead
-from gradtape._src.explain.kept import kept
 from gradtape._src.explain.merged import merged, of_another_object, through, without_inner
 from gradtape._src.explain.nonfinite import origin, origin_of_target
 from gradtape._src.explain.probe import Probe, own_trace
@@ -40,8 +46,10 @@ from gradtape._src.explain.restored import Again, again
 from gradtape._src.explain.words import Words
 from gradtape._src.explain.zeros import flat_places
 
+load()
+
 CONNECTED = Diagnosis("connected", cause="There is a gradient.")
-NO_VALUES = dataclasses.replace(
+NO_VALUES = replace(
     CONNECTED,
     mend="To be told whether it is zero, NaN or infinite, and why, make the tape persistent, or call "
     "gradtape.config.keep_last_step(True) before the step.",
@@ -243,41 +251,38 @@ class Question:
         view = View(self.history, case.tape)
         found = self._source(source, case, view)
         words = self._words(source)
-        breaks = self._breaks(view, found, case.targets, source)
-        self._detailed(breaks, view, case)
+        breaks = self._detailed(self._breaks(view, found, case.targets, source), view, case)
         breaks = breaks if case.call is None else self._at_calls(breaks, case.call.line)
         if breaks:
             return words.diagnoses(breaks)
         consumed = None if view.tape is None or view.tape.persistent else view.tape.consumed
-        return CONNECTED if case.call is None or consumed is None else words.diagnoses([Break("tape_used", consumed)])
+        return CONNECTED if case.call is None or consumed is None else words.diagnoses([TapeUsed(consumed)])
 
-    def _detailed(self, breaks: Sequence[Break], view: View, case: Case) -> None:
-        """Add to breaks what their sentences name: other tapes, functions, variables, and the objects that hold these."""
+    def _detailed(self, breaks: Sequence[Evidence], view: View, case: Case) -> list[Evidence]:
+        """Return the breaks with what the code around them tells: other tapes, functions, and the objects that hold variables."""
+        told: list[Evidence] = []
         for broken in breaks:
-            if broken.code == "outside_tape" and broken.step is not None and not broken.detail["early"]:
-                broken.detail["parts"] = view.of_several_tapes(broken.step)
-            if "gradient" in broken.detail and case.call is not None and broken.line[0] not in (None, case.call.line[0]):
-                broken.detail["function"] = broken.line[0].co_qualname.rpartition("<locals>.")[2]
-            if (read := broken.detail.get("variable")) is not None:
-                broken.detail["called"] = self.name_of(read)
-            broken.detail["read"] = [self.name_of(variable) for variable in broken.detail.get("read", ())]
-            if broken.code == "state" and broken.step is not None:
-                changed = self.history.held_by(broken.step.name)
-                if changed is not None:
-                    kind = ("model", "stateless_call") if changed.trainable else ("metric", "update_state")
-                    broken.detail[kind[0]] = self._holders(kind[1]).get(changed._uid)
-        through(breaks)
+            match broken:
+                case OutsideTape(step=Step() as step, early=False):
+                    broken = replace(broken, parts=view.of_several_tapes(step))
+                case InnerGradient(line=(code, _)) if case.call is not None and code not in (None, case.call.line[0]):
+                    broken = replace(broken, function=code.co_qualname.rpartition("<locals>.")[2])
+                case State(step=Step() as step) if (changed := self.history.held_by(step.name)) is not None:
+                    if changed.trainable:
+                        broken = replace(broken, model=self._holders("stateless_call").get(changed._uid))
+                    else:
+                        broken = replace(broken, metric=self._holders("update_state").get(changed._uid))
+            told.append(broken)
+        return through(told)
 
-    def _at_calls(self, breaks: Sequence[Break], asked: Line) -> list[Break]:
+    def _at_calls(self, breaks: Sequence[Evidence], asked: Line) -> list[Evidence]:
         """Return the breaks at the statements beside the tape that brought them about, for a gradient asked for at a line."""
-        for broken in breaks:
-            if broken.code == "unused" and not of_another_object(broken.line, asked):
-                broken.line = set_before(self._called, broken.line, asked)
-        told = merged([kept(b, asked) or at_the_call(b, asked, breaks[k + 1 :]) for k, b in enumerate(breaks)])
-        for broken in told:
-            if broken.detail.get("early") or (broken.code == "other_tape" and "gradient" not in broken.detail):
-                broken.detail["loop"] = loop_before(broken.line, asked)
-        return told
+        found: list[Evidence] = []
+        for k, broken in enumerate(breaks):
+            if isinstance(broken, Unused) and not of_another_object(broken.line, asked):
+                broken = replace(broken, line=set_before(self._called, broken.line, asked))
+            found.append(broken.beside(asked, breaks[k + 1 :]) if isinstance(broken, Placed) else broken)
+        return merged(found)
 
     def _holders(self, method: str) -> dict[int, tuple[str, Any]]:
         """Return the objects with a method that hold variables, by their numbers."""
@@ -309,7 +314,7 @@ class Question:
             given = text.argument(call.line, call.sources.index(case.key))
         line = text.NO_LINE if case.call is None else case.call.line
         tape = (text.tape_of(line) if elsewhere else None) or self._name_of_tape(case.tape)
-        return Words(named or _own_name(source), self._called, tape, given, line)
+        return Words(named or _own_name(source), self._called, tape, given, line, self.name_of, self._held_by)
 
     # -- with values
 
@@ -322,7 +327,7 @@ class Question:
         if gradient is not None and (not gradient.size or np.any(gradient)):
             return CONNECTED
         if gradient is not None:
-            return self._words(source).diagnoses(self._zeros(probe, i))
+            return self._words(source).diagnoses(flat_places(probe, i))
         case = self._case(source)
         view = View(self.history, case.tape)
         words, found = self._words(source), self._source(source, case, view)
@@ -330,15 +335,7 @@ class Question:
         if not way:
             return words.diagnoses(self._apart(view, found, case.targets, source))
         breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
-        return words.diagnoses(merged(breaks) or [_untaken(self.history, way)])
-
-    def _zeros(self, probe: Probe, i: int) -> list[Break]:
-        """Return the places at which a gradient became zero; a factor that a variable holds gets its name."""
-        found = flat_places(probe, i)
-        for broken in found:
-            if (origin_of_factor := broken.detail.get("origin")) is not None:
-                broken.detail["name"] = self._held_by(origin_of_factor)
-        return found
+        return words.diagnoses(merged(breaks) or [untaken(self.history, way)])
 
     def about_nan(self, sources: Sequence[Any]) -> list[Diagnosis] | None:
         """Return the origin of the NaN or infinity in each gradient; None without a record to run again."""
@@ -378,7 +375,7 @@ class Question:
                 gradient = probe.gradient(i)
                 what = None if gradient is None else flaw(gradient)
                 if what is not None:
-                    breaks = self._zeros(probe, i) if what == "zeros" else [origin(probe, i, self._held_by)]
+                    breaks = flat_places(probe, i) if what == "zeros" else [origin(probe, i, self._held_by)]
                     yield place, self.name_of(source), what, self._words(source).diagnoses(breaks)
 
     def _with_values(
@@ -453,8 +450,9 @@ class Question:
             return None
         if call.refused:
             line = call.tape.consumed or text.NO_LINE
-            words = Words("the source", self._called, self._name_of_tape(call.tape), None, call.line)
-            return words.diagnosis(Break("tape_used", line))
+            tape = self._name_of_tape(call.tape)
+            words = Words("the source", self._called, tape, None, call.line, self.name_of, self._held_by)
+            return words.diagnosis(TapeUsed(line))
         if call.results is not None:
             self._said_none = not call.results[call.sources.index(case.key)]
             return None if self._said_none else CONNECTED
@@ -485,7 +483,7 @@ class Question:
         attributes = {name.rsplit(".", 1)[1] for name in names if "." in name}
         return names | {f"self.{attribute}" for attribute in attributes} | holders(source, self._frame, used)
 
-    def _breaks(self, view: View, source: Source, targets: Sequence[Name], asked: Any) -> list[Break]:
+    def _breaks(self, view: View, source: Source, targets: Sequence[Name], asked: Any) -> list[Evidence]:
         """Return all breaks on the path, in order from the source."""
         if not source.inexact and (fault := view.first_fault(source, None)) is not None:
             return [fault]
@@ -499,34 +497,38 @@ class Question:
         if _through_state(view, way) and (instead := called_instead(view, source, targets, self._frame)) is not None:
             return [instead]
         first = view.first_fault(source, way[0][1] if way else None)
-        if first is not None and first.code == "not_watched":
+        if isinstance(first, NotWatched):
             first = self._rebound(source, asked) or self._succeeded(source, asked) or first
-        breaks = [first] if first is not None and way else []
+        breaks: list[Evidence] = [first] if first is not None and way else []
         breaks += [b for name, step in way if (b := view.fault(name, step)) is not None]
-        self._of_earlier_steps(view, way, breaks, asked)
+        breaks = self._of_earlier_steps(view, way, breaks, asked)
         if not breaks:
-            breaks = [Break("not_differentiable", step.line, step.how, step) for name, step in way if view.silent(name, step)]
+            breaks = [NotDifferentiable(step.line, step.how, step) for name, step in way if view.silent(name, step)]
         if not breaks and self._said_none:
             users = [step for _, step in way if step.op is not None and (step.op is CUSTOM or step.op.impure)]
-            breaks = [Break("not_differentiable", step.line, step.how, step) for step in users]
-            breaks = breaks or [Break("unknown", text.NO_LINE)]
+            breaks = [NotDifferentiable(step.line, step.how, step) for step in users]
+            breaks = breaks or [Unknown(text.NO_LINE)]
         told = merged(without_inner(view, breaks) + view.on_other_ways(source, targets, way, breaks))
-        early = bool(told) and all(b.detail.get("early") for b in told)
+        early = bool(told) and all(b.early for b in told)
         return (left_under_tape(view, source, targets) if early else []) or told
 
-    def _of_earlier_steps(self, view: View, way: Sequence[tuple[Name, Step]], breaks: Sequence[Break], asked: Any) -> None:
-        """Move a break at an op of the tape's own block, which ran in an earlier step, to where this step takes its value."""
+    def _of_earlier_steps(
+        self, view: View, way: Sequence[tuple[Name, Step]], breaks: Sequence[Evidence], asked: Any
+    ) -> list[Evidence]:
+        """Return the breaks, with one at an op of the tape's block that ran in an earlier step where this one takes its value."""
         call = self._case(asked).call
         block = set() if call is None else {n.lineno for n in statements_under_tape(call.line)}
-        for broken in breaks:
+        told = list(breaks)
+        for k, broken in enumerate(breaks):
             own = call is not None and broken.line[0] is call.line[0] and text.number(broken.line) in block
-            if broken.code == "other_tape" and broken.step is not None and "gradient" not in broken.detail and own:
+            if isinstance(broken, OtherTape) and broken.step is not None and own:
                 steps = [step for _, step in way]
                 after = next((step for step in steps[steps.index(broken.step) :] if view.sees(step.at)), None)
                 if after is not None and not text.same_line(after.line, broken.line):
-                    broken.detail["into"], broken.line = broken.line, after.line
+                    told[k] = replace(broken, into=broken.line, line=after.line)
+        return told
 
-    def _rebound(self, source: Source, asked: Any) -> Break | None:
+    def _rebound(self, source: Source, asked: Any) -> Evidence | None:
         """Return the statement that gave a Variable's name to the source, a tensor that was computed from that Variable."""
         if self._frame is None or source.variable is not None:
             return None
@@ -537,10 +539,10 @@ class Question:
             if name in variables or self.history.variables.intersection(step.name for step in before):
                 line = own if name in variables and text.sets(own, name) else text.rebinding(name, codes)
                 if line is not None:
-                    return Break("rebound", line, None, None, name=name)
+                    return Rebound(line, name=name)
         return None
 
-    def _succeeded(self, source: Source, asked: Any) -> Break | None:
+    def _succeeded(self, source: Source, asked: Any) -> Evidence | None:
         """Return the statement that put the source, a tensor, in the place of a Variable: a step that makes new values.
 
         The Variable stood there among the sources of an earlier gradient call of the same line, whose result the tensor uses.
@@ -557,28 +559,17 @@ class Question:
         root = re.split(r"\W", path)[0]
         codes = [code for code in (call.line[0], *text.codes_of(self._frame)) if code is not None]
         line = text.rebinding(root, codes) if root else None
-        return Break("rebound", line or own, None, None, name=root or path, path=path)
+        return Rebound(line or own, name=root or path, held=True)
 
-    def _apart(self, view: View, source: Source, targets: Sequence[Name], asked: Any) -> list[Break]:
+    def _apart(self, view: View, source: Source, targets: Sequence[Name], asked: Any) -> list[Evidence]:
         if source.number is None and (rebound := view.rebinding(source.names[0])) is not None and not targets:
             return [rebound]
         if not self._targets and self._foreign:
-            return exit_of(view, source) or [Break("unused", text.NO_LINE)]
+            return exit_of(view, source) or [Unused(text.NO_LINE)]
         if not targets:  # None was given for the target, and no gradient call had the source
-            return [Break("unknown", text.NO_LINE, asked=False)]
+            return [Unknown(text.NO_LINE, asked=False)]
         spoken = self._spoken_names(asked, self.name_of(asked), self.history.used_variables(targets))
         return apart(view, source, targets, spoken, self._frame)
-
-
-def _untaken(history: History, way: Sequence[tuple[Name, Step]]) -> Break:
-    """Return the branch or loop of a function that uses the source and did not run."""
-    for kind in (BRANCH, LOOP):
-        for _, step in way:
-            for length in range(len(step.name) - 1, 1, -1):
-                around = history.steps.get(step.name[:length])
-                if around is not None and isinstance(around.op, StructuredOp) and around.op.kind is kind:
-                    return Break("branch_not_taken", around.line, around.how, around, loop=kind is LOOP)
-    return Break("unknown", text.NO_LINE)
 
 
 def _key(source: Any) -> int | journal.Origin:
@@ -597,4 +588,4 @@ def _node(value: Any) -> Node:
 
 def _through_state(view: View, way: Sequence[tuple[Name, Step]]) -> bool:
     """Return whether a path goes through a variable that was assigned: all that is trained depends on each other in this way."""
-    return any((fault := view.fault(name, step)) is not None and fault.code == "state" for name, step in way)
+    return any(isinstance(view.fault(name, step), State) for name, step in way)

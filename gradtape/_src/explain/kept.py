@@ -9,10 +9,7 @@ from typing import NamedTuple
 
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.breaks import Break
-from gradtape._src.explain.callers import OF_AN_OBJECT, called_by, functions_of, may_call, mentioned, scope_of
-
-PLACED_ELSEWHERE = {"outside_tape", "other_tape"}
+from gradtape._src.explain.callers import OF_AN_OBJECT, blocks, called_by, functions_of, may_call, mentioned, scope_of
 
 
 class Once(NamedTuple):
@@ -23,32 +20,26 @@ class Once(NamedTuple):
     function: str
 
 
-def kept(broken: Break, asked: Line) -> Break | None:
-    """Return the break of an op that ran once and whose value was kept since then, at the op or the call of its function.
+def kept(line: Line, asked: Line) -> tuple[Line, str] | None:
+    """Return the op that ran once and whose value was kept since then, or the call of its function; and what keeps it.
 
     The gradient was `asked` for at a line whose function uses what is kept.
     """
-    line, code = broken.line, broken.line[0]
-    if broken.code not in PLACED_ELSEWHERE or "gradient" in broken.detail or code is None:
-        return None
-    whole, at = text.tree(code.co_filename), text.number(line)
-    called, around = called_by(line), scope_of(asked)
-    if whole is None or at is None or called is None or around is None:
+    code, whole, at = line[0], text.tree(text.file(line)), text.number(line)
+    if code is None or whole is None or at is None or (called := called_by(line)) is None or (around := scope_of(asked)) is None:
         return None
     parts = list(_once(whole, [at, text.number(asked) or at]))
     for part in parts:
         if any(n.lineno <= at <= (n.end_lineno or n.lineno) for n in part.body):
-            return Break(broken.code, line, broken.op, broken.step, **broken.detail, kept=part.why)
+            return line, part.why
     functions = functions_of(line)
     for part in [] if scope_of(line) is whole else parts:
-        if part.function not in mentioned(around) and not may_call(
-            around, part.function, functions, part.function in OF_AN_OBJECT
-        ):
+        by_others = part.function in OF_AN_OBJECT
+        if part.function not in mentioned(around) and not may_call(around, part.function, functions, by_others):
             continue
         for n in part.body:
             if called in mentioned(n) or may_call(n, called, functions, False):
-                place = text.line_in(code.co_filename, n.lineno)
-                return Break(broken.code, place, broken.op, broken.step, **broken.detail, kept=part.why)
+                return text.line_in(code.co_filename, n.lineno), part.why
     return None
 
 
@@ -77,7 +68,7 @@ def _parts(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[l
         if "cache" in ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator):
             yield function.body, f"@{ast.unparse(decorator)}"
     shared = {name for n in ast.walk(function) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
-    for block in _blocks(function):
+    for block in blocks(function):
         for k, node in enumerate(block):
             if isinstance(node, ast.Try):
                 yield from _missing(node)
@@ -104,14 +95,6 @@ def _setdefault(node: ast.stmt) -> str | None:
     """Return `cache.setdefault` for a statement that calls it: of what it computes, the first value is kept."""
     calls = [n.func for n in ast.walk(node) if isinstance(n, ast.Call)]
     return next((ast.unparse(f) for f in calls if isinstance(f, ast.Attribute) and f.attr == "setdefault"), None)
-
-
-def _blocks(function: ast.AST) -> Iterator[list[ast.stmt]]:
-    """Yield all lists of statements of a function."""
-    for node in ast.walk(function):
-        for _, value in ast.iter_fields(node):
-            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
-                yield value
 
 
 def _asks(test: ast.expr, target: ast.expr, shared: set[str]) -> bool:

@@ -2,57 +2,63 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.breaks import Break, View
+from gradtape._src.explain.breaks import View
+from gradtape._src.explain.codes.objects import Stale
+from gradtape._src.explain.codes.ops import Index, NotFloating
+from gradtape._src.explain.codes.placed import InnerGradient, OtherTape, OutsideTape
+from gradtape._src.explain.codes.state import State
+from gradtape._src.explain.codes.watching import Rebound
+from gradtape._src.explain.evidence import Evidence
 
 BYTES_OF = {"EncodeJpeg", "EncodePng", "EncodeBmp", "EncodeWav", "AsString", "SerializeTensor"}
 
 
-def merged(breaks: Sequence[Break]) -> list[Break]:
+def merged(breaks: Sequence[Evidence]) -> list[Evidence]:
     """Merge breaks of one line and one reason into one. So is an assignment, wherever what it takes was computed."""
-    told: list[Break] = []
+    told: list[Evidence] = []
     for k, b in enumerate(breaks):
-        if b.detail.get("how") == "stale" and any(
-            o.code in ("outside_tape", "other_tape") and text.same_line(o.line, b.line) for o in breaks[k:]
-        ):
-            continue  # the variable was read for an op, and that is what ran too early
-        if b.code != "state" and any(o.code == "state" and text.same_line(o.line, b.line) and of_a_metric(o) for o in breaks[k:]):
+        after = [o for o in breaks[k:] if text.same_line(o.line, b.line)]
+        before = [m for m in told if text.same_line(m.line, b.line)]
+        states = [o for o in after if isinstance(o, State)]
+        match b:
+            case Stale():  # the variable was read for an op, and that is what ran too early
+                hidden = any(isinstance(o, (OutsideTape, OtherTape, InnerGradient)) for o in after)
+            case Index(index=True):  # what is done with an index before it is used
+                hidden = any(isinstance(m, Index) and m.index for m in before)
+            case State():  # a new Variable is what the name was given to
+                hidden = any(isinstance(m, Rebound) for m in before)
+            case OutsideTape():
+                hidden = bool(states)
+            case _:
+                hidden = False
+        if not isinstance(b, State) and any(o.of_a_metric for o in states):
             continue  # what a metric does with the value before it keeps it
-        if b.detail.get("index") and any(m.detail.get("index") and text.same_line(m.line, b.line) for m in told):
-            continue  # what is done with an index before it is used
-        if b.code == "state" and any(m.code == "rebound" and text.same_line(m.line, b.line) for m in told):
-            continue  # a new Variable is what the name was given to
-        if b.code == "outside_tape" and any(o.code == "state" and text.same_line(o.line, b.line) for o in breaks[k:]):
-            continue
-        if not any(b.code == m.code and (b.line == m.line or text.same_line(b.line, m.line)) for m in told):
+        if not hidden and not any(b.code == m.code and (b.line == m.line or m in before) for m in told):
             told.append(b)
     return told
 
 
-def of_a_metric(b: Break) -> bool:
-    """Return whether an assignment is that of a metric's state."""
-    return b.detail.get("metric") is not None or re.search(r"\.update_state\(|\.result\(", text.text(b.line) or "") is not None
-
-
-def without_inner(view: View, breaks: list[Break]) -> list[Break]:
+def without_inner(view: View, breaks: list[Evidence]) -> list[Evidence]:
     """Return the breaks without those of ops that an inner tape recorded before its gradient: that is what is to be nested."""
     for k, b in enumerate(breaks):
-        if b.detail.get("gradient") == "other tape":
-            inner = b.detail["asked"]
-            return [o for o in breaks[:k] if o.step is None or not view.sees(o.step.at, inner)] + breaks[k:]
+        if isinstance(b, InnerGradient) and b.inner is not None:
+            return [o for o in breaks[:k] if o.step is None or not view.sees(o.step.at, b.inner)] + breaks[k:]
     return breaks
 
 
-def through(breaks: Sequence[Break]) -> None:
-    """Note the function in which a cast is followed by what makes bytes of the value: all of it has no derivative."""
+def through(breaks: Sequence[Evidence]) -> list[Evidence]:
+    """Return the breaks with the function in which a cast is followed by what makes bytes: all of it has no derivative."""
+    told = list(breaks)
     for k, b in enumerate(breaks):
-        if b.detail.get("how") == "cast" and any(o.line[0] is b.line[0] and o.op in BYTES_OF for o in breaks[k + 1 :]):
+        if isinstance(b, NotFloating) and b.cast and any(o.line[0] is b.line[0] and o.op in BYTES_OF for o in breaks[k + 1 :]):
             code = b.line[0]
-            b.detail["through"] = "f" if code is None or code.co_name.startswith("<") else code.co_name
+            told[k] = replace(b, through="f" if code is None or code.co_name.startswith("<") else code.co_name)
+    return told
 
 
 def of_another_object(line: Line, asked: Line) -> bool:

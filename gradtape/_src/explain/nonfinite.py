@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from gradtape._src.autodiff.backward import Entry
 from gradtape._src.core import engine, journal
 from gradtape._src.core.journal import Origin
 from gradtape._src.core.program import ELEMENT, Node, leaf
-from gradtape._src.explain.breaks import Break
+from gradtape._src.explain.codes.nonfinite import Assigned, Given, InBackward, InfOrigin, InForward, NanOrigin, NonFinite, Written
 from gradtape._src.explain.precision import contribution_at, in_float64, in_wide
 from gradtape._src.explain.probe import Probe, array, like, value
 from gradtape._src.explain.source import NO_LINE
@@ -24,10 +25,11 @@ SPECTRA: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
     "Eig": ("eigenvalue", np.linalg.eigvals),
     "Svd": ("singular value", lambda matrices: np.linalg.svd(matrices, compute_uv=False)),
 }
+Kind = type[NanOrigin] | type[InfOrigin]
 MOST = 100  # values are looked at on the way back to such a one
 
 
-def origin(probe: Probe, source: int, held_by: Callable[[Origin], str | None]) -> Break:
+def origin(probe: Probe, source: int, held_by: Callable[[Origin], str | None]) -> NonFinite:
     """Return the op whose NaN or infinity reaches the gradient of a source, which is not finite.
 
     `held_by` gives the name of the variable that holds or held a value.
@@ -37,14 +39,14 @@ def origin(probe: Probe, source: int, held_by: Callable[[Origin], str | None]) -
     of the forward pass that were not finite, which are followed back likewise.
     """
     nodes = [n for n in probe.sources[source] if n in probe.total and _bad(array(probe.total[n])).any()]
-    code = "nan_origin" if any(np.isnan(array(probe.total[n])).any() for n in nodes) else "inf_origin"
+    kind = NanOrigin if any(np.isnan(array(probe.total[n])).any() for n in nodes) else InfOrigin
     node = nodes[0]
     seen: set[Node] = set()
     while True:
         seen.add(node)
         step = _guilty(probe, node)
         if step is None:
-            return Break(code, NO_LINE)
+            return kind(NO_LINE)
         entry, upstream = step
         if not upstream or entry.node in seen:
             break
@@ -54,26 +56,22 @@ def origin(probe: Probe, source: int, held_by: Callable[[Origin], str | None]) -
         forward = _too_large(probe)
     forward = _behind(probe, entry if forward is None else forward) or forward
     guilty = entry if forward is None else forward
-    where = "backward" if forward is None else "forward"
-    told = _told(probe, guilty, where, code, held_by, _overflows(probe, node, guilty))
-    told.detail["masked"] = not any(map(_bad_value, probe.targets))
-    return told
+    told = _told(probe, guilty, kind, forward is not None, held_by, _overflows(probe, node, guilty))
+    return replace(told, masked=not any(map(_bad_value, probe.targets)))
 
 
-def origin_of_target(probe: Probe, held_by: Callable[[Origin], str | None]) -> Break | None:
+def origin_of_target(probe: Probe, held_by: Callable[[Origin], str | None]) -> NonFinite | None:
     """Return the op that made the target NaN or infinite, where no gradient is; None if nothing made it so."""
     bad = [target for target in probe.targets if target in probe.maker and _bad_value(target)]
     if not bad:
         return None
     guilty = from_values(probe, probe.maker[bad[0]]) or probe.maker[bad[0]]
-    code = "nan_origin" if _has_nan(bad[0]) else "inf_origin"
+    kind = NanOrigin if _has_nan(bad[0]) else InfOrigin
     leaves = given(probe, guilty)
-    if code == "nan_origin" and leaves and not any(map(_has_nan, leaves)):  # an infinity that is meant, as in a mask
+    if kind is NanOrigin and leaves and not any(map(_has_nan, leaves)):  # an infinity that is meant, as in a mask
         guilty = _first_nan(probe, probe.maker[bad[0]])
-        return Break(code, (guilty.node.code, guilty.node.offset), guilty.node.op.type, None, where="forward", reaches=True)
-    told = _told(probe, guilty, "forward", code, held_by, _overflows(probe, bad[0], guilty))
-    told.detail["reaches"] = True
-    return told
+        return kind((guilty.node.code, guilty.node.offset), guilty.node.op.type, how=InForward(), reaches=True)
+    return replace(_told(probe, guilty, kind, True, held_by, _overflows(probe, bad[0], guilty)), reaches=True)
 
 
 def _behind(probe: Probe, entry: Entry) -> Entry | None:
@@ -105,23 +103,24 @@ def _has_nan(node: Node) -> bool:
     return _bad_value(node) and bool(np.isnan(np.asarray(value(node), np.complex128)).any())
 
 
-def _told(probe: Probe, guilty: Entry, where: str, code: str, held_by: Callable[[Origin], str | None], overflows: bool) -> Break:
+def _told(
+    probe: Probe, guilty: Entry, kind: Kind, forward: bool, held_by: Callable[[Origin], str | None], overflows: bool
+) -> NonFinite:
     """Return the break at an op, or at the line or variable that gave it a value which was not finite before."""
     leaves = given(probe, guilty)
-    where = "given" if leaves else where
     for entered in leaves:
         name = held_by(journal.origin_of(entered))
         if name is not None and entered.code is not None:
-            return Break(code, (entered.code, entered.offset), None, None, where="assigned", name=name)
+            return kind((entered.code, entered.offset), how=Assigned(name))
     made = next((entered for entered in leaves if probe.made_under_tape(entered)), None)
     if made is not None:
         missing = bool(np.isnan(np.asarray(value(made), np.complex128)).any())
-        return Break(code, (made.code, made.offset), None, None, where="made", dtype=made.aval.type.name, missing=missing)
-    dtype = guilty.node.aval.type.name if where != "given" and overflows else None
-    since = next(((entered.code, entered.offset) for entered in leaves if entered.code is not None), NO_LINE)
-    line = guilty.node.code, guilty.node.offset
-    equal = _equal_in_spectrum(guilty) if where == "backward" else None
-    return Break(code, line, guilty.node.op.type, None, where=where, dtype=dtype, since=since, equal=equal)
+        return kind((made.code, made.offset), how=Written(made.aval.type.name, missing))
+    at = (guilty.node.code, guilty.node.offset), guilty.node.op.type
+    if leaves:
+        return kind(*at, how=Given(next(((n.code, n.offset) for n in leaves if n.code is not None), NO_LINE)))
+    dtype = guilty.node.aval.type.name if overflows else None
+    return kind(*at, how=InForward(dtype) if forward else InBackward(dtype, _equal_in_spectrum(guilty)))
 
 
 def _equal_in_spectrum(entry: Entry) -> str | None:

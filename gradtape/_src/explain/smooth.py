@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from gradtape._src.explain import source as text
-from gradtape._src.explain.breaks import Break
+from gradtape._src.explain.evidence import Evidence, Span
+
+Advice = tuple[str, Span | None]  # and where the expression stands that its code replaces
 
 SAMPLED = (
     "try the log-probability of what was drawn, times its reward (as tf.nn.sparse_softmax_cross_entropy_with_logits gives it), "
@@ -45,22 +47,32 @@ SMOOTH = {
 }  # fmt: skip
 
 
-def has_own_advice(b: Break) -> bool:
+def wider(dtype: str, scaled: str) -> str:
+    """Return advice for values beyond the limits of a dtype."""
+    if dtype in ("float16", "bfloat16"):
+        return f"try to compute this in tf.float32, or {scaled} (loss scaling)"
+    more = "" if dtype == "float64" else ", or tf.float64"
+    return f"try to compute with logarithms, such as sums of tf.math.log(…) in the place of products{more}"
+
+
+def has_own_advice(b: Evidence) -> bool:
     """Return whether the advice for an op holds, whatever its result is used for."""
     return SMOOTH.get(b.op or "") in (TAKEN, DECODED)
 
 
 def instead_of(
-    b: Break, otherwise: str = "try a smooth function in its place, or give it a gradient with tf.custom_gradient"
-) -> str:
+    b: Evidence,
+    otherwise: str = "try a smooth function in its place, or give it a gradient with tf.custom_gradient",
+    index: bool = False,
+) -> Advice:
     """Return the advice, with what the line computes with in the place of `x` and `y`, where that is short."""
     advice = SMOOTH.get(b.op or "", otherwise)
-    if b.detail.get("index") and b.op in ("ArgMax", "ArgMin"):
+    if index and b.op in ("ArgMax", "ArgMin"):
         advice = SOFTLY.format("x" if b.op == "ArgMax" else "-x")
     return in_its_words(advice, b)
 
 
-def in_its_words(advice: str, b: Break, op: str | None = None) -> str:
+def in_its_words(advice: str, b: Evidence, op: str | None = None) -> Advice:
     """Return the advice with what the line computes with in the place of `x` and `y`, if the line calls the op itself.
 
     An operand that stands in it several times has to be short, and no call.
@@ -71,9 +83,8 @@ def in_its_words(advice: str, b: Break, op: str | None = None) -> str:
         times = len(re.findall(rf"\b{name}\b", advice))
         again = times > 1 and (len(written) > LONGEST_OPERAND or re.search(r"\w\(", written))
         if len(written) > LONGEST or again:
-            return advice
+            return advice, None
     written = re.sub(r"\b[xy]\b", lambda found: given.get(found[0], found[0]), advice)
-    if given and re.search(r"\bx\b", advice):
-        found = text.expression_at(b.line, op or b.op)
-        b.place = None if found is None else text.span(found)
-    return re.sub(r" - 0(?:\.0*)?\)", ")", re.sub(r"\(\(([^(),]*)\)([,)])", r"(\1\2", written))
+    found = text.expression_at(b.line, op or b.op) if given and re.search(r"\bx\b", advice) else None
+    shown = re.sub(r" - 0(?:\.0*)?\)", ")", re.sub(r"\(\(([^(),]*)\)([,)])", r"(\1\2", written))
+    return shown, None if found is None else text.span(found)

@@ -22,6 +22,13 @@ x, p, row = real(2, 3), positive(2, 3), positive(3)
 z, w = complexes(2, 3), complexes(3, seed=1)
 probability = positive(2, 3) / 2.5
 
+
+def differences(function, x, step=0.01):
+    """The derivative of an element-wise function, to eighth order in the step."""
+    weights = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
+    return sum([w * (function(x + i * step) - function(x - i * step)) / step for i, w in enumerate(weights, 1)])
+
+
 # Where the special values of functions of one argument are taken, TensorFlow's values there, and its gradients.
 POINTS = np.array([-2.5, -1.0, 0.0, 0.5, 1.0, 2.0, 30.0, NAN])
 SPECIAL = {
@@ -176,12 +183,12 @@ def of_whole(function):
     return lambda a, x: function(tf.cast(a, x.dtype), x)
 
 
-def gradient(function, a, x):
-    """The gradient of `function(a, x)` to `a`."""
-    a = tf.broadcast_to(a, x.shape) if a.shape.rank < x.shape.rank else a
+def gradient(function, a, *others):
+    """The gradient of `function(a, *others)` to `a`."""
+    a = tf.broadcast_to(a, max([a.shape, *[x.shape for x in others]], key=len))
     with tf.GradientTape() as tape:
         tape.watch(a)
-        y = function(a, x)
+        y = function(a, *others)
     return tape.gradient(y, a)
 
 
@@ -267,12 +274,27 @@ ROWS = (
         ),
     ),
     Row(
+        "zeta to x",
+        lambda s, q: gradient(lambda s: tf.math.zeta(s, q), s),
+        (1.5 + p, positive(3, seed=3)),
+        lambda s, q: differences(lambda s: ss.zeta(s, q), s),
+        ops=("ZetaDerivative",),
+        oracle=False,
+        dtypes=("float64",),
+        special=(  # by mpmath; where powers of negative numbers need not be real, NaN
+            (
+                (np.array([2.5, 1.1, 40.0]), np.array([1.5, 0.2, 3.0])),
+                np.array([-0.464812348139, -90.5656552377, -9.0364900721e-20]),
+            ),
+            ((np.array([0.5, 2.0, NAN]), np.array([1.0, -0.5, 1.0])), [NAN, NAN, NAN]),
+        ),
+    ),
+    Row(
         "igamma",
         tf.math.igamma,
         (p, row),
         js.gammainc,
         ops=("Igamma",),
-        order=1,
         dtypes=FLOATS[:3],
         special=(
             (
@@ -291,8 +313,24 @@ ROWS = (
         (p, row),
         lambda a, x: lax.igamma_grad_a(*jnp.broadcast_arrays(a, x)),
         ops=("IgammaGradA",),
-        order=-1,
+        oracle=False,
         special=((([NAN, INF, -1.0, 2.0, 0.0], [INF, 1.0, 0.0, INF, INF]), [NAN, 0.0, 0.0, 0.0, NAN]),),
+    ),
+    Row(
+        "igamma to a twice",
+        lambda a, x: gradient(lambda a: gradient(tf.math.igamma, a, x), a),
+        (p, row),
+        lambda a, x: differences(lambda a: np.asarray(lax.igamma_grad_a(*jnp.broadcast_arrays(a, x))), a),
+        ops=("IgammaDerivative",),
+        oracle=False,
+        dtypes=("float64",),
+        special=(  # by mpmath; at the ends 0, and NaN beyond them
+            (
+                (np.array([2.5, 0.3, 0.001, 100.0]), np.array([1.5, 0.02, 0.001, 105.0])),
+                np.array([0.136554033455, 4.45251725220, 38.2258147753, -0.00168543534979]),
+            ),
+            ((np.array([2.0, 2.0, -1.0, 2.0, NAN]), np.array([0.0, INF, 1.0, -1.0, 1.0])), [0.0, 0.0, NAN, NAN, NAN]),
+        ),
     ),
     Row(
         "igammac",
@@ -300,7 +338,6 @@ ROWS = (
         (p, row),
         js.gammaincc,
         ops=("Igammac",),
-        order=1,
         dtypes=FLOATS[:3],
         special=(
             (
@@ -327,6 +364,31 @@ ROWS = (
                 "Shapes of a, b and x are inconsistent",
             ),
         ),
+    ),
+    Row(
+        "betainc to a",
+        lambda a, b, x: gradient(lambda a: tf.math.betainc(a, b, x), a),
+        (p, positive(2, 3, seed=2), probability),
+        lambda a, b, x: differences(lambda a: ss.betainc(a, b, x), a),
+        ops=("BetaincDerivative",),
+        oracle=False,
+        dtypes=("float64",),
+        special=(  # by mpmath; at the ends 0, and NaN beyond them
+            (
+                (np.array([2.0, 0.5, 300.0]), np.array([3.0, 3.0, 2.0]), np.array([0.4, 0.9, 0.99])),
+                np.array([-0.24086937608756, -9.71113372486e-4, -0.00148110088318]),
+            ),
+            ((np.array([2.0, 2.0, -1.0, 2.0]), np.array([1.0, 1.0, 1.0, 1.0]), np.array([0.0, 1.0, 0.5, 2.0])), [0, 0, NAN, NAN]),
+        ),
+    ),
+    Row(
+        "betainc to b",
+        lambda a, b, x: gradient(lambda b: tf.math.betainc(a, b, x), b),
+        (p, positive(2, 3, seed=2), probability),
+        lambda a, b, x: differences(lambda b: ss.betainc(a, b, x), b),
+        ops=("BetaincDerivative",),
+        oracle=False,
+        dtypes=("float64",),
     ),
     Row(
         "betainc of scalars",

@@ -18,6 +18,7 @@ from gradtape._src.ops.floats import wide
 from gradtape._src.ops.linalg.decompositions import svd
 from gradtape._src.ops.linalg.diagonals import adjoint
 from gradtape._src.ops.linalg.einsum import einsum
+from gradtape._src.ops.linalg.host import by_numpy
 from gradtape._src.ops.linalg.systems import check_float_matrix, solve, square
 from gradtape._src.ops.math.compare import greater
 from gradtape._src.ops.math.reduction import reduce_max, reduce_sum
@@ -31,23 +32,17 @@ def _each(function, x):
 
 
 def _by_scipy(name, x):
-    """Return SciPy's function of a batch of matrices, complex, on the host: JAX has Schur's form for CPUs only.
+    """Return SciPy's function of a batch of matrices, complex, on the host: JAX has Schur's form for CPUs only."""
 
-    Numbers pass as words of 32 bits: the callback runs in a thread of XLA's, where JAX may narrow those of 64.
-    """
-
-    def on_host(words):
+    def of_parts(parts):
         from scipy import linalg
 
-        function = getattr(linalg, name)
-        matrices = (
-            np.ascontiguousarray(words).reshape(*words.shape[:-2], 4).view(np.complex128)[..., 0].reshape(-1, *x.shape[-2:])
-        )
-        return np.stack([function(each) for each in matrices]).astype(np.complex128).view(np.uint32).reshape(words.shape)
+        matrices = parts.view(np.complex128)[..., 0].reshape(-1, *x.shape[-2:])
+        found = np.stack([getattr(linalg, name)(each) for each in matrices]).astype(np.complex128)
+        return found.view(np.float64).reshape(parts.shape)
 
-    parts = jnp.stack([x.real, x.imag], -1).astype(jnp.float64)
-    words = lax.bitcast_convert_type(parts, jnp.uint32)
-    found = lax.bitcast_convert_type(jax.pure_callback(on_host, words, words), jnp.float64)
+    parts = jnp.stack([x.real, x.imag], -1)
+    found = by_numpy(of_parts, parts.shape, parts)
     return lax.complex(found[..., 0], found[..., 1]).astype(np.result_type(x.dtype, np.complex64))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.ops.math.arithmetic import multiply, square, subtract
-from gradtape._src.ops.math.special import _igamma_grad_a
+from gradtape._src.ops.math.incomplete import _igamma_grad_a
 
 
 @public

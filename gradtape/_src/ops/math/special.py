@@ -1,4 +1,4 @@
-"""Special functions: error functions, gamma and beta functions, products that are 0 at 0, sigmoids, integrals."""
+"""Special functions: error functions, the gamma function and its relations, products that are 0 at 0, sigmoids, integrals."""
 
 import math
 
@@ -7,7 +7,7 @@ from jax.scipy import special as kernels
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.floats import wide
@@ -158,7 +158,7 @@ def _(op, dy):
 def zeta(x, q):
     """Return Hurwitz's ζ(x, q) = Σₙ (q + n)⁻ˣ, element-wise, with broadcasting: NaN for x < 1.
 
-    There is a gradient to `q` only.
+    The gradient to `x` is NaN for q ≤ 0, where powers of negative numbers need not be real.
 
     >>> tf.math.zeta([2.0], [1.0]).numpy().round(4)
     array([1.6449], dtype=float32)
@@ -169,98 +169,56 @@ def zeta(x, q):
 @gradient(zeta)
 def _(op, dy):
     x, q = op.inputs
-    return None, dy * (-x * zeta(x + 1.0, q))
+    needs_x, needs_q = op.needed
+    return dy * _zeta_derivative(x, q, order=1) if needs_x else None, dy * (-x * zeta(x + 1.0, q)) if needs_q else None
 
 
-@op("Igamma", unhosted="NumPy has no twin of it", infer=_FLOATS, broadcasting=True, saves="a x")
-def igamma(a, x):
-    """Return the lower regularized incomplete gamma function γ(a, x) / Γ(a), element-wise, with broadcasting. Float.
+_SUMMED = 12  # terms before the Euler-Maclaurin formula is used
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 
-    >>> tf.math.igamma([1.0], [1.0]).numpy().round(4)
-    array([0.6321], dtype=float32)
+
+def _times(f, g):
+    """Return the product of two power series, which are cut off."""
+    return [sum([f[i] * g[n - i] for i in range(n + 1)]) for n in range(len(f))]
+
+
+def _power(w, x, order):
+    """Return w⁻ˣ as a power series in x, up to the power `order`."""
+    return [w**-x * (-jnp.log(w)) ** i / math.factorial(i) for i in range(order + 1)]
+
+
+@op("ZetaDerivative", unhosted="NumPy has no twin of it", infer=_WIDE_FLOATS, broadcasting=True, saves="x q")
+def _zeta_derivative(x, q, *, order):
+    """Return the derivative of `zeta` to `x`, `order` times, by the Euler-Maclaurin formula.
+
+    Each of its terms is a power series in x: NIST Digital Library of Mathematical Functions, 25.11.5.
     """
-    a, x = jnp.broadcast_arrays(a, x)
-    zero, undefined = jnp.zeros((), x.dtype), jnp.array(jnp.nan, x.dtype)
-    found = jnp.where(a == 0, undefined, lax.igamma(a, x))
-    return jnp.where((x == 0) | ((a == jnp.inf) & (x > 0)), zero, found)
+    dtype = x.dtype
+    x, q = jnp.broadcast_arrays(x.astype(jnp.float64), q.astype(jnp.float64))
+    valid = (x >= 1) & (q > 0)
+    x, q = jnp.where(valid, x, 2.0), jnp.where(valid, q, 1.0)
+    found = sum([_power(q + n, x, order)[order] for n in range(_SUMMED)])
+    w = q + _SUMMED
+    last = _power(w, x, order)
+    found += last[order] / 2.0 + w * _times(last, [(-1.0) ** i / (x - 1.0) ** (i + 1) for i in range(order + 1)])[order]
+    one = [jnp.ones_like(x), *[jnp.zeros_like(x)] * order][: order + 1]
+    rising = _times(one, [x, *one][: order + 1])
+    for j, number in enumerate(_BERNOULLI, 1):
+        found += number / math.factorial(2 * j) * _times(rising, last)[order] * w ** (1.0 - 2 * j)
+        for i in (2 * j - 1, 2 * j):
+            rising = _times(rising, [x + i, *one][: order + 1])
+    return jnp.where(valid, found * math.factorial(order), jnp.nan).astype(dtype)
 
 
-@gradient(igamma)
+@gradient(_zeta_derivative)
 def _(op, dy):
-    a, x = op.inputs
-    needs_a, needs_x = op.needed
-    return dy * _igamma_grad_a(a, x) if needs_a else None, dy * _gamma_density(a, x) if needs_x else None
-
-
-@op("Igammac", unhosted="NumPy has no twin of it", infer=_FLOATS, broadcasting=True, saves="a x")
-def igammac(a, x):
-    """Return the upper regularized incomplete gamma function Γ(a, x) / Γ(a), element-wise, with broadcasting. Float.
-
-    >>> tf.math.igammac([1.0], [1.0]).numpy().round(4)
-    array([0.3679], dtype=float32)
-    """
-    a, x = jnp.broadcast_arrays(a, x)
-    found = jnp.where(a == 0, jnp.array(jnp.nan, x.dtype), lax.igammac(a, x))
-    return jnp.where((a == jnp.inf) & (x >= 0) & (x < jnp.inf), jnp.ones((), x.dtype), found)
-
-
-@gradient(igammac)
-def _(op, dy):
-    a, x = op.inputs
-    needs_a, needs_x = op.needed
-    return -dy * _igamma_grad_a(a, x) if needs_a else None, -dy * _gamma_density(a, x) if needs_x else None
-
-
-# TensorFlow has no gradient for it either: LookupError.
-@op("IgammaGradA", unhosted="NumPy has no twin of it", infer=_FLOATS, broadcasting=True)
-def _igamma_grad_a(a, x):
-    """Return the derivative of `igamma` to `a`."""
-    a, x = jnp.broadcast_arrays(a, x)
-    vanishes = (x == 0) | ((x == jnp.inf) & (a > 0)) | ((a == jnp.inf) & (x > 0))
-    found = jnp.where(a > 0, lax.igamma_grad_a(a, x), jnp.array(jnp.nan, x.dtype))
-    return jnp.where(vanishes, jnp.zeros((), x.dtype), found)
-
-
-def _gamma_density(a, x):
-    """Return the derivative of `igamma` to `x`: xᵃ⁻¹ e⁻ˣ / Γ(a)."""
-    return exp(-x + (a - 1.0) * log(x) - lgamma(a))
-
-
-def _betainc_aval(a, b, x):
-    for other in (b, x):
-        if other.shape and a.shape and other.shape != a.shape:
-            raise invalid(
-                f"Shapes of a, b and x are inconsistent: {list(a.shape)}, {list(b.shape)}, {list(x.shape)}. Give one "
-                "shape, or scalars."
-            )
-    return broadcast(a, b, x)
-
-
-@op(
-    "Betainc",
-    unhosted="NumPy has no twin of it",
-    infer=only(("float32", "float64"), _betainc_aval),
-    broadcasting=True,
-    saves="a b x",
-)
-def betainc(a, b, x):
-    """Return the regularized incomplete beta function Iₓ(a, b), element-wise: NaN unless a, b > 0 and x is in [0, 1].
-
-    float32 or float64, of one shape, or scalars. There is a gradient to `x` only.
-
-    >>> tf.math.betainc([1.0], [1.0], [0.25]).numpy().round(4)
-    array([0.25], dtype=float32)
-    """
-    a, b, x = jnp.broadcast_arrays(a, b, x)
-    inside = (a > 0) & (b > 0) & (x >= 0) & (x <= 1)
-    return jnp.where(inside, lax.betainc(a, b, x), jnp.array(jnp.nan, x.dtype))
-
-
-@gradient(betainc)
-def _(op, dy):  # dx = dy · xᵃ⁻¹ (1 − x)ᵇ⁻¹ / B(a, b)
-    a, b, x = op.inputs
-    log_beta = lgamma(a) + lgamma(b) - lgamma(a + b)
-    return None, None, dy * exp(xlog1py(b - 1.0, -x) + xlogy(a - 1.0, x) - log_beta)
+    (x, q), order = op.inputs, op.get_attr("order")
+    needs_x, needs_q = op.needed
+    dq = None
+    if needs_q:
+        lower = _zeta_derivative(x + 1.0, q, order=order - 1) if order > 1 else zeta(x + 1.0, q)
+        dq = -dy * (x * _zeta_derivative(x + 1.0, q, order=order) + float(order) * lower)
+    return dy * _zeta_derivative(x, q, order=order + 1) if needs_x else None, dq
 
 
 @public

@@ -8,7 +8,7 @@ from gradtape._src.ops.array import cast, creation, select, shape
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.debugging import checks
 from gradtape._src.ops.image import adjust, augment, colour
-from gradtape._src.ops.math import arithmetic, bessel, clip, compare, complex, elementary, rounding, special
+from gradtape._src.ops.math import arithmetic, bessel, clip, compare, complex, elementary, incomplete, rounding, special
 from gradtape._src.ops.nn import activation, dropout, embedding, losses
 from gradtape._src.ops.ragged.broadcasting import broadcast
 from gradtape._src.ops.ragged.conversions import coordinates
@@ -61,9 +61,10 @@ _OPERANDS = {
         """,
         complex: "complex",
         elementary: "pow atan2",
+        incomplete: "igamma igammac",
         losses: "sigmoid_cross_entropy_with_logits",
         rounding: "floordiv floormod truncatediv truncatemod",
-        special: "xdivy xlog1py xlogy zeta igamma igammac",
+        special: "xdivy xlog1py xlogy zeta",
     },
     3: {clip: "clip_by_value"},
 }

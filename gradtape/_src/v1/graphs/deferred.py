@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry, Operation, active_nodes
-from gradtape._src.autodiff.custom import Overrides
+from gradtape._src.autodiff.overrides import Overrides
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import engine, naming, nest
 from gradtape._src.core.aval import Aval, aval

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gradtape._src.autodiff.custom import gradient_override_map
+from gradtape._src.autodiff.overrides import gradient_override_map
 from gradtape._src.core import ambient, engine, naming, nest, scopes
 from gradtape._src.core.ambient import declare, field
 from gradtape._src.core.aval import aval

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradtape._src.autodiff.custom import Overrides
+from gradtape._src.autodiff.overrides import Overrides
 from gradtape._src.core import engine, hooks
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.op import Attributes, Op

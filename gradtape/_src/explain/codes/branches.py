@@ -6,12 +6,20 @@ import ast
 import functools
 from collections.abc import Iterator, Sequence
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from gradtape._src.core.journal import Line
+from gradtape._src.core.structured import BRANCH, LOOP, StructuredOp
 from gradtape._src.explain import source as text
-from gradtape._src.explain.breaks import Break, View
-from gradtape._src.explain.history import Name
+from gradtape._src.explain.callers import blocks, callee
+from gradtape._src.explain.codes.unused import Unknown
+from gradtape._src.explain.evidence import Evidence, Said, of_no_way
+from gradtape._src.explain.history import History, Name, Step
+from gradtape._src.explain.words import Words
+
+if TYPE_CHECKING:
+    from gradtape._src.explain.apart import Apart
+    from gradtape._src.explain.breaks import View
 
 CHOICES = {"cond", "case", "switch_case"}
 ABOUT = {"name", "shape", "dtype", "device", "trainable", "path"}  # what is read of a variable without using its value
@@ -28,7 +36,38 @@ class File(NamedTuple):
     values: dict[str, list[ast.expr]]
 
 
-def not_taken(view: View, used: dict[Name, None], names: set[str], frame: FrameType | None) -> Break | None:
+class BranchNotTaken(Evidence):
+    code, named = "branch_not_taken", "the condition, loop or `except`"
+    when = "the source is used in a branch that did not run, in a loop without a trip, or in a `try` that failed"
+    harmless = True
+    of: Literal["branch", "loop", "try"]
+
+    def said(self, w: Words) -> Said:
+        match self.of:
+            case "try":
+                return Said(
+                    f"{w.source} is used in a `try` that failed, and `{text.text(self.line)}` hides its error",
+                    "print the error, or leave the except clause out, and do what the error says",
+                )
+            case "loop":
+                return Said(
+                    f"{w.source} is used in the loop {self.written}, which made no trip",
+                    "let the loop run once at least, or ask for `unconnected_gradients='zero'`",
+                )
+            case "branch":
+                return Said(
+                    f"{w.source} is used in a branch of {self.written} that did not run",
+                    "look at the condition: the side that does not run has no gradient, or zeros; where both are to learn, add "
+                    "them with soft weights, tf.sigmoid(…)",
+                )
+
+
+@of_no_way(40)
+def _not_taken(case: Apart) -> Evidence | None:
+    return not_taken(case.view, case.used, case.names, case.frame)
+
+
+def not_taken(view: View, used: dict[Name, None], names: set[str], frame: FrameType | None) -> BranchNotTaken | None:
     """Return a condition or loop with one of `names` in a part of which the tape saw nothing.
 
     The code of `frame` counts up to where it asks. Names are those of the source, and of objects that hold it and nothing that
@@ -59,7 +98,7 @@ def _lines(view: View, used: dict[Name, None]) -> Iterator[Line]:
             yield step.line
 
 
-def _in_code(code: CodeType, ran: set[Place], names: set[str], asking: int) -> Break | None:
+def _in_code(code: CodeType, ran: set[Place], names: set[str], asking: int) -> BranchNotTaken | None:
     tree = text.tree(code.co_filename)
     if tree is None:
         return None
@@ -69,9 +108,9 @@ def _in_code(code: CodeType, ran: set[Place], names: set[str], asking: int) -> B
             continue
         if _missed(part, branches, ran, names, file):
             if isinstance(part, ast.Try):
-                return Break("branch_not_taken", text.line_at(code, part.handlers[0].lineno), None, None, failed=True)
-            loop = isinstance(part, (ast.While, ast.For)) or _callee(part) == "while_loop"
-            return Break("branch_not_taken", text.line_at(code, part.lineno), None, None, loop=loop)
+                return BranchNotTaken(text.line_at(code, part.handlers[0].lineno), of="try")
+            loop = isinstance(part, (ast.While, ast.For)) or callee(part) == "while_loop"
+            return BranchNotTaken(text.line_at(code, part.lineno), of="loop" if loop else "branch")
     return None
 
 
@@ -81,7 +120,7 @@ def _choices(tree: ast.Module, code: CodeType) -> list[tuple[Any, list[Sequence[
     file, spans, found = _file(tree), _spans(code), []
     if any(isinstance(n, ast.Try) for n in ast.walk(tree)):
         spans += _tried(tree, spans)
-    for block in _blocks(tree):
+    for block in blocks(tree):
         for k, node in enumerate(block):
             for part in ast.walk(node) if not isinstance(node, ast.FunctionDef) else ():
                 if isinstance(part, (ast.stmt, ast.expr)) and any(a <= part.lineno <= b for a, b in spans):
@@ -119,14 +158,6 @@ def _file(tree: ast.Module) -> File:
     return File(tree, functions, values)
 
 
-def _blocks(tree: ast.Module) -> Iterator[list[ast.stmt]]:
-    """Yield all lists of statements."""
-    for node in ast.walk(tree):
-        for _, value in ast.iter_fields(node):
-            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
-                yield value
-
-
 def _missed(node: ast.AST, branches: Sequence[Sequence[ast.AST]], ran: set[Place], names: set[str], file: File) -> bool:
     """Return whether one of the branches, and no other, uses one of the names, and nothing of it ran."""
     using = [branch for branch in branches if _uses(branch, names, file)]
@@ -151,7 +182,7 @@ def _uses(nodes: Sequence[ast.AST], names: set[str], file: File) -> bool:
         if isinstance(node, ast.Attribute) and node.attr in ABOUT:
             continue
         if isinstance(node, ast.Call):
-            name = _callee(node)
+            name = callee(node)
             if name not in seen:
                 seen.add(name)
                 waiting += [statement for function in file.functions.get(str(name), ()) for statement in function.body]
@@ -170,10 +201,10 @@ def _branches(node: ast.AST, after: Sequence[ast.stmt], file: File) -> list[Sequ
         return [case.body for case in node.cases]
     if isinstance(node, ast.IfExp):
         return [[node.body], [node.orelse]]
-    if isinstance(node, ast.Call) and _callee(node) == "while_loop":
+    if isinstance(node, ast.Call) and callee(node) == "while_loop":
         given = [*node.args, *[k.value for k in node.keywords if k.arg == "body"]]
         return _functions(given[1], file) if len(given) > 1 else []
-    if isinstance(node, ast.Call) and _callee(node) in CHOICES:
+    if isinstance(node, ast.Call) and callee(node) in CHOICES:
         return [part for argument in [*node.args, *[k.value for k in node.keywords]] for part in _functions(argument, file)]
     return []
 
@@ -193,13 +224,6 @@ def _functions(argument: ast.AST, file: File, depth: int = 0) -> list[Sequence[a
     return bodies or [part for value in file.values.get(name, ()) for part in _functions(value, file, depth + 1)]
 
 
-def _callee(node: ast.AST) -> str | None:
-    """Return the last name of what a node calls: `cond` of `tf.cond(…)`."""
-    if not isinstance(node, ast.Call):
-        return None
-    return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", None)
-
-
 def _called(node: ast.AST) -> str | None:
     """Return the name, or `self.w`, of a node of a syntax tree."""
     if isinstance(node, ast.Name):
@@ -207,3 +231,14 @@ def _called(node: ast.AST) -> str | None:
     if isinstance(node, (ast.Attribute, ast.Subscript)):
         return ast.unparse(node)
     return None
+
+
+def untaken(history: History, way: Sequence[tuple[Name, Step]]) -> Evidence:
+    """Return the branch or loop of a function that uses the source and did not run."""
+    for kind in (BRANCH, LOOP):
+        for _, step in way:
+            for length in range(len(step.name) - 1, 1, -1):
+                around = history.steps.get(step.name[:length])
+                if around is not None and isinstance(around.op, StructuredOp) and around.op.kind is kind:
+                    return BranchNotTaken(around.line, around.how, around, of="loop" if kind is LOOP else "branch")
+    return Unknown(text.NO_LINE)

@@ -4,39 +4,145 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from types import CodeType, FrameType, FunctionType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtape._src.core import journal
 from gradtape._src.core.journal import Line
 from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
-from gradtape._src.explain.breaks import COPIES, Break, Source, View
-from gradtape._src.explain.history import History, Name, Step
+from gradtape._src.explain.codes.instead import asked_with
+from gradtape._src.explain.codes.objects import WrongObject
+from gradtape._src.explain.evidence import Evidence, Said, of_no_way
+from gradtape._src.explain.history import COPIES, History, Name, Step
 from gradtape._src.explain.holders import holders, in_an_object, numbers_in
+from gradtape._src.explain.words import Words
+
+if TYPE_CHECKING:
+    from gradtape._src.explain.apart import Apart
+    from gradtape._src.explain.breaks import Source, View
 
 READ_BACK = re.compile(r"\b(?:load\w*|restore\w*|read)\(")
 
 
-def other_object(view: View, source: Source, used: dict[Name, None], frame: FrameType | None) -> Break | None:
-    """Return the break where the target uses the original of the source, or another variable made for the same purpose."""
-    history = view.history
-    for name in source.names:
-        step = history.steps.get(name)
+class Copied(WrongObject):
+    """The source is a copy."""
+
+    def said(self, w: Words) -> Said:
+        cause = f"{w.source} is a copy, made in {self.written}; {w.target} was computed from the original"
+        return Said(cause, "pass the original")
+
+
+class Fresh(WrongObject):
+    """The tape made a new variable."""
+
+    def said(self, w: Words) -> Said:
+        return Said(
+            f"{self.written} made a new variable in the tape, and {w.target} was computed from that",
+            "make the variable, or the layer that holds it, once and before the tape",
+        )
+
+
+class Later(WrongObject):
+    """The source was made after the target was computed."""
+
+    def said(self, w: Words) -> Said:
+        return Said(
+            f"{self.written} made the variable {w.source} after {w.target} was computed",
+            f"make it, or the layer that holds it, before, and compute {w.target} from it",
+        )
+
+
+class ReadBack(WrongObject):
+    """A variable was filled from a file."""
+
+    variable: Any
+
+    def said(self, w: Words) -> Said:
+        read = w.name_of(self.variable)
+        return Said(
+            f"{w.target} was computed from {read}, which {self.written} filled from a file, and not from {w.source}",
+            f"pass {read}, or compute {w.target} from {w.source}",
+        )
+
+
+class Stood(WrongObject):
+    """The source was put into an `entry` where another variable stood."""
+
+    entry: str | None
+
+    def said(self, w: Words) -> Said:
+        return Said(
+            f"{self.written} put another variable in the place of the one that {w.target} was computed from, as a tf.function "
+            "does that was traced before",
+            f"keep the variable and give it the new value, `{self.entry}.assign(…)`; or make the function after it",
+        )
+
+
+class Another(WrongObject):
+    """The target was computed from the variable of a name, which a `holder` holds, or a `default`: a function's parameter."""
+
+    name: str
+    holder: str | None = None
+    default: tuple[str, str] | None = None
+
+    def said(self, w: Words) -> Said:
+        if self.default is not None:
+            function, parameter = self.default
+            return Said(
+                f"{w.target} was computed from {self.name}, which the default `{parameter}` of `{function}` holds since that was "
+                f"made, and not from {w.source}",
+                f"pass `{parameter}` when `{function}` is called",
+            )
+        if self.holder is None:
+            return Said(
+                f"{w.target} was computed from another variable, {self.name}, than the one that was passed",
+                "pass the variable that is used now, for example after a layer was built again",
+            )
+        return Said(
+            f"{w.target} was computed from another variable than {w.source}: from {self.name}, which `{self.holder}` holds",
+            f"pass the variables of `{self.holder}`, or compute {w.target} from those that were passed",
+        )
+
+
+@of_no_way(14)
+def _the_original(case: Apart) -> Evidence | None:
+    """Return the break where the target uses the original of the source."""
+    steps = case.view.history.steps
+    for name in case.source.names if case.end is None else ():
+        step = steps.get(name)
         while step is not None and (step.op in COPIES or step.how == "variable"):
-            if any(i in used for i in step.inputs):
-                return Break("wrong_object", step.line, step.how, step, how="copied")
-            step = history.steps.get(step.inputs[0])
-    variable = source.variable
-    if variable is None:
+            if any(i in case.used for i in step.inputs):
+                return Copied(step.line, step.how, step)
+            step = steps.get(step.inputs[0])
+    return None
+
+
+@of_no_way(16)
+def _made_under_the_tape(case: Apart) -> Evidence | None:
+    """Return the break where the target uses a variable that its tape made."""
+    view, steps, variable = case.view, case.view.history.steps, case.source.variable
+    if variable is None or case.end is not None:
         return None
-    asked = {key for call in history.calls if variable._uid in call.sources for key in call.sources}
-    sources = {name for key in asked if isinstance(key, int) for _, name in history.held.get(key, ())}
-    if not any(_made_in_tape(view, history.steps[name]) for name in source.names if name in history.steps):
-        for step in [history.steps[name] for name in used if name in history.steps and name not in sources]:
-            alike = history.aval(step.name) is variable._tensor.node.aval
-            if alike and _made_in_tape(view, step) and not _kept(view, step, frame):
-                return Break("wrong_object", step.line, None, step, how="fresh")
+    if any(_made_in_tape(view, steps[name]) for name in case.source.names if name in steps):
+        return None
+    numbers = asked_with(view, case.source)
+    sources = {name for number in numbers for _, name in view.history.held.get(number, ())}
+    for step in [steps[name] for name in case.used if name in steps and name not in sources]:
+        alike = view.history.aval(step.name) is variable._tensor.node.aval
+        if alike and _made_in_tape(view, step) and not _kept(view, step, case.frame):
+            return Fresh(step.line, None, step)
+    return None
+
+
+@of_no_way(20)
+def _another(case: Apart) -> Evidence | None:
+    """Return the break where the target uses another variable that was made for the same purpose."""
+    view, variable, used, frame = case.view, case.source.variable, case.used, case.frame
+    if variable is None or case.end is not None:
+        return None
+    history, asked = view.history, asked_with(view, case.source)
     numbers = history.used_variables(used) - asked - {variable._uid}
     others = [other for number in sorted(numbers) if (other := journal.variables.get(number)) is not None]
     twin = _twin(variable, others)
@@ -48,7 +154,7 @@ def other_object(view: View, source: Source, used: dict[Name, None], frame: Fram
     if twin is None:
         read = next(((other, line) for other in others if (line := _read_back(history, other, variable))), None)
         if read is not None:
-            return Break("wrong_object", read[1], None, None, how="read", variable=read[0])
+            return ReadBack(read[1], variable=read[0])
     if twin is None:
         return _stood_there(variable, others) or _made_later(history, variable, used)
     put = _put(twin, frame) if replaced else None
@@ -60,9 +166,9 @@ def other_object(view: View, source: Source, used: dict[Name, None], frame: Fram
     kept = _default(twin, frame) if holder is None else None
     if kept is not None:
         line = text.line_at(kept.__code__, kept.__code__.co_firstlineno)
-        return Break("wrong_object", line, None, None, how="another", name=twin.name, default=_parameter(kept, twin))
+        return Another(line, name=twin.name, default=_parameter(kept, twin))
     made = max(twin, variable, key=lambda v: v._uid)._made if put is None else put
-    return Break("wrong_object", made, None, None, how="another", name=twin.name, holder=holder)
+    return Another(made, name=twin.name, holder=holder)
 
 
 def _default(variable: Variable, frame: FrameType | None) -> FunctionType | None:
@@ -101,18 +207,20 @@ def _first_use(view: View, variable: Variable) -> Line | None:
     return None if first is None or first.line[0] is None else first.line
 
 
-def _made_later(history: History, variable: Variable, used: dict[Name, None]) -> Break | None:
+def _made_later(history: History, variable: Variable, used: dict[Name, None]) -> WrongObject | None:
     """Return the break of a variable that was made after all that the target was computed from, in the place of another."""
     last = max([history.steps[name].at for name in used if name in history.steps], default=None)
     if last is None or variable._made[0] is None or variable._born <= last:
         return None
-    return Break("wrong_object", variable._made, None, None, how="later")
+    return Later(variable._made)
 
 
-def computed_again(view: View, source: Source, used: dict[Name, None], frame: FrameType | None) -> dict[str, Any]:
+def computed_again(
+    view: View, source: Source, used: dict[Name, None], frame: FrameType | None
+) -> tuple[Line, Sequence[Called]] | None:
     """Return the line at which the source's value was computed a second time, for the target, and the two models that did it."""
     if source.variable is not None:
-        return {}
+        return None
     steps = view.history.steps
     made = [steps[name] for name in source.names if name in steps]
     for alike in (False, True):
@@ -127,8 +235,8 @@ def computed_again(view: View, source: Source, used: dict[Name, None], frame: Fr
             if not alike or (
                 models and models[0].given == models[1].given
             ):  # an array becomes a constant in each call that takes it
-                return {"again": step.line, "models": models}
-    return {}
+                return step.line, models
+    return None
 
 
 def computed_from(view: View, source: Source, used: dict[Name, None]) -> Line | None:
@@ -213,7 +321,7 @@ def _read_back(history: History, other: Variable, variable: Variable) -> Line | 
     return next((line for line in lines if same and READ_BACK.search(text.text(line) or "")), None)
 
 
-def _stood_there(variable: Variable, others: list[Variable]) -> Break | None:
+def _stood_there(variable: Variable, others: list[Variable]) -> WrongObject | None:
     """Return the statement that put a new variable in the place of one that is used still, as by a function traced before."""
     place = text.target(variable._made)
     root = re.fullmatch(r"([\w.]+)\[[^\]]*\]", place or "")
@@ -223,7 +331,7 @@ def _stood_there(variable: Variable, others: list[Variable]) -> Break | None:
         before = re.split(r"\[", text.target(other._made) or "")[0]
         same = other._tensor.node.aval is variable._tensor.node.aval and other._uid < variable._uid
         if same and before == root[1]:
-            return Break("wrong_object", variable._made, None, None, how="stood", place=place)
+            return Stood(variable._made, entry=place)
     return None
 
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtape._src.core import journal
 from gradtape._src.core.errors import internal
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.breaks import COPIES, Break, Source, View
 from gradtape._src.explain.callers import statements_under_tape
-from gradtape._src.explain.history import Name, Step
+from gradtape._src.explain.codes.objects import WrongObject
+from gradtape._src.explain.evidence import Said
+from gradtape._src.explain.history import COPIES, Name, Step
 from gradtape._src.explain.holders import holds, numbers_in, parts_of
+from gradtape._src.explain.words import Words
+
+if TYPE_CHECKING:
+    from gradtape._src.explain.breaks import Source, View
 
 DEEPEST = 2  # so many attributes and entries are followed to an object
 MOST = 200  # objects are looked into
@@ -29,7 +34,23 @@ class Held(NamedTuple):
     numbers: list[int]
 
 
-def called_instead(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> Break | None:
+class Instead(WrongObject):
+    """`holder` was called, in further lines, too, and not `own`, which holds the source."""
+
+    own: str
+    holder: str
+    lines: Sequence[int | None]
+
+    def said(self, w: Words) -> Said:
+        more = f", and in line{'s' if len(self.lines) > 1 else ''} {', '.join(map(str, self.lines))}" if self.lines else ""
+        return Said(
+            f"{w.target} was computed from `{self.holder}` in {self.written}{more}, and nothing of `{self.own}`, which holds "
+            f"{w.source}, ran under the tape",
+            f"call `{self.own}` there, in the place of `{self.holder}`; or pass the variables of `{self.holder}`",
+        )
+
+
+def called_instead(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> Instead | None:
     """Return the break of a source in an object that nothing under the tape used, where another one with the same variables was.
 
     As of an online network in the place of which the target network was called. One that is trained too counts if it was
@@ -51,7 +72,7 @@ def called_instead(view: View, source: Source, targets: Iterable[Name], frame: F
             if at in numbers and (at not in asked or len(_uses(view, at)) > 1):
                 lines = _calls_of(view, source, other) or [step.line for step in _uses(view, at)[-1:]]
                 others = [text.number(line) for line in lines[:-1]]
-                return Break("wrong_object", lines[-1], None, None, how="instead", own=own.path, holder=other.path, others=others)
+                return Instead(lines[-1], own=own.path, holder=other.path, lines=others)
     return None
 
 

@@ -1,15 +1,26 @@
-"""The sentences about a value that left the library: what to write instead, with tensors all the way."""
+"""The code of a value that left the library: what to write instead, with tensors all the way."""
 
 from __future__ import annotations
 
 import ast
 import builtins
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
+from gradtape._src.control.host import EAGER_PY_FUNC, PY_FUNC
+from gradtape._src.core.journal import Left
+from gradtape._src.core.op import Op, ops
 from gradtape._src.explain import rewritten, source as text
-from gradtape._src.explain.breaks import Break
 from gradtape._src.explain.callers import functions_of, scope_of
+from gradtape._src.explain.codes.ops import NotDifferentiable
+from gradtape._src.explain.evidence import Evidence, OfOp, Said, Span, of_no_way, of_steps, of_zeros
+from gradtape._src.explain.history import Name, Step
+from gradtape._src.explain.varied import Tried
+from gradtape._src.explain.words import Words
+
+if TYPE_CHECKING:
+    from gradtape._src.explain.apart import Apart
+    from gradtape._src.explain.breaks import View
 
 # What other libraries' functions are in TensorFlow, or how they are written with it.
 FOREIGN = {
@@ -28,61 +39,92 @@ FOREIGN = {
     "f1_score": "a soft count, with the probabilities in the place of labels", "rolling": "tf.nn.avg_pool1d",
 }  # fmt: skip
 
+WAYS = {
+    "numpy": ".numpy()", "__array__": "NumPy", "dlpack": "DLPack", "jax": "JAX", "numpy_function": "tf.numpy_function",
+    "float": "float()", "int": "int()", "complex": "complex()", "dataset": "a Dataset", "py_function": "tf.py_function",
+}  # fmt: skip
+
 FEW = 6  # so many later uses of an array are told
 
 
-def left_library(w: Any, b: Break) -> tuple[str, str]:
-    """Return the cause and the fix; of what left before the tape opened, also that it is to be computed under it."""
-    cause, fix = _sentences(b)
-    return cause, f"{fix}, and let it run under the tape: what ran before is a constant" if b.detail.get("early") else fix
+class LeftLibrary(OfOp):
+    """`how` is the way out: a function of Python or NumPy, or a library."""
+
+    code, named = "left_library", "the exit"
+    when = "the value left the library; through NumPy, `float()`, a Dataset or another library"
+    how: str
+
+    def said(self, w: Words) -> Said:
+        cause = f"in {self.written} the value left the library through {WAYS[self.how]}, and what came back is a constant"
+        if ".to_list()" in (text.text(self.line) or ""):
+            cause = cause.replace(".numpy()", ".to_list()")
+        itself, place = _called_itself(self)
+        fix = _advice(self, itself)
+        if self.early:  # what has to run somewhere else as well is no code that can be put there
+            return Said(cause, f"{fix}, and let it run under the tape: what ran before is a constant", whole=False)
+        return Said(cause, fix, place if fix == itself else None)
 
 
-def _sentences(b: Break) -> tuple[str, str]:
-    how = b.detail["how"]
+@of_zeros(100)
+def _through_python(tried: Tried) -> Evidence | None:
+    return LeftLibrary(*tried.at, how="py_function") if tried.entry.node.op is EAGER_PY_FUNC else None
+
+
+@of_steps(30)
+def _through_numpy(view: View, before: Name, step: Step, op: Op | None) -> Evidence | None:
+    return LeftLibrary(step.line, op.type, step, how="numpy_function") if op is PY_FUNC else None
+
+
+def at_exit(left: Left, early: bool = False) -> Evidence:
+    """Return the break at an exit; one through an op that makes bytes of the value is that op's."""
+    if left.how in ops:
+        return NotDifferentiable(left.line, left.how, reason=ops[left.how].reason)
+    return LeftLibrary(left.line, how=left.how, early=early)
+
+
+@of_no_way(30)
+def _left(case: Apart) -> Evidence | None:
+    return None if case.left is None else at_exit(case.left)
+
+
+def _advice(b: LeftLibrary, itself: str | None) -> str:
+    """Return what to write instead; `itself` is that for the `predict` of a model."""
+    how = b.how
     written = text.text(b.line) or ""
-    ways = {
-        "numpy": ".numpy()", "__array__": "NumPy", "dlpack": "DLPack", "jax": "JAX", "numpy_function": "tf.numpy_function",
-        "float": "float()", "int": "int()", "complex": "complex()", "dataset": "a Dataset", "py_function": "tf.py_function",
-    }  # fmt: skip
-    cause = f"in {b.written} the value left the library through {ways[how]}, and what came back is a constant"
     if ".to_list()" in written:
-        cause = cause.replace(".numpy()", ".to_list()")
         rows = "x" if (found := re.search(r"([\w.]+)\.to_list\(\)", written)) is None else found[1]
-        return cause, f"try a function of TensorFlow's that takes ragged rows, such as tf.reduce_mean({rows}, 1)"
+        return f"try a function of TensorFlow's that takes ragged rows, such as tf.reduce_mean({rows}, 1)"
     if re.search(r"\b(?:FloatList|dumps?|save\w*|tobytes|tofile|write\w*)\(", written):
-        return cause, "go on with the tensor itself, and keep what is written beside it"
+        return "go on with the tensor itself, and keep what is written beside it"
     if how == "dataset" and (mapped := _mapped(b)) is not None:
-        return cause, f"leave out the Dataset's `map`, and call `{mapped}` under the tape, on what the Dataset gives"
+        return f"leave out the Dataset's `map`, and call `{mapped}` under the tape, on what the Dataset gives"
     weights = re.search(r"([\w.]+)\.get_weights\(\)", written)
     if weights is not None:
-        return cause, f"use the variables themselves: `{weights[1]}.trainable_variables`"
+        return f"use the variables themselves: `{weights[1]}.trainable_variables`"
     if re.search(r"\.(?:evaluate|train_on_batch|test_on_batch|fit)\(", written):
-        return cause, "call the model under the tape, and a loss of Keras's on what it gives: `loss_fn(y, model(x))`"
-    if (itself := _called_itself(b, written)) is not None:
-        return cause, f"call the model itself: `{itself}`"
+        return "call the model under the tape, and a loss of Keras's on what it gives: `loss_fn(y, model(x))`"
+    if itself is not None:
+        return itself
     if re.search(r"\bf[\"']", written):
-        return cause, "a text has no gradient: compute with the tensor itself"
+        return "a text has no gradient: compute with the tensor itself"
     if re.search(r"(?<![\w.])round\(", written):
-        return cause, "pass the gradient straight through: `x + tf.stop_gradient(tf.round(x) - x)`, with tensors all the way"
+        return "pass the gradient straight through: `x + tf.stop_gradient(tf.round(x) - x)`, with tensors all the way"
     tensors = rewritten.with_tensors(b.line) if how in ("numpy", "__array__", "float") and not _filled(b) else None
     if tensors is not None:
         same = re.fullmatch(r"([\w.]+) = \1", tensors)
-        return cause, (f"leave out `{written}`" if same else f"write `{tensors}`") + _below(b)
+        return (f"leave out `{written}`" if same else f"write `{tensors}`") + _below(b)
     foreign = _foreign(b) if how in ("numpy", "__array__", "float") else None
     if foreign is not None:
-        return cause, foreign
+        return foreign
     called = re.search(r"\b(?:n(?:p|umpy)\.(?!random\b)|math\.)([\w.]+)\(", written)
     if called is not None and how not in ("numpy_function", "py_function"):
         counterpart = rewritten.NUMPY.get(called[1])
         use = f"tf.{counterpart}" if counterpart else "the tf.* function that computes the same"
-        return cause, f"try {use} in the place of {called[0]}…), with the tensor itself and without `.numpy()`"
+        return f"try {use} in the place of {called[0]}…), with the tensor itself and without `.numpy()`"
     if re.search(r"\[[^]]*:[^]]*\]\s*=[^=]", written) and how in ("float", "__array__"):
-        return (
-            cause,
-            "put it there with tf.pad, tf.concat or tf.tensor_scatter_nd_update, in the place of an array that is filled",
-        )
+        return "put it there with tf.pad, tf.concat or tf.tensor_scatter_nd_update, in the place of an array that is filled"
     if re.search(r"\]\s*=[^=]", written) and how in ("float", "__array__"):
-        return cause, "collect the tensors in a list and join them, `tf.stack(values)`, in the place of an array that is filled"
+        return "collect the tensors in a list and join them, `tf.stack(values)`, in the place of an array that is filled"
     instead = {
         "numpy": "try to leave out `.numpy()` and to go on with the tensor",
         "float": "try to leave out `float()` and to go on with the tensor",
@@ -94,10 +136,10 @@ def _sentences(b: Break) -> tuple[str, str]:
         "py_function": "try to write the function with the tf.* counterparts of its NumPy calls: through these it has a gradient",
         "numpy_function": "try to write the function with the tf.* counterparts of its NumPy calls, and call it directly",
     }
-    return cause, instead.get(how, "try to compute this with tf.* functions, from the tensor itself")
+    return instead.get(how, "try to compute this with tf.* functions, from the tensor itself")
 
 
-def _below(b: Break) -> str:
+def _below(b: Evidence) -> str:
     """Return the words about later uses of an array that is a tensor then."""
     uses = rewritten.array_uses(b.line, scope_of(b.line) or ast.Module([], []))
     if uses is None:
@@ -106,31 +148,31 @@ def _below(b: Break) -> str:
     return "".join([f"{', and below' if k == 0 else ','} `{now}` for `{before}`" for k, (before, now) in enumerate(uses)])
 
 
-def _called_itself(b: Break, written: str) -> str | None:
-    """Return the call of a model in the place of that of its `predict`; None where a line has none."""
-    predicted = re.search(r"([\w.]+)\.(predict(?:_on_batch)?)\(", written)
+def _called_itself(b: Evidence) -> tuple[str | None, Span | None]:
+    """Return the advice to call a model in the place of its `predict`, and where that stands; None where a line has none."""
+    predicted = re.search(r"([\w.]+)\.(predict(?:_on_batch)?)\(", text.text(b.line) or "")
     if predicted is None:
-        return None
+        return None, None
     call, given = rewritten.argument_of(predicted[2], b.line) or (None, "x")
-    b.place = None if call is None else text.span(call)
-    return f"{predicted[1]}({given.partition(', ')[0]})"
+    itself = f"call the model itself: `{predicted[1]}({given.partition(', ')[0]})`"
+    return itself, None if call is None else text.span(call)
 
 
-def _filled(b: Break) -> bool:
+def _filled(b: Evidence) -> bool:
     """Return whether entries of what the line gives a name are set: an array takes them, a tensor does not."""
     whole = ast.walk(scope_of(b.line) or ast.Module([], []))
     entries = [n.value for n in whole if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store)]
     return text.target(b.line) in [*map(ast.unparse, entries)]
 
 
-def _mapped(b: Break) -> str | None:
+def _mapped(b: Evidence) -> str | None:
     """Return the function that a line has a Dataset compute; None for any other line."""
     calls = [n for n in ast.walk(text.statement(b.line) or ast.Module([], [])) if isinstance(n, ast.Call)]
     found = [n for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr == "map" and n.args]
     return ast.unparse(found[0].args[0]) if found else None
 
 
-def _foreign(b: Break) -> str | None:
+def _foreign(b: Evidence) -> str | None:
     """Return the advice for a function of another library that takes the value; None if none is called there."""
     try:
         tree = ast.parse(text.text(b.line) or "")
@@ -150,7 +192,7 @@ def _foreign(b: Break) -> str | None:
     return None
 
 
-def _defined(b: Break) -> set[str]:
+def _defined(b: Evidence) -> set[str]:
     """Return the names of classes and of other values of the file, of which a call says nothing."""
     tree = text.tree(text.file(b.line)) or ast.Module([], [])
     classes = {n.name for n in ast.walk(tree) if isinstance(n, ast.ClassDef)}

@@ -1,0 +1,193 @@
+"""Sparsity patterns: which entries of a Jacobian or Hessian there are, and which of its columns or rows are found together."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import zipfile
+import zlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradtape._src.core import engine
+from gradtape._src.core.errors import public
+from gradtape._src.core.program import Node, Program
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+
+class Sparsity:
+    """The sparsity pattern of a Jacobian or Hessian, and its colours: the result of `jacobian_sparsity` or `hessian_sparsity`.
+
+    `shape`: (elements of the result, elements of the argument). `rows` and `columns`: the places, sorted by rows. `mode`:
+    "forward" where columns of one colour are found together, "reverse" where rows are. "symmetric" where columns are, and an
+    entry may be read at its mirror image. `colours`: of each of those; `products`: how many colours there are.
+
+    >>> sparsity = tf.autodiff.jacobian_sparsity(lambda x: x[1:] * x[:-1], tf.ones([4]))
+    >>> print(sparsity, sparsity.rows.tolist(), sparsity.columns.tolist())
+    <Sparsity 3×4, 6 entries, 2 products forward> [0, 0, 1, 1, 2, 2] [0, 1, 1, 2, 2, 3]
+    """
+
+    @public
+    def __init__(self, pattern: sparse.csr_matrix, mode: str | None = None) -> None:
+        from gradtape._src.derivatives.colouring import coloured, star_coloured
+
+        if mode not in ("forward", "reverse", "symmetric", None):
+            raise ValueError(f"mode must be 'forward', 'reverse' or None, received {mode!r}.")
+        if mode == "symmetric":
+            pattern = (pattern + pattern.T).tocsr()
+        pattern.sort_indices()
+        self.shape: tuple[int, int] = pattern.shape
+        self.rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
+        self.columns = pattern.indices.astype(np.int64)
+        if mode is None:  # no fewer colours than the most entries in a row, or in a column
+            longest = np.diff(pattern.indptr).max(initial=0), np.bincount(self.columns).max(initial=0)
+            mode = "forward" if longest[0] <= longest[1] else "reverse"
+        self.mode = mode
+        self.colours = (
+            star_coloured(pattern) if mode == "symmetric" else coloured(pattern if mode == "forward" else pattern.T.tocsr())
+        )
+
+    @property
+    def along_columns(self) -> bool:
+        """Whether columns are found together, and not rows."""
+        return self.mode != "reverse"
+
+    @property
+    def products(self) -> int:
+        """The number of colours: of the products that hold all entries."""
+        return int(self.colours.max(initial=-1)) + 1 if len(self.rows) else 0
+
+    def __repr__(self) -> str:
+        return f"<Sparsity {self.shape[0]}×{self.shape[1]}, {len(self.rows)} entries, {self.products} products {self.mode}>"
+
+    def seeds(self, dtype: np.dtype) -> np.ndarray:
+        """Return for each colour the sum of its unit vectors."""
+        vectors = np.zeros((self.products, len(self.colours)), dtype)
+        if self.products:
+            vectors[self.colours, np.arange(len(self.colours))] = 1
+        return vectors
+
+    @property
+    def matrix(self) -> sparse.csr_matrix:
+        """The pattern as a boolean CSR matrix."""
+        from scipy import sparse
+
+        return sparse.csr_matrix((np.ones(len(self.rows), bool), (self.rows, self.columns)), self.shape)
+
+    @functools.cached_property
+    def by_columns(self) -> Sparsity:
+        """The same pattern with columns that are found together."""
+        return self if self.mode == "forward" else Sparsity(self.matrix, "forward")
+
+    @functools.cached_property
+    def transposed(self) -> Sparsity:
+        """The pattern of the transpose, with columns that are found together."""
+        return Sparsity(self.matrix.T.tocsr(), "forward")
+
+    @public
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the pattern with its colours to a file, in NumPy's format npz; `load` reads it.
+
+        >>> import tempfile
+        >>> pattern = tf.autodiff.jacobian_sparsity(tf.sin, tf.zeros([3]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pattern.save(folder + "/pattern.npz")
+        ...     print(tf.autodiff.Sparsity.load(folder + "/pattern.npz"))
+        <Sparsity 3×3, 3 entries, 1 products forward>
+        """
+        with open(path, "wb") as file:
+            kept = {name: getattr(self, name) for name in ("shape", "rows", "columns", "colours", "mode")}
+            np.savez_compressed(file, **kept)
+
+    @staticmethod
+    @public
+    def load(path: str | os.PathLike[str]) -> Sparsity:
+        """Read a pattern that `save` wrote. ValueError for a file that holds none, or one whose colours do not give its entries.
+
+        The pattern is compared with a product where it is used, as any that is stated.
+        """
+        try:
+            with np.load(path) as kept:
+                shape, rows, columns, colours, mode = [kept[name] for name in ("shape", "rows", "columns", "colours", "mode")]
+            if {a.dtype.kind for a in (shape, rows, columns, colours)} - {"i"}:
+                raise ValueError("a part of it is no integers")
+            return _loaded(tuple(shape.tolist()), rows, columns, colours, str(mode))
+        except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            raise ValueError(f"{os.fspath(path)!r} holds no sparsity pattern that Sparsity.save wrote: {error}") from None
+
+    @functools.cached_property
+    def places(self) -> np.ndarray:
+        """The places of the entries among the flattened products."""
+        across, along = (self.columns, self.rows) if self.along_columns else (self.rows, self.columns)
+        width = self.shape[0] if self.along_columns else self.shape[1]
+        places: np.ndarray = self.colours[across] * width + along
+        if self.mode == "symmetric":
+            _, which, counts = np.unique(places, return_inverse=True, return_counts=True)
+            places = np.where(counts[which] == 1, places, self.colours[along] * width + across)
+        return places
+
+
+def stated(pattern: Any, shape: tuple[int, int]) -> Sparsity:
+    """Return a pattern that the user gave; TypeError for anything else, ValueError for one of another shape."""
+    if not isinstance(pattern, Sparsity):
+        raise TypeError(f"pattern must come from tf.autodiff.jacobian_sparsity, received {pattern!r}.")
+    if pattern.shape != shape:
+        raise ValueError(f"pattern is for a Jacobian of shape {pattern.shape}, and this one has shape {shape}.")
+    return pattern
+
+
+def _loaded(shape: Any, rows: np.ndarray, columns: np.ndarray, colours: np.ndarray, mode: str) -> Sparsity:
+    """Return a pattern of these parts; ValueError unless they fit, and each entry can be read off one product."""
+    made = Sparsity.__new__(Sparsity)
+    made.shape, made.rows, made.columns, made.colours, made.mode = shape, rows, columns, colours, mode
+    if mode not in ("forward", "reverse", "symmetric") or len(shape) != 2 or min(shape) < 0 or rows.shape != columns.shape:
+        raise ValueError("its parts do not belong together")
+    inside = [((places >= 0) & (places < extent)).all() for places, extent in zip((rows, columns), shape, strict=True)]
+    if rows.ndim != 1 or not all(inside) or colours.shape != (shape[int(made.along_columns)],) or (colours < 0).any():
+        raise ValueError("places or colours are outside of its shape")
+    if (np.diff(rows * shape[1] + columns) <= 0).any():
+        raise ValueError("its places are not sorted")
+    both = rows * shape[1] + columns, columns * shape[1] + rows
+    if mode == "symmetric" and (shape[0] != shape[1] or not np.isin(*both).all()):
+        raise ValueError("it is not symmetric")
+    across, along = (columns, rows) if made.along_columns else (rows, columns)
+    width = shape[0] if made.along_columns else shape[1]
+    direct, mirrored = colours[across] * width + along, colours[along] * width + across if mode == "symmetric" else None
+    counts = np.unique_counts(direct)
+    alone = np.isin(direct, counts.values[counts.counts == 1])
+    if mirrored is not None:
+        alone |= np.isin(mirrored, counts.values[counts.counts == 1])
+    if not alone.all():
+        raise ValueError("its colours do not tell its entries apart")
+    return made
+
+
+def sparsity_of(
+    program: Program,
+    inputs: Sequence[Node],
+    results: int,
+    places: Sequence[int | None],
+    widths: Sequence[int],
+    mode: str | None,
+) -> Sparsity:
+    """Return the pattern of the first results of a Program; it is kept with it if it holds for all values.
+
+    `places` are the parameters that are the sources, of these `widths`: None for one that is not used.
+    """
+    from gradtape._src.derivatives.dependence import dependence
+
+    key = ("sparsity", mode, results, *places, *widths)
+    known: Sparsity | None = program.derived.get(key)
+    if known is None:
+        values = [None if engine.symbolic(n) else engine.value(n) for n in inputs]
+        first = dict(zip(places, itertools.accumulate([0, *widths]), strict=False))
+        pattern, for_all = dependence(program, results, sum(widths), first, values)
+        known = Sparsity(pattern, mode)
+        if for_all:
+            program.derived[key] = known
+    return known

@@ -1,0 +1,112 @@
+"""The codes of a gradient or target that is NaN or infinite, and in what way the value came about."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gradtape._src.core.journal import Line
+from gradtape._src.explain import source as text
+from gradtape._src.explain.edges import FINITE, SMALLER, at_the_edge
+from gradtape._src.explain.evidence import Evidence, Said, cited
+from gradtape._src.explain.smooth import Advice, wider
+from gradtape._src.explain.words import Words
+
+
+class Assigned(NamedTuple):
+    """A variable was given the value."""
+
+    name: str
+
+
+class Written(NamedTuple):
+    """The line makes the value itself: of data that are `missing`, or of a number beyond the dtype."""
+
+    dtype: str
+    missing: bool
+
+
+class Given(NamedTuple):
+    """The op takes a value that was not finite before, `since` a line."""
+
+    since: Line
+
+
+class InForward(NamedTuple):
+    """The op gives the value; `dtype` is the one that is too small for it."""
+
+    dtype: str | None = None
+
+
+class InBackward(NamedTuple):
+    """The gradient of the op gives the value; `equal` says of a decomposition which of its values are equal."""
+
+    dtype: str | None
+    equal: str | None
+
+
+class NonFinite(Evidence):
+    """`reaches` says that it is the target that is not finite, `masked` that the target is not."""
+
+    page = "nan"
+    how: Assigned | Written | Given | InForward | InBackward | None = None
+    reaches: bool = False
+    masked: bool = False
+
+    def said(self, w: Words) -> Said:
+        if self.line[0] is None and self.op is None:
+            what = "NaN" if self.code == "nan_origin" else "infinity"
+            return Said(f"the gradient of {w.source} holds a {what}", "look at the values that go into the target")
+        reached = w.target if self.reaches else f"the gradient of {w.source}"
+        match self.how:
+            case Assigned(name):
+                return Said(
+                    f"the variable {name} is not finite since {self.written}, and it reaches {reached}",
+                    "look at what it was given there; where a step did so, its gradient was too large or not finite: try a "
+                    "smaller rate, or tf.clip_by_global_norm",
+                )
+            case Written(dtype, missing):
+                return Said(
+                    f"a value in {self.written} is not finite in {dtype}, and it reaches {reached}",
+                    "look for NaN in the data there: try to leave these rows out, or to fill them, `np.nan_to_num(x)`"
+                    if missing
+                    else f"write a number that {dtype} holds, between `tf.{dtype}.min` and `tf.{dtype}.max`",
+                )
+            case Given(since):
+                made = f" since {cited(since)}" if text.text(since) else ""
+                return Said(
+                    f"{self.op} in {self.written} takes a value that was not finite before{made}, and it reaches {reached}",
+                    "look for NaN and infinity in the data and the variables: `tf.debugging.check_numerics(x, 'x')`",
+                )
+            case InForward(dtype=str(dtype)) | InBackward(dtype=str(dtype)):
+                gives = f"takes a value too small for {dtype}" if self.op == "Log" else f"gives a value too large for {dtype}"
+                return Said(f"{self.op} in {self.written} {gives}, and it reaches {reached}", *self._smaller(dtype))
+            case InBackward(equal=str(equal)):
+                return Said(
+                    f"{equal} in {self.op} in {self.written}: their vectors are not unique and have no derivative, "
+                    f"which reaches {w.source}",
+                    "for a function of the matrix or a sum over the values write tf.autodiff.eigenvalue_function, "
+                    "eigenvalue_sum, singular_value_function or singular_value_sum, which have derivatives there; else add "
+                    "something to the matrix that sets them apart",
+                )
+            case InForward():
+                cause = f"{self.op} in {self.written} gives a value that is not finite, and it reaches {reached}"
+            case _:
+                cause = f"the derivative of {self.op} in {self.written} is not finite at this value, and it reaches {w.source}"
+        if self.op == "Mean" and self.reaches:
+            mend = "look whether there are elements at all: the mean of none is NaN; "
+            return Said(cause, f"{mend}`tf.math.divide_no_nan(tf.reduce_sum(x), count)`")
+        return Said(cause, *at_the_edge(self, FINITE, masked=self.masked))
+
+    def _smaller(self, dtype: str) -> Advice:
+        """Return the advice for a value beyond the limits of a dtype."""
+        if not self.masked and dtype in ("float16", "bfloat16"):
+            return wider(dtype, "scale the values down"), None
+        return (SMALLER, None) if self.op == "Pow" and not self.masked else at_the_edge(self, SMALLER, masked=self.masked)
+
+
+class NanOrigin(NonFinite):
+    code, when = "nan_origin", "the op at which NaN appears"
+
+
+class InfOrigin(NonFinite):
+    code, when = "inf_origin", "the op at which infinity appears"

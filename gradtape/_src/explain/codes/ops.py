@@ -1,0 +1,186 @@
+"""The codes of ops without a derivative, and of what stops a gradient by its meaning."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from gradtape._src.autodiff.custom import CLOSED, CUSTOM
+from gradtape._src.core.op import Op
+from gradtape._src.core.program import CALL, ELEMENT, FUNCTION
+from gradtape._src.explain import rewritten, source as text
+from gradtape._src.explain.evidence import Evidence, OfOp, Said, of_steps
+from gradtape._src.explain.history import History, Name, Step, opens
+from gradtape._src.explain.smooth import in_its_words, instead_of
+from gradtape._src.explain.words import Words
+
+if TYPE_CHECKING:
+    from gradtape._src.explain.breaks import View
+
+HANDED = {"IndexFromStart", "Reshape", "Identity", "ExpandDims", "Cast"}  # through which an index goes to where it is used
+INDEXED = {"GatherV2", "GatherNd", "StridedSlice"}  # whose first input has the elements, and the others say which
+
+# What to compute with in the place of an order of elements.
+ORDERS = {
+    "Sort": "take the sorted values, `tf.sort(x)`, or a soft rank, `tf.reduce_sum(tf.sigmoid(x[None] - x[:, None]), 1)`",
+    "TopKV2": "take the values that top_k gives beside the places, or multiply by a soft choice, `tf.nn.softmax(x)`",
+}
+
+
+class Index(OfOp):
+    """`index` says that the result only says which elements an op takes."""
+
+    index: bool = False
+
+
+class NotFloating(Index):
+    """`through` is the function in which a `cast` is followed by more that has no derivative."""
+
+    code, named = "not_floating", "the cast, or where it was made"
+    when = "an integer, bool or string on the way; also one that only chooses elements or a size"
+    cast: bool = False
+    through: str | None = None
+
+    def said(self, w: Words) -> Said:
+        cast_there = re.search(r"cast|int|astype", text.text(self.line) or "cast")
+        if self.index and not cast_there:  # a layer's own
+            return Said(
+                f"{self.written} looks up rows by {w.source}, which only says which rows are taken, and has no derivative",
+                "ask for the gradient of what is taken: call the embedding by itself under the tape, watch what it gives, and "
+                f"compute {w.target} from that",
+            )
+        if self.index:
+            return Said(
+                f"{self.written} makes an index, which only says which elements are taken, and has no derivative",
+                "interpolate: take the elements at tf.floor and one further, weighted by the fraction of the position",
+            )
+        if self.through is not None:
+            return Said(
+                f"{self.written} casts to a dtype that is not floating, and what follows has no derivative either",
+                f"pass the gradient straight through all of it: `x + tf.stop_gradient({self.through}(x) - x)`",
+            )
+        if self.cast:
+            cause = f"{self.written} casts to a dtype that is not floating, and integers have no derivative"
+            if cast_there:
+                straight = "pass the gradient straight through: `x + tf.stop_gradient(tf.round(x) - x)`"
+                return Said(cause, *in_its_words(f"leave out the cast; where it is meant to round, {straight}", self))
+            wrong = "look at the order of the arguments: what stands for labels is cast, in a loss of Keras's the first one"
+            return Said(cause, wrong)
+        if self.step is None:
+            return self._source(w)
+        if self.op in ORDERS:  # values in the place of an order: what follows has to be written anew
+            cause = f"{self.op} in {self.written} gives numbers of places, and an order has no derivative"
+            return Said(cause, in_its_words(ORDERS[self.op], self)[0])
+        return Said(
+            f"{self.op} in {self.written} gives a dtype that is not floating, through which no gradient flows",
+            "go on with floating values, not with integers or bools that are made of them",
+        )
+
+    def _source(self, w: Words) -> Said:
+        """Return the sentences about a source that is not floating itself."""
+        made = rewritten.as_floating(self.line)
+        return Said(
+            f"{w.source} is not floating, and only floating and complex tensors have gradients",
+            f"make {w.source} with dtype=tf.float32{f': `{made}`' if made else ''}; if it says which elements are taken, ask for "
+            "the gradient of what they are taken from, or of what is taken",
+        )
+
+
+class NotDifferentiable(Index):
+    code, named = "not_differentiable", "the op"
+    when = "an op without a derivative; also a condition that only decides which branch runs, or how often a loop does"
+    reason: str | None = None
+
+    def said(self, w: Words) -> Said:
+        reason = self.reason or "its gradient function gives None for this input"
+        if self.op is not None and self.op.startswith("CustomGradient"):
+            cause = f"the function with a gradient of its own in {self.written}: {reason}"
+            return Said(cause, "return a gradient from its grad function")
+        return Said(f"{self.op} in {self.written} has no derivative: {reason}", *instead_of(self, index=self.index))
+
+
+class NoGradientRegistered(OfOp):
+    code, when, named = "no_gradient_registered", "an op without a gradient function", "the op"
+
+    def said(self, w: Words) -> Said:
+        return Said(
+            f"no gradient is registered for {self.op} in {self.written}",
+            f'register one with `@tf.RegisterGradient("{self.op}")`, or wrap the call in tf.custom_gradient',
+        )
+
+
+class Stopped(OfOp):
+    code, when, named = "stopped", "`stop_gradient` cut the way", "its line"
+    meant = True
+
+    def said(self, w: Words) -> Said:
+        cause = f"stop_gradient in {self.written} makes its argument a constant"
+        through = rewritten.stopped_through(self.line)
+        if through is not None:  # a gradient that is to pass straight through, with all of it stopped
+            return Said(cause, f"stop the difference only: `{through[1]}`", text.span(through[0]))
+        detour = re.search(r"\b([\w.]+) \+ (?:\w+\.)*stop_gradient\(([\w.]+) - \1\)", text.text(self.line) or "")
+        if detour is not None:  # which passes all of the gradient by the value that is taken
+            return Said(
+                cause,
+                f"the line passes the gradient straight to {detour[1]}; give {detour[2]} a loss of its own, "
+                f"`tf.reduce_mean(({detour[2]} - tf.stop_gradient({detour[1]})) ** 2)`",
+            )
+        written = rewritten.without_call(self.line)
+        return Said(cause, "leave out `tf.stop_gradient`" + (f": `{written}`" if written else ""))
+
+
+@of_steps(40)
+def _stopped(view: View, before: Name, step: Step, op: Op | None) -> Evidence | None:
+    return Stopped(step.line, op.type, step) if op is not None and op.type == "StopGradient" else None
+
+
+@of_steps(50)
+def _without_gradient(view: View, before: Name, step: Step, op: Op | None) -> Evidence | None:
+    if op is None or not without_gradient(op):
+        if op is CLOSED and step.attrs[2][step.attrs[0] + step.inputs.index(before)] is None:
+            reason = "its gradient function returns None for this argument"
+            return NotDifferentiable(step.line, op.type, step, reason=reason)
+        return None
+    if op.reason is None:
+        return NoGradientRegistered(step.line, op.type, step)
+    return NotDifferentiable(step.line, op.type, step, reason=op.reason, index=_is_index(view.history, step.name))
+
+
+def without_gradient(op: Op) -> bool:
+    """Return whether an op has no gradient function, nor anything inside of it that may have one."""
+    return op.gradient is None and not opens(op) and op is not ELEMENT and op is not CUSTOM
+
+
+@of_steps(60)
+def _not_floating(view: View, before: Name, step: Step, op: Op | None) -> Evidence | None:
+    history = view.history
+    if op is None or inexact(history.aval(step.name)):
+        return None
+    if op.type == "Cast":
+        return NotFloating(step.line, op.type, step, cast=True, index=_is_index(history, step.name))
+    if op in (CALL, FUNCTION) or not inexact(history.aval(before)):
+        return None
+    made = history.steps.get(step.inputs[0]) if op is ELEMENT else step
+    return NotFloating(step.line, op.type if made is step else (made or step).how, step)
+
+
+def inexact(aval: Any) -> bool:
+    """Return whether a value may be floating or complex; of several values, whether any may be."""
+    if aval is None:
+        return True
+    return any(map(inexact, aval)) if type(aval) is tuple else aval.inexact
+
+
+def _is_index(history: History, name: Name) -> bool:
+    """Return whether a value only says which elements an op takes."""
+    waiting, seen = [name], {name}
+    while waiting:
+        current = waiting.pop()
+        users = history.users.get(current, ())
+        handed = [step.name for step in users if step.how in HANDED and not inexact(history.aval(step.name))]
+        taken = [step for step in users if step.how in INDEXED and step.inputs[:1] != (current,)]
+        if not users or len(handed) + len(taken) < len(users):
+            return False
+        waiting += [n for n in handed if n not in seen]
+        seen.update(handed)
+    return True

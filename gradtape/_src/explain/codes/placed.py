@@ -1,0 +1,292 @@
+"""The codes of what ran where the tape that is asked did not record: at another time, in a pause, under another tape."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self
+
+from gradtape._src.core.journal import Line, Taped
+from gradtape._src.explain import source as text
+from gradtape._src.explain.callers import (
+    MADE,
+    OF_AN_OBJECT,
+    SIMPLE,
+    called_by,
+    callers_in,
+    functions_of,
+    in_a_thread,
+    last_opened,
+    loop_before,
+    may_call,
+    mentioned,
+    minimizing,
+    scope_of,
+    statements_of,
+)
+from gradtape._src.explain.evidence import Evidence, Said, cited, of_places
+from gradtape._src.explain.history import Name, Step
+from gradtape._src.explain.kept import kept
+from gradtape._src.explain.words import Words
+
+if TYPE_CHECKING:
+    from gradtape._src.explain.breaks import View
+
+
+class Placed(Evidence):
+    """An op stands in the wrong place; where it is to go follows from the code beside the tape.
+
+    - `function`: the one in which it stands, which is called in the wrong place; `elsewhere`: that is not called beside the tape.
+    - `kept`: the condition or decorator that keeps the value since the op ran.
+    - `loop`: the line of a loop around it, all of it before the tape.
+    - `minimize`: the optimizer's method that opens the tape.
+    """
+
+    function: str | None = None
+    elsewhere: bool = False
+    kept: str | None = None
+    loop: int | None = None
+    minimize: str | None = None
+
+    def beside(self, asked: Line, after: Sequence[Evidence]) -> Evidence:
+        """Return the evidence at the statement beside the tape that brought it about, if the gradient was `asked` for at a line.
+
+        The breaks `after` it on the way may stand in that statement.
+        """
+        once = None if isinstance(self, RecordingPaused) else kept(self.line, asked)
+        found = self._at_the_call(asked, after) if once is None else replace(self, line=once[0], kept=once[1])
+        loops = found.early or isinstance(found, OtherTape)
+        return replace(found, loop=loop_before(found.line, asked)) if loops else found
+
+    def _at_the_call(self, asked: Line, after: Sequence[Evidence]) -> Self:
+        """Return the evidence at the call of the op's function, if the gradient was asked for in another one.
+
+        If no single statement is found the line stays that of the op, and `function` is the name of the called function.
+        """
+        code = self.line[0]
+        if isinstance(self, OtherTape) or code is None:
+            return self
+        given = minimizing(asked) if self.early else None
+        if given is not None and scope_of(asked) is scope_of(self.line):
+            return replace(self, minimize=given)
+        around, own_scope, called = scope_of(asked), scope_of(self.line), called_by(self.line)
+        inside = own_scope is not None and any(n is around for n in ast.walk(own_scope))
+        if around is not own_scope and (inside or called is None):  # it is not called from where the tape is
+            return replace(self, elsewhere=True)
+        if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):  # which runs later than it is called
+            return self
+        if around is None or called is None or (own_scope is around and called in (code.co_name, "<module>")):
+            return self
+        for k, later in enumerate(after):
+            caller = text.statement(later.line)
+            if later.code != self.code or later.line[0] is code or caller is None:
+                continue
+            if called in mentioned(caller) or may_call(caller, called, functions_of(later.line), called in OF_AN_OBJECT):
+                moved = replace(self, line=later.line)
+                return moved if scope_of(later.line) is around else moved._at_the_call(asked, after[k + 1 :])
+        return self._in_the_scope(around, asked, called, given)
+
+    def _in_the_scope(self, around: ast.AST, asked: Line, called: str, given: str | None) -> Self:
+        """Return the evidence at the call of a function in the scope that asks; `given` is the optimizer's method there."""
+        own, at = list(statements_of(around)), text.number(asked) or 0
+        tape = last_opened(own, "GradientTape", at)
+        place = last_opened(own, "stop_recording", at) if isinstance(self, RecordingPaused) else tape
+        if tape is None and given is not None:
+            before = [n for n in own if (n.end_lineno or 0) < at and isinstance(n, SIMPLE) and called in mentioned(n)]
+            line = text.line_at(asked[0], before[-1].lineno) if before and asked[0] is not None else self.line
+            return replace(self, line=line, minimize=given)
+        found = [] if tape is None or place is None else callers_in(own, tape, place, self, asked, called)
+        if len(found) != 1 or asked[0] is None:
+            assert self.line[0] is not None
+            return replace(self, function=self.line[0].co_qualname.rpartition("<locals>.")[2])
+        return replace(self, line=text.line_at(asked[0], found[0].lineno))
+
+    def moved(self, move: str, call: str) -> str:
+        """Return the advice to move a line, or to call the function in which it stands elsewhere."""
+        if self.elsewhere:
+            return f"compute what {self.written} computes again {call}"
+        return f"call `{self.function}` {call}" if self.function is not None else f"move {self.written} {move}"
+
+    def of_kept(self) -> Said:
+        """Return the sentences about a value that was computed once, and not again under the tape that is asked."""
+        return Said(
+            f"{self.written} ran before this tape opened, and `{self.kept}` keeps what it gave, so the tape has not seen it",
+            f"compute it anew under each tape, without `{self.kept}`",
+        )
+
+
+class OutsideTape(Placed):
+    """`parts` says that the op takes what several tapes recorded."""
+
+    code, when = "outside_tape", "an op ran before the tape opened, or after it closed"
+    named = "that op, or the call of the function in which it stands; of what is kept since then, the line that keeps it"
+    parts: bool = False
+
+    def said(self, w: Words) -> Said:
+        if self.kept is not None:
+            return self.of_kept()
+        if self.parts:
+            return Said(
+                f"{self.written} ran after the tape closed, and takes what several tapes recorded, of which each knows its own "
+                "part",
+                "open one tape around all of it, with this line inside; or add up the gradients of the parts",
+            )
+        if (given := self.minimize) is not None:
+            return Said(
+                f"{self.written} ran before `{given}` opened its tape, so the tape has not seen it",
+                f"compute it in the function that `{given}` is given",
+            )
+        moved = f"{self.moved('into', 'in')} the tape's `with` block"
+        if self.loop is not None:
+            moved = f"open the tape before the loop in line {self.loop}, and let the loop run in its `with` block"
+        when = "before the tape opened" if self.early else "after the tape closed"
+        return Said(f"{self.written} ran {when}, so the tape has not seen it", self._when_it_runs() or moved)
+
+    def _when_it_runs(self) -> str | None:
+        """Return the advice for what runs where a function or class is made, or a generator is read; None for other lines."""
+        if (text.text(self.line) or "").startswith(("def ", "async def ")):
+            return (
+                "compute it in the body of the function, under the tape: a default is computed once, where the function is made"
+            )
+        code = self.line[0]
+        if self.function == "<module>":
+            return "compute it in a function that is called under the tape: the body of a module runs once, where it is imported"
+        if code is not None and code.co_flags & inspect.CO_GENERATOR:
+            return "read the generator under the tape, as by `list(…)`: what it computes runs where it is read"
+        if code is not None and code.co_flags & inspect.CO_COROUTINE:
+            return "make the coroutine and await it under the tape: it runs where it is awaited"
+        if self.elsewhere and code is not None and code.co_name in MADE:
+            return "compute it in a method, or a property, that runs under the tape: this runs once, where the object is made"
+        if code is not None and code.co_name != "<module>" and not code.co_flags & inspect.CO_OPTIMIZED:
+            return "compute it in a method, under the tape: the body of a class runs once, where the class is made"
+        return None
+
+
+class RecordingPaused(Placed):
+    code, when = "recording_paused", "an op ran under `stop_recording`"
+    named = "that op, or the call of the function in which it stands"
+
+    def said(self, w: Words) -> Said:
+        return Said(
+            f"{self.written} ran under stop_recording, so to the tape its result is a constant",
+            f"{self.moved('out of', 'outside of')} the `with {w.tape}.stop_recording():` block",
+        )
+
+
+class OtherTape(Placed):
+    """`into` is a line of the tape's own block that computed the value in an earlier step."""
+
+    code, named = "other_tape", "that op or gradient call; where the value is taken"
+    when = "another tape recorded it, or the inner gradient was taken outside; also a value kept of an earlier step of the loop"
+    into: Line | None = None
+
+    def said(self, w: Words) -> Said:
+        if self.kept is not None:
+            return self.of_kept()
+        if self.into is not None:
+            return Said(
+                f"{self.written} takes what {cited(self.into)} computed in an earlier step, under the tape of that step",
+                "take what this step computes; what is kept of an earlier one is a constant",
+            )
+        cause = f"{self.written} was recorded by another tape"
+        if self.loop is not None:
+            before = f"open {w.tape} before the loop in line {self.loop}, and leave out the tape in it"
+            return Said(cause, f"{before}; or ask that one for its gradient")
+        return Said(cause, f"compute it under {w.tape}, or ask the tape that recorded it")
+
+
+class InnerGradient(Evidence):
+    """A gradient was taken of a tape, the `inner` one or the same, while the tape that is asked was not open.
+
+    `nested` says that it is to be moved alone, `function` in which one it was taken.
+    """
+
+    code = OtherTape.code
+    inner: Taped | None
+    nested: bool
+    function: str | None = None
+
+    def said(self, w: Words) -> Said:
+        cause = f"the gradient taken in {self.written} was not recorded by the tape that is asked, as that was not open"
+        block = f"into the `with` block of {w.tape}"
+        if self.function:
+            return Said(
+                cause, f"call `{self.function}` in the `with` block of {w.tape}, so that the gradient taken there is recorded"
+            )
+        if self.nested:
+            return Said(cause, f"move {self.written} {block}")
+        return Said(cause, f"nest the tapes: put {self.written}, and the `with` block of the tape it asks, {block}")
+
+
+class TapeUsed(Evidence):
+    code, when = "tape_used", "a tape that was used up, or reset"
+    named = "the gradient call that did so, or the `reset`"
+    reset: bool = False
+
+    def said(self, w: Words) -> Said:
+        if self.reset:
+            cause = f"{self.written} made the tape forget what was before it"
+            return Said(cause, f"do it before, or leave out `{w.tape}.reset()`")
+        return Said(
+            f"{self.written} used up the tape: one that is not persistent gives one set of gradients",
+            "open it with `tf.GradientTape(persistent=True)`, or ask for all gradients in one call",
+        )
+
+
+class OtherThread(Evidence):
+    code, when, named = "other_thread", "the op ran in another thread", "the op"
+
+    def said(self, w: Words) -> Said:
+        cause, mend = (
+            f"{self.written} ran in another thread, and a tape records its own thread",
+            "compute it in the thread of the tape",
+        )
+        found = None if self.line[0] is None else in_a_thread(self.line)
+        return Said(cause, mend if found is None else f"{mend}: `{found[1]}`, in the place of `{found[0]}`")
+
+
+# -- how each is found, of what the tape did not record
+
+
+@of_places(10)
+def _in_another_thread(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
+    other = view.tape is not None and step.thread is not None and step.thread != view.tape.thread
+    return OtherThread(outer.line, step.how, step) if other else None
+
+
+@of_places(20)
+def _in_a_pause(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
+    pauses = [] if view.tape is None else view.tape.paused
+    paused = any(start <= step.at < stop or (step.how == "call" and step.at == stop) for start, stop in pauses)
+    return RecordingPaused(outer.line, step.how, step) if paused else None
+
+
+@of_places(30)
+def _in_a_gradient(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
+    for call in view.calls:
+        if call.start <= step.at < call.stop:
+            inner = None if call.tape is view.tape else call.tape
+            segments = [] if inner is None else inner.segments
+            nested = all(view.sees((serial, start)) for serial, start, stop in segments if start < stop)
+            return InnerGradient(call.line, None, step, inner=inner, nested=nested)
+    return None
+
+
+@of_places(40)
+def _forgotten(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
+    return view.forgotten(lambda tape: view.sees(step.at, tape))
+
+
+@of_places(70)
+def _by_another_tape(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
+    others = [tape for tape in view.history.tapes if tape is not view.tape] if step.how != "call" else []
+    return OtherTape(outer.line, step.how, step) if any(view.sees(step.at, tape) for tape in others) else None
+
+
+@of_places(80)
+def _at_another_time(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
+    opened = view.segments[0][:2] if view.segments else None
+    early = opened is None or step.at < opened or (step.how == "call" and step.at == opened)
+    return OutsideTape(outer.line, step.how, step, early=early)

@@ -1,0 +1,73 @@
+"""The code of a value that went through state: a variable, a metric, what a layer keeps."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+from gradtape._src.control.scope import ASSIGNMENTS
+from gradtape._src.core.op import Op
+from gradtape._src.explain import source as text
+from gradtape._src.explain.codes.ops import without_gradient
+from gradtape._src.explain.evidence import Evidence, Said, of_steps
+from gradtape._src.explain.history import Name, Step
+from gradtape._src.explain.words import Words
+
+if TYPE_CHECKING:
+    from gradtape._src.explain.breaks import View
+
+
+class State(Evidence):
+    """`new`: a Variable was made of the value. `model` and `metric` are the name and the object that holds what was assigned."""
+
+    code, when, named = "state", "the value went through an assignment", "the assignment"
+    new: bool = False
+    model: tuple[str, Any] | None = None
+    metric: tuple[str, Any] | None = None
+
+    @property
+    def of_a_metric(self) -> bool:
+        """Whether an assignment is that of a metric's state."""
+        return self.metric is not None or re.search(r"\.update_state\(|\.result\(", text.text(self.line) or "") is not None
+
+    def said(self, w: Words) -> Said:
+        if self.new:
+            return Said(
+                f"{self.written} made a Variable of the value, and state stops gradients",
+                "use the tensor itself, without tf.Variable",
+            )
+        if self.of_a_metric:
+            return Said(
+                f"{self.written} is a metric's: the value went into its state, and state stops gradients",
+                self._loss()
+                or "compute the loss from the tensor that the metric is given, or by a loss of Keras's, and keep the metric "
+                "beside it",
+            )
+        fix = "keep the new value in a tensor and compute with that; assign it afterwards"
+        if self.model is not None:
+            name = self.model[0]
+            called = f"{name}.stateless_call(values, {name}.non_trainable_variables, x)"
+            fix = (
+                f"keep the new values in a list, like `{name}.trainable_variables`, and call the model with it: `y, _ = {called}`"
+            )
+        return Said(f"the value went into a variable's state in {self.written}, and state stops gradients", fix)
+
+    def _loss(self) -> str | None:
+        """Return the loss of Keras's that measures the same as a metric that is called for a loss; None if there is none."""
+        name, metric = self.metric or ("", None)
+        loss = type(metric).__name__.replace("Accuracy", "Crossentropy")
+        written = text.text(self.line) or ""
+        if f"{name}(" not in written or not hasattr(getattr(sys.modules.get("keras"), "losses", None), loss):
+            return None
+        instead = written.replace(f"{name}(", f"tf.keras.losses.{loss}()(")
+        return f"use a loss of Keras's, and keep the metric beside it: `{instead}`"
+
+
+@of_steps(20)
+def _assigned(view: View, before: Name, step: Step, op: Op | None) -> Evidence | None:
+    if op is None:
+        return State(step.line, None, step, new=step.how == "variable") if step.how in ("variable", "assign") else None
+    into = op in ASSIGNMENTS or op.type.startswith(("ResourceScatter", "ScatterNd_assign"))
+    stops = without_gradient(op) and "state stops gradients" in (op.reason or "")
+    return State(step.line, op.type, step) if into or stops else None

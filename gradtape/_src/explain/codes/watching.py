@@ -1,0 +1,133 @@
+"""The codes of a source that the tape does not watch, or not in time."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gradtape._src.core.op import Op
+from gradtape._src.explain import source as text
+from gradtape._src.explain.evidence import Evidence, Said, of_no_way, of_places, of_steps
+from gradtape._src.explain.history import RESULT, Name, Step
+from gradtape._src.explain.words import Words
+
+if TYPE_CHECKING:
+    from gradtape._src.explain.apart import Apart
+    from gradtape._src.explain.breaks import View
+
+
+class NotWatched(Evidence):
+    code, when, named = "not_watched", "a tensor that nobody watched", "where it was made"
+    automatic: bool = True  # the tape watches variables by itself
+
+    def said(self, w: Words) -> Said:
+        if self.automatic:
+            cause = f"{w.source} is a tensor, not a Variable, and no tape watched it"
+        else:
+            cause = f"the tape was opened with watch_accessed_variables=False, and nobody watched {w.source}"
+        return Said(cause, f"inside the tape, before {w.source} is used, write `{w.tape}.watch({w.code})`")
+
+
+class WatchedLate(Evidence):
+    code, when, named = "watched_late", "`watch` came after the op that uses the source", "that op"
+    made: bool  # an op computed what is watched
+
+    def said(self, w: Words) -> Said:
+        place = "the line after the one that computes it" if self.made else "the beginning of the tape"
+        return Said(
+            f"{self.written} ran before `{w.tape}.watch({w.code})`, which counts from where it stands",
+            f"move `{w.tape}.watch({w.code})` to {place}",
+        )
+
+
+class Rebound(Evidence):
+    """`held` says that the Variable was an object's or a list's, and not that of a name alone."""
+
+    code, named = "rebound", "the rebinding"
+    when = (
+        "the name of a Variable now holds a tensor; or its attribute or list entry does, as after `x = x + 1`, or after a step "
+        "that returns new tensors"
+    )
+    name: str
+    held: bool = False
+
+    def said(self, w: Words) -> Said:
+        name = self.name or text.stored_name(self.line) or "x"
+        each = text.one_by_one(self.line)
+        if each is not None:
+            cause = f"{name} held Variables, and {self.written} filled it with tensors that no tape watches"
+            return Said(cause, f"change the Variables instead: `{each}`")
+        if self.held or w.source.startswith((f"{name}[", f"{name}.")):
+            return self._of_a_holder(w, name)
+        new = "another Variable" if text.makes_a_variable(self.line) else "a tensor that no tape watches"
+        cause = f"the name {name} was a Variable's, and {self.written} gave it to {new}"
+        assigned = text.assignments(self.line)
+        if assigned is None:
+            return Said(cause, f"change the Variable instead: try `{name}.assign(…)` with the new value, and keep its name")
+        return Said(cause, f"change the Variable instead: `{assigned}`")
+
+    def _of_a_holder(self, w: Words, name: str) -> Said:
+        """Return the sentences about a step that gives new tensors in the place of Variables, which an object or list held."""
+        cause = f"{w.source} was a Variable, and {self.written} put a tensor in its place, which no tape watches"
+        entry, new = re.fullmatch(rf"{re.escape(name)}\[([^\]]*)\]", w.source), text.value_of(self.line, name)
+        if entry is None or new is None:
+            change = f"`{w.source}.assign(…)` with the new value, and keep what holds it"
+        elif entry[1].isdigit():
+            change = f"`for variable, new in zip({name}, {new}): variable.assign(new)`"
+        else:
+            change = f"`for key, new in {new}.items(): {name}[key].assign(new)`"
+        return Said(cause, f"change the Variables instead: try {change}")
+
+
+class NotTrainable(Evidence):
+    code, when, named = "not_trainable", "a variable with `trainable=False` that nobody watched", "where it was read"
+    harmless = True
+    unused: bool = False
+
+    def said(self, w: Words) -> Said:
+        if self.unused:
+            model = re.match(r"(.*)\.variables\b", w.source)
+            return Said(
+                f"{w.source} was made with trainable=False and is only kept up to date: {w.target} does not depend on it",
+                f"take `{model[1] if model else 'model'}.trainable_variables` as sources",
+            )
+        return Said(
+            f"{w.source} was made with trainable=False, so the tape does not watch it by itself",
+            f"inside the tape write `{w.tape}.watch({w.code})`, or make it with trainable=True",
+        )
+
+
+@of_steps(90)
+def _watched_late(view: View, before: Name, step: Step, op: Op | None) -> Evidence | None:
+    watched = view.watched_since(before)
+    if watched is None or step.how == RESULT or not view.recorded(step):
+        return None
+    if not view.later(watched, step.at) or view.was_active(before):
+        return None
+    made, outer = view.history.steps.get(before), view.history.steps.get(step.name[:2], step)
+    return WatchedLate(outer.line, step.how, step, made=made is not None and made.how != RESULT)
+
+
+@of_places(60)
+def _rebound(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
+    called = text.rebound_name(step.line) if outer is step and view.is_variable(before) else None
+    return Rebound(step.line, step.how, step, name=called) if called is not None and _reads(step, before, called) else None
+
+
+def _reads(step: Step, before: Name, called: str) -> bool:
+    """Return whether an input of a step is written with the name `called`: `w` is, of `x = x + w`, and not `x`."""
+    operands = text.operands(step.line)
+    at = step.inputs.index(before)
+    written = operands[at] if len(operands) == len(step.inputs) else text.expression(step.line)
+    return written is None or re.search(rf"(?<![\w.]){re.escape(called)}(?!\w)", written) is not None
+
+
+@of_no_way(10)
+def _only_kept(case: Apart) -> Evidence | None:
+    """Return the first use, under the tape, of a variable that is not trainable (a moving mean, say)."""
+    view, source = case.view, case.source
+    if source.number is None or source.trainable or view.fault_of_variable(source, None) is None:
+        return None
+    uses = [step for name in source.names for step in view.history.users.get(name, ()) if view.sees(step.at)]
+    step = min(uses, key=lambda step: step.at, default=None)
+    return None if step is None else NotTrainable(step.line, step.how, step, unused=True)

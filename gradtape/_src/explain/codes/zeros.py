@@ -1,0 +1,416 @@
+"""The codes of a gradient that is zero, and how each is found at an op that passes zeros on."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from gradtape._src.autodiff.custom import CUSTOM
+from gradtape._src.core import journal
+from gradtape._src.core.journal import Line
+from gradtape._src.explain import source as text
+from gradtape._src.explain.evidence import Evidence, OfZeros, Said, cited, of_zeros
+from gradtape._src.explain.history import Name
+from gradtape._src.explain.nonfinite import from_values, given
+from gradtape._src.explain.precision import contribution_at, flat, lost, underflow
+from gradtape._src.explain.probe import array, value
+from gradtape._src.explain.smooth import STRAIGHT, instead_of, wider
+from gradtape._src.explain.varied import BOUNDS, INACTIVE, RELUS, Tried, as_it_is, dense, elsewhere, empty
+from gradtape._src.explain.words import Words
+
+SAME = {"Identity", "ReadVariableOp", "Cast", "Reshape", "ExpandDims", "Squeeze", "Transpose", "BroadcastTo"}
+RANDOM = ("Random", "StatelessRandom", "SeedOf")
+MET = "nothing is left to learn from these values: try harder examples, or a larger margin"
+
+
+class Share(OfZeros):
+    """A share of the elements has no part; `met` says that the target is 0, and nothing is left to do."""
+
+    fraction: float = 1.0
+    met: bool = False
+
+    @property
+    def share(self) -> str:
+        """The share in percent."""
+        return f"{100 * self.fraction:.0f} %"
+
+    def reached(self, w: Words) -> Said:
+        """Return the sentences about a target that has come to 0."""
+        return Said(f"all that {self.written} gives is 0, and so is {w.target}: every margin is met", MET)
+
+
+class DeadRelu(Share):
+    code, when = "dead_relu", "all units that count are inactive"
+
+    def said(self, w: Words) -> Said:
+        if self.met:
+            return self.reached(w)
+        return Said(
+            f"{self.share} of the units of {self.op} in {self.written} are inactive, and with them all that the target uses",
+            "try tf.nn.leaky_relu, a smaller rate, or another initialization",
+        )
+
+
+class Clipped(Share):
+    code, when = "clipped", "clipped to a bound"
+    live: bool = False  # the bound is another value that is computed
+    zero: bool = False  # the bound is 0
+
+    def said(self, w: Words) -> Said:
+        if self.met:
+            return self.reached(w)
+        if self.live:
+            return Said(
+                f"{self.written} takes its other value in {self.share} of the elements, and in all that the target uses",
+                "give each of the two values a part in the loss, such as its own loss, or their mean",
+            )
+        if self.zero and self.op == "Maximum":
+            return Said(
+                f"in {self.written} {self.share} of the elements are below 0, where it is flat: nothing there says which way is "
+                "better",
+                "add a part to the loss that follows what is below 0, such as a distance, or try a soft one, tf.nn.softplus(x)",
+            )
+        return Said(
+            f"{self.written} clips {self.share} of the elements to its bound, where it is flat",
+            "widen the bounds, or pass the gradient straight through: `x + tf.stop_gradient(tf.clip_by_value(x, low, high) - x)`",
+        )
+
+
+class WhereSide(Share):
+    code, when = "where_side", "`where` takes the other side"
+
+    def said(self, w: Words) -> Said:
+        return Said(
+            f"the condition of {self.written} takes the other side in {self.share} of the elements, and in all that the target "
+            "uses",
+            "check the condition; what is not taken has the gradient 0",
+        )
+
+
+class Saturated(OfZeros):
+    code, when = "saturated", "sigmoid, tanh, softmax or the like is flat where its input is"
+    met: bool = False
+    alone: bool = False  # over an axis of one element
+
+    def said(self, w: Words) -> Said:
+        if self.met:
+            return Said(f"{w.target} is 0 already: {self.written} compares what is as it should be, by far", MET)
+        if self.alone:
+            return Said(
+                f"{self.op} in {self.written} is over an axis of one element, where it always gives 1",
+                "try tf.sigmoid for one output, or give the softmax an output for each class",
+            )
+        return Said(
+            f"{self.op} in {self.written} is saturated: it is flat where its input is",
+            "try to scale its input down, or give the loss the logits (tf.nn.…_cross_entropy_with_logits)",
+        )
+
+
+class PiecewiseConstant(OfZeros):
+    code, when = "piecewise_constant", "`sign`, or a detour around a rounding"
+    second: bool = False  # the derivative of one that is piecewise linear
+
+    def said(self, w: Words) -> Said:
+        if self.second:
+            return Said(
+                f"the activation in {self.written} is piecewise linear, so its second derivative is 0 wherever it exists",
+                "try a smooth one where a derivative is differentiated again: tf.tanh, tf.nn.softplus or tf.nn.silu",
+            )
+        cause = f"{self.op} in {self.written} is piecewise constant: its derivative is 0 wherever it exists"
+        return Said(cause, *instead_of(self, STRAIGHT))
+
+
+class MaskedOut(Share):
+    code, when = "masked_out", "a mask of zeros, or one that keeps no element"
+    empty: bool = False
+
+    def said(self, w: Words) -> Said:
+        if self.empty:
+            cause = f"{self.written} keeps no element at all, so nothing of {w.source} is left"
+            return Said(cause, "check the condition: it holds nowhere")
+        return Said(
+            f"the mask in {self.written} is 0 in {self.share} of its elements, and wherever {w.source} counts",
+            "check the mask: it leaves nothing of this source",
+        )
+
+
+class ZeroFactor(OfZeros):
+    """`at` is its place among the inputs, `made` its line, `origin` the value that it copies; `traced`: of a Python value."""
+
+    code, when = "zero_factor", "a factor of zero"
+    at: int
+    made: Line
+    origin: Name | None
+    traced: bool
+
+    def said(self, w: Words) -> Said:
+        factors = text.factors(self.line)
+        variable = None if self.origin is None else w.held_by(self.origin)
+        called = variable or (factors[self.at] if self.at < len(factors) == 2 else None)
+        cause = f"{self.written} multiplies by " + (f"{called}, which is 0" if called else "a factor that is 0")
+        if self.made[0] is not None and not text.same_line(self.made, self.line) and text.text(self.made):
+            cause += f" since {cited(self.made)}"
+        if variable is not None:
+            return Said(cause, f"start {variable} at other values than 0, or look at the step that made it 0")
+        if self.traced:
+            return Said(
+                cause,
+                "check that factor: a Python value stays what it was when the function was traced; what changes is to be an "
+                "argument of the function, or a tf.Variable that is assigned to",
+            )
+        return Said(cause, "check that factor: a weight, a rate or an input of zeros")
+
+
+class DroppedOut(Share):
+    code, when = "dropped_out", "dropout dropped it"
+
+    def said(self, w: Words) -> Said:
+        return Said(
+            f"dropout in {self.written} dropped {self.share} of the elements, and all that {w.source} reaches",
+            "try a lower rate, or ask again: other elements are dropped the next time",
+        )
+
+
+class Underflow(OfZeros):
+    code, when = "underflow", "too small for the dtype; the answer has the size where it is known"
+    dtype: str
+    magnitude: float | None = None
+
+    def said(self, w: Words) -> Said:
+        size = self.magnitude
+        about = f"a value of about {size:.1e}" if size else f"a value smaller than any of {self.dtype}"
+        cause = f"in {self.written} {about} underflows to 0 in {self.dtype}"
+        return Said(cause, wider(self.dtype, "scale the loss up and the gradient down"))
+
+
+class Overflow(OfZeros):
+    code, when = "overflow", "too large for the dtype; it is infinite, and what follows is flat there"
+    dtype: str
+
+    def said(self, w: Words) -> Said:
+        return Said(
+            f"{self.op} in {self.written} gives a value too large for {self.dtype}: it becomes infinite, where what follows is "
+            "flat",
+            wider(self.dtype, "scale the values down"),
+        )
+
+
+class NotSelected(OfZeros):
+    code, when = "not_selected", "the target takes other elements"
+
+    def said(self, w: Words) -> Said:
+        if self.op in ("Complex", "Real", "Imag"):
+            return Said(
+                f"what follows {self.written} depends on the other part of the complex number, and not on that of {w.source}",
+                "let the target depend on both parts, such as by tf.math.angle, or leave the source out",
+            )
+        return Said(
+            f"{self.op} in {self.written} takes other elements than those of {w.source}",
+            "use what the target takes, or leave the source out",
+        )
+
+
+class Stationary(OfZeros):
+    code, when = "stationary", "the derivative is 0 at this value; as of `x**2` at 0"
+    met: bool = False
+
+    def said(self, w: Words) -> Said:
+        if self.op is not None and self.op.startswith("CustomGradient"):
+            return Said(
+                f"the gradient function of the tf.custom_gradient that {self.written} calls gives zeros here",
+                "look at what that function returns for what it is given",
+            )
+        mend = "try to start from another value"
+        if self.met:
+            mend = f"{w.target} is 0 already: nothing is left to learn from these values; else try to start from another one"
+        return Said(f"the derivative of {self.op} in {self.written} is 0 at this value", mend)
+
+
+class Cancelled(OfZeros):
+    code = "cancelled"
+    when = "what comes from several ways or elements adds up to 0; as of a bias before a normalization"
+    how: Literal["outputs", "inputs", "elements", "ways"] = "ways"  # what adds up
+
+    def said(self, w: Words) -> Said:
+        match self.how:
+            case "outputs":
+                return Said(
+                    f"the outputs of {self.op} in {self.written} add up to the same, whatever goes in, and all of them get the "
+                    "same gradient",
+                    "let the target depend on single outputs, as a cross entropy does, not on their sum or mean",
+                )
+            case "inputs":
+                return Said(
+                    f"{self.written} takes the same value several times, and what comes back along them adds up to 0",
+                    "keep one of them as a constant, where it is to be one: `tf.stop_gradient(x)`",
+                )
+            case "elements":
+                return Said(
+                    f"what flows back through {self.op} in {self.written} adds up to 0: to shift all of {w.source} changes "
+                    "nothing there, as before a normalization, or the changes balance at this value",
+                    f"before a normalization leave {w.source} out, or let it act behind what takes the shift away; else try to "
+                    "start from another value",
+                )
+        return Said(
+            f"what comes from {self.written} and from other ways to {w.source} adds up to 0",
+            "check the signs of the parts of the loss, and that what is normalized has more than one element",
+        )
+
+
+# -- how each is found
+
+
+@of_zeros(0)
+def _too_large(tried: Tried) -> Evidence | None:
+    probe, factor = tried.probe, tried.factor
+    makers = [probe.maker[factor]] if factor in probe.maker else []
+    found = [from_values(probe, e) for e in (tried.entry, *makers)]
+    large = next((e for e in found if e is not None and not given(probe, e)), None)
+    if large is None or not (makers or tried.changed(_finite)):
+        return None
+    node = large.node
+    return Overflow((node.code, node.offset), node.op.type, dtype=node.aval.type.name)
+
+
+def _finite(node: Any, values: np.ndarray) -> np.ndarray:
+    return np.where(np.isfinite(values), values, np.ones((), values.dtype)) if node.aval.inexact else values
+
+
+@of_zeros(10)
+def _nothing_kept(tried: Tried) -> Evidence | None:
+    return MaskedOut(*tried.at, empty=True) if empty(tried.entry.node) else None
+
+
+@of_zeros(20)
+def _of_a_derivative(tried: Tried) -> Evidence | None:
+    kind = tried.kind
+    of_the_input = kind.endswith("Grad") and tried.node is tried.entry.inputs[-1]
+    return PiecewiseConstant(*tried.at, second=True) if of_the_input and kind.removesuffix("Grad") in INACTIVE else None
+
+
+@of_zeros(30)
+def _of_a_hard_sigmoid(tried: Tried) -> Evidence | None:
+    if tried.kind != "Relu6":
+        return None
+    maker = tried.probe.maker.get(tried.entry.inputs[0])
+    added = [] if maker is None or maker.node.op.type != "AddV2" else maker.inputs
+    hard = any(i not in tried.probe.maker and np.all(value(i) == 3) for i in added)  # relu6(x + 3) / 6
+    return Saturated(*tried.at) if hard or np.all(value(tried.entry.node) >= 6) else None
+
+
+@of_zeros(40)
+def _every_margin_met(tried: Tried) -> Evidence | None:
+    if tried.kind not in (RELUS | BOUNDS) - {"Minimum"} or np.any(value(tried.entry.node)) or not tried.met:
+        return None
+    if not np.all(array(tried.cotangent) >= 0):  # another value than 0 might make the target smaller
+        return None
+    return (DeadRelu if tried.kind in RELUS else Clipped)(*tried.at, met=True)
+
+
+@of_zeros(50)
+def _too_small(tried: Tried) -> Evidence | None:
+    magnitude = underflow(tried.probe, tried.node, tried.entry, tried.cotangent) if tried.all else None
+    return None if magnitude is None else Underflow(*tried.at, magnitude=magnitude, dtype=tried.node.aval.type.name)
+
+
+@of_zeros(60)
+def _taken_several_times(tried: Tried) -> Evidence | None:
+    """Find `x - x` and `x / x`."""
+    if tried.entry.inputs.count(tried.node) < 2:
+        return None
+    first = contribution_at(tried.probe, tried.node, tried.entry, tried.cotangent, as_it_is, apart=True)
+    return None if first is None or not np.any(array(first)) else Cancelled(*tried.at, how="inputs")
+
+
+@of_zeros(70)
+def _of_a_softmax(tried: Tried) -> Evidence | None:
+    """Find one output that is 1, or gradients that are alike, as the outputs add up to 1."""
+    if tried.kind not in ("Softmax", "LogSoftmax"):
+        return None
+    outputs = value(tried.entry.node)
+    shares = np.exp(outputs) if tried.kind == "LogSoftmax" else outputs
+    alone = outputs.shape[-1] == 1
+    if alone or np.all((shares < 1e-6) | (shares > 1 - 1e-6)):
+        return Saturated(*tried.at, alone=alone)
+    return Cancelled(*tried.at, how="outputs")
+
+
+@of_zeros(80)
+def _adds_up(tried: Tried) -> Evidence | None:
+    return Cancelled(*tried.at, how="elements") if tried.kind not in INACTIVE and tried.adds_up else None
+
+
+@of_zeros(90)
+def _left(tried: Tried) -> Evidence | None:
+    """Find an op that leaves the elements that count, with the share of all that it leaves."""
+    node, entry = tried.node, tried.entry
+    if tried.kind in RELUS:
+        return DeadRelu(*tried.at, fraction=float(np.mean(value(entry.node) <= 0)))
+    if tried.kind in BOUNDS:
+        taken = value(entry.node) != np.broadcast_to(value(node), entry.node.aval.shape)
+        others = [i for i in entry.inputs if i is not node]
+        live = any(i in tried.probe.maker or np.unique(value(i)).size > 1 for i in others)
+        zero = not any(np.any(value(i)) for i in others)
+        return Clipped(*tried.at, fraction=float(np.mean(taken)), live=live, zero=zero)
+    if tried.kind not in INACTIVE:
+        return None
+    condition = value(entry.inputs[0])
+    if tried.comes_from(entry.inputs[0], _random):
+        return DroppedOut(*tried.at, fraction=float(np.mean(~condition)))
+    return WhereSide(*tried.at, fraction=float(1 - np.mean(condition if node is entry.inputs[1] else ~condition)))
+
+
+def _random(entry: Any) -> bool:
+    return bool(entry.node.op.type.startswith(RANDOM))
+
+
+@of_zeros(110)
+def _by_a_factor(tried: Tried) -> Evidence | None:
+    probe, factor = tried.probe, tried.factor
+    if factor is None:
+        return None
+    values = value(factor)
+    fraction = float(np.mean(values == 0))
+    if tried.comes_from(factor, _random) and not np.all(values):
+        return DroppedOut(*tried.at, fraction=fraction)
+    low = lost(probe, factor)
+    if low is not None:
+        return Underflow(*tried.at, magnitude=low, dtype=factor.aval.type.name)
+    if (values.size > 1 and np.any(values) and np.all((values == 0) | (values == 1))) or tried.comes_from(factor, _masks):
+        return MaskedOut(*tried.at, fraction=fraction)
+    copied = factor
+    while (maker := probe.maker.get(copied)) is not None and maker.node.op.type in SAME:
+        copied = maker.inputs[0]
+    made = copied if maker is None else maker.node
+    return ZeroFactor(
+        *tried.at,
+        at=tried.entry.inputs.index(factor),
+        made=(made.code, made.offset),
+        origin=journal.origin_of(copied) if maker is None else None,
+        traced=copied in probe.traced,
+    )
+
+
+def _masks(entry: Any) -> bool:
+    kinds = [i.aval.dtype.kind for i in entry.inputs if type(i.aval) is not tuple]
+    return "b" in kinds or entry.node.op.type == "SequenceMask"
+
+
+@of_zeros(120)
+def _taken_elsewhere(tried: Tried) -> Evidence | None:
+    return NotSelected(*tried.at) if tried.chooses or tried.given(dense(tried.entry.node)) else None
+
+
+@of_zeros(130)
+def _constant_everywhere(tried: Tried) -> Evidence | None:
+    return None if tried.entry.node.op is CUSTOM or tried.changed(elsewhere) else PiecewiseConstant(*tried.at)
+
+
+@of_zeros(140)
+def _flat(tried: Tried) -> Evidence | None:
+    code = flat(tried.probe, tried.node, tried.entry, tried.cotangent)
+    if code == "underflow":
+        return Underflow(*tried.at, dtype=tried.node.aval.type.name)
+    met = tried.met and (code == "stationary" or "Entropy" in tried.kind)
+    return (Stationary if code == "stationary" else Saturated)(*tried.at, met=met)

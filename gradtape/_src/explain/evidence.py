@@ -1,0 +1,134 @@
+"""Evidence: what is known of one break, a class for each code, with its sentences and its row of the documentation."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, ParamSpec, dataclass_transform
+
+from gradtape._src.core.journal import Line
+from gradtape._src.core.places import place
+from gradtape._src.explain import source as text
+from gradtape._src.explain.history import Name, Step
+
+if TYPE_CHECKING:
+    from gradtape._src.core.op import Op
+    from gradtape._src.explain.apart import Apart
+    from gradtape._src.explain.breaks import View
+    from gradtape._src.explain.varied import Tried
+    from gradtape._src.explain.words import Words
+
+Span = tuple[int, int, int, int]
+
+
+class Said(NamedTuple):
+    """The cause and the fix of a break, in the user's own names.
+
+    `place` is where the expression stands that the code in the fix replaces; None where that is no expression. `whole` says
+    that the code is all that is to be done.
+    """
+
+    cause: str
+    mend: str
+    place: Span | None = None
+    whole: bool = True
+
+
+CODES: dict[str, type[Evidence]] = {}  # those with a row of their own
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False)
+@dataclass(frozen=True, eq=False, repr=False)
+class Evidence:
+    """The evidence of one break: the user's line, the op type, and the step.
+
+    - `apart`: it is on another way from the source to the target than those before it.
+    - `early`: it was before the tape opened.
+    - `decides`: what comes of it is no value, but decides "branch", "index" or "size".
+
+    A class that sets `when` is a code, with a row in the table of its `page` in the documentation: when it is the answer, and
+    which line is `named`. Its fields have all else that its sentences say. A refinement gives other evidence of that class.
+    """
+
+    line: Line
+    op: str | None = None
+    step: Step | None = None
+    apart: bool = field(default=False, kw_only=True)
+    early: bool = field(default=False, kw_only=True)
+    decides: str | None = field(default=None, kw_only=True)
+
+    code: ClassVar[str]
+    when: ClassVar[str]
+    named: ClassVar[str] = ""
+    page: ClassVar[str] = "none"
+    meant: ClassVar[bool] = False  # it is written to break the connection
+    harmless: ClassVar[bool] = False  # the source has no part in the target, which is often meant so: told after faults
+
+    def __init_subclass__(cls) -> None:
+        if inspect.get_annotations(cls):  # to make such a class takes a while
+            dataclass(frozen=True, eq=False, kw_only=True, repr=False)(cls)
+        if "when" in vars(cls):
+            CODES[cls.code] = cls
+
+    @property
+    def written(self) -> str:
+        """The line, quoted, or the op where there is no source."""
+        found = text.text(self.line)
+        if found is not None:
+            return f"`{found}`"
+        return f"the op {self.op}" if self.op else "the line"
+
+    def said(self, w: Words) -> Said:
+        """Return the cause and the fix for one source."""
+        raise NotImplementedError
+
+
+class OfOp(Evidence):
+    """A line breaks the connection by its meaning, wherever it runs."""
+
+
+class OfZeros(Evidence):
+    """A gradient that exists becomes zero."""
+
+    page = "zeros"
+
+
+P = ParamSpec("P")
+Finder = Callable[P, Evidence | None]
+
+
+class Finders(Generic[P]):
+    """Functions that look for a code each, in the order of their ranks."""
+
+    def __init__(self) -> None:
+        self._ranked: list[tuple[int, Finder[P]]] = []
+
+    def __call__(self, rank: int) -> Callable[[Finder[P]], Finder[P]]:
+        """Return the decorator of a function that is asked after those of a lower rank."""
+
+        def register(finder: Finder[P]) -> Finder[P]:
+            self._ranked.append((rank, finder))
+            self._ranked.sort(key=itemgetter(0))
+            return finder
+
+        return register
+
+    def first(self, *given: P.args, **more: P.kwargs) -> Evidence | None:
+        """Return what the first function finds that finds anything."""
+        for _, finder in self._ranked:
+            if (found := finder(*given, **more)) is not None:
+                return found
+        return None
+
+
+of_steps: Finders[[View, Name, Step, Op | None]] = Finders()  # what an op does to one of its inputs
+of_places: Finders[[View, Name, Step, Step]] = Finders()  # a step that the tape did not record, and the call around it
+of_no_way: Finders[[Apart]] = Finders()  # a source from which no op leads to the target
+of_zeros: Finders[[Tried]] = Finders()  # an op that passes zeros on
+
+
+def cited(line: Line) -> str:
+    """Return a line in quotes, and its place."""
+    return f"`{text.text(line)}` ({place(text.file(line), text.number(line))})"

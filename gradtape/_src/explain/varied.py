@@ -1,0 +1,140 @@
+"""An op of the backward pass that is tried with other values: what it is follows from which of them give a contribution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.autodiff.backward import Entry
+from gradtape._src.autodiff.custom import CUSTOM
+from gradtape._src.core import engine
+from gradtape._src.core.program import Node, leaf
+from gradtape._src.explain.precision import Change, contribution_at, instead
+from gradtape._src.explain.probe import Probe, array, like, ones_like, value
+
+RELUS, BOUNDS = {"Relu", "Relu6", "LeakyRelu"}, {"Maximum", "Minimum", "ClipByValue"}
+INACTIVE = RELUS | BOUNDS | {"SelectV2"}  # ops that hand an element on or leave it
+MOST = 1000  # values are looked at on the way back
+
+
+def empty(node: Node) -> bool:
+    """Return whether a value has no elements."""
+    return type(node.aval) is not tuple and value(node).size == 0
+
+
+class Tried:
+    """An op of the backward pass with other cotangents and inputs: which of these give `node` a contribution that is not zero.
+
+    Where it is zero for some elements only, these are asked for.
+    """
+
+    def __init__(self, probe: Probe, node: Node, entry: Entry, cotangent: Any) -> None:
+        self.probe, self.node, self.entry, self.cotangent = probe, node, entry, cotangent
+        passed = probe.contribution(entry, node, cotangent)
+        whole = None if passed is None else array(passed) == 0
+        self._zero = whole if whole is not None and not whole.all() else None
+        self.factor = self._factor()
+        self.kind = entry.node.op.type
+        self.at = (entry.node.code, entry.node.offset), self.kind
+
+    @property
+    def met(self) -> bool:
+        """Whether the targets are 0, all of them."""
+        return not any(np.any(value(node)) for node in self.probe.targets if type(node.aval) is not tuple)
+
+    def comes_from(self, node: Node, holds: Callable[[Entry], bool]) -> bool:
+        """Return whether a value comes from an op of a kind, as far as is looked back."""
+        stack, seen = [node], {node}
+        while stack and len(seen) < MOST:
+            entry = self.probe.maker.get(stack.pop())
+            if entry is None:
+                continue
+            if holds(entry):
+                return True
+            fresh = [i for i in entry.inputs if i not in seen]
+            seen.update(fresh)
+            stack += fresh
+        return False
+
+    @property
+    def all(self) -> bool:
+        """Whether the contribution is zero for all elements."""
+        return self._zero is None
+
+    def _any(self, passed: Any) -> bool:
+        if passed is None:
+            return False
+        found = array(passed)
+        return bool(np.any(found if self._zero is None or found.shape != self._zero.shape else found[self._zero]))
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the contribution is a sum that comes out at zero: of a cotangent with other shares it is another."""
+        if type(self.entry.node.aval) is tuple or self.entry.node.op.impure:
+            return False
+        return self.given(like(self.cotangent, _uneven))
+
+    def given(self, cotangent: Any) -> bool:
+        """Return whether there is a contribution of another cotangent."""
+        return self._any(self.probe.contribution(self.entry, self.node, cotangent))
+
+    def changed(self, change: Change) -> bool:
+        """Return whether there is a contribution of a dense cotangent where the inputs are changed."""
+        return self._any(contribution_at(self.probe, self.node, self.entry, dense(self.entry.node), change))
+
+    def _factor(self) -> Node | None:
+        """Return the other input that is zero where it counts: with ones in its place there is a contribution."""
+        others = [i for i in self.entry.inputs if i is not self.node and type(i.aval) is not tuple and i.aval.inexact]
+        for other in others if self.entry.node.op.type not in INACTIVE and not self.given(dense(self.entry.node)) else ():
+            if not np.all(value(other)) and self.changed(instead(other, np.ones_like)):
+                return other
+        return None
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the op only chooses among elements: where `node` is moved its values are these, or linear, or the same."""
+        after, moved = self.entry.node, elsewhere(self.node, value(self.node))
+        if type(after.aval) is tuple:
+            return after.op is not CUSTOM
+        found = [self._result(moved), self._result(-moved)]
+        there = [v for v in found if v is not None]
+        if there and (np.isin(there[0], moved).all() or all(np.array_equal(v, value(after)) for v in there)):
+            return True
+        here, far = (
+            contribution_at(self.probe, self.node, self.entry, dense(after), change)
+            for change in (as_it_is, instead(self.node, lambda v: moved))
+        )
+        if here is None or far is None:
+            return False
+        return bool(np.any(array(here))) and np.array_equal(array(here), array(far))
+
+    def _result(self, moved: np.ndarray) -> np.ndarray | None:
+        """Return the op's values with others for `node`; None for an op that ran by itself."""
+        inputs = tuple([leaf(i.aval, moved) if i is self.node else i for i in self.entry.inputs])
+        try:
+            again: Any = engine.record(self.entry.node.op, inputs, self.entry.node.attrs)
+            return value(again)
+        except Exception:
+            return None
+
+
+def elsewhere(node: Node, values: np.ndarray) -> np.ndarray:
+    """Return other values of the common size, the same each time."""
+    if not node.aval.inexact:
+        return values
+    return np.random.default_rng(0).normal(size=values.shape).astype(values.dtype)
+
+
+def as_it_is(node: Node, values: np.ndarray) -> np.ndarray:
+    return values
+
+
+def _uneven(values: np.ndarray) -> np.ndarray:
+    return np.asarray(values * np.random.default_rng(1).uniform(1.0, 2.0, values.shape), values.dtype)
+
+
+def dense(node: Node) -> Any:
+    """Return a cotangent for a node that is nowhere zero, and nowhere the same."""
+    return like(ones_like(node), lambda a: _uneven(a * (1 + 1j) if a.dtype.kind == "c" else a))

@@ -1,0 +1,336 @@
+"""A call of Keras's own layers in eager code: its Python code runs twice, and what it recorded is entered again from then on.
+
+What a layer holds is looked at before each call. What is not Keras's, or may do more than record ops, runs in each call.
+"""
+
+import functools
+import inspect
+import itertools
+from types import BuiltinFunctionType, EllipsisType, FunctionType, MethodType, ModuleType
+
+import numpy as np
+from keras.src.backend.common import KerasVariable, global_state
+from keras.src.backend.common.masking import get_keras_mask, set_keras_mask
+from keras.src.backend.config import epsilon, floatx, image_data_format
+
+import gradtape as tf
+from gradtape._src.control.repeated import may_record
+from gradtape._src.control.replayed import Replayed
+from gradtape._src.core import engine, scopes
+from gradtape._src.core.errors import internal
+from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.variable import ResourceVariable
+from keras_gradtape.src.ops.core import convert_to_tensor
+
+_OWN = ("keras.src.", "keras_gradtape.src.", "gradtape._src.core.")
+_PLAIN = frozenset((type(None), bool, int, float, complex, str, bytes, type, EllipsisType, np.dtype, tf.DType, tf.TensorShape))
+# Attributes that a call does not use: what collects, describes or trains the layer.
+_UNUSED = frozenset(
+    (
+        "_tracker _auto_config _build_shapes_dict _inbound_nodes _outbound_nodes _metrics build quantize optimizer loss history "
+        "_compile_loss _compile_metrics _compile_config _loss_tracker train_function test_function predict_function _strategy "
+        "_eval_epoch_iterator _awaited"
+    ).split()
+)
+_UNMASKED = "InputLayer", "Functional", "Sequential", "Cell", "Cells"  # what layers of these kinds get has no mask
+TIMES = 8  # changes of a layer in a row, each before a record was entered again, after which its calls are left alone
+_SCOPES = "recorded_call", "autocast_scope", "stateless_scope", "symbolic_scope", "distribution"
+
+
+class Unknown(Exception):
+    """An object holds what cannot be seen through: a function or an object of the user's, which may do anything."""
+
+
+def is_of_keras(kind):
+    """Return whether a class, and those that it extends, are Keras's or this backend's."""
+    return all(base.__module__.startswith(_OWN) for base in kind.__mro__[:-1])
+
+
+@functools.cache
+def _kinds():
+    """Return the classes of what is not looked into, as a call only reads it, or does not use it; and that of Keras's nodes."""
+    from keras.src.backend.common.keras_tensor import KerasTensor
+    from keras.src.constraints.constraints import Constraint
+    from keras.src.dtype_policies.dtype_policy import DTypePolicy
+    from keras.src.initializers.initializer import Initializer
+    from keras.src.layers.input_spec import InputSpec
+    from keras.src.layers.layer import Layer
+    from keras.src.ops.node import Node
+    from keras.src.regularizers.regularizers import Regularizer
+
+    kept = (KerasTensor, Constraint, DTypePolicy, Initializer, InputSpec, Regularizer, inspect.Signature, EagerTensor)
+    return kept, Node, Layer
+
+
+def _is_own(function):
+    """Return whether a function is Keras's or this backend's, and so are those that it was given."""
+    known, stack = set(), [function]
+    while stack:
+        found = stack.pop()
+        found = found.__func__ if isinstance(found, MethodType) else found
+        if isinstance(found, FunctionType) and id(found) not in known:
+            known.add(id(found))
+            if not internal[found.__code__.co_filename]:
+                return False
+            stack += [cell.cell_contents for cell in found.__closure__ or ()]
+    return True
+
+
+class _Seen:
+    """What a call of a layer depends on: the attributes of all that it holds, and the methods of their classes.
+
+    `same` says whether all of them are the objects that they were. The values of variables are none of them.
+    """
+
+    def __init__(self, layer, times):
+        self.times, self.records = times, Replayed()
+        self._variables, self._parts, self._classes, self._layers = [], [], {}, []
+        self._known = {}
+        if getattr(layer, "run_eagerly", False):
+            raise Unknown  # who asks for that wants to see Keras's Python code run
+        self._look_at(layer)
+        self.variables = [v._value for v in self._variables]
+        self._check_masks()
+        self._views = [part.values() if isinstance(part, dict) else part for part in self._parts]
+        self._kept = [*itertools.chain.from_iterable(self._views)]  # so that no other object gets the number of one of them
+        self._ids, self._methods = self._now(), [[*vars(kind).values()] for kind in self._classes]
+        del self._known, self._layers
+
+    def __reduce__(self):
+        return type(None), ()  # a copy of the layer knows nothing
+
+    def _now(self):
+        return [*map(id, itertools.chain.from_iterable(self._views))]
+
+    def same(self):
+        """Return whether nothing has changed."""
+        return (
+            self._now() == self._ids
+            and all(v._value is value for v, value in zip(self._variables, self.variables, strict=True))
+            and all([*vars(kind).values()] == methods for kind, methods in zip(self._classes, self._methods, strict=True))
+        )
+
+    def _look_at(self, value):
+        kind = type(value)
+        if kind in _PLAIN or id(value) in self._known:
+            return
+        self._known[id(value)] = value
+        kept, node, layer = _kinds()
+        if isinstance(value, KerasVariable):
+            if type(value._value) is not ResourceVariable:
+                raise Unknown
+            self._variables.append(value)
+        elif isinstance(value, (list, tuple, set, frozenset, dict)):
+            if not isinstance(value, tuple):
+                self._parts.append(value)
+            for item in value.values() if isinstance(value, dict) else value:
+                self._look_at(item)
+        elif isinstance(value, slice):
+            self._look_at((value.start, value.stop, value.step))
+        elif isinstance(value, node):
+            self._look_at(value.arguments.args)
+            self._look_at(value.arguments.kwargs)
+        elif isinstance(value, (FunctionType, MethodType, BuiltinFunctionType)):
+            if not _is_own(value):
+                raise Unknown
+        elif isinstance(value, ModuleType):
+            if not f"{value.__name__}.".startswith(_OWN):
+                raise Unknown
+        elif not is_of_keras(kind) and not isinstance(value, (inspect.Signature, EagerTensor)):
+            raise Unknown
+        elif not isinstance(value, kept):
+            for base in kind.__mro__[:-1]:
+                self._look_at_class(base)
+            if isinstance(value, layer):
+                self._layers.append(value)
+            self._parts.append(vars(value))
+            for name, item in vars(value).items():
+                if name not in _UNUSED:
+                    self._look_at(item)
+
+    def _look_at_class(self, kind):
+        if kind not in self._classes:
+            for method in vars(kind).values():
+                method = method.fget if isinstance(method, property) else getattr(method, "__func__", method)
+                other = not type(method).__module__.startswith(("builtins", "_abc", *_OWN))
+                if other or (isinstance(method, FunctionType) and not _is_own(method)):
+                    raise Unknown  # in the place of one of Keras's
+            self._classes[kind] = None
+
+    def _check_masks(self):
+        """A layer that does not know masks warns in each call in which it gets one."""
+        named = [(type(layer).__name__, layer) for layer in self._layers]
+        masks = any(name == "Masking" or getattr(layer, "mask_zero", False) for name, layer in named)
+        if masks and not all(layer.supports_masking or name.endswith(_UNMASKED) for name, layer in named):
+            raise Unknown
+
+
+def _arguments(args, kwargs):
+    """Return the tensors among the arguments of a call, and how they lie there; None for other arguments."""
+    if any(value is not None and name != "training" for name, value in kwargs.items()):
+        return None
+    training = kwargs.get("training")
+    if training is not None and type(training) is not bool:
+        return None
+    found, form = [], [training, *kwargs]
+    for arg in args:
+        kind = type(arg)
+        if kind in (list, tuple):
+            form.append((kind, len(arg)))
+            found += arg
+        elif kind is dict:
+            form.append((kind, *arg))
+            found += arg.values()
+        else:
+            form.append(None)
+            found.append(arg)
+    return found, tuple(form)
+
+
+def _packed(args, tensors):
+    """Return arguments with these tensors in them."""
+    left = iter(tensors)
+    packed = []
+    for arg in args:
+        kind = type(arg)
+        if kind in (list, tuple):
+            packed.append(kind([next(left) for _ in arg]))
+        else:
+            packed.append({name: next(left) for name in arg} if kind is dict else next(left))
+    return packed
+
+
+def _converted(layer, values):
+    """Return arguments as the layer takes them: tensors as they are, arrays of NumPy as it would convert them; else None."""
+    tensors = []
+    functional = None if layer._convert_input_args else getattr(layer, "_inputs", None)
+    for number, value in enumerate(values):
+        if type(value) is np.ndarray and value.dtype.kind in "biuf":
+            if layer._convert_input_args:
+                value = layer.dtype_policy.convert_input(value, layer.autocast, layer.input_dtype)
+            elif functional is not None and len(functional) == len(values) == 1:
+                value = convert_to_tensor(value, functional[number].dtype)
+        if type(value) is not EagerTensor or get_keras_mask(value) is not None:
+            return None
+        tensors.append(value)
+    return tensors
+
+
+def _fits(layer, args):
+    """Return whether the arguments of a model lie as its inputs do: else it warns in each call."""
+    from keras.src import tree
+
+    functional = getattr(layer, "_functional", None) or layer
+    inputs = getattr(functional, "_inputs_struct", None)
+    if inputs is None or type(args[0]) is EagerTensor:
+        return True
+    try:
+        tree.assert_same_structure(args[0], inputs)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _taken_apart(outputs):
+    """Return the tensors that a call gave, their masks behind them, and how they lie; None for other results."""
+    kind = type(outputs)
+    form: tuple = (None,)
+    if kind in (list, tuple):
+        found, form = list(outputs), (kind, len(outputs))
+    elif kind is dict:
+        found, form = list(outputs.values()), (kind, *outputs)
+    else:
+        found = [outputs]
+    masks = [get_keras_mask(x) for x in found]
+    found += [mask for mask in masks if mask is not None]
+    return (found, (form, tuple([mask is not None for mask in masks]))) if all(type(x) is EagerTensor for x in found) else None
+
+
+def _put_together(found, form):
+    """Return what `_taken_apart` has taken apart, of other tensors."""
+    (kind, *names), masked = form
+    outputs, masks = found[: len(masked)], iter(found[len(masked) :])
+    for output, has in zip(outputs, masked, strict=True):
+        if has:
+            set_keras_mask(output, next(masks))
+    if kind is None:
+        return outputs[0]
+    return dict(zip(names, outputs, strict=True)) if kind is dict else kind(outputs)
+
+
+def replayed(call):
+    """Return `call`, the `__call__` of Keras's layers, which enters its record where it is sure to record the same again."""
+
+    @functools.wraps(call)
+    def once(self, *args, **kwargs):
+        prepared = _prepared(self, args, kwargs)
+        if prepared is None:
+            return call(self, *args, **kwargs)
+        seen, tensors, key = prepared
+        given, ran = _packed(args, tensors), []
+
+        def code(_):
+            around = _context()
+            global_state.set_global_attribute("recorded_call", True)  # the calls inside of it belong to its record
+            try:
+                ran.append(call(self, *given, **kwargs))
+            finally:
+                global_state.set_global_attribute("recorded_call", None)
+            return _taken_apart(ran[0]) if seen.same() and _context() == around else None
+
+        results = seen.records.call(key, code, tensors, seen.variables)
+        return ran[0] if ran else _put_together(*results)
+
+    return once
+
+
+def _prepared(layer, args, kwargs):
+    """Return what a call depends on: what is known of the layer, the tensors among the arguments, the key of the rest.
+
+    None where the Python code has to run, as something else looks at it or may change it.
+    """
+    if engine.local.trace.parent is not None or any(global_state.get_global_attribute(name) is not None for name in _SCOPES):
+        return None
+    seen = _seen(layer) if args and layer.built and may_record(taped=True) else None
+    if not seen or (given := _arguments(args, kwargs)) is None or not _fits(layer, args):
+        return None
+    tensors = _converted(layer, given[0])
+    context = _context()
+    if tensors is None or context is None:
+        return None
+    flash = global_state.get_global_attribute("flash_attention")
+    key = (given[1], context, bool(engine.local.tapes), scopes.prefix(), floatx(), epsilon(), image_data_format(), flash)
+    return seen, tensors, key
+
+
+def _context():
+    """Return what the call around this one hands on to it, such as `training`; None if that is more, or is to run eagerly."""
+    around = global_state.get_global_attribute("current_call_ctx")
+    if around is None:
+        return ()
+    if getattr(around.entry_layer, "run_eagerly", False):
+        return None
+    handed = {name: value for name, value in vars(around).items() if name != "entry_layer" and value is not None}
+    return tuple(sorted(handed.items())) if all(type(v) is bool for v in handed.values()) else None
+
+
+def _seen(layer):
+    """Return what a call of a layer depends on; None where that is not known."""
+    seen = getattr(layer, "_seen", None)
+    if seen is None or (seen and not seen.same()):
+        times = 1 if not seen or seen.records.entered else seen.times + 1
+        try:
+            seen = times <= TIMES and _Seen(layer, times)
+        except Unknown:
+            seen = False
+        _slot.__set__(layer, seen)
+    return seen or None
+
+
+class Watched:
+    """A class whose objects remember what their calls depend on, in no attribute that Keras tracks, saves or copies."""
+
+    __slots__ = ("_seen",)
+
+
+_slot = vars(Watched)["_seen"]
