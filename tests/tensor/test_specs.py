@@ -131,7 +131,8 @@ def test_functions_begin_without_the_name_scopes_around_their_calls():
         def __call__(self, x):
             note(x)
             with tf.name_scope("in"):
-                self.v = self.v or tf.Variable(1.0, name="v")
+                if self.v is None:
+                    self.v = tf.Variable(1.0, name="v")
                 return tf.cond(x > 0.0, lambda: note(x), lambda: x) * self.v
 
     module = Lazy()
