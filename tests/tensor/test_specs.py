@@ -117,6 +117,33 @@ def test_name_scopes():
     assert tf.get_current_name_scope() == ""
 
 
+def test_functions_begin_without_the_name_scopes_around_their_calls():
+    seen = []
+
+    def note(x):
+        seen.append(tf.get_current_name_scope())
+        return x
+
+    class Lazy(tf.Module):
+        v = None
+
+        @tf.function
+        def __call__(self, x):
+            note(x)
+            with tf.name_scope("in"):
+                if self.v is None:
+                    self.v = tf.Variable(1.0, name="v")
+                return tf.cond(x > 0.0, lambda: note(x), lambda: x) * self.v
+
+    module = Lazy()
+    with tf.name_scope("outer"):
+        module(tf.constant(1.0))
+        assert module.v.name == "in/v:0"
+        list(tf.data.Dataset.range(1).map(note))
+        assert tf.get_current_name_scope() == "outer"
+    assert set(seen) == {"", "in"}  # TensorFlow says "in/cond" in the branch
+
+
 def test_a_modules_name_scope_tells_that_it_was_initialized():
     class Forgetful(tf.Module):
         def __init__(self):

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradtape._src.control.passed import Passed
 from gradtape._src.core import constant_folding, engine, execution, guards, hooks, journal, nest, tracing, transcript
+from gradtape._src.core.ambient import setting
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import verify
@@ -379,7 +380,7 @@ def trace(
     body, asked, kept = Body(), journal.asked, list[int]()
     if draws:
         scope.draws = seeds.Draws()
-    with tracing.inner(scope) as inner:
+    with tracing.inner(scope) as inner, setting() if scope.nested else setting(prefix=""):
         scope.trace = inner
         try:
             results = function()

@@ -16,7 +16,7 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from gradtape._src.core import hooks, memory
-from gradtape._src.core.ambient import declare, field, setting
+from gradtape._src.core.ambient import declare, field
 from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.backend import platform
 from gradtape._src.core.program import ELEMENT
@@ -99,20 +99,16 @@ def compute_deterministically(wanted: bool) -> None:
 
 
 class _Fields:
-    """Whether what a thread computes goes from the host to the host: the functions of datasets, element by element."""
+    """Whether what a thread computes goes from the host to the host: the functions of datasets, element by element.
+
+    Programs take values of the host then, and what they give is waited for at once. Compiled code for a few ops would cost more
+    than the ops on NumPy, however often it is called.
+    """
 
     one_by_one: bool = field(False, per_replica=True)
 
 
 _local = declare(_Fields)
-
-
-def one_by_one() -> setting:
-    """Open a context in which programs take values of the host, and what they give is waited for at once.
-
-    Compiled code for a few ops would cost more than the ops on NumPy, however often it is called.
-    """
-    return setting(one_by_one=True)
 
 
 class Costs(NamedTuple):

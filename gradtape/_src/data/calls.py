@@ -12,7 +12,8 @@ import numpy as np
 
 from gradtape._src.control.frozen import frozen
 from gradtape._src.control.scope import Scope
-from gradtape._src.core import engine, journal, nest, tiers, tracing
+from gradtape._src.core import engine, journal, nest, tracing
+from gradtape._src.core.ambient import setting
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.dim import Dim, UnknownExtent, unknown
@@ -53,8 +54,8 @@ from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec
 
 @contextlib.contextmanager
 def apart() -> Iterator[None]:
-    """Open a context for a user's function: no open tape records its ops, and nothing pending outside runs."""
-    with tiers.one_by_one(), engine.recording_in(Trace(engine.LIMIT)):
+    """Open a context for a user's function: no open tape or name scope counts in it, and nothing pending outside runs."""
+    with setting(one_by_one=True, prefix=""), engine.recording_in(Trace(engine.LIMIT)):
         yield
         if engine.local.trace.nodes:
             engine.flush()
