@@ -234,6 +234,32 @@ def test_a_function_states_extents_that_are_not_known(function, expected):
     assert open_.map(function).element_spec == expected
 
 
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: tf.reshape(x, [-1, 60]), [None, 60]),
+        (lambda x: tf.reshape(x, [tf.shape(x)[0], 60]), [None, 60]),
+        (lambda x: x[:, 1:], [None, 5, 10]),
+        (lambda x: x[:2], [None, 6, 10]),
+        (lambda x: tf.transpose(x, [1, 0, 2]), [6, None, 10]),
+        (lambda x: tf.one_hot(tf.range(tf.shape(x)[0]), 4), [None, 4]),
+        (lambda x: x @ tf.transpose(x, [0, 2, 1]), [None, 6, 6]),
+        (lambda x: tf.ensure_shape(x, [3, 6, 10]), [3, 6, 10]),
+        (lambda x: tf.image.resize(x[..., None], [12, 20]), [None, 12, 20, 1]),
+        (lambda x: tf.cond(tf.shape(x)[0] > 2, lambda: x[:2], lambda: x), [None, 6, 10]),
+    ],
+)
+def test_extents_that_do_not_follow_from_open_ones_are_known(function, expected):
+    batches = D.from_tensor_slices(np.ones((7, 6, 10), np.float32)).batch(3)
+    assert batches.map(function).element_spec.shape.as_list() == expected
+
+
+def test_a_function_sees_open_extents_as_none():
+    seen = []
+    D.range(5).batch(2).map(lambda x: seen.append(x.shape.as_list()) or x)
+    assert seen == [[None]]
+
+
 def test_a_shape_that_cannot_be_is_an_error_where_extents_are_known():
     with pytest.raises(ValueError, match="is not compatible with supplied shape"):
         D.from_tensors(np.zeros((4, 19), "float32")).map(lambda x: stated(x, 5, 19))

@@ -139,8 +139,8 @@ class Tracer:
         except (OpError, ValueError, TypeError) as error:
             raise ValueError(
                 f"The function {function._name!r} cannot be traced for the open extents of {concrete._input_specs()}: {error}"
-                f"{where(line_of(error))} State those extents in the TensorSpec, or compute with tf.shape of the tensor and not with "
-                "Python numbers."
+                f"{where(line_of(error))} State those extents in the TensorSpec, or compute with tf.shape of the tensor and not "
+                "with Python numbers."
             ) from error
         return [self._way(t.traced, t.way, {s: n for n, s in enumerate(t.symbols)}) for t in traces]
 
