@@ -196,7 +196,7 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
         compiled = _tried(program)
     if compiled is None and program.staged and (staged := stages.of(program, intern)) is not None:
         return _staged(staged, arguments)
-    large = program.bytes > memory.LARGE
+    large = program.bytes > memory.CHECKED
     try:
         if compiled is None:
             runtime.watch()
@@ -422,7 +422,7 @@ def run_outside(op: Op, attrs: Attributes, inputs: Sequence[Any], line: Line = f
 def interpret(program: Program, arguments: Sequence[Any], where: str, loops: OnHost | None = None) -> tuple[Any, ...]:
     """Run a Program node by node, each on NumPy or with its kernel for the platform `where`; branches and loops by `loops`."""
     leaves = (*arguments, *program.constants)
-    large = program.bytes > memory.LARGE
+    large = program.bytes > memory.CHECKED
     values: list[Any] = []
     hosted = tiers.costs(program, where).hosted
     for index, (op, attrs, *references) in enumerate(program.keys):
@@ -445,7 +445,7 @@ def interpret(program: Program, arguments: Sequence[Any], where: str, loops: OnH
             values.append(inputs[0][attrs[0]])
         else:
             size = bytes_of(program.avals[index]) if large else 0
-            waits = size > memory.LARGE and memory.check(size)
+            waits = size > memory.CHECKED and memory.check(size)
             value = _run_compiled(op, attrs, tuple([program.aval_of(r) for r in references]), inputs)
             value = jax.block_until_ready(value) if waits else value
             values.append(value)

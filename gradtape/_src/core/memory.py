@@ -15,7 +15,7 @@ import numpy as np
 from gradtape._src.core import xla
 from gradtape._src.core.errors import ResourceExhaustedError
 
-LARGE = 1 << 28  # bytes of values from which on a program is checked before it runs, and waited for
+CHECKED = 1 << 28  # bytes of values from which on a program is checked before it runs, and waited for
 PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 # Where a container's limit stands, what it uses, and which part of that is a cache of files that the system gives back.
 FILES = {
@@ -76,7 +76,7 @@ def check(needs: int) -> bool:
 def check_array(count: float, dtype: Any) -> None:
     """Raise ResourceExhaustedError if the host has no room for an array of so many elements, before it is made."""
     needs = count * np.dtype(dtype).itemsize
-    if LARGE < needs < math.inf and needs > (free := _free_on_host()):
+    if CHECKED < needs < math.inf and needs > (free := _free_on_host()):
         raise _lacking(int(needs), free, _of_host(), "host")
 
 

@@ -174,7 +174,7 @@ def allowance(program: Program, kernels: Container[Any], again: bool, where: str
     """
     if again and program.size > LARGE_RECORD:
         return math.inf
-    if program.bytes > memory.LARGE:
+    if program.bytes > memory.CHECKED:
         return 0.0
     loops = count_loops(program)
     if (not loops and is_fused_again(program)) or (where != default_place() and steers(program)):
@@ -315,7 +315,7 @@ def _convolves_large(program: Program) -> bool:
     """Return whether a Program convolves large values, itself or in what it calls."""
     known = program.derived.get("convolves_large")
     if known is None:
-        own = program.bytes > memory.LARGE and any(key[0].type in CONVOLUTIONS for key in program.keys)
+        own = program.bytes > memory.CHECKED and any(key[0].type in CONVOLUTIONS for key in program.keys)
         inner = (held for op, attrs, *_ in program.keys for held in programs_of(op, attrs))
         known = program.derived["convolves_large"] = own or any(map(_convolves_large, inner))
     return bool(known)
@@ -384,7 +384,7 @@ def _finds_large(program: Program, constant: frozenset[int]) -> bool:
 
 def in_pieces(program: Program, where: str) -> bool:
     """Return whether a Program runs in short pieces on the platform `where`."""
-    return where == "gpu" and is_fused_again(program) and not count_loops(program) and program.bytes <= memory.LARGE
+    return where == "gpu" and is_fused_again(program) and not count_loops(program) and program.bytes <= memory.CHECKED
 
 
 def is_fused_again(program: Program) -> bool:

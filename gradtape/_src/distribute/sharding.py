@@ -22,7 +22,7 @@ from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, graph_of
 from gradtape._src.core.variable import ResourceVariable, Variable
 
-LARGE = 1 << 20  # bytes of an initial value that is worth a program of its own
+WORTH_A_PROGRAM = 1 << 20  # bytes of an initial value that is worth a program of its own
 AXIS = "batch"  # of the mesh of a strategy: rows are split along it
 _NAME = re.compile(r"(?:.*/)?(?:device:)?(CPU|GPU|TPU)(?::(\d+|\*))?", re.IGNORECASE)
 
@@ -92,7 +92,7 @@ def begun(value: Any, sharding: Sharding | None) -> Any:
     if sharding is None or sharding.is_fully_replicated or not sharding.is_fully_addressable or engine.tracing():
         return value
     x = tensor(value)
-    return relayout(x, sharding) if x.node.value is None and _bytes(x.node.aval) >= LARGE else x
+    return relayout(x, sharding) if x.node.value is None and _bytes(x.node.aval) >= WORTH_A_PROGRAM else x
 
 
 def _bytes(aval: Any) -> int:

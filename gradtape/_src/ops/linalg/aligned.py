@@ -5,7 +5,10 @@ from math import prod
 from gradtape._src.core.arrays import jnp, lax
 
 BYTES = 16
-LARGE, WIDE = 1 << 31, 256  # additions and multiplications, and each extent, of a product that pays for copies of its operands
+WORTH_COPIES, WIDE = (
+    1 << 31,
+    256,
+)  # additions and multiplications, and each extent, of a product that pays for copies of its operands
 
 
 def dot_general(x, matrix, contracted, dtype):
@@ -21,7 +24,7 @@ def dot_general(x, matrix, contracted, dtype):
 
     k, n, step = x.shape[of_x], matrix.shape[1 - of_matrix], BYTES // x.dtype.itemsize
     m = prod(x.shape) // max(k, 1)
-    is_large = 2 * m * n * k >= LARGE and min(m, n, k) >= WIDE
+    is_large = 2 * m * n * k >= WORTH_COPIES and min(m, n, k) >= WIDE
     if not is_large or step < 4 or not jnp.issubdtype(x.dtype, jnp.floating):
         return product(x, matrix)
     added = [[0] * x.ndim, [0, 0]]
