@@ -21,7 +21,7 @@ def test_recompute_saves_memory(monkeypatch, as_function):
         programs.append((needs.temp_size_in_bytes, needs.output_size_in_bytes))
         return 0
 
-    monkeypatch.setattr(memory, "LARGE", 0)  # so that every program is asked
+    monkeypatch.setattr(memory, "CHECKED", 0)  # so that every program is asked
     monkeypatch.setattr(memory, "needed", note)
     w = tf.Variable(tf.eye(64))
 
@@ -129,7 +129,7 @@ def test_a_step_without_memory_changes_no_variable(mode):
 
 
 def test_a_large_program_is_asked_in_each_run(monkeypatch):
-    monkeypatch.setattr(memory, "LARGE", 0)
+    monkeypatch.setattr(memory, "CHECKED", 0)
     double = tf.function(lambda x: x * 2.0)
     x = tf.ones([64])
     assert double(x).numpy()[0] == 2.0

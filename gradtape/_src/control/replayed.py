@@ -23,7 +23,7 @@ from gradtape._src.core.variable import Variable, hold_all
 
 MOST = 16  # keys that are remembered
 TRIES = 4  # records that are made of one key before it is given up: what it does is not the same each time
-LARGE = 1 << 12  # elements of a constant that are compared; a larger one has to be the same object
+COMPARED = 1 << 12  # elements of a constant that are compared; a larger one has to be the same object
 
 Results = tuple[Sequence[Tensor], Any]  # the tensors, and what the caller makes of them
 Code = Callable[[Sequence[Tensor]], Results | None]  # None: what it did is not to be entered again
@@ -323,6 +323,6 @@ def _one(some: Node, other: Node) -> bool:
     """Return whether two constants are one: the same leaf, or leaves of equal values."""
     if some is other or some.value is other.value:
         return True
-    if some.aval is not other.aval or some.aval.size > LARGE or (some.index == NUMBER) != (other.index == NUMBER):
+    if some.aval is not other.aval or some.aval.size > COMPARED or (some.index == NUMBER) != (other.index == NUMBER):
         return False
     return np.asarray(some.value).tobytes() == np.asarray(other.value).tobytes()
