@@ -29,6 +29,7 @@ def on_tape(f):
 OF_ARGUMENTS = {
     "argmin": on_tape(lambda x: own.argmin(lambda z: tf.reduce_sum((z - x) ** 2), x)),
     "check_gradients": lambda x: own.check_gradients(tf.math.square, [x], order=1),
+    "derivatives": lambda x: own.derivatives(cube, x, 2, V),
     "eigenvalue_function": on_tape(lambda x: own.eigenvalue_function(tf.exp, tf.linalg.diag(x))),
     "eigenvalue_sum": on_tape(lambda x: own.eigenvalue_sum(tf.exp, [[x[0], 0.0], [x[1], x[0]]])),
     "fixed_point": on_tape(lambda x: own.fixed_point(lambda z: 0.1 * z + x, x)),
@@ -46,6 +47,7 @@ OF_ARGUMENTS = {
     "sparse_hessian": lambda x: own.sparse_hessian(cube, x).toarray(),
     "sparse_jacobian": lambda x: own.sparse_jacobian(lambda a: a[1:] * a[:-1], x).toarray(),
     "jvp": lambda x: own.jvp(lambda a: a * a, x, V),
+    "laplacian": lambda x: own.laplacian(cube, x),
     "linear_solve": on_tape(lambda x: own.linear_solve(lambda z: z * x, x)),
     "linearize": lambda x: own.linearize(lambda a: a * a, x)[1](V),
     "vjp": lambda x: own.vjp(lambda a: a * a, x)[1](V),
@@ -54,6 +56,7 @@ OF_ARGUMENTS = {
     "singular_value_sum": on_tape(lambda x: own.singular_value_sum(tf.exp, [x])),
     "recompute_grad": on_tape(lambda x: own.recompute_grad(lambda a: tf.sin(tf.exp(a)))(x)),
     "reverse_gradient": on_tape(lambda x: own.reverse_gradient(x, 0.5)),
+    "sparse_solve": on_tape(lambda x: own.sparse_solve(lambda z: z**3, x, V)),
     "straight_through": on_tape(lambda x: own.straight_through(tf.round(x), x)),
 }
 OF_SOURCES = {

@@ -128,6 +128,12 @@ class ConcreteFunction:
         seen._specs, seen._named, seen._type = specs, [None] * len(specs), None
         return seen
 
+    def of_specs(self, specs: Sequence[TensorSpec]) -> ConcreteFunction:
+        """Return the function for tensors of these shapes, which are known."""
+        nodes = [leaf(aval(spec.shape.as_list(), spec.dtype.numpy), None) for spec in specs]
+        same = [n.aval for n in nodes] == [n.aval for n in self._arguments.nodes] and not isinstance(self, EagerFunction)
+        return self if same else self._function._concrete(Arguments(self._arguments.pack(nodes)))
+
     def name_inputs(self, names: list[str | None]) -> None:
         """Give the tensors that it takes names of their own, where they are not None."""
         self._named = [new or old for new, old in zip(names, self._named, strict=True)]

@@ -98,7 +98,7 @@ class Opened:
         except Exception as error:
             if of_user(error) or (isinstance(error, InvalidInFunctionError) and not guide.asked):
                 raise
-            return error
+            return error if guide.asked else None  # the true extents have it, too
         return self._instance(arguments) if self.keep(guide, traced) else None
 
     def explore(self, function: Function, arguments: Arguments, most: int) -> Exception | None:
@@ -119,7 +119,9 @@ class Opened:
         self.traces = [trace for trace in self.traces if isinstance(trace.way, Guide)]
         refused: list[Exception] = []
         for shows in (False, True):  # code that takes extents for numbers cannot go on with None
-            ways, errors = explored(traced, (_NoWay,), most=2 * most + TRIALS, enough=most, guides=True, shows=shows)
+            ways, errors = explored(
+                traced, (_NoWay,), most=2 * most + TRIALS, enough=most, guides=True, shows=shows, supposes=False
+            )
             refused += [error.args[0] for error in errors]
             refused += [found.reason for found, _ in ways if isinstance(found, EagerFunction)]
             for found, way in ways:

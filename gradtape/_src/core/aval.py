@@ -39,6 +39,11 @@ class Aval:
         """The shape as a graph shows it: None for an extent that is not known."""
         return TensorShape.of(tuple([None if type(extent) is Dim else extent for extent in self.shape]))
 
+    def stated(self, shape: TensorShape) -> Aval:
+        """Return it with the extents that a shape of its rank states."""
+        extents = [own if extent is None else extent for own, extent in zip(self.shape, shape.as_list(), strict=True)]
+        return aval(extents, self.dtype)
+
     def may_be(self, other: Aval) -> bool:
         """Return whether a value can have both Avals: they are one, or differ in extents that are not known."""
         if self is other:

@@ -138,8 +138,11 @@ def wide(array: Any) -> np.ndarray:
     return array.astype(np.int64) if array.dtype.kind in "iu" else array
 
 
-def folded(node: Node) -> np.ndarray | None:
-    """Return the value of a small node of a function's trace that depends on constants alone, else None."""
+def folded(node: Node, numbers: bool = False) -> np.ndarray | None:
+    """Return the value of a small node of a function's trace that depends on constants alone, else None.
+
+    With `numbers` extents that are not known are constants, too: those of the call, or others that are supposed.
+    """
     order: dict[Node, None] = {}
     stack = [node]
     while stack:
@@ -147,30 +150,28 @@ def folded(node: Node) -> np.ndarray | None:
         if current.value is None:
             if current.trace is None or current.trace.scope is None or type(current.aval) is tuple:
                 return None
-            if (
-                current.aval.open
-                or effectful(current.key)
-                or dims(current.attrs)
-                or current.aval.size > SMALL
-                or len(order) > SMALL
-            ):
+            if current.aval.open or effectful(current.key) or current.aval.size > SMALL or len(order) > SMALL:
+                return None
+            if dims(current.attrs) and not (numbers and current.op is EXTENT):
                 return None
             order.pop(current, None)
             order[current] = None
             if not current.op.of_shapes:
                 stack.extend(current.inputs)
-            elif any(i.aval.open for i in current.inputs):
+            elif not numbers and any(i.aval.open for i in current.inputs):
                 return None
     values: dict[Node, Any] = {}
     for current in reversed(order):
         op, attrs = current.op, current.attrs
         if op.of_shapes:
-            inputs = [np.broadcast_to(np.zeros((), i.aval.dtype), i.aval.shape) for i in current.inputs]
+            inputs = [np.broadcast_to(np.zeros((), i.aval.dtype), [*map(int, i.aval.shape)]) for i in current.inputs]
             with xla.wide():
                 values[current] = np.asarray(op.run(inputs, attrs))
             continue
         inputs = [values[i] if i.value is None else i.value for i in current.inputs]
-        if op.on_host:
+        if op is EXTENT:
+            values[current] = np.array(int(attrs[0]), attrs[1])
+        elif op.on_host:
             values[current] = op.run(inputs, attrs)
         else:
             avals = tuple([i.aval for i in current.inputs])

@@ -392,8 +392,10 @@ def integers(node: Node) -> np.ndarray | None:
     if graph is not None:
         known: np.ndarray | None = graph.integers(node)
         return known
-    found = constant_folding.integers(node) if guided() and node.aval.dtype.kind in "iub" else None
-    return None if found is None else found[0]
+    if not guided() or node.aval.dtype.kind not in "iub":
+        return None
+    found = constant_folding.integers(node)
+    return constant_folding.folded(node, numbers=True) if found is None else found[0]
 
 
 def number(value: Any, dtype: np.dtype) -> Node:
@@ -497,8 +499,8 @@ def _realize_in_trace(trace: Trace, node: Node) -> Any:
     graph = graph_around()
     if graph is not None and (found := graph.supposed(node)) is not None:
         return found
-    if graph is None and (found := integers(node)) is not None:  # those of the call that guides the trace
-        return np.array([*map(int, found.flat)], node.aval.dtype).reshape(found.shape)
+    if graph is None and guided() and (found := constant_folding.folded(node, numbers=True)) is not None:
+        return found  # for the extents of the call that guides the trace
     error = NeedsValues(
         "Cannot convert a symbolic tf.Tensor to a NumPy array: its value was asked for (numpy(), float(), np.…, a shape) "
         "while a function or gradient is being traced, where there are no values yet. Use the tf.* function for what is "

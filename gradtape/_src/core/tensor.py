@@ -15,6 +15,7 @@ from gradtape._src.core.dim import shown
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, own, public
 from gradtape._src.core.function_names import in_function, name_in_function
 from gradtape._src.core.native import twins
+from gradtape._src.core.op import ops
 from gradtape._src.core.other_libraries import METHODS, NoArray
 from gradtape._src.core.shape import TensorShape
 
@@ -151,6 +152,8 @@ class Tensor(Operators):
         stated = TensorShape(shape)
         if not self.shape.is_compatible_with(stated):
             raise ValueError(f"Tensor's shape {self.shape} is not compatible with supplied shape {stated}.")
+        if self.node.aval.open and stated.rank is not None:  # users see what is stated from here on
+            self.node = engine.record_as(ops["Identity"], (self.node,), (), self.node.aval.stated(stated))
 
     @public
     def numpy(self) -> Any:

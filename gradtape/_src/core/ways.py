@@ -35,10 +35,12 @@ class Path:
     """One way to answer the questions of a function: `script` says how the first of them are answered.
 
     `values` are the extents that follow, `forks` the scripts that answer one question otherwise. If it `guides`, nothing that it
-    can answer counts as unknown; if it `shows` extents, users see Dims as the items of a shape, and not None.
+    can answer counts as unknown; if it `shows` extents, users see Dims as the items of a shape, and not None. Unless
+    it `supposes` numbers, an extent that has to be one is an error.
     """
 
     guides = shows = False
+    supposes = True
 
     def __init__(self, script: tuple[Any, ...]) -> None:
         self.script, self.taken = script, []  # type: tuple[Any, ...], list[Any]
@@ -89,7 +91,7 @@ class Path:
     def of(cls, conditions: Iterable[tuple[str, Dim, bool]]) -> Path:
         """Return the way on which these answers are given."""
         made = cls(())
-        made.guides = True
+        made.guides, made.supposes = True, False
         for relation, d, answer in conditions:
             d = made._now(d)
             if type(d) is Dim:
@@ -116,7 +118,7 @@ class Path:
             return self._numbers[d]
         low, high = self._bounds(d)
         few = high - low < FEW
-        if self.guides and not few:
+        if not (self.supposes or few):
             raise UnknownExtent(None, None, "A number is needed in the place of an extent that is not known.")
         options = tuple(range(int(low), int(high) + 1)) if few else tuple([n for n in SAMPLES[low < 0] if low <= n <= high])
         if not options and not FAR > low > -FAR:
@@ -250,11 +252,12 @@ def explored(
     enough: int = MOST,
     guides: bool = False,
     shows: bool = False,
+    supposes: bool = True,
 ) -> tuple[list[tuple[T, Path]], list[Exception]]:
     """Return what `function` gives for each way to answer its questions, and the errors of the ways that it refuses.
 
     Ways that differ from the usual one in few answers are gone first: no more than `most`, and none once `enough` gave something.
-    `guides`, `shows`: see `Path`.
+    `guides`, `shows`, `supposes`: see `Path`.
     """
     found: list[tuple[T, Path]] = []
     refused: list[Exception] = []
@@ -263,7 +266,7 @@ def explored(
     left = most
     while (waiting or doubted) and left and len(found) < enough:
         path, left = Path(doubted.pop() if doubted and (left % 2 or not waiting) else waiting.popleft()), left - 1
-        path.guides, path.shows = guides, shows
+        path.guides, path.shows, path.supposes = guides, shows, supposes
         try:
             with following(path):
                 found.append((function(), path))

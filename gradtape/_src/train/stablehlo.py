@@ -60,9 +60,8 @@ def export_stablehlo(
     specs = [_spec(s) for s in specs]
     by_row = _is_by_row(specs)
     shapes = [(1 if by_row else s.shape.as_list()[0], *s.shape.as_list()[1:]) if s.shape.rank else () for s in specs]
-    concrete = function.get_concrete_function(
-        *nest.unflatten(structure, [TensorSpec(shape, s.dtype) for shape, s in zip(shapes, specs, strict=True)])
-    )
+    closed = [TensorSpec(shape, s.dtype) for shape, s in zip(shapes, specs, strict=True)]
+    concrete = function.get_concrete_function(*nest.unflatten(structure, closed)).of_specs(closed)
     run = _runner(concrete)
     if by_row:
         _check_rows(concrete)

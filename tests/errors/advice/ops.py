@@ -427,6 +427,24 @@ ROWS = [
     ),
     (
         """
+        def loss(logits):
+            return tf.reduce_sum(tf.nn.ctc_loss([[1, 2]], logits, [2], [4], logits_time_major=False, blank_index=0))
+
+        logits = tf.Variable(tf.reshape(tf.sin(tf.range(12.0)), [1, 4, 3]))
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(tf.autodiff.hvp(loss, logits, tf.ones([1, 4, 3])) ** 2)
+        tape.gradient(y, logits)
+        """,
+        """
+        def loss(logits):
+            return tf.reduce_sum(tf.nn.ctc_loss([[1, 2]], logits, [2], [4], logits_time_major=False, blank_index=0))
+
+        logits, u, h = tf.reshape(tf.sin(tf.range(12.0)), [1, 4, 3]), tf.reshape(tf.cos(tf.range(12.0)), [1, 4, 3]), 0.01
+        (tf.autodiff.hvp(loss, logits + h * u, u) - tf.autodiff.hvp(loss, logits - h * u, u)) / (2.0 * h)
+        """,
+    ),
+    (
+        """
         x = tf.Variable(tf.ones([2, 2, 3]))
         with tf.GradientTape() as tape:
             y = tf.image.hsv_to_rgb(x)

@@ -185,7 +185,7 @@ def of_whole(function):
 
 def gradient(function, a, *others):
     """The gradient of `function(a, *others)` to `a`."""
-    a = tf.broadcast_to(a, max([a.shape, *[x.shape for x in others]], key=len))
+    a = a + tf.zeros_like(function(a, *others))  # of the shape of the result
     with tf.GradientTape() as tape:
         tape.watch(a)
         y = function(a, *others)

@@ -397,7 +397,7 @@ def ensure_shape(x, shape, name=None) -> Tensor:
     """
     stated, x = TensorShape(shape), tensor(x)
     result = _ensure_shape(x, shape=None if stated.rank is None else tuple(stated.as_list()))
-    if engine.current_graph() is not None:
+    if engine.current_graph() is not None or result.node.aval.open:
         result.set_shape(stated)
     return result
 
@@ -508,7 +508,9 @@ def shape(input, out_type=None, name=None) -> Tensor:
     if getattr(input, "dense_shape", None) is not None:
         return _dense_shape(input, out_type or dtypes.int32)
     if changing(x := tensor(input)):
-        return _shape(x, out_type=dtypes.as_dtype(out_type or dtypes.int32).numpy)
+        dtype = dtypes.as_dtype(out_type or dtypes.int32)
+        of_strings = x.dtype == dtypes.string and x.node.aval.open  # which no kernel of XLA takes
+        return tensor([*x.node.aval.shape], dtype.numpy) if of_strings else _shape(x, out_type=dtype.numpy)
     _counted(x)
     return host_constant(np.array(x.node.aval.shape, dtypes.as_dtype(out_type or dtypes.int32).numpy))
 
@@ -534,7 +536,9 @@ def size(input, out_type=None, name=None) -> Tensor:
     if getattr(input, "dense_shape", None) is not None:
         return emit(ops["Prod"], (_dense_shape(input, out_type or dtypes.int32).node,), ((0,), False))
     if changing(x := tensor(input)):
-        return _size(x, out_type=dtypes.as_dtype(out_type or dtypes.int32).numpy)
+        dtype = dtypes.as_dtype(out_type or dtypes.int32)
+        of_strings = x.dtype == dtypes.string and x.node.aval.open
+        return tensor(x.node.aval.size, dtype.numpy) if of_strings else _size(x, out_type=dtype.numpy)
     _counted(x)
     return host_constant(np.array(x.node.aval.size, dtypes.as_dtype(out_type or dtypes.int32).numpy))
 

@@ -187,14 +187,13 @@ def _betainc_aval(a, b, x, **attributes):
 
 
 _BETA = {
-    "unhosted": _NO_TWIN,
     "infer": only(("float32", "float64"), _betainc_aval),
     "broadcasting": True,
     "saves": "a b x",
 }
 
 
-@op("Betainc", **_BETA)
+@op("Betainc", unhosted=_NO_TWIN, **_BETA)
 def betainc(a, b, x):
     """Return the regularized incomplete beta function Iₓ(a, b), element-wise: NaN unless a, b > 0 and x is in [0, 1].
 
@@ -213,7 +212,7 @@ def _(op, dy):
     return _gradients_of_beta(op, dy, (0, 0))
 
 
-@op("BetaincDerivative", **_BETA)
+@op("BetaincDerivative", unhosted="NumPy has no twin of polygamma, which higher orders take", **_BETA)
 def _betainc_derivative(a, b, x, *, orders):
     """Return the derivative of `betainc`, `orders[0]` times to `a` and `orders[1]` times to `b`."""
     dtype = x.dtype

@@ -187,7 +187,7 @@ def _power(w, x, order):
     return [w**-x * (-jnp.log(w)) ** i / math.factorial(i) for i in range(order + 1)]
 
 
-@op("ZetaDerivative", unhosted="NumPy has no twin of it", infer=_WIDE_FLOATS, broadcasting=True, saves="x q")
+@op("ZetaDerivative", infer=_WIDE_FLOATS, broadcasting=True, saves="x q")
 def _zeta_derivative(x, q, *, order):
     """Return the derivative of `zeta` to `x`, `order` times, by the Euler-Maclaurin formula.
 

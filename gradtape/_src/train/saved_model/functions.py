@@ -9,15 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.control.arguments import Arguments
 from gradtape._src.control.as_python import line_of
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
 from gradtape._src.control.function import Function
 from gradtape._src.core import engine
-from gradtape._src.core.aval import aval
 from gradtape._src.core.dim import Atom
 from gradtape._src.core.errors import InvalidArgumentError, NeedsValues, OpError
-from gradtape._src.core.program import leaf
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor, to_numpy
@@ -115,7 +112,7 @@ class Tracer:
         specs = concrete._input_specs()
         try:
             if all(spec.shape.is_fully_defined() for spec in specs):
-                ways = [self._way(_of_specs(concrete, specs), Path(()), {})]
+                ways = [self._way(concrete.of_specs(specs), Path(()), {})]
             else:
                 ways = self._open_ways(concrete, [spec.shape for spec in specs])
         except Unsaveable as error:
@@ -185,14 +182,6 @@ class Tracer:
     def _draw(self, stream: Any, numbers: Mapping[Atom, int]) -> Any:
         begun = stream.stream if isinstance(stream, Shared) else stream
         return self._writer.attribute((begun.seed, begun.own, stream.blocks, begun.repeated), numbers)
-
-
-def _of_specs(concrete: ConcreteFunction, specs: Sequence[TensorSpec]) -> ConcreteFunction:
-    """Return the function for tensors of these shapes, which are known."""
-    nodes = [leaf(aval(spec.shape.as_list(), spec.dtype.numpy), None) for spec in specs]
-    if [n.aval for n in nodes] == [n.aval for n in concrete._arguments.nodes] and not isinstance(concrete, EagerFunction):
-        return concrete
-    return concrete._function._concrete(Arguments(concrete._arguments.pack(nodes)))
 
 
 def _ranks_of_calls(function: Function, specs: Sequence[TensorSpec]) -> list[tuple[int, ...]]:
