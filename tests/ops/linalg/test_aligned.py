@@ -19,7 +19,7 @@ def padded(monkeypatch):
         shapes.append((x.shape, y.shape))
         return PRODUCT(x, y, *arguments, **named)
 
-    monkeypatch.setattr(aligned, "LARGE", 1)
+    monkeypatch.setattr(aligned, "WORTH_COPIES", 1)
     monkeypatch.setattr(aligned, "WIDE", 2)
     monkeypatch.setattr(jax.lax, "platform_dependent", lambda *operands, cuda, default: cuda(*operands))
     monkeypatch.setattr(jax.lax, "dot_general", noting)
