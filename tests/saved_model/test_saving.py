@@ -236,7 +236,7 @@ def test_open_extents_that_are_multiplied_or_one(tmp_path):
             np.testing.assert_array_equal(mine, theirs)
     assert loaded.both(tf.ones([2, 2]), tf.ones([2, 3])).numpy().tolist() == [5.0, 5.0]
     assert loaded.apart([1.0, 2.0], [0.0, 1.0, 2.0]).numpy().tolist() == [1.0, 2.0, 3.0, 2.0, 3.0, 4.0]
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"where a - 1 \* b is 0\. It got one of shape \[2, 2\], one"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"where a - b is 0\. It got one of shape \[2, 2\], one"):
         loaded.both(tf.ones([2, 2]), tf.ones([1, 3]))
 
 
@@ -244,7 +244,7 @@ def test_extents_that_are_rounded_take_multiples_only(tmp_path):
     module = module_of(lambda x: tf.reshape(x, [x.shape[0], 2, x.shape[1] // 2]), ([None, None],))
     loaded = again(module, tmp_path / "m")
     assert [loaded.f(tf.ones([3, n])).shape for n in (64, 6)] == [[3, 2, 32], [3, 2, 3]]
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"\(b\) // \(2\).* is 0\. It got one of shape \[3, 7\]"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"\(b\) // 2\).* is 0\. It got one of shape \[3, 7\]"):
         loaded.f(tf.ones([3, 7]))
 
 

@@ -149,8 +149,9 @@ class Opened:
         return kept
 
     def _instance(self, arguments: Arguments) -> ConcreteFunction | None:
-        for way, traced in self.traces:
-            if (extents := OpenTrace(way, traced).extents(arguments.nodes)) is not None:
+        for known in self.traces:
+            if (extents := known.extents(arguments.nodes)) is not None:
+                traced = known.traced
                 made = ConcreteFunction(traced._function, copy.copy(arguments), _instance(traced._body, extents))
                 made.opened, made.streams = self, traced.streams
                 return made

@@ -70,12 +70,18 @@ def spoken(condition: Any) -> str:
 def _text(extent: Any) -> str:
     if type(extent) is int:
         return str(extent)
-    terms = [" * ".join([*([str(c)] if c != 1 or not atoms else []), *map(_letter, atoms)]) for c, atoms in extent["extent"]]
+    terms = []
+    for c, atoms in extent["extent"]:
+        factors = [*([] if abs(c) == 1 and atoms else [str(abs(c))]), *map(_letter, atoms)]
+        terms.append(("-" if c < 0 else "") + " * ".join(factors))
     return " + ".join(terms).replace("+ -", "- ")
 
 
 def _letter(atom: Any) -> str:
-    return string.ascii_letters[atom % 52] if type(atom) is int else f"({_text(atom[0])}) // ({_text(atom[1])})"
+    if type(atom) is int:
+        return string.ascii_letters[atom % 52]
+    x, y = [_text(part) if type(part) is int else f"({_text(part)})" for part in atom]
+    return f"({x} // {y})"
 
 
 def example(way: Path, symbols: Sequence[Atom]) -> tuple[int, ...] | None:
