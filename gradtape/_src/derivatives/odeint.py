@@ -358,9 +358,9 @@ def odeint(
     to `y0`, to the times and to what `f` uses, in both modes; give times as numbers or an array where they need none.
 
     The method is that of Dormand and Prince, of order 5(4). The error of a step stays below `atol + rtol · |y|` in the mean
-    square; between steps the solution is a polynomial of degree 4. InvalidArgumentError where `max_steps` are not enough, or steps
-    become too small, as at a pole; and for times that do not increase. ValueError for an `f` with
-    effects, NotImplementedError for one that looks at values.
+    square; between steps the solution is a polynomial of degree 4. InvalidArgumentError where `max_steps` are not enough, or
+    steps become too small, as at a pole; and for times that do not increase. ValueError for an `f` with effects,
+    NotImplementedError for one that looks at values.
 
     >>> rate = tf.Variable(0.5)
     >>> with tf.GradientTape() as tape:
