@@ -154,15 +154,11 @@ class Dataset(Filing):
         given = datasets if datasets is not None else args[0] if len(args) == 1 else args
         members, outer = flatten(given)
         for member in members:
-            if isinstance(member, list):
-                raise TypeError(
-                    "Invalid input to `zip`. Inputs are expected to be (nested) structures of `tf.data.Dataset` objects. Python "
-                    "`list` is not supported and you should use `tuple` instead."
-                )
             if not isinstance(member, Dataset):
+                listed = ". Python `list` is not supported and you should use `tuple` instead"
+                what = listed if isinstance(member, list) else f" but encountered object of type {type(member)}"
                 raise TypeError(
-                    "Invalid input to `zip`. Inputs are expected to be (nested) structures of `tf.data.Dataset` objects but "
-                    f"encountered object of type {type(member)}."
+                    f"Invalid input to `zip`. Inputs are expected to be (nested) structures of `tf.data.Dataset` objects{what}."
                 )
         counts = [member._count for member in members]
         finite = [count for count in counts if count >= 0]
