@@ -44,6 +44,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add_program(why)
     why.set_defaults(command="why_command")
 
+    cost = commands.add_parser(
+        "profile",
+        help="run a program, and show FLOPs, time and memory by line and layer",
+        usage="gradtape profile [-h] [--html FILE] [-m] program [--html FILE] ...",
+    )
+    cost.add_argument("--html", type=Path, metavar="FILE", help="write the report as a page, too")
+    add_program(cost)
+    cost.set_defaults(command="profile_command")
+
     several = commands.add_parser(
         "launch",
         help="run a program in several processes on this machine, which find each other by TF_CONFIG",
