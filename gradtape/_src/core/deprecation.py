@@ -12,7 +12,7 @@ from gradtape._src.core.errors import internal
 def warn_deprecated(what: str, instead: str, gone: str | None = None) -> None:
     """Warn with a DeprecationWarning at the user's line that `what` is deprecated; `instead` says what to write.
 
-    `gone` is the release in which it goes. What is deprecated by another library, and kept for programs of it, has none.
+    `gone` is the release in which it goes; names that another library deprecates, and that stay, have none.
     """
     until = f" and goes in gradtape {gone}" if gone else ""
     warnings.warn(f"{what} is deprecated{until}. {instead}", DeprecationWarning, stacklevel=_depth())

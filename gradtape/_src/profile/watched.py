@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from string import Template
@@ -32,7 +32,7 @@ class Clock:
     """The seconds of each line of a program: of the innermost line that is of no library, or else of no library that computes."""
 
     def __init__(self) -> None:
-        self.seconds: Counter[Line] = Counter()
+        self.seconds: dict[Line, float] = defaultdict(float)
         self.total = 0.0
         self._thread, self._over = threading.get_ident(), threading.Event()
 
@@ -91,7 +91,8 @@ class Watched:
 
     def tables(self) -> Iterator[tuple[str, Table]]:
         """Yield the tables of the report with their titles."""
-        times = [[*_place(line), f"{s:.2f}", f"{s / self.clock.total:.0%}"] for line, s in self.clock.seconds.most_common()]
+        seconds = sorted(self.clock.seconds.items(), key=lambda item: -item[1])
+        times = [[*_place(line), f"{s:.2f}", f"{s / self.clock.total:.0%}"] for line, s in seconds]
         yield f"time by line, {self.clock.total:.1f} s in all", (["line", "", "seconds", "share"], times)
         for call in sorted(self.calls.values(), key=lambda call: -call.costs.flops):
             where, written = _place(call.line)
