@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import re
+from typing import Any
 
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
@@ -29,6 +30,7 @@ METHODS = {  # of an array
     "std": "math.reduce_std", "var": "math.reduce_variance", "squeeze": "squeeze", "transpose": "transpose",
     "clip": "clip_by_value",
 }  # fmt: skip
+LONGEST_ARGUMENT = 60
 LOGARITHMS = {"softmax": "tf.nn.log_softmax", "sigmoid": "tf.math.log_sigmoid"}  # of what has one of its own
 ITERATING = ("list", "map", "zip", "enumerate", "tuple", "reversed")  # which take tensors as they take arrays
 HARMLESS = {"Acos": 0.0, "Asin": 0.0, "Atanh": 0.0, "Acosh": 2.0}  # where 1 is at the edge
@@ -76,7 +78,7 @@ def without_call(line: Line) -> str | None:
         called = [n for n in called if (n.lineno, n.col_offset) == (at, column)]
     if len(called) != 1:
         return None
-    whole = ast.unparse(_Without(called[0]).visit(copy.deepcopy(found)))
+    whole = _with(found, called[0], ast.unparse(called[0].args[0]))
     return whole if len(whole) <= text.LONGEST and "\n" not in whole else None
 
 
@@ -148,6 +150,22 @@ def stable(line: Line) -> tuple[ast.expr, str] | None:
     return None
 
 
+def bounded(line: Line, op: str | None, at: int, code: str) -> tuple[ast.expr, str] | None:
+    """Return what the op computes, and the same with `code`, a function of `x`, in the place of its argument at a place."""
+    found, parts = text.expression_at(line, op), text.parts(line, op)
+    given = ast.unparse(parts[at]) if at < len(parts) else ""
+    if found is None or not 0 < len(given) <= LONGEST_ARGUMENT:
+        return None
+    return found, _with(found, parts[at], re.sub(r"\bx\b", lambda _: f"({given})", code))
+
+
+def _with(whole: ast.AST, part: ast.expr, code: str) -> str:
+    """Return an expression or statement with code in the place of a part of it."""
+    copies: dict[int, Any] = {}
+    copied = copy.deepcopy(whole, copies)
+    return ast.unparse(_Put(copies[id(part)], ast.parse(code, mode="eval").body).visit(copied))
+
+
 def where_it_counts(line: Line, op: str | None) -> tuple[ast.expr, str] | None:
     """Return what the op computes in one side of a `where`, and the same with a harmless value where the other one is taken."""
     found = text.expression_at(line, op)
@@ -158,10 +176,7 @@ def where_it_counts(line: Line, op: str | None) -> tuple[ast.expr, str] | None:
         if side is not None and operand is not None and found is not None:
             condition, value, safe = ast.unparse(call.args[0]), ast.unparse(operand), HARMLESS.get(op or "", 1.0)
             given = f"{value}, {safe}" if side == 1 else f"{safe}, {value}"
-            written = ast.unparse(found)
-            if written.count(value) != 1:
-                return None
-            return found, written.replace(value, f"tf.where({condition}, {given})", 1)
+            return found, _with(found, operand, f"tf.where({condition}, {given})")
     return None
 
 
@@ -181,15 +196,12 @@ def _is(call: ast.Call, name: str) -> bool:
     return re.fullmatch(rf"(?:\w+_)?{name}", ast.unparse(call.func).rpartition(".")[2]) is not None
 
 
-class _Without(ast.NodeTransformer):
-    def __init__(self, call: ast.Call) -> None:
-        self._at, self._written = (call.lineno, call.col_offset), ast.unparse(call)
+class _Put(ast.NodeTransformer):
+    def __init__(self, part: ast.AST, instead: ast.AST) -> None:
+        self._part, self._instead = part, instead
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        if (node.lineno, node.col_offset) == self._at and ast.unparse(node) == self._written:
-            return node.args[0]
-        self.generic_visit(node)
-        return node
+    def visit(self, node: ast.AST) -> Any:
+        return self._instead if node is self._part else self.generic_visit(node)
 
 
 class _ToTensors(ast.NodeTransformer):

@@ -9,9 +9,8 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.custom import CUSTOM
-from gradtape._src.core import engine
-from gradtape._src.core.program import Node, leaf
-from gradtape._src.explain.precision import Change, contribution_at, instead
+from gradtape._src.core.program import Node
+from gradtape._src.explain.precision import Change, again_with, contribution_at, instead
 from gradtape._src.explain.probe import Probe, array, like, ones_like, value
 
 RELUS, BOUNDS = {"Relu", "Relu6", "LeakyRelu"}, {"Maximum", "Minimum", "ClipByValue"}
@@ -112,10 +111,8 @@ class Tried:
 
     def _result(self, moved: np.ndarray) -> np.ndarray | None:
         """Return the op's values with others for `node`; None for an op that ran by itself."""
-        inputs = tuple([leaf(i.aval, moved) if i is self.node else i for i in self.entry.inputs])
         try:
-            again: Any = engine.record(self.entry.node.op, inputs, self.entry.node.attrs)
-            return value(again)
+            return value(again_with(self.entry, instead(self.node, lambda v: moved)).node)
         except Exception:
             return None
 
