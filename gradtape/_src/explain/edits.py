@@ -117,6 +117,8 @@ def _is_statement(code: str, instead: ast.stmt) -> bool:
         case [ast.Expr(ast.Call(func=function)), *_]:
             same = isinstance(instead, ast.Expr) and isinstance(instead.value, ast.Call)
             return ast.unparse(function).endswith(".assign") or (same and ast.unparse(instead).startswith(ast.unparse(function)))
+        case [ast.Assign(targets=[ast.Name(name)])] if isinstance(instead, ast.Expr):
+            return ast.unparse(instead).startswith(f"{name}.assign")
         case [ast.Assign(targets=targets)]:
             return isinstance(instead, ast.Assign) and [*map(ast.unparse, targets)] == [*map(ast.unparse, instead.targets)]
         case [ast.AugAssign(target=target)] | [ast.AnnAssign(target=target)]:

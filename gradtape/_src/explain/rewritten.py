@@ -9,6 +9,7 @@ from typing import Any
 
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
+from gradtape._src.explain.callers import scope_of, statements_of
 
 # What NumPy's functions are called as TensorFlow's, where the arguments mean the same.
 NUMPY = {
@@ -103,6 +104,14 @@ def as_floating(line: Line) -> str | None:
     return None
 
 
+def summed(line: Line) -> str | None:
+    """Return `total = total + x` for `total.assign_add(x)`, or `-`; None for any other statement."""
+    match text.statement(line):
+        case ast.Expr(ast.Call(func=ast.Attribute(ast.Name(name), "assign_add" | "assign_sub" as how), args=[given])):
+            return ast.unparse(ast.parse(f"{name} = {name} {'+' if how == 'assign_add' else '-'} ({ast.unparse(given)})"))
+    return None
+
+
 def stopped_through(line: Line) -> tuple[ast.Call, str] | None:
     """Return `stop_gradient(x + (q - x))`, which stops all of it, and `x + stop_gradient(q - x)`; None for anything else."""
     found = text.statement(line)
@@ -135,9 +144,10 @@ def stable(line: Line) -> tuple[ast.expr, str] | None:
                     return node, f"tf.math.softplus({ast.unparse(x)})"
             case ast.Call(args=[ast.Call(args=[x]) as inner]) if _is(node, "log1p") and _is(inner, "exp"):
                 return node, f"tf.math.softplus({ast.unparse(x)})"
-            case ast.Call(args=[ast.Call(args=[x, *_]) as inner]) if _is(node, "log"):
+            case ast.Call(args=[given]) if _is(node, "log"):
+                inner = _meant(line, given)
                 for name, instead in LOGARITHMS.items():
-                    if _is(inner, name):
+                    if isinstance(inner, ast.Call) and _is(inner, name):
                         return node, f"{instead}({', '.join(map(ast.unparse, [*inner.args, *inner.keywords]))})"
             case ast.BinOp(
                 ast.Constant(1 | 1.0), ast.Div(), ast.BinOp(ast.Constant(1 | 1.0), ast.Add(), ast.Call(args=[x]) as inner)
@@ -148,6 +158,13 @@ def stable(line: Line) -> tuple[ast.expr, str] | None:
                 if _is(above, "exp") and _is(total, "sum") and ast.unparse(below) == ast.unparse(above):
                     return node, f"tf.nn.softmax({ast.unparse(x)})"
     return None
+
+
+def _meant(line: Line, given: ast.expr) -> ast.expr:
+    """Return an expression; of a name the value that the function of a line gives it last, above that line."""
+    above = [n for n in statements_of(scope_of(line)) if n.lineno < (text.number(line) or 0)]
+    found = [n.value for n in above if isinstance(n, ast.Assign) and [*map(ast.unparse, n.targets)] == [ast.unparse(given)]]
+    return found[-1] if found else given
 
 
 def bounded(line: Line, op: str | None, at: int, code: str) -> tuple[ast.expr, str] | None:

@@ -91,6 +91,20 @@ class Tried:
                 return other
         return None
 
+    def zeros_came_in(self) -> tuple[Entry, Node, Node]:
+        """Return the op that took a zero factor in, the factor, and the value that it hands on: further back no zeros count."""
+        assert self.factor is not None
+        entry, factor, copied = self.entry, self.factor, self.factor
+        while (maker := self.probe.maker.get(copied)) is not None:
+            inputs = [i for i in maker.inputs if type(i.aval) is not tuple and i.aval.inexact]
+            zero = next((i for i in inputs if not np.all(value(i)) and _without_zeros(maker, i)), None)
+            if zero is None:
+                break
+            if len(inputs) > 1:
+                entry, factor = maker, zero
+            copied = zero
+        return entry, factor, copied
+
     @property
     def chooses(self) -> bool:
         """Whether the op only chooses among elements: where `node` is moved its values are these, or linear, or the same."""
@@ -110,11 +124,25 @@ class Tried:
         return bool(np.any(array(here))) and np.array_equal(array(here), array(far))
 
     def _result(self, moved: np.ndarray) -> np.ndarray | None:
-        """Return the op's values with others for `node`; None for an op that ran by itself."""
-        try:
-            return value(again_with(self.entry, instead(self.node, lambda v: moved)).node)
-        except Exception:
-            return None
+        return _result(self.entry, instead(self.node, lambda v: moved))
+
+
+def _result(entry: Entry, change: Change) -> np.ndarray | None:
+    """Return an op's values with other inputs; None for an op that ran by itself."""
+    try:
+        return value(again_with(entry, change).node)
+    except Exception:
+        return None
+
+
+def _without_zeros(entry: Entry, node: Node) -> bool:
+    """Return whether zeros of a result are those of an input: there with any other inputs, and not with ones in its place."""
+    if type(entry.node.aval) is tuple:
+        return False
+    ones, others = _result(entry, instead(node, np.ones_like)), _result(entry, lambda i, v: v if i is node else elsewhere(i, v))
+    if ones is None or others is None or others.shape != entry.node.aval.shape:
+        return False
+    return bool(np.any(ones)) and not np.any(others[value(entry.node) == 0])
 
 
 def elsewhere(node: Node, values: np.ndarray) -> np.ndarray:

@@ -19,7 +19,6 @@ from gradtape._src.explain.smooth import STRAIGHT, instead_of, wider
 from gradtape._src.explain.varied import BOUNDS, INACTIVE, RELUS, Tried, as_it_is, dense, elsewhere, empty
 from gradtape._src.explain.words import Words
 
-SAME = {"Identity", "ReadVariableOp", "Cast", "Reshape", "ExpandDims", "Squeeze", "Transpose", "BroadcastTo"}
 RANDOM = ("Random", "StatelessRandom", "SeedOf")
 MET = "nothing is left to learn from these values: try harder examples, or a larger margin"
 
@@ -367,28 +366,26 @@ def _random(entry: Any) -> bool:
 
 @of_zeros(110)
 def _by_a_factor(tried: Tried) -> Evidence | None:
-    probe, factor = tried.probe, tried.factor
-    if factor is None:
+    if tried.factor is None:
         return None
-    values = value(factor)
+    low = lost(tried.probe, tried.factor)
+    if low is not None:
+        return Underflow(*tried.at, magnitude=low, dtype=tried.factor.aval.type.name)
+    entry, factor, copied = tried.zeros_came_in()
+    at, values = ((entry.node.code, entry.node.offset), entry.node.op.type), value(factor)
     fraction = float(np.mean(values == 0))
     if tried.comes_from(factor, _random) and not np.all(values):
-        return DroppedOut(*tried.at, fraction=fraction)
-    low = lost(probe, factor)
-    if low is not None:
-        return Underflow(*tried.at, magnitude=low, dtype=factor.aval.type.name)
-    if (values.size > 1 and np.any(values) and np.all((values == 0) | (values == 1))) or tried.comes_from(factor, _masks):
-        return MaskedOut(*tried.at, fraction=fraction)
-    copied = factor
-    while (maker := probe.maker.get(copied)) is not None and maker.node.op.type in SAME:
-        copied = maker.inputs[0]
+        return DroppedOut(*at, fraction=fraction)
+    if (values.size > 1 and np.any(values) and np.all((values == 0) | (values == 1))) or tried.comes_from(copied, _masks):
+        return MaskedOut(*at, fraction=fraction)
+    maker = tried.probe.maker.get(copied)
     made = copied if maker is None else maker.node
     return ZeroFactor(
-        *tried.at,
-        at=tried.entry.inputs.index(factor),
+        *at,
+        at=entry.inputs.index(factor),
         made=(made.code, made.offset),
         origin=journal.origin_of(copied) if maker is None else None,
-        traced=copied in probe.traced,
+        traced=copied in tried.probe.traced,
     )
 
 
