@@ -85,10 +85,10 @@ def _finite_with(probe: Probe, entry: Entry, node: Node, values: np.ndarray) -> 
     try:
         again = again_with(entry, instead(node, lambda _: values))
         found = [probe.contribution(again, node, dense(again.node)) for node in again.inputs if node.aval.inexact]
-        values = [value(again.node), *[array(given) for given in found if given is not None]]
+        results = [value(again.node), *[array(given) for given in found if given is not None]]
     except Exception:  # the op takes no such input
         return False
-    return all(bool(np.isfinite(v).all()) for v in values)
+    return all(bool(np.isfinite(result).all()) for result in results)
 
 
 def at_the_edge(b: Evidence, otherwise: str, bound: Bound | None, op: str | None = None, masked: bool = False) -> Advice:
@@ -121,7 +121,7 @@ def at_the_edge(b: Evidence, otherwise: str, bound: Bound | None, op: str | None
     advice, place = in_its_words(AT_THE_EDGE.get(op or "", otherwise), b, op)
     if bound is None or op != b.op:
         return advice, place
-    written = rewritten.bounded(b.line, op, bound.at, bound.code)
-    kept = f"keep the argument {bound.words}: `{bound.code if written is None else written[1]}`"
+    kept_in = rewritten.bounded(b.line, op, bound.at, bound.code)
+    kept = f"keep the argument {bound.words}: `{bound.code if kept_in is None else kept_in[1]}`"
     more = f"{advice}, or " if op == "RealDiv" else ""
-    return f"{more}{kept}{f', or {advice}' if op == 'Exp' else ''}", None if written is None else text.span(written[0])
+    return f"{more}{kept}{f', or {advice}' if op == 'Exp' else ''}", None if kept_in is None else text.span(kept_in[0])

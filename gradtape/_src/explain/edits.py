@@ -192,7 +192,8 @@ def _elsewhere(line: Line, found: ast.stmt, mend: str, asked: Line) -> Iterator[
             return
         early = found.lineno < block.lineno
         place = block.body[0].lineno if early else (block.end_lineno or 0) + 1
-        yield away, Edit(file, place, place - 1, (_spaces(file, block.body[0].lineno) + lines[0],))
+        moved = Edit(file, place, place - 1, (_spaces(file, block.body[0].lineno) + lines[0],))
+        yield (moved,) if "again" in mend else (away, moved)
 
 
 def _in_its_place(file: str, found: ast.stmt, code: str, mend: str) -> Iterator[Fix]:

@@ -145,10 +145,10 @@ def stable(line: Line) -> tuple[ast.expr, str] | None:
             case ast.Call(args=[ast.Call(args=[x]) as inner]) if _is(node, "log1p") and _is(inner, "exp"):
                 return node, f"tf.math.softplus({ast.unparse(x)})"
             case ast.Call(args=[given]) if _is(node, "log"):
-                inner = _meant(line, given)
+                meant = _meant(line, given)
                 for name, instead in LOGARITHMS.items():
-                    if isinstance(inner, ast.Call) and _is(inner, name):
-                        return node, f"{instead}({', '.join(map(ast.unparse, [*inner.args, *inner.keywords]))})"
+                    if isinstance(meant, ast.Call) and _is(meant, name):
+                        return node, f"{instead}({', '.join(map(ast.unparse, [*meant.args, *meant.keywords]))})"
             case ast.BinOp(
                 ast.Constant(1 | 1.0), ast.Div(), ast.BinOp(ast.Constant(1 | 1.0), ast.Add(), ast.Call(args=[x]) as inner)
             ):

@@ -91,13 +91,19 @@ class NotDifferentiable(Index):
     code, named = "not_differentiable", "the op"
     when = "an op without a derivative; also a condition that only decides which branch runs, or how often a loop does"
     reason: str | None = None
+    stepped: bool = False  # it is piecewise constant, and its result like what goes in
+    counted: bool = False  # class numbers that are compared with others, as an accuracy does
 
     def said(self, w: Words) -> Said:
         reason = self.reason or "its gradient function gives None for this input"
         if self.op is not None and self.op.startswith("CustomGradient"):
             cause = f"the function with a gradient of its own in {self.written}: {reason}"
             return Said(cause, "return a gradient from its grad function")
-        return Said(f"{self.op} in {self.written} has no derivative: {reason}", *instead_of(self, index=bool(self.index)))
+        cause = f"{self.op} in {self.written} has no derivative: {reason}"
+        if self.counted:
+            loss = "tf.nn.sparse_softmax_cross_entropy_with_logits"
+            return Said(cause, f"take a loss that follows the scores, such as {loss}: an accuracy only counts")
+        return Said(cause, *instead_of(self, self.stepped, bool(self.index)))
 
 
 class NoGradientRegistered(OfOp):
@@ -144,7 +150,18 @@ def _without_gradient(view: View, before: Name, step: Step, op: Op | None) -> Ev
         return None
     if op.reason is None:
         return NoGradientRegistered(step.line, op.type, step)
-    return NotDifferentiable(step.line, op.type, step, reason=op.reason, index=chosen_by(view.history, step.name))
+    index, steps = chosen_by(view.history, step.name), view.history.steps
+    after = [steps[name] for name in view.history.after([step.name]) if name in steps] if op.type == "ArgMax" else []
+    counted = any(s.how == "Equal" and not inexact(view.history.aval(s.inputs[0])) for s in after)
+    return NotDifferentiable(
+        step.line,
+        op.type,
+        step,
+        reason=op.reason,
+        index=index,
+        stepped="piecewise constant" in op.reason and view.history.aval(step.name) is view.history.aval(before),
+        counted=counted and not index,
+    )
 
 
 def without_gradient(op: Op) -> bool:
