@@ -22,7 +22,7 @@ def a_run(date="2026-01-02", whole=False, device="cpu", **ratios):
     return Run(device, date, "a machine", "3.12", {"torch": "2"}, "full", whole, lines)
 
 
-@pytest.mark.parametrize("path", [page.PAGE, page.README], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [page.PAGE, page.README, page.GPUS], ids=lambda path: path.name)
 def test_tables_are_those_of_the_stored_runs(path):
     assert path.read_text("utf-8") == page.pages()[path], "make snapshot writes the tables"
 

@@ -520,7 +520,7 @@ class Dataset(Filing):
 
         kind = "_BatchDataset" if num_parallel_calls is None else "_ParallelBatchDataset"
         count = arguments.batches(self._count, size, drop)
-        return self._then(kind, start, partial(self._batch_structure, size, drop), count, batch=size)
+        return self._then(kind, start, partial(self._batch_structure, size, drop), count)
 
     def _batch_structure(self, size: int, drop: bool) -> Structure:
         return with_shapes(self.structure, lambda shape: TensorShape([size if drop else None]).concatenate(shape))
@@ -554,7 +554,7 @@ class Dataset(Filing):
         def start() -> Stream:
             return stages.batched(self.elements(), size, drop, padding)
 
-        return self._then("_PaddedBatchDataset", start, structure, arguments.batches(self._count, size, drop), batch=size)
+        return self._then("_PaddedBatchDataset", start, structure, arguments.batches(self._count, size, drop))
 
     @public
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:

@@ -53,7 +53,6 @@ class Pipeline(Elements, Trackable):
 
         `asks` says that a function of the user's is to be asked for the structure, which is put off until it is needed.
         """
-        self.usual_batch: int | None = None  # the open first extent of all batches but the last, where that is known
         self.made_anew = kind not in PLAIN and engine.local.trace.scope is not None
         self._start, self._known, self._count, self._rows = start, structure, count, rows
         self._kind, self._options, self._asks = kind, options or Options(), asks
@@ -156,7 +155,7 @@ class Pipeline(Elements, Trackable):
         return cls._made(lambda: iter(items), structure or structure_of(items[0]), len(items), "_VariantDataset")
 
     @classmethod
-    def unknown(cls, element_spec: Any, usual_batch: int | None = None) -> Self:
+    def unknown(cls, element_spec: Any) -> Self:
         """Return a dataset that stands for any with such elements, which a call gives; without one it cannot be looked at."""
 
         def start() -> Stream:
@@ -166,7 +165,7 @@ class Pipeline(Elements, Trackable):
             return given.elements()
 
         made = cls._made(start, from_specs(element_spec), UNKNOWN_CARDINALITY, "_VariantDataset")
-        made.usual_batch, made.made_anew = usual_batch, False
+        made.made_anew = False
         return made
 
     def _then(
@@ -176,16 +175,14 @@ class Pipeline(Elements, Trackable):
         structure: Any = None,
         count: int | None = None,
         asks: bool = False,
-        batch: int | None = None,
     ) -> Self:
         """Return a dataset of another stream of elements, which has what it does not say in common with this one."""
         structure = (lambda: self.structure) if structure is None else structure
         count = self._count if count is None else count
-        return self._alike(self._made(start, structure, count, kind, options=self._options, asks=asks or self._asks), batch)
+        return self._alike(self._made(start, structure, count, kind, options=self._options, asks=asks or self._asks))
 
-    def _alike(self, made: Self, batch: int | None = None) -> Self:
-        """Return a dataset that was made of this one: the elements are such batches still, or of `batch` rows now."""
-        made.usual_batch = batch or self.usual_batch
+    def _alike(self, made: Self) -> Self:
+        """Return a dataset that was made of this one: a function makes it anew in each call if it made this one."""
         made.reach = lambda: self._reach_of(made._kind)
         numbered = made._kind == "_ZipDataset"  # by `enumerate`; `zip` has several datasets, and does not call this
         made.made_anew = self.made_anew or (made.made_anew and not numbered)
