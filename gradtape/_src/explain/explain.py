@@ -34,7 +34,7 @@ from gradtape._src.explain.codes.placed import InnerGradient, OtherTape, Outside
 from gradtape._src.explain.codes.state import State
 from gradtape._src.explain.codes.unused import Unknown, Unused
 from gradtape._src.explain.codes.watching import NotWatched, Rebound
-from gradtape._src.explain.diagnosis import Diagnosis
+from gradtape._src.explain.diagnosis import Diagnosis, Found, Lack, shown
 from gradtape._src.explain.evidence import Evidence
 from gradtape._src.explain.history import History, Name, Step
 from gradtape._src.explain.holders import holders, holders_with
@@ -64,7 +64,7 @@ def explain(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
     None is explained after the fact, from what the library remembers of the last programs that ran; nothing is run again.
     Zeros need values: the recorded program is run again, if the tape is persistent or `gradtape.config.keep_last_step(True)`
     in force. Without `tape` the answer is about the latest gradient call that had these sources. TypeError for a source that
-    is neither a tensor nor a variable.
+    is neither a tensor nor a variable. A list, tuple or dict of answers prints as a table: each cause once, faults first.
 
     >>> x = tf.constant(3.0)
     >>> with tf.GradientTape() as tape:
@@ -82,7 +82,8 @@ def explain(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
     if connected:
         for i, answer in zip(connected, question.about_zeros([flat[i] for i in connected]), strict=True):
             answers[i] = answer
-    return nest.unflatten(spec, answers)
+    lacks = ["" if answer.connected else "zeros" if i in connected else "None" for i, answer in enumerate(answers)]
+    return shown(nest.unflatten(spec, answers), question.found(flat, lacks, answers))
 
 
 @public
@@ -110,7 +111,8 @@ def explain_nan(target: Any, sources: Any, tape: GradientTape | None = None) -> 
             "explain_nan runs the recorded program again, and no record is left. Make the tape persistent, "
             "tf.GradientTape(persistent=True), or call gradtape.config.keep_last_step(True) before the step."
         )
-    return nest.unflatten(spec, found)
+    lacks = ["" if answer.connected else "infinite" if answer.code == "inf_origin" else "NaN" for answer in found]
+    return shown(nest.unflatten(spec, found), question.found(flat, lacks, found))
 
 
 @public
@@ -298,6 +300,10 @@ class Question:
     def name_of(self, source: Any) -> str:
         """Return the source's name in the user's code."""
         return text.name_of(source, self._frame, self._paths) or _own_name(source)
+
+    def found(self, sources: Sequence[Any], lacks: Sequence[str], answers: Sequence[Diagnosis]) -> list[Found]:
+        """Return what sources lack, by their names in the user's code, each with its Diagnosis."""
+        return [(Lack(self.name_of(s), what), answer) for s, what, answer in zip(sources, lacks, answers, strict=True)]
 
     def _held_by(self, name: Name) -> str | None:
         """Return the name of the variable that holds or held a value, in the user's code."""

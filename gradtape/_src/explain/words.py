@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from gradtape._src.core import hooks
 from gradtape._src.core.journal import Line
+from gradtape._src.core.places import place
 from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.edits import fixes
@@ -54,6 +57,8 @@ class Words:
         if broken.apart:
             said = said._replace(cause=f"another way is cut, too: {said.cause}")
         file, line = text.file(broken.line), text.number(broken.line)
+        own = place(file, 0, short=True).removesuffix("0")  # of a place in this file
+        said = said._replace(cause=_as_called(broken, said.cause).replace(f"({own}", "(line "))
         process = hooks.clients.process()
         made = fixes(broken.line, said, self.asked, self.tape)
         return Diagnosis(broken.code, file, line, broken.op, _sentence(said.cause), _sentence(said.mend), also, process, made)
@@ -61,6 +66,20 @@ class Words:
     def diagnoses(self, breaks: Sequence[Evidence]) -> Diagnosis:
         """Return the Diagnosis of the first of several breaks on one way, with the others under `also`."""
         return self.diagnosis(breaks[0], tuple([replace(self.diagnosis(b), process="") for b in breaks[1:]]))
+
+
+def _as_called(broken: Evidence, cause: str) -> str:
+    """Return a cause with the op named as the line writes it: `tf.where` for SelectV2, `+` for AddV2."""
+    match text.expression_at(broken.line, broken.op):
+        case ast.Call(func=function) if re.match(r"(tf|tensorflow)\.", ast.unparse(function)) or broken.op == "CustomGradient":
+            written = ast.unparse(function)
+        case ast.BinOp(op=operator):
+            written = f"`{ast.unparse(ast.BinOp(ast.Name('a'), operator, ast.Name('b')))[2:-2]}`"
+        case ast.Subscript():
+            written = "the index"
+        case _:
+            return cause
+    return cause.replace(f"{broken.op} in {broken.written}", f"{written} in {broken.written}")
 
 
 def _sentence(words: str) -> str:
