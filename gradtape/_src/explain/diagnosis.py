@@ -126,7 +126,7 @@ def _marked(sentence: str) -> str:
 
 
 class Lack(NamedTuple):
-    """The lack of a source: its gradient is "None", "zeros", "NaN" or "infinite", or "" if right; or so is the value `of` a target."""
+    """The lack of a source: its gradient, or the value `of` a target, is "None", "zeros", "NaN", "infinite", or "" if right."""
 
     source: str
     what: str
