@@ -200,6 +200,21 @@ def test_faults_come_first_and_one_cause_is_told_once(tmp_path):
     assert [source["name"] for source in data["calls"][0]["sources"]] == ["v", "w", "x"]
 
 
+def test_the_main_break_is_told_from_further_ones_and_a_fix_can_be_copied(tmp_path):
+    page, report = page_of(
+        tmp_path,
+        "import gradtape as tf\nw, v = tf.Variable(1.0), tf.Variable(2.0)\nwith tf.GradientTape() as tape:\n"
+        "    first = tf.round(w)\n    loss = tf.stop_gradient(first * 2.0) * v\ntape.gradient(loss, [w, v])\n",
+    )
+    data = data_of(page)
+    states = {line: state for _, line, state in data["calls"][0]["lines"]}
+    assert (states[4], states[5]) == ("break", "also")
+    (fault,) = data["faults"]
+    assert (fault["place"], fault["label"], fault["copy"]) == ("script.py:4", "fix", "w + tf.stop_gradient(tf.round(w) - w)")
+    assert [other["line"] for other in fault["also"]] == [5]
+    assert str(tmp_path) not in page and str(tmp_path) in str(report)
+
+
 def test_a_long_tape_is_shown_in_part(tmp_path):
     source = (
         "import gradtape as tf\nw, dead = tf.Variable(1.0), tf.Variable(1.0)\nwith tf.GradientTape() as tape:\n    x = w * 1.0\n"
@@ -406,6 +421,7 @@ def test_faults_in_a_browser(tab):
     tab.select_option("#call", index=1)
     tab.locator(".fault").click()
     assert tab.locator("#files .line.break").count() == 1
+    assert not tab.locator("#further").is_visible()  # of which there is none
 
 
 def test_a_narrow_screen(browser, page, tmp_path):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from gradtape._src.core.folding import folded
-from gradtape._src.core.places import place
+from gradtape._src.core.places import nearest, place
 from gradtape._src.explain.edits import Fix
 from gradtape._src.explain.evidence import CODES
 
@@ -70,10 +70,8 @@ class Diagnosis:
         return lines
 
     def _place_beside(self, file: str | None) -> str:
-        """Return the process and the line, as the start of a sentence; of a line in `file` its number alone."""
-        at = place(self.file, self.line)
-        if self.line is not None and self.file == file:
-            at = f"line {self.line}" if at == f"{file}:{self.line}" else at
+        """Return the process and the line, as the start of a sentence; of a line in `file`, if given, its number alone."""
+        at = place(self.file, self.line) if file is None else nearest(self.file, self.line, file)
         return "".join([f"{part}: " for part in (self.process, "" if self.line is None else at) if part])
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:

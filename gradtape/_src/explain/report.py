@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 from gradtape._src.core import engine, hooks, nest, transcript
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.journal import Asked
-from gradtape._src.core.places import place
+from gradtape._src.core.places import nearest, place
 from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis, Lack, counted, told
@@ -178,7 +177,7 @@ class Report:
             return f"{calls}, and nothing is missing{self._empty}"
         said = []
         for (file, line), findings in list(self._by_place.items())[:MOST_PLACES]:
-            at = _at(file, line, named)
+            at = nearest(file, line, named)
             said.append(f"{counted([f.lack for f in findings], self._sources.get((file, line), len(findings)))}: {at}")
             named = file
         more = len(self._by_place) - len(said)
@@ -220,17 +219,9 @@ class Report:
         lines = [f"gradtape why: {self.headline()}{self._empty if self._found else ''}"]
         named = next((file for file, _ in self._by_place), None)
         for (file, line), findings in self._by_place.items():
-            lines += ["", f"{_at(file, line, named)}: {findings[0].call}"]
+            lines += ["", f"{nearest(file, line, named)}: {findings[0].call}"]
             lines += told([(f.lack, f.diagnosis) for f in findings], named)
         return "\n".join(lines)
-
-
-def _at(file: str | None, line: int | None, named: str | None) -> str:
-    """Return a line by its file's path, from here if it is below; of the file that was `named` last by its number alone."""
-    if file is not None and file == named and place(file, line) == f"{file}:{line}":
-        return f"line {line}"
-    below = file is not None and file.startswith(os.getcwd() + os.sep)
-    return place(os.path.relpath(file) if below and file is not None else file, line)
 
 
 def _said(question: Question, what: str, sources: Sequence[Any]) -> Sequence[Diagnosis]:

@@ -35,7 +35,7 @@ function showFaults() {
   by("headline").classList.toggle("lacks", data.faults.length > 0);
   by("fault-list").replaceChildren(...data.faults.map((fault) => {
     const button = make("button", { type: "button", class: "fault" }, make("b", {}, fault.sources), `: the ${fault.of} is ${fault.what}`,
-      ...(fault.line ? [", by ", make("b", {}, fault.place)] : []), make("br"), ...marked(`${fault.code}: ${fault.cause}`));
+      ...(fault.line ? [", at ", make("b", {}, fault.place)] : []), make("br"), ...marked(`${fault.code}: ${fault.cause}`));
     button.addEventListener("click", () => {
       by("call").selectedIndex = fault.call;
       show(fault.call);
@@ -81,6 +81,7 @@ function showSource() {
     });
     return make("div", { class: "file" }, make("h2", {}, file.name), lines);
   }));
+  by("further").hidden = !document.querySelector("#files .line.also");
   breaks = [...document.querySelectorAll("#files .line.break, #files .line.also")];
 }
 
@@ -139,7 +140,7 @@ function showGraph() {
   for (const box of graph.querySelectorAll("details")) box.addEventListener("toggle", drawArcs);
   if (scene.left_out) graph.append(leftOut(scene.left_out));
   if (!scene.norms) graph.append(make("p", { class: "dim" }, "Norms of gradients are not known here, or were left out as the tape is long."));
-  by("ops").textContent = `${scene.ops.toLocaleString("en")} ops`;
+  by("ops").textContent = `${scene.ops.toLocaleString("en")} op${scene.ops === 1 ? "" : "s"}`;
   setFold(false);
 }
 
