@@ -61,7 +61,8 @@ class Words:
         said = said._replace(cause=_as_called(broken, said.cause).replace(f"({own}", "(line "))
         process = hooks.clients.process()
         made = fixes(broken.line, said, self.asked, self.tape)
-        return Diagnosis(broken.code, file, line, broken.op, _sentence(said.cause), _sentence(said.mend), also, process, made)
+        sentences = _sentence(said.cause), _sentence(said.mend)
+        return Diagnosis(broken.code, file, line, broken.op, *sentences, also, process, made, _apart=broken.apart)
 
     def diagnoses(self, breaks: Sequence[Evidence]) -> Diagnosis:
         """Return the Diagnosis of the first of several breaks on one way, with the others under `also`."""
