@@ -3,6 +3,7 @@
 import pytest
 
 import gradtape as tf
+from gradtape._src.explain import words
 
 autodiff = tf.autodiff
 
@@ -88,3 +89,9 @@ def test_all_is_well():
         loss = x * y
     tape.gradient(loss, [x, y])
     assert str(autodiff.explain(loss, [x, y])) == "all 2 have a gradient\n  x, y: connected"
+
+
+def test_a_cause_names_a_file_only_where_it_is_another():
+    """Of the same name, too."""
+    said = "`a = b` (/one/m.py:3) and `c = d` (/two/m.py:4)"
+    assert words._with_short_places(said, "/one/m.py") == "`a = b` (line 3) and `c = d` (m.py:4)"

@@ -131,4 +131,4 @@ of_zeros: Finders[[Tried]] = Finders()  # an op that passes zeros on
 
 def cited(line: Line) -> str:
     """Return a line in quotes, and its place."""
-    return f"`{text.text(line)}` ({place(text.file(line), text.number(line), short=True)})"
+    return f"`{text.text(line)}` ({place(text.file(line), text.number(line))})"

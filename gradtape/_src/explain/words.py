@@ -18,6 +18,7 @@ from gradtape._src.explain.evidence import Evidence, Said
 from gradtape._src.explain.history import Name
 from gradtape._src.explain.smooth import has_own_advice
 
+PLACE = re.compile(r"` \(([^()`]+):(\d+)\)")  # as behind a line that is cited
 # What a value that goes no further decides, and what to compute with instead.
 DECIDED = {
     "branch": ("which branch runs, or how often a loop does,", "a soft weight, tf.sigmoid(…)"),
@@ -57,8 +58,7 @@ class Words:
         if broken.apart:
             said = said._replace(cause=f"another way is cut, too: {said.cause}")
         file, line = text.file(broken.line), text.number(broken.line)
-        own = place(file, 0, short=True).removesuffix("0")  # of a place in this file
-        said = said._replace(cause=_as_called(broken, said.cause).replace(f"({own}", "(line "))
+        said = said._replace(cause=_with_short_places(_as_called(broken, said.cause), file))
         process = hooks.clients.process()
         made = fixes(broken.line, said, self.asked, self.tape)
         sentences = _sentence(said.cause), _sentence(said.mend)
@@ -81,6 +81,13 @@ def _as_called(broken: Evidence, cause: str) -> str:
         case _:
             return cause
     return cause.replace(f"{broken.op} in {broken.written}", f"{written} in {broken.written}")
+
+
+def _with_short_places(cause: str, file: str | None) -> str:
+    """Return a cause in which a line of `file` has its number alone, and a line of another file that file's own name."""
+    return PLACE.sub(
+        lambda found: f"` (line {found[2]})" if found[1] == file else f"` ({place(found[1], int(found[2]), short=True)})", cause
+    )
 
 
 def _sentence(words: str) -> str:
