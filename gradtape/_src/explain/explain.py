@@ -175,7 +175,7 @@ class Case(NamedTuple):
 
 
 class Question:
-    """One target, and the tape that is asked if one was given; `about` answers for a source."""
+    """One target, which the code calls `target`, and the tape that is asked if one was given; `about` answers for a source."""
 
     def __init__(
         self,
@@ -201,7 +201,7 @@ class Question:
         self.history = History(self._nodes, traces, self._names, self._inside)
         self._in_graph = in_graph or any(graph_of(n) is not None for n in self._nodes)
         single = parts[0] if len(parts) == 1 else target
-        self._called = (text.name_of(single, frame) if self._targets else None) or "the target"
+        self.target = (text.name_of(single, frame) if self._targets else None) or "the target"
 
     @classmethod
     def of(cls, target: Any, sources: Sequence[Any], tape: GradientTape | None, frame: FrameType | None) -> Question:
@@ -283,7 +283,7 @@ class Question:
         found: list[Evidence] = []
         for k, broken in enumerate(breaks):
             if isinstance(broken, Unused) and not of_another_object(broken.line, asked):
-                broken = replace(broken, line=set_before(self._called, broken.line, asked))
+                broken = replace(broken, line=set_before(self.target, broken.line, asked))
             found.append(broken.beside(asked, breaks[k + 1 :]) if isinstance(broken, Placed) else broken)
         return merged(found)
 
@@ -292,11 +292,6 @@ class Question:
         if method not in self._holding:
             self._holding[method] = holders_with(method, self._frame)
         return self._holding[method]
-
-    @property
-    def target(self) -> str:
-        """The target's name in the user's code."""
-        return self._called
 
     def name_of(self, source: Any) -> str:
         """Return the source's name in the user's code."""
@@ -321,7 +316,7 @@ class Question:
             given = text.argument(call.line, call.sources.index(case.key))
         line = text.NO_LINE if case.call is None else case.call.line
         tape = (text.tape_of(line) if elsewhere else None) or self._name_of_tape(case.tape)
-        return Words(named or _own_name(source), self._called, tape, given, line, self.name_of, self._held_by)
+        return Words(named or _own_name(source), self.target, tape, given, line, self.name_of, self._held_by)
 
     # -- with values
 
@@ -370,7 +365,7 @@ class Question:
         Each as `(position or "target", name of the source, flaw, why)`.
         """
         assert self._inside is not None
-        self._called = text.target_of(call.line) or self._called
+        self.target = text.target_of(call.line) or self.target
         places = [i for i, given in enumerate(call.results or ()) if given]
         sources = [self._inside.variable(call.sources[i]) for i in places]
         found = again(self._inside, call.tape, call.targets, [(call.sources[i], s) for i, s in zip(places, sources, strict=True)])
@@ -389,7 +384,7 @@ class Question:
                     yield place, self.name_of(source), what, self._words(source).diagnoses(breaks)
             if finite and found.sources and (made := origin_of_target(probe, self._held_by)) is not None:
                 what = "NaN" if isinstance(made, NanOrigin) else "infinite"
-                yield "target", self._called, what, self._words(found.sources[0]).diagnosis(made)
+                yield "target", self.target, what, self._words(found.sources[0]).diagnosis(made)
 
     def _with_values(
         self, sources: Sequence[Any], say: Callable[[Probe, int, Any], Diagnosis], otherwise: Diagnosis | None
@@ -464,7 +459,7 @@ class Question:
         if call.refused:
             line = call.tape.consumed or text.NO_LINE
             tape = self._name_of_tape(call.tape)
-            words = Words("the source", self._called, tape, None, call.line, self.name_of, self._held_by)
+            words = Words("the source", self.target, tape, None, call.line, self.name_of, self._held_by)
             return words.diagnosis(TapeUsed(line))
         if call.results is not None:
             self._said_none = not call.results[call.sources.index(case.key)]
