@@ -99,8 +99,9 @@ class LevenbergMarquardt:
       shorter one is tried (Transtrum and Sethna, "Improvements to the Levenberg-Marquardt algorithm for nonlinear
       least-squares minimization" (2012), section 3). It helps in narrow valleys.
     - `function_tolerance`, `step_tolerance`, `gradient_tolerance`: it has converged when the relative reduction of the sum of
-      squares, the relative length of the step, or `optimality` is below.
-    - `max_iterations`: None for 100 times the number of parameters and one more.
+      squares and the relative length of the step are both below, when `optimality` is below, or when the sum changes by no more
+      than rounding.
+    - `max_iterations`: None for 1,000 times the number of parameters and one more.
 
     >>> x = tf.constant([0.0, 1.0, 2.0, 3.0], tf.float64)
     >>> y = tf.constant([2.0, 1.2130613, 0.7357589, 0.4462603], tf.float64)
@@ -218,7 +219,7 @@ class _Search:
     def run(self) -> LeastSquaresResult:
         """Iterate until a tolerance is met."""
         limit = self.settings.max_iterations
-        limit = 100 * (self.residuals.size + 1) if limit is None else limit
+        limit = 1_000 * (self.residuals.size + 1) if limit is None else limit
         r, jacobian = self._evaluate(self.x)
         if not np.all(np.isfinite(r)):
             raise ValueError(f"At the start {first_that_is_not_finite(r)}. Start where the residuals are finite.")
@@ -228,6 +229,7 @@ class _Search:
             where = self.residuals.where(int(first))
             raise ValueError(f"At the start the derivative of the residuals with respect to {where} is not finite.")
         cost, history = _squares(r), []
+        self.first = cost
         message, iterations = None, 0
         try:
             while message is None and iterations < limit:
@@ -287,15 +289,17 @@ class _Search:
             actual = cost - after
             ratio = actual / predicted if predicted > 0 else 0.0
             taken = self.rule.learn(ratio, length, model, step, cost, after)
-            met = abs(actual) <= function_tolerance * cost and predicted <= function_tolerance * cost and ratio <= 2
+            reduction = max(abs(actual), predicted) if ratio <= 2 else math.inf
             if taken:
                 self.x = x
                 r, jacobian, cost = new_r, new_jacobian, after
-            if met:
-                return r, jacobian, cost, "the reduction is below function_tolerance"
+            small = length <= step_tolerance * norm(self.scale * self.x)
+            if small and reduction <= max(function_tolerance * cost, self.smallest * self.first):
+                return r, jacobian, cost, "the step and the reduction are below their tolerances"
+            if reduction <= self.smallest * cost:
+                return r, jacobian, cost, "the sum of squares is least, to the precision of its dtype"
             if taken:
-                small = length <= step_tolerance * norm(self.scale * x)
-                return r, jacobian, cost, "the step is below step_tolerance" if small else None
+                return r, jacobian, cost, None
             if 0 <= predicted <= self.smallest * cost:
                 return r, jacobian, cost, "the sum of squares is least, to the precision of its dtype"
             if np.array_equal(x, self.x):
