@@ -349,7 +349,7 @@ def _run(way: Integration, run: Callable[..., list[Tensor]], inputs: Sequence[No
 
 @public
 def odeint(
-    f: Callable[[Any, Any], Any], y0: Any, times: Any, rtol: float = 1e-6, atol: float = 1e-6, max_steps: int = 1_000
+    f: Callable[[Any, Any], Any], y0: Any, times: Any, rtol: float = 1e-6, atol: float = 1e-6, max_steps: int = 500
 ) -> Any:
     """Return the solution of `dy/dt = f(t, y)` with `y = y0` at `times[0]`, at all `times`, in the first axis.
 
@@ -381,7 +381,7 @@ def odeint_event(
     event: Callable[[Any, Any], Any],
     rtol: float = 1e-6,
     atol: float = 1e-6,
-    max_steps: int = 1_000,
+    max_steps: int = 500,
 ) -> tuple[Tensor, Any]:
     """Return the first time between two `times` at which the scalar `event(t, y)` changes its sign, and the solution there.
 
