@@ -17,7 +17,7 @@ EAGER = "Eager code on our side"
 TABLES = {
     EAGER: "a b o o2 c d e f g2 i",
     "First steps and new shapes": "g gt gg ha hc hd ht hs hn hn2 hn3 hn4 au gs",
-    "Functions on all sides": "j ji o3 k10 k k100000 kw l l2 m ja pe hv sj lm",
+    "Functions on all sides": "j ji o3 k10 k k100000 kw ode l l2 m ja pe hv sj lm",
     "Keras fit": "n n2 n3 n4",
 }
 ON_A_CARD, MODELS, KINDS = "gpt rn a b c d g j m pe ja hv", ("gpt", "rn"), ("step", "first step", "memory")
