@@ -8,6 +8,7 @@
 #   make test-keras  Keras's own tests on this backend, with TensorFlow beside them (a few minutes of them: make test-keras-sample)
 #   make test-keras-next  the hook and tests/keras with Keras's newest build  (with its newest release: make test-keras-next KERAS=keras)
 #   make test-thirdparty  tests of libraries that were written for TensorFlow (a minute of them: make test-thirdparty-sample)
+#   make test-ecosystem  the programs of the page of other libraries, with their newest releases
 #   make test-gpu    what matters on a GPU, within ten minutes (on a CPU: GRADTAPE_TEST_CARD=cpu make test-gpu)
 #   make bench-gpu   measures there, within ten minutes
 #   make gpu-bundle  gathers what a GPU's machine without a network lacks; copy the tree with build/gpu-bundle there
@@ -42,11 +43,11 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SECONDARY:
-.PHONY: help demo test test-long test-distributed test-keras test-keras-sample keras-tests test-thirdparty test-thirdparty-sample \
+.PHONY: help demo test test-long test-distributed test-keras test-keras-sample keras-tests test-thirdparty test-thirdparty-sample test-ecosystem ecosystem-programs \
     test-keras-next keras-next-tests test-native-sanitize thirdparty-baseline test-gpu bench-gpu gpu-bundle bench lint format types docs site site-serve site-check packages test-packages notebooks snapshot clean
 
 help:
-	@sed -n '3,27s/^# \{0,1\}//p' Makefile
+	@sed -n '3,28s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/ready-demo
 	$(BIN)/gradtape demo $(ARGS)
@@ -101,6 +102,13 @@ test-thirdparty: $(VENV)/ready-test
 
 test-thirdparty-sample: $(VENV)/ready-test
 	$(BIN)/python -m tests.thirdparty --sample
+
+# What the page of other libraries shows, with their newest releases.
+test-ecosystem:
+	$(MAKE) VENV=.venv-ecosystem ecosystem-programs
+
+ecosystem-programs: $(VENV)/ready-test-ecosystem
+	$(BIN)/python -m tests.site.ecosystem
 
 # Which of their tests pass on TensorFlow, written down anew: hours. (JAX is a backend that some of them import.)
 thirdparty-baseline:

@@ -1,4 +1,4 @@
-"""The tables of docs/benchmarks.md and README.md, from the stored runs: `python -m benchmarks.page --write`."""
+"""The tables of docs/benchmarks.md, docs/gpu.md and README.md, from the stored runs: `python -m benchmarks.page --write`."""
 
 import sys
 from collections.abc import Iterable
@@ -10,15 +10,16 @@ from benchmarks.report import quantity
 from benchmarks.runs import Run, Stored, latest, stored
 
 BEGIN, END = "<!-- From benchmarks/results: make snapshot -->\n", "<!-- Until here -->\n"
-PAGE, README = ROOT / "docs" / "benchmarks.md", ROOT / "README.md"
+PAGE, README, GPUS = ROOT / "docs" / "benchmarks.md", ROOT / "README.md", ROOT / "docs" / "gpu.md"
 
 # The tables of the page for a CPU: a heading, and the keys of the rows in it. A key that is new stands in the first.
 EAGER = "Eager code on our side"
 TABLES = {
     EAGER: "a b o o2 c d e f g2 i",
-    "First steps and new shapes": "g gt gg ha hc hd ht hs hn hn2 hn3 hn4 au gs",
-    "Functions on all sides": "j ji o3 k10 k k100000 kw ode l l2 m ja pe hv sj lm",
-    "Keras fit": "n n2 n3 n4",
+    "First steps and new shapes": "g gt gg ha hc hd ht hs ho au gs",
+    "Functions on all sides": "j ji o3 ob k10 k k100000 kw ode l l2 m ja pe hv sj sh lm",
+    "Keras fit, and its first epochs": "n n2 n3 n4 n5 hn hn2 hn3 hn4 hn5 hn6 hn7 hn8 hn9 hn10 hn11 hn12 hn13",
+    "Tape loops on Keras models; datasets": "tl tl2 tl3 tl4 tl5 dm dm2 dm3",
 }
 ON_A_CARD, MODELS, KINDS = "gpt rn a b c d g j m pe ja hv", ("gpt", "rn"), ("step", "first step", "memory")
 # README's table: rows by key with their words there, and columns, each of the first of these variants that has a ratio.
@@ -34,6 +35,19 @@ IN_README = {
     "hv": "Hessian-vector product of an MLP",
     "n": "Keras `fit` on each: MLP",
     "n4": "Keras `fit` on each: transformer of 4 layers",
+    "n5": "Keras `fit` on each: 20 embeddings",
+    "tl3": "tape loop on a Keras transformer, eager",
+    "dm3": "`tf.data`: `map` of images",
+}
+# The rows of docs/gpu.md, and their words there.
+IN_GPUS = {
+    "gpt": "GPT-2 small, batch 8 × 1,024 tokens, a training step",
+    "rn": "ResNet-50, batch 64, a training step",
+    "d": "conv 3×3, 32 → 64, on [32, 32, 32, 32], both gradients",
+    "m": "LSTM, 50 steps, batch 32, all gradients",
+    "a": "training step of a 10-layer MLP, width 16",
+    "pe": "gradients per example, MLP, batch 128",
+    "g": "a new shape in every step",
 }
 COLUMNS = {
     "TensorFlow eager": ("tensorflow_eager",),
@@ -46,6 +60,11 @@ COLUMNS = {
 def share(number: float) -> str:
     """A ratio with about three digits."""
     return f"{number:.{0 if number >= 100 else 1 if number >= 10 else 2}f}"
+
+
+def ratio(line: Stored, name: str) -> str:
+    """The ratio alone, or a dash."""
+    return share(line.ratios[name]) if name in line.ratios else "–"
 
 
 def cell(line: Stored, name: str) -> str:
@@ -168,6 +187,18 @@ def in_readme(runs: list[Run]) -> str:
     return "\n".join(table(["gradtape's time ÷ theirs", *COLUMNS], rows)) + "\n"
 
 
+def in_gpus(runs: list[Run]) -> str:
+    """The table of docs/gpu.md: times, and their ratios to PyTorch's eager code."""
+    lines = {(line.key, line.precision): line for line, _ in latest(runs, "gpu") if line.measured == "step"}
+    rows = []
+    for key, words in IN_GPUS.items():
+        of_key = [lines[key, precision] for precision in ("float32", "bfloat16") if (key, precision) in lines]
+        parts = [part for line in of_key for part in (quantity(line.numbers["gradtape"], line.unit), ratio(line, "torch_eager"))]
+        if parts:
+            rows.append([words, *parts])
+    return "\n".join(table(["", "float32", "÷ PyTorch", "bfloat16", "÷ PyTorch"], rows)) + "\n"
+
+
 def replaced(page: str, text: str) -> str:
     """The page with `text` between its marks."""
     before, begin, rest = page.partition(BEGIN)
@@ -178,9 +209,9 @@ def replaced(page: str, text: str) -> str:
 
 
 def pages() -> dict[Path, str]:
-    """Both pages as the stored runs have them now."""
-    runs = stored()
-    return {path: replaced(path.read_text("utf-8"), make(runs)) for path, make in ((PAGE, on_page), (README, in_readme))}
+    """The pages as the stored runs have them now."""
+    runs, makers = stored(), {PAGE: on_page, README: in_readme, GPUS: in_gpus}
+    return {path: replaced(path.read_text("utf-8"), make(runs)) for path, make in makers.items()}
 
 
 if __name__ == "__main__":

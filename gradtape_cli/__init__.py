@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from importlib import import_module, metadata
 from pathlib import Path
+from typing import Any
 
 from gradtape_cli.completion import SHELLS, completion
 
@@ -19,11 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--version", action="version", version=f"gradtape {version()}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    demo = commands.add_parser("demo", help="train a small network on real handwritten digits")
-    demo.add_argument("--epochs", type=positive, default=15, help="passes over the data (default: 15)")
-    demo.add_argument("--seed", type=natural, default=0, help="of the weights and the batches (default: 0)")
-    demo.add_argument("--out", type=Path, default=Path("digits.png"), help="the picture (default: digits.png)")
-    demo.set_defaults(command="demo_command")
+    add_demo(commands)
 
     run = commands.add_parser(
         "run",
@@ -43,6 +40,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     why.add_argument("--try-fixes", action="store_true", help=said)
     add_program(why)
     why.set_defaults(command="why_command")
+
+    cost = commands.add_parser(
+        "profile",
+        help="run a program, and show FLOPs, time and memory by line and layer",
+        usage="gradtape profile [-h] [--html FILE] [-m] program [--html FILE] ...",
+    )
+    cost.add_argument("--html", type=Path, metavar="FILE", help="write the report as a page, too")
+    add_program(cost)
+    cost.set_defaults(command="profile_command")
 
     several = commands.add_parser(
         "launch",
@@ -70,6 +76,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def version() -> str:
     """Return gradtape's version: of the package where it is imported already, else of what is installed."""
     return getattr(sys.modules.get("gradtape"), "__version__", None) or metadata.version("gradtape")
+
+
+def add_demo(commands: Any) -> None:
+    """Add the command `demo`."""
+    demo = commands.add_parser("demo", help="train a small network on real handwritten digits")
+    demo.add_argument("--epochs", type=positive, default=15, help="passes over the data (default: 15)")
+    demo.add_argument("--seed", type=natural, default=0, help="of the weights and the batches (default: 0)")
+    demo.add_argument("--out", type=Path, default=Path("digits.png"), help="the picture (default: digits.png)")
+    demo.set_defaults(command="demo_command")
 
 
 def add_program(command: argparse.ArgumentParser) -> None:

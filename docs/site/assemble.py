@@ -15,8 +15,11 @@ from docs.site.project import ROOT, source_link
 # The parts in the order of the reader, each with its own page and the pages in it, by their paths in the repository.
 PARTS = {
     "docs/start/README.md": [
-        f"docs/start/{name}.md"
-        for name in ("install first-gradient first-training from-tensorflow from-keras from-pytorch from-jax".split())
+        *[f"docs/start/{name}.md" for name in "install first-gradient first-training".split()],
+        "docs/derivatives.md",
+        "docs/faq.md",
+        *[f"docs/start/from-{name}.md" for name in "tensorflow keras pytorch jax".split()],
+        "docs/glossary.md",
     ],
     "docs/explain.md": ["why/none.md", "why/zeros.md", "why/nan.md"],
     "docs/howto/README.md": [
@@ -27,11 +30,14 @@ PARTS = {
                 " levenberg_marquardt equal_eigenvalues sparse_derivatives implicit_functions high_orders saliency_in_the_loss"
             ).split()
         ],
+        "docs/recipes.md",
         "docs/figures.md",
         "docs/keras.md",
         "docs/saved_model.md",
         "docs/files.md",
         "docs/distribution.md",
+        "docs/ecosystem.md",
+        "docs/gallery.md",
         "examples/README.md",
     ],
     "docs/notebooks/README.md": [
@@ -39,6 +45,7 @@ PARTS = {
     ],
     "docs/explained/README.md": [
         "docs/performance.md",
+        "docs/gpu.md",
         "docs/pictures.md",
         "docs/explained/functions-and-loops.md",
         "docs/explained/precision.md",
@@ -50,6 +57,7 @@ PARTS = {
     "reference/index.md": [
         "docs/compatibility.md",
         "docs/names.md",
+        "docs/stability.md",
         "docs/command-line.md",
         "docs/dependencies.md",
         "CONTRIBUTING.md",

@@ -19,6 +19,7 @@ from keras.src.utils.python_utils import pythonify_logs
 import gradtape as tf
 from gradtape._src.core import engine
 from gradtape._src.core.ambient import declare_foreign
+from gradtape._src.core.deprecation import warn_deprecated
 from gradtape._src.distribute import group
 from gradtape._src.ops.random import seeds
 from keras_gradtape.src.data import Batches
@@ -378,10 +379,8 @@ class Trainer(BaseTrainer):
 
     def compiled_loss(self, y, y_pred, sample_weight=None, regularization_losses=None):
         """The loss, with the model's own losses in it. Deprecated: `compute_loss` is the same."""
-        warnings.warn(
-            "`model.compiled_loss()` is deprecated. Use `model.compute_loss(x, y, y_pred, sample_weight, training)`.",
-            stacklevel=2,
-        )
+        instead = "Use `model.compute_loss(x, y, y_pred, sample_weight, training)`."
+        warn_deprecated("`model.compiled_loss()`", instead)
         return self.compute_loss(x=None, y=y, y_pred=y_pred, sample_weight=sample_weight)
 
     @property
@@ -390,7 +389,7 @@ class Trainer(BaseTrainer):
         return SimpleNamespace(update_state=self._update_metrics)
 
     def _update_metrics(self, y, y_pred, sample_weight=None):
-        warnings.warn("`model.compiled_metrics` is deprecated. Call `update_state` of each of `model.metrics`.", stacklevel=2)
+        warn_deprecated("`model.compiled_metrics`", "Call `update_state` of each of `model.metrics`.")
         for metric in self.metrics:
             values = (y_pred,) if isinstance(metric, Mean) else (y, y_pred)
             metric.update_state(*values, sample_weight=sample_weight)

@@ -1,11 +1,10 @@
 """The tables of the benchmarks' page and of README are those of the stored runs; each row is of the latest run that has it."""
 
-import re
 from dataclasses import asdict
 
 import pytest
 
-from benchmarks import page, run, runs
+from benchmarks import page, rows, run, runs
 from benchmarks.behind import BEHIND
 from benchmarks.gpu import of_figures
 from benchmarks.measure import Line
@@ -23,7 +22,7 @@ def a_run(date="2026-01-02", whole=False, device="cpu", **ratios):
     return Run(device, date, "a machine", "3.12", {"torch": "2"}, "full", whole, lines)
 
 
-@pytest.mark.parametrize("path", [page.PAGE, page.README], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [page.PAGE, page.README, page.GPUS], ids=lambda path: path.name)
 def test_tables_are_those_of_the_stored_runs(path):
     assert path.read_text("utf-8") == page.pages()[path], "make snapshot writes the tables"
 
@@ -87,8 +86,5 @@ def test_a_page_without_the_marks_is_refused():
 
 
 def test_each_row_of_the_benchmark_has_a_place_on_the_page():
-    keys = {
-        re.search(r'^KEY = "(\w+)"', (ROOT / f"benchmarks/rows/{name}.py").read_text("utf-8"), re.MULTILINE)[1]
-        for name in run.ROWS
-    }
+    keys = {rows.find(name).KEY for name in run.ROWS}
     assert keys == set(" ".join(page.TABLES.values()).split())

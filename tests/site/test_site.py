@@ -8,7 +8,7 @@ import symtable
 import pytest
 
 import gradtape as tf
-from docs.site import assemble, codes, reference
+from docs.site import assemble, codes, gallery, reference
 from tests.test_docs import FENCE, LINK
 
 
@@ -148,3 +148,15 @@ def test_a_large_module_is_in_groups(made, monkeypatch):
     monkeypatch.setitem(reference.GROUPS, "gradtape.autodiff", {"All": "root"})
     with pytest.raises(LookupError, match=r"each name of gradtape\.autodiff is in one group; see .*sparse_solve"):
         reference.grouped("gradtape.autodiff", ["gradtape.autodiff.root", "gradtape.autodiff.sparse_solve"])
+
+
+def test_the_gallery_has_each_example_and_notebook():
+    programs = {path.stem for path in (assemble.ROOT / "examples").glob("*.py")} - {"__init__", "command", "data"}
+    notebooks = {path.stem for path in (assemble.ROOT / "docs/notebooks").glob("*.ipynb")}
+    assert (set(gallery.EXAMPLES), set(gallery.NOTEBOOKS)) == (programs, notebooks)
+    page = gallery.PAGE.read_text("utf-8")
+    assert gallery.written({}) == page, "python -m docs.site.gallery writes the page"
+    pictures = re.findall(r"\((gallery/\S+\.png)\)", page)
+    assert len(pictures) == len(programs) + len(notebooks)
+    assert all((gallery.PAGE.parent / picture).exists() for picture in pictures)
+    assert " 0 s |" not in page

@@ -4,9 +4,10 @@ import argparse
 import contextlib
 import errno
 import os
+import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from gradtape._src.compat.door.opening import as_tensorflow
 from gradtape._src.core.allocator import tune_allocator
 from gradtape._src.core.extras import missing
 from gradtape._src.core.folding import folded
+from gradtape._src.files.whole import replacing
 
 UNASKED = 20.0  # seconds for all copies of a program in which `why` tries fixes
 
@@ -51,9 +53,37 @@ def launch_command(parsed: argparse.Namespace) -> None:
     raise SystemExit(launch(parsed.count, [*(["-m"] if parsed.module else []), parsed.program, *parsed.arguments]))
 
 
+def profile_command(parsed: argparse.Namespace) -> None:
+    """Run `gradtape profile`: like `gradtape run`, and at the end the costs. The program's own exit code stays."""
+    take_html(parsed, "gradtape profile")
+    program = program_of(parsed, "gradtape profile")
+    from gradtape._src.profile import watched as profiled
+
+    with profiled.watching() as watched:
+        ended = outcome(program, parsed.arguments)
+    print(profiled.text(watched, shutil.get_terminal_size((110, 24)).columns), flush=True)
+    if parsed.html is not None:
+        with replacing(str(parsed.html), save=False) as part:
+            Path(part).write_text(profiled.page(watched, program.name), "utf-8", errors="replace")
+        print(f"gradtape profile: wrote {parsed.html}", flush=True)
+    raise SystemExit(ended)
+
+
+def outcome(program: Program, arguments: Sequence[str]) -> Any:
+    """Run a program to its end and return what Python would exit with; its traceback is shown, and goes no further."""
+    try:
+        program.run(arguments)
+    except SystemExit as error:
+        return error.code
+    except BaseException as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    return None
+
+
 def why_command(parsed: argparse.Namespace) -> None:
     """Run `gradtape why`: like `gradtape run`, and at the end the reasons. Exit code 1 if something was missing, or 130."""
-    take_html(parsed)
+    take_html(parsed, "gradtape why")
     program = program_of(parsed, "gradtape why")
     from gradtape._src.cli.copies import Effects, run_copy
     from gradtape._src.explain.pictures.page import pictured
@@ -68,15 +98,8 @@ def why_command(parsed: argparse.Namespace) -> None:
             run_copy(program, parsed.arguments, files, seconds)
 
     with watching(done=lambda: effects.first) as report, pictured(report, Path(program.file), parsed.html, costs):
-        ended: Any = None
-        try:
-            with effects.listening():
-                program.run(parsed.arguments)
-        except SystemExit as error:
-            ended = error.code
-        except BaseException as error:
-            sys.excepthook(type(error), error, error.__traceback__)
-            ended = 130 if isinstance(error, KeyboardInterrupt) else 1
+        with effects.listening():
+            ended = outcome(program, parsed.arguments)
         if ended != 130:
             with contextlib.suppress(KeyboardInterrupt):  # the report is told all the same
                 try_fixes(report, run, None if parsed.try_fixes else UNASKED)
@@ -86,14 +109,15 @@ def why_command(parsed: argparse.Namespace) -> None:
     raise SystemExit(ended or int(report.missing))
 
 
-def take_html(parsed: argparse.Namespace) -> None:
+def take_html(parsed: argparse.Namespace, command: str) -> None:
     """Let `--html FILE` and `--try-fixes` stand behind the script too; with one before it, all behind it is the script's."""
-    if parsed.html is None and not parsed.try_fixes:
-        option = argparse.ArgumentParser(prog="gradtape why", add_help=False, allow_abbrev=False)
+    has_fixes = hasattr(parsed, "try_fixes")
+    if parsed.html is None and not (has_fixes and parsed.try_fixes):
+        option = argparse.ArgumentParser(prog=command, add_help=False, allow_abbrev=False)
         option.add_argument("--html", type=Path)
-        option.add_argument("--try-fixes", action="store_true")
-        taken, parsed.arguments = option.parse_known_args(parsed.arguments)
-        parsed.html, parsed.try_fixes = taken.html, taken.try_fixes
+        if has_fixes:
+            option.add_argument("--try-fixes", action="store_true")
+        _, parsed.arguments = option.parse_known_args(parsed.arguments, parsed)
     if parsed.html is not None:
         parsed.html = parsed.html.absolute()  # the script may change the directory
         try:
@@ -101,7 +125,7 @@ def take_html(parsed: argparse.Namespace) -> None:
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             tempfile.TemporaryFile(dir=parsed.html.parent).close()  # now, and not when the script is through
         except OSError as error:
-            print(f"gradtape why: cannot write {str(parsed.html)!r}: {error.strerror}", file=sys.stderr)
+            print(f"{command}: cannot write {str(parsed.html)!r}: {error.strerror}", file=sys.stderr)
             raise SystemExit(2) from None
 
 

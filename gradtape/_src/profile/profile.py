@@ -221,9 +221,14 @@ def _of_tape(
     return _profile(recorded.flat, outputs, gradients, known, len(derived), recorded.ran)
 
 
+def of_call(tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any]) -> Profile:
+    """Count the costs of a gradient call, with the layers in which ops were recorded."""
+    return _of_tape(tape, list(targets), list(sources), None, _scopes(tape))
+
+
 def costs(tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any]) -> list[dict[str, Any]]:
     """Count the costs of a tape's gradient of `targets`, by layer, line and op: see `by_place`."""
-    return by_place(_of_tape(tape, list(targets), list(sources), None, _scopes(tape)))
+    return by_place(of_call(tape, targets, sources))
 
 
 @contextlib.contextmanager

@@ -1,0 +1,189 @@
+"""`gradtape profile`: the costs of each gradient call while a script runs, and the time of each line."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import io
+import linecache
+import os
+import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from importlib import resources
+from string import Template
+from typing import Any
+
+from gradtape._src.core import hooks, places
+from gradtape._src.core.errors import foreign, internal
+from gradtape._src.core.journal import Asked, file_and_number
+from gradtape._src.profile.profile import Profile, of_call
+
+PERIOD = 0.005  # seconds between two looks at the script
+LONGEST = 20  # rows of a table
+LIBRARIES = f"{os.sep}site-packages{os.sep}"
+Line = tuple[str | None, int | None]  # a file and the number of a line
+Table = tuple[list[str], list[list[str]]]  # headings, and rows of cells
+
+
+class Clock:
+    """The seconds of each line of a program: of the innermost line that is of no library, or else of no library that computes."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[Line, float] = defaultdict(float)
+        self.total = 0.0
+        self._thread, self._over = threading.get_ident(), threading.Event()
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Look at the thread that enters the context, again and again."""
+        looker = threading.Thread(target=self._look, name="gradtape profile", daemon=True)
+        looker.start()
+        try:
+            yield
+        finally:
+            self._over.set()
+            looker.join()
+
+    def _look(self) -> None:
+        before = time.perf_counter()
+        while not self._over.wait(PERIOD):
+            now = time.perf_counter()
+            self._note(now - before)
+            before = now
+
+    def _note(self, passed: float) -> None:
+        self.total += passed
+        frame, of_library = sys._current_frames().get(self._thread), None
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if not (internal[file] or foreign[file] or file.startswith("<")):
+                if LIBRARIES not in file:
+                    break
+                of_library = of_library or frame
+            frame = frame.f_back
+        found = frame or of_library
+        if found is not None:
+            self.seconds[found.f_code.co_filename, found.f_lineno] += passed
+
+
+class Call:
+    """A line that asks for gradients: the costs of its first call, and how often it was called."""
+
+    def __init__(self, line: Line, costs: Profile) -> None:
+        self.line, self.costs, self.times = line, costs, 0
+
+
+class Watched:
+    """The gradient calls of a script, and its clock."""
+
+    def __init__(self) -> None:
+        self.calls: dict[Any, Call] = {}
+        self.clock = Clock()
+
+    def asked(self, call: Asked, tape: Any, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]) -> None:
+        """Note a gradient call; the tape still holds its record. One in a function is heard when the function is traced."""
+        if call.line not in self.calls:
+            self.calls[call.line] = Call(file_and_number(call.line), of_call(tape, targets, sources))
+        self.calls[call.line].times += 1
+
+    def tables(self) -> Iterator[tuple[str, Table]]:
+        """Yield the tables of the report with their titles."""
+        seconds = sorted(self.clock.seconds.items(), key=lambda item: -item[1])
+        times = [[*_place(line), f"{s:.2f}", f"{s / self.clock.total:.0%}"] for line, s in seconds]
+        yield f"time by line, {self.clock.total:.1f} s in all", (["line", "", "seconds", "share"], times)
+        for call in sorted(self.calls.values(), key=lambda call: -call.costs.flops):
+            where, written = _place(call.line)
+            costs = call.costs
+            yield (
+                f"{where}: {written} ({call.times} ×)\n"
+                f"one call: {costs.forward.flops:,} FLOPs forward, {costs.backward.flops:,} backward, "
+                f"at most {costs.peak_bytes:,} bytes alive",
+                _costs(costs, "by_line", "line"),
+            )
+            if costs.forward.by_layer:
+                yield "", _costs(costs, "by_layer", "layer")
+
+
+def _costs(costs: Profile, which: str, heading: str) -> Table:
+    """Return the table of one call's costs by line or by layer."""
+    forward, backward = getattr(costs.forward, which), getattr(costs.backward, which)
+    none = {"flops": 0, "bytes": 0}
+    sums = [(name, forward.get(name, none), backward.get(name, none)) for name in {**forward, **backward}]
+    sums.sort(key=lambda row: (-row[1]["flops"] - row[2]["flops"], -row[1]["bytes"] - row[2]["bytes"]))
+    rows = [[name, _text(name), f"{f['flops']:,}", f"{b['flops']:,}", f"{f['bytes'] + b['bytes']:,}"] for name, f, b in sums]
+    return [heading, "", "FLOPs forward", "FLOPs backward", "bytes"], rows
+
+
+def _text(where: str) -> str:
+    """Return the text of a line that is named as `file:number`; of anything else nothing."""
+    file, _, number = where.rpartition(":")
+    return linecache.getline(os.path.abspath(file), int(number)).strip() if number.isdigit() else ""
+
+
+def _place(line: Line) -> tuple[str, str]:
+    """Return a line as `file:number`, as seen from the working directory, and its text."""
+    file, number = line
+    where = places.place(file, number).removeprefix(os.path.join(os.getcwd(), ""))
+    return where, linecache.getline(file or "", number or 0).strip()
+
+
+def text(watched: Watched, width: int) -> str:
+    """Return the report as text of so many columns."""
+    from rich import box  # loaded when a report is wanted, as it takes a while
+    from rich.console import Console
+    from rich.table import Table as Shown
+
+    stream = io.StringIO()
+    console = Console(file=stream, width=width, highlight=False, markup=False)
+    for title, (headings, rows) in watched.tables():
+        console.print(title)
+        shown = Shown(box=box.SIMPLE)
+        for place, heading in enumerate(headings):
+            shown.add_column(heading, justify="left" if place == 0 or not heading else "right", overflow="fold")
+        for row in rows[:LONGEST]:
+            shown.add_row(*row)
+        if len(rows) > LONGEST:
+            shown.add_row(f"… and {len(rows) - LONGEST} more")
+        console.print(shown)
+    if not watched.calls:
+        console.print("no gradient was asked for")
+    return "\n".join([line.rstrip() for line in stream.getvalue().splitlines()]).strip("\n")
+
+
+def page(watched: Watched, script: str) -> str:
+    """Return the report as a page of HTML, without anything from elsewhere."""
+    parts = []
+    for title, (headings, rows) in watched.tables():
+        first, _, rest = html.escape(title).partition("\n")
+        parts.append(f"<h2>{first}</h2>" if first else "")
+        parts.append(f"<p>{rest}</p>" if rest else "")
+        parts.append("<table><tr>" + "".join([f"<th>{html.escape(h)}</th>" for h in headings if h]) + "</tr>")
+        most = max([_number(row) for row in rows], default=0.0) or 1.0
+        parts += [_row(row, _number(row) / most) for row in rows[:LONGEST]]
+        parts.append("</table>")
+    whole = Template(resources.files(__package__).joinpath("page.html").read_text("utf-8"))
+    return whole.substitute(title=html.escape(script), body="\n".join(parts or ["<p>no gradient was asked for</p>"]))
+
+
+def _number(row: Sequence[str]) -> float:
+    """Return what a row is ordered by: its seconds, or the FLOPs of both passes."""
+    numbers = [float(cell.replace(",", "")) for cell in row[2:] if not cell.endswith("%")]
+    return sum(numbers[:2])
+
+
+def _row(row: Sequence[str], share: float) -> str:
+    first, written, *cells = [html.escape(cell) for cell in row]
+    code = f"<br><code>{written}</code>" if written else ""
+    bar = f'<span class="bar" style="width: {share:.1%}"></span>'
+    return f"<tr><td>{first}{code}{bar}</td>" + "".join([f"<td>{cell}</td>" for cell in cells]) + "</tr>"
+
+
+@contextlib.contextmanager
+def watching() -> Iterator[Watched]:
+    """Note the costs of all gradient calls inside of the context, and the time of this thread's lines."""
+    watched = Watched()
+    with hooks.filled(hooks.watch, asked=watched.asked), watched.clock.running():
+        yield watched
