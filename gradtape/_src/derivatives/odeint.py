@@ -36,7 +36,7 @@ from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import expand_dims, ones, stop_gradient, zeros
 from gradtape._src.ops.math.arithmetic import maximum, minimum, sign, sqrt
 from gradtape._src.ops.math.compare import is_finite, logical_and, logical_not
-from gradtape._src.ops.math.reduction import reduce_mean, reduce_min
+from gradtape._src.ops.math.reduction import reduce_min, reduce_sum
 
 NODES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
 WEIGHTS = (
@@ -171,7 +171,7 @@ class Integration(NamedTuple):
 
     def norm(self, error: Tensor, y: Tensor) -> Tensor:
         """Return the root of the mean square of an error, in tolerances."""
-        return sqrt(reduce_mean((error / (self.atol + self.rtol * abs(y))) ** 2))
+        return sqrt(reduce_sum((error / (self.atol + self.rtol * abs(y))) ** 2) / max(y.node.aval.size, 1))
 
     def step(self, size: Tensor, t: Tensor, y: Tensor, slope: Tensor, *used: Tensor) -> list[Tensor]:
         """Return the end of a step, the slope there, what its polynomial needs, and its error in tolerances."""
