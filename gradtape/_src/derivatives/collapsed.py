@@ -2,7 +2,7 @@
 
 The second derivative along a direction is a sum of products of first derivatives, which linear ops carry on to the result. These
 ops take the sum of such products over all directions. See Dangel et al., "Collapsing Taylor mode automatic differentiation"
-(2025), and Li et al., "A computational framework for neural network-based variational Monte Carlo with forward Laplacian" (2024).
+(2025).
 """
 
 from __future__ import annotations
