@@ -15,6 +15,7 @@ from typing import Any
 
 import gradtape
 from docs.site.project import ROOT, source_link
+from gradtape._src.core.hidden import hidden
 from gradtape._src.core.op import Op
 from tests.architecture.public_names import public_names
 
@@ -205,6 +206,8 @@ def methods(value: type) -> dict[str, Any]:
     """Return the public methods and properties of a class that have docstrings, and are its own or of a class of gradtape."""
     owners = [owner for owner in reversed(value.__mro__) if owner.__module__.startswith("gradtape")]
     members = {name: member for owner in owners for name, member in vars(owner).items() if not name.startswith("_")}
+    unseen = hidden(value)
+    members = {name: member for name, member in members.items() if name not in unseen}
     found = {n: m for n, m in members.items() if callable(m) or isinstance(m, property | staticmethod | classmethod)}
     return {name: member for name, member in found.items() if inspect.getdoc(member) and not inspect.isclass(member)}
 

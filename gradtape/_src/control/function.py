@@ -52,6 +52,7 @@ from gradtape._src.core.aval import has_no_shape
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import InvalidArgumentError, InvalidInFunctionError, OpError, cut, of_user, public
 from gradtape._src.core.faults import detected_at
+from gradtape._src.core.hidden import hides
 from gradtape._src.core.program import Node, Trace
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
@@ -91,6 +92,12 @@ def _known_integers(node: Node) -> bool:
 WAYS = 8  # that a function may go for open extents, of those that are saved
 
 
+@hides(
+    """
+    all_concrete_functions api attributes called is_one made_once named on_symbols open_traces result retraced shown
+    traced_as traced_in transformed untraced was_traced
+    """
+)
 class Function:
     """A function under `tf.function`: call it like the Python function; each new signature is traced once.
 

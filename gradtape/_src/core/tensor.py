@@ -14,6 +14,7 @@ from gradtape._src.core import device_config, devices, engine, execution, hooks,
 from gradtape._src.core.dim import shown
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, own, public
 from gradtape._src.core.function_names import in_function, name_in_function
+from gradtape._src.core.hidden import hides
 from gradtape._src.core.native import twins
 from gradtape._src.core.op import ops
 from gradtape._src.core.other_libraries import METHODS, NoArray
@@ -72,6 +73,7 @@ else:
     Operators = NoArray
 
 
+@hides("node")
 class Tensor(Operators):
     """An immutable array of one dtype. `isinstance(x, tf.Tensor)` is how to ask for one.
 
