@@ -137,4 +137,6 @@ def assemble(source: Path, made: dict[str, str], changed: Mapping[str, Callable[
         (source / where).write_text(text, "utf-8")
     for picture in [*(ROOT / "docs").rglob("*.png"), *(ROOT / "docs").rglob("*.svg")]:
         if "site" not in picture.relative_to(ROOT / "docs").parts:
-            shutil.copy(picture, source / picture.relative_to(ROOT / "docs"))
+            there = source / picture.relative_to(ROOT / "docs")
+            there.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(picture, there)
