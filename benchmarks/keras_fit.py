@@ -1,14 +1,15 @@
 """What the rows of Keras's `fit` share: one epoch of a model, on one of Keras's backends."""
 
 import os
+from functools import partial
 
 import numpy as np
 
 BATCH, BATCHES, CLASSES = 32, 64, 10
 
 
-def epoch(backend, build, inputs):
-    """A step: an epoch of `fit` on `backend`; gives the weights. `build(keras)` makes the model, `inputs` are its data."""
+def compiled(backend, build):
+    """The model that `build(keras)` makes on `backend`, with weights that are the same on each; it is compiled."""
     os.environ["KERAS_BACKEND"] = backend
     import keras
 
@@ -17,9 +18,14 @@ def epoch(backend, build, inputs):
     shapes = [weight.shape for weight in model.get_weights()]
     drawn = [0.1 * random.standard_normal(shape) + (1.0 if len(shape) == 1 else 0.0) for shape in shapes]
     model.set_weights([weight.astype("float32") for weight in drawn])
-    targets = random.integers(0, CLASSES, len(inputs))
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.Adam(1e-3), loss, metrics=["accuracy"])
+    return model
+
+
+def epoch(backend, build, inputs, targets):
+    """A step: an epoch of `fit` on `backend`; gives the weights. `build(keras)` makes the model."""
+    model = compiled(backend, build)
 
     def fit():
         model.fit(inputs, targets, batch_size=BATCH, epochs=1, verbose=0, shuffle=False)
@@ -28,23 +34,19 @@ def epoch(backend, build, inputs):
     return fit
 
 
+BACKENDS = {"gradtape": "gradtape", "keras_tensorflow": "tensorflow", "keras_jax": "jax", "keras_torch": "torch"}  # by variant
+
+
 def sides(build, inputs):
     """What all these rows have: how they are measured, and their functions, on gradtape and on Keras's own backends."""
     measured = {"MEASURE": "time per step", "STEPS_DEPEND": True, "CHECKED_STEPS": 1}
     targets = {"TARGETS": {"keras_tensorflow": 1.0, "keras_jax": 1.0, "keras_torch": 1.0}}
-    return (
-        measured
-        | targets
-        | {
-            name: lambda backend=backend: epoch(backend, build, inputs())
-            for name, backend in (
-                ("gradtape", "gradtape"),
-                ("keras_tensorflow", "tensorflow"),
-                ("keras_jax", "jax"),
-                ("keras_torch", "torch"),
-            )
-        }
-    )
+
+    def on(backend):
+        given = inputs()
+        return epoch(backend, build, given, np.random.default_rng(2).integers(0, CLASSES, len(given)))
+
+    return measured | targets | {name: partial(on, backend) for name, backend in BACKENDS.items()}
 
 
 def fitting(model, rate, inputs, targets, read):

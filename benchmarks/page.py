@@ -16,9 +16,10 @@ PAGE, README, GPUS = ROOT / "docs" / "benchmarks.md", ROOT / "README.md", ROOT /
 EAGER = "Eager code on our side"
 TABLES = {
     EAGER: "a b o o2 c d e f g2 i",
-    "First steps and new shapes": "g gt gg ha hc hd ht hs hn hn2 hn3 hn4 au gs",
-    "Functions on all sides": "j ji o3 k10 k k100000 kw l l2 m ja pe hv sj lm",
-    "Keras fit": "n n2 n3 n4",
+    "First steps and new shapes": "g gt gg ha hc hd ht hs ho au gs",
+    "Functions on all sides": "j ji o3 ob k10 k k100000 kw l l2 m ja pe hv sj sh lm",
+    "Keras fit, and its first epochs": "n n2 n3 n4 n5 hn hn2 hn3 hn4 hn5 hn6 hn7 hn8 hn9 hn10 hn11 hn12 hn13",
+    "Tape loops on Keras models; datasets": "tl tl2 tl3 tl4 tl5 dm dm2 dm3",
 }
 ON_A_CARD, MODELS, KINDS = "gpt rn a b c d g j m pe ja hv", ("gpt", "rn"), ("step", "first step", "memory")
 # README's table: rows by key with their words there, and columns, each of the first of these variants that has a ratio.
@@ -34,6 +35,9 @@ IN_README = {
     "hv": "Hessian-vector product of an MLP",
     "n": "Keras `fit` on each: MLP",
     "n4": "Keras `fit` on each: transformer of 4 layers",
+    "n5": "Keras `fit` on each: 20 embeddings",
+    "tl3": "tape loop on a Keras transformer, eager",
+    "dm3": "`tf.data`: `map` of images",
 }
 # The rows of docs/gpu.md, and their words there.
 IN_GPUS = {

@@ -1,7 +1,6 @@
 """Compare gradtape with JAX, PyTorch and TensorFlow: one table, everybody's repetitions interleaved in one call."""
 
 import argparse
-import importlib
 import json
 import platform
 import sys
@@ -12,7 +11,9 @@ from rich.console import Console
 
 from benchmarks import report
 from benchmarks.measure import FULL, QUICK, Benchmark
+from benchmarks.models import MODELS
 from benchmarks.peers import VARIANTS, WORKPLACE, PeerUnavailable, python_of, version_of
+from benchmarks.rows import dataset_map, find, tape_loop
 from benchmarks.runs import Run, Stored, store
 
 ROWS = (
@@ -36,13 +37,12 @@ ROWS = (
     "first_step_dcgan",
     "first_step_transformer",
     "first_svd",
-    "first_fit_mlp",
-    "first_fit_cnn",
-    "first_fit_lstm",
-    "first_fit_transformer",
+    *[f"first_epoch:{model}" for model in MODELS],
+    "first_open_batch",
     "memory_growth",
     "function_call",
     "steps_per_call",
+    "open_batch",
     "loop_gradient_short",
     "loop_gradient",
     "loop_gradient_long",
@@ -54,17 +54,21 @@ ROWS = (
     "per_example",
     "hvp",
     "sparse_jacobian",
+    "sparse_hessian",
     "levenberg_marquardt",
     "fit_mlp",
     "fit_cnn",
     "fit_lstm",
     "fit_transformer",
+    "fit_embeddings",
+    *[f"tape_loop:{model}" for model in tape_loop.WHICH],
+    *[f"dataset_map:{elements}" for elements in dataset_map.WHICH],
 )
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print the table, and store a whole run in benchmarks/results; 1 if a result was wrong."""
-    rows = {module.KEY: module for module in (importlib.import_module(f"benchmarks.rows.{name}") for name in ROWS)}
+    rows = {module.KEY: module for module in map(find, ROWS)}
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("--rows", help=f"some rows only, of {','.join(rows)}")
     parser.add_argument("--variants", help=f"some columns only, of {','.join(report.TITLES)}")

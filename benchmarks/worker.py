@@ -26,6 +26,7 @@ import time
 import traceback
 
 from benchmarks.precision import EXACT, rounded, set_up_torch, wide
+from benchmarks.rows import find
 
 LINUX = sys.platform == "linux"
 
@@ -87,9 +88,7 @@ class Worker:
         tune_allocator()
 
     def prepare(self, row, function, device="cpu", precision="float32", size="full"):
-        from importlib import import_module
-
-        module = import_module(f"benchmarks.rows.{row}")
+        module = find(row)
         if size == "tiny" and hasattr(module, "TINY"):
             module.SIZE = module.TINY
         if precision != "float32":

@@ -15,6 +15,7 @@ from gradtape._src.derivatives.estimates import (
 from gradtape._src.derivatives.implicit import argmin as argmin, fixed_point as fixed_point, root as root
 from gradtape._src.derivatives.jacobians import hessian as hessian, jacfwd as jacfwd, jacrev as jacrev
 from gradtape._src.derivatives.linear_solve import linear_solve as linear_solve
+from gradtape._src.derivatives.odeint import odeint as odeint, odeint_event as odeint_event
 from gradtape._src.derivatives.per_example import per_example_gradients as per_example_gradients
 from gradtape._src.derivatives.products import (
     gauss_newton_vp as gauss_newton_vp,

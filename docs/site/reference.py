@@ -34,7 +34,7 @@ GROUPS = {
         "Sparse derivatives": """
             Sparsity jacobian_sparsity sparse_jacobian hessian_sparsity sparse_hessian sparse_solve
         """,
-        "Solutions of equations": "root fixed_point argmin linear_solve",
+        "Solutions of equations": "root fixed_point argmin linear_solve odeint odeint_event",
         "Functions of eigenvalues and singular values": """
             eigenvalue_function eigenvalue_sum singular_value_function singular_value_sum
         """,

@@ -1,11 +1,10 @@
 """The tables of the benchmarks' page and of README are those of the stored runs; each row is of the latest run that has it."""
 
-import re
 from dataclasses import asdict
 
 import pytest
 
-from benchmarks import page, run, runs
+from benchmarks import page, rows, run, runs
 from benchmarks.behind import BEHIND
 from benchmarks.gpu import of_figures
 from benchmarks.measure import Line
@@ -87,8 +86,5 @@ def test_a_page_without_the_marks_is_refused():
 
 
 def test_each_row_of_the_benchmark_has_a_place_on_the_page():
-    keys = {
-        re.search(r'^KEY = "(\w+)"', (ROOT / f"benchmarks/rows/{name}.py").read_text("utf-8"), re.MULTILINE)[1]
-        for name in run.ROWS
-    }
+    keys = {rows.find(name).KEY for name in run.ROWS}
     assert keys == set(" ".join(page.TABLES.values()).split())

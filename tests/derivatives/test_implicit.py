@@ -5,6 +5,7 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.derivatives import linear_solve as systems
+from tests.derivatives.cases import nth
 
 ad = tf.autodiff
 LOG2 = 0.6931471805599453
@@ -12,19 +13,6 @@ LOG2 = 0.6931471805599453
 
 def c(value):
     return tf.constant(value, tf.float64)
-
-
-def nth(f, x, modes):
-    if not modes:
-        return f(x)
-    if modes[0] == "f":
-        with ad.ForwardAccumulator(x, tf.ones_like(x)) as accumulator:
-            y = nth(f, x, modes[1:])
-        return accumulator.jvp(y)
-    with tf.GradientTape() as tape:
-        tape.watch(x)
-        y = nth(f, x, modes[1:])
-    return tape.gradient(y, x)
 
 
 CLOSED_FORMS = {  # of a: the function, a, and its derivatives there

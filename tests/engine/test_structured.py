@@ -73,6 +73,7 @@ SAMPLES = {
     "If": lambda inside: tf.function(lambda x: tf.cond(tf.reduce_sum(x) > 0.0, lambda: inside(x), lambda: tf.zeros_like(x))),
     "ImplicitSolution": lambda inside: lambda x: tf.autodiff.root(lambda z: z - 0.1 * inside(z) - x, x),
     "LinearSolve": lambda inside: lambda x: tf.autodiff.linear_solve(lambda v: v * (2.0 + tf.square(inside(x))), x),
+    "OdeStep": lambda inside: lambda x: tf.autodiff.odeint(lambda t, y: inside(y), x, [0.0, 0.1])[-1],
     "PartitionedCall": called,
     "Recomputed": lambda inside: tf.autodiff.recompute_grad(inside, policy="everything"),
     "Scan": lambda inside: tf.function(lambda x: tf.scan(lambda total, row: total + inside(row), x, 0.0)),
@@ -84,6 +85,8 @@ SAMPLES = {
     "VectorizedCall": lambda inside: lambda x: tf.vectorized_map(inside, x),
     "While": repeated,
 }
+
+SOLVERS = ["ImplicitSolution", "LinearSolve", "OdeStep"]
 
 
 def holding(type):
@@ -153,19 +156,19 @@ def test_a_break_in_it_is_explained_by_its_line(type):
 @pytest.mark.parametrize("type", STRUCTURED)
 def test_the_profile_counts_what_is_in_it(type):
     cost = profiler.profile(SAMPLES[type](smooth), tf.constant(X))
-    times = {"While": 3, "ImplicitSolution": 10, "LinearSolve": 3}.get(type, 1)  # a solver has products for each unknown
+    times = {"While": 3, "ImplicitSolution": 10, "LinearSolve": 3, "OdeStep": 20}.get(type, 1)  # solvers have products and steps
     assert cost.forward.by_op["Exp"]["flops"] == pytest.approx(
         times * profiler.profile(smooth, tf.constant(X)).forward.by_op["Exp"]["flops"]
     )
 
 
-@pytest.mark.parametrize("type", ["ImplicitSolution", "LinearSolve"])
+@pytest.mark.parametrize("type", SOLVERS)
 def test_a_solver_in_a_graph_asks_for_known_extents(type):
     with tf1.Graph().as_default(), pytest.raises(tf.errors.InvalidArgumentError, match="state the shape"):
         SAMPLES[type](smooth)(tf1.placeholder(tf.float32, [None]))
 
 
-@pytest.mark.parametrize("type", sorted({*STRUCTURED} - {"ImplicitSolution", "LinearSolve"}))
+@pytest.mark.parametrize("type", sorted({*STRUCTURED} - {*SOLVERS}))
 def test_a_session_runs_it_where_shapes_depend_on_values(type):
     expected = SAMPLES[type](smooth)(tf.constant(X))
     with tf1.Graph().as_default(), tf1.Session() as session:

@@ -1,15 +1,18 @@
 """When a Program is compiled: after runs that cost an eighth of what compiling costs, once, and never sooner."""
 
+import functools
 import os
 import subprocess
 import sys
 import textwrap
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import execution, tiers
+from gradtape._src.core import execution, tiers, xla
 from gradtape._src.core.host import arrays
 
 W = np.full((16, 16), 0.1, np.float32)
@@ -60,7 +63,8 @@ def test_what_a_dataset_computes_for_each_element_is_compiled_where_that_is_less
             x = x * 0.5
         return x
 
-    elements = tf.data.Dataset.range(1500).map(lambda i: scaled(tf.cast(i, tf.float32)))
+    numbers = tf.data.Dataset.from_generator(lambda: iter(range(1500)), output_signature=tf.TensorSpec([], tf.int64))
+    elements = numbers.map(lambda i: scaled(tf.cast(i, tf.float32)))  # one by one, as a generator shows what is taken early
     np.testing.assert_array_equal(list(elements.as_numpy_iterator()), np.arange(1500, dtype=np.float32) * 0.5**ops)
     assert (tf.config.cache_info()["programs"] > 0) is compiled
 
@@ -68,7 +72,7 @@ def test_what_a_dataset_computes_for_each_element_is_compiled_where_that_is_less
 def test_a_large_matrix_is_decomposed_on_the_host_whatever_its_size(monkeypatch):
     monkeypatch.setattr(tiers, "HOSTED_BYTES", 1000)
     x = np.random.default_rng(0).normal(size=(200, 100)).astype(np.float32)
-    for _ in range(150):
+    for _ in range(400):
         q, r = tf.linalg.qr(x)
         np.testing.assert_allclose(np.asarray(q) @ np.asarray(r), x, 0, 1e-4)
     info = tf.config.cache_info()
@@ -119,3 +123,21 @@ def test_an_op_that_fails_on_numpy_is_compiled(monkeypatch, caplog):
     assert tf.config.cache_info()["not_on_host"] == 1
     assert "Atan2 does not run on NumPy (AttributeError: " in caplog.text and "please report" in caplog.text
     execution.counters.not_on_host = 0
+
+
+def test_residuals_of_the_host_are_not_put_on_the_device(monkeypatch):
+    """A compiled gradient of a chain that runs on the host takes its values as they are: each is taken once."""
+    x, put = tf.Variable(0.5), []
+    copied = xla.put
+    monkeypatch.setattr(xla, "put", lambda *arguments: put.append(1) or copied(*arguments))
+    for _ in range(60):
+        put.clear()
+        with tf.GradientTape() as tape:
+            y = tf.identity(x)
+            for _ in range(400):
+                y = tf.sin(y)
+        gradient = float(tape.gradient(y, x))
+    assert execution.counters.programs and len(put) < 10
+    np.testing.assert_allclose(
+        gradient, jax.grad(lambda x: functools.reduce(lambda y, _: jnp.sin(y), range(400), x))(0.5), rtol=1e-5
+    )

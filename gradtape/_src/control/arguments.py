@@ -139,7 +139,7 @@ class Arguments(Structure):
         """Return the arguments for a trace: others stand for what is `given`."""
         if not self.given:
             return self
-        return self._filled([_spec_of(x).standing_for(x) for x in self.given])
+        return self._filled([_spec_of(x).stand_in() for x in self.given])
 
     def described(self, specs: Sequence[Any]) -> Any:
         """Return the nest with these specs of the tensors, and the specs of what is `given`."""

@@ -273,6 +273,8 @@ def _run_again(
     body: Program, consts: Sequence[Node], carry: Sequence[Node], trips: Node, stride: Node, capacity: int, limit: int | None
 ) -> list[Node]:
     """Run a part of a loop again, from one checkpoint to the next: one trip if all were kept, else a Scan of `trips`."""
+    if limit is not None and limit < capacity:
+        return tracing.call(body, (*consts, *carry))
     count = len(consts) + len(carry)
     avals = [n.aval for n in (*consts, *carry, trips, stride)]
     with tracing.inner() as inner:

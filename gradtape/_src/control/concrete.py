@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import functools
 import itertools
 import weakref
 from collections.abc import Iterable, Sequence
@@ -21,6 +20,7 @@ from gradtape._src.control.function_type import FunctionType, Parameter, fit, ne
 from gradtape._src.control.given import Given, calling
 from gradtape._src.control.implementations import in_function
 from gradtape._src.control.iterators import END, Again, Drawn, Take, TakesElement, taken
+from gradtape._src.control.open_body import OpenBody
 from gradtape._src.control.scope import SINGLETON, Body, Structure, call, flatten_results
 from gradtape._src.core import engine, hooks, nest
 from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, has_no_shape
@@ -34,6 +34,7 @@ from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import Variable
+from gradtape._src.core.ways import Guide, Path
 from gradtape._src.ops.random import seeds
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class ConcreteFunction:
         self.opened: Any = None  # the trace for open extents that it comes from
         self.elements: Sequence[Take] = ()  # the elements of iterators that each call draws, as more arguments
         self.streams: list[Any] = []  # of random numbers, in its traces for other shapes of these
+        self.way: Path | None = None  # on which it was traced for elements of open extents
+        self._others: list[ConcreteFunction] = []  # traced on other ways
         self._variants: dict[Any, ConcreteFunction] = {}  # for other extents of elements, and of the variables that it looked at
         self.called = f"__inference_{function._name}_{id(self) % 10000}"
         arguments.nodes = [leaf(n.aval, None) for n in arguments.nodes]  # the signature, not the first call's values
@@ -372,9 +375,34 @@ class ConcreteFunction:
         if key == [take.avals for take in self.elements]:
             return self
         stored = passed[: len(passed) - len(self._arguments.given)]
-        arguments = copy.copy(self._arguments.of([*stored, *self._arguments.given]))
-        retraced = functools.partial(self._function.retraced, arguments, self._passes, Again(takes, self.streams))
-        return self._function.traced_in(self._variants, ("elements", *key), retraced)
+        arguments = self._arguments.of([*stored, *self._arguments.given])
+        return self._function.traced_in(self._variants, ("elements", *key), lambda: self._traced_for(takes, arguments))
+
+    def _traced_for(self, takes: Sequence[Take], arguments: Arguments) -> ConcreteFunction:
+        """Return the function for such elements: one traced for open extents, on a way that these have it go, or for these."""
+        if (found := self._instance(takes)) is not None:
+            return found
+        if self.way is not None and not any(a.open for take in takes for a in take.avals):
+            guide = Guide({})
+            guide.shows = self.way.shows
+            traced = self._function.retraced(copy.copy(arguments), self._passes, Again(takes, self.streams, guide))
+            if isinstance(traced, EagerFunction):
+                return traced
+            self._others.append(traced)
+            if (found := self._instance(takes)) is not None:
+                return found
+        return self._function.retraced(copy.copy(arguments), self._passes, Again(takes, self.streams))
+
+    def _instance(self, takes: Sequence[Take]) -> ConcreteFunction | None:
+        avals = [a for take in takes for a in take.avals]
+        for traced in (self, *self._others):
+            if type(traced) is ConcreteFunction and traced.way is not None and len(traced.elements) == len(takes):
+                symbols = [a for take in traced.elements for a in take.avals]
+                if (body := OpenBody(traced.way, symbols, traced._body).at(avals)) is not None:
+                    made = copy.copy(traced)
+                    made._body, made.elements, made._variants = body, takes, {}
+                    return made
+        return None
 
     def _in_order(self, drawn: Drawn, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
         """Run a call as eager code, which takes the elements that were drawn one after the other, up to an error."""

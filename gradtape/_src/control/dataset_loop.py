@@ -9,6 +9,7 @@ exception leaves behind, is what the last whole trip has made.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -16,8 +17,9 @@ import numpy as np
 
 from gradtape._src.autodiff.eager_record import recorded
 from gradtape._src.control.cells import Kept
-from gradtape._src.control.iterators import END, OPEN, Drawn, ElementIterator, Elements, Take, dense, taken
+from gradtape._src.control.iterators import END, Again, Drawn, ElementIterator, Elements, Take, dense, of_specs, on_a_way, taken
 from gradtape._src.control.loop import check_same, shape_changed
+from gradtape._src.control.open_body import OpenBody, extents_in
 from gradtape._src.control.scope import Body, Scope, call, trace
 from gradtape._src.core import dtypes, engine, hooks, journal, nest, tracing
 from gradtape._src.core.aval import Aval, aval
@@ -31,6 +33,7 @@ from gradtape._src.core.structured import programs_of
 from gradtape._src.core.tensor import Tensor, handle
 from gradtape._src.core.transcript import Inner
 from gradtape._src.core.variable import Variable, put_all
+from gradtape._src.core.ways import Guide, following
 from gradtape._src.ops.array.shape import zeros
 from gradtape._src.ops.random import seeds
 
@@ -83,8 +86,9 @@ class State(NamedTuple):
 class DatasetLoop:
     """A loop over `dataset`, traced. `step(carry, element)` runs the body's Python, and gives the carry after a trip.
 
-    There is a Body for each list of Avals that the elements have. Other shapes than the first Body's are met while the loop
-    runs: the body is traced again then or, where that cannot be done, it is run as eager code.
+    There is a Body for each list of Avals that the elements have: an instance of one that was traced with symbols for extents
+    that are not known. Elements that have the body go another way are met while the loop runs: it is traced again then or,
+    where that cannot be done, it is run as eager code.
     """
 
     restarts = True  # whether the random streams begin anew with each pass
@@ -100,6 +104,7 @@ class DatasetLoop:
         self._around = engine.local.trace
         self._step = Kept(step, instance)
         self._bodies: dict[Avals, Body | None] = {}  # None: it runs as eager code
+        self._open: list[OpenBody] = []
         self.body = self._first(step)
 
     def __repr__(self) -> str:
@@ -112,25 +117,24 @@ class DatasetLoop:
             raise ThroughEagerCode("the function makes the Dataset in each call", "Make it outside, and pass it as an argument.")
         if not of_known_rank:
             raise _other_elements()
-        shapes = [s.shape.as_list() for s in self._specs]
-        usual = self.dataset.usual_batch or OPEN
-        body = self._traced(step, self._avals([[usual, *s[1:]] if s and s[0] is None else s for s in shapes], OPEN))
-        if any(a.shape for a in self._carry) and not all(s.shape.is_fully_defined() for s in self._specs):
-            self._traced(step, self._avals(shapes, OPEN + 2))  # an error where the carry depends on what is open
+        return self._tried(lambda: self._traced(step, of_specs(self._specs)))
+
+    def _tried(self, traced: Callable[[], tuple[Body, Avals]]) -> Body:
+        with following(None):  # what its elements are decides nothing around the loop
+            (body, avals), way = on_a_way(traced)
+        if way is not None:
+            self._open.append(OpenBody(way, avals, body))
+        self._bodies[avals] = body
         return body
 
-    def _avals(self, shapes: Sequence[Sequence[int | None]], extent: int) -> Avals:
-        closed = [tuple([extent if d is None else d for d in shape]) for shape in shapes]
-        return tuple([aval(shape, s.dtype.numpy) for shape, s in zip(closed, self._specs, strict=True)])
-
-    def _traced(self, step: Step, elements: Avals, takes: Sequence[Take] | None = None) -> Body:
-        """Trace the body for elements of these Avals; what it takes has those of `takes`, if it was traced before."""
+    def _traced(self, step: Step, elements: Avals, again: Again | None = None) -> tuple[Body, Avals]:
+        """Trace the body for elements of these Avals; return it with those of the elements and of what it takes."""
         carry = [leaf(a, None) for a in self._carry]
         element = [leaf(a, None) for a in elements]
         parameters = [*carry, *element]
         scope = Scope(creates=False, through=getattr(engine.local.trace.scope, "through", None))
         scope.fixes_strings = False
-        scope.elements = taken = Elements(parameters, takes, take_in_order)
+        scope.elements = taken = Elements(parameters, again, take_in_order)
         try:
             body = trace(lambda: self._trip(step, carry, element), parameters, scope, convert=tensor)
         finally:
@@ -141,8 +145,7 @@ class DatasetLoop:
             raise engine.NeedsValues("its body assigns a variable of open shape")
         self.takes = self.takes or taken.takes
         self.sources = [*[take.source for take in taken.takes], *taken.behind, self.dataset]
-        self._bodies[(*elements, *[a for take in taken.takes for a in take.avals])] = body
-        return body
+        return body, (*elements, *_of_takes(taken.takes))
 
     def _trip(self, step: Step, carry: Sequence[Node], element: Sequence[Node]) -> list[Tensor]:
         """Run the Python of the body."""
@@ -151,7 +154,12 @@ class DatasetLoop:
         return results
 
     def _check(self, before: Sequence[Node], after: Sequence[Tensor]) -> None:
-        check_same(before, after, self.state.names)
+        try:
+            check_same(before, after, self.state.names, stays=True)
+        except ValueError as error:
+            if shape_changed(error):  # on each way
+                raise ThroughEagerCode(str(error), "Correct that line.") from error
+            raise
 
     def inputs(self, scope: Scope) -> tuple[Node, ...]:
         """Return the inputs of the op: the carry, what the body captures, and the variables that the function has assigned."""
@@ -188,17 +196,35 @@ class DatasetLoop:
 
     def body_for(self, elements: Avals, takes: Sequence[Take]) -> Body | None:
         """Return the Body for elements of these Avals, traced now if they are new; None where they are to run as eager code."""
-        key = (*elements, *[a for take in takes for a in take.avals])
+        key = (*elements, *_of_takes(takes))
         if key not in self._bodies:
             with self._step.called() as step, engine.recording_in(self._around):
                 if key not in self._bodies:
                     try:
-                        self._traced(step, elements, takes)
+                        self._bodies[key] = self._made(step, elements, takes)
                     except Exception:
                         if not self.can_be_eager_code():
                             raise
                         self._bodies[key] = None
         return self._bodies[key]
+
+    def _made(self, step: Step, elements: Avals, takes: Sequence[Take]) -> Body:
+        """Return the Body for these elements, traced on the way that they have it go if none was."""
+        avals = (*elements, *_of_takes(takes))
+        for known in self._open:
+            if (body := known.at(avals)) is not None:
+                return body
+        if self._open:
+            guide = Guide({})
+            guide.shows = self._open[0].way.shows
+            with following(guide):
+                symbols = of_specs(self._specs)
+                guide.at = extents_in(symbols, elements) or {}
+                body, traced = self._traced(step, symbols, Again(takes, [], guide))
+            self._open.append(OpenBody(guide, traced, body))
+            if (made := self._open[-1].at(avals)) is not None:
+                return made
+        return self._traced(step, elements, Again(takes, []))[0]
 
     def can_be_eager_code(self) -> bool:
         """Return whether Python can run a trip: of a capture without a value it has only the symbol."""
@@ -211,6 +237,10 @@ class DatasetLoop:
                 return [tensor(x).node for x in self._trip(step, carry, element)]
         except StopIteration:
             raise OutOfRangeError(None, None, END) from None
+
+
+def _of_takes(takes: Sequence[Take]) -> list[Aval]:
+    return [a for take in takes for a in take.avals]
 
 
 def _symbolic(node: Node) -> bool:
@@ -273,7 +303,7 @@ class CountedLoop(DatasetLoop):
     restarts = False
 
     def _first(self, step: Step) -> Body:
-        return self._traced(step, (NUMBER,))
+        return self._tried(lambda: self._traced(step, (NUMBER,)))
 
     def inputs(self, scope: Scope) -> tuple[Node, ...]:
         """Return the inputs of the op, the count at the end."""
@@ -295,14 +325,11 @@ class ShownLoop(DatasetLoop):
     def _first(self, step: Step) -> Body:
         if not dense(self.dataset.element_spec):
             raise _other_elements()
-        return self._traced(step, self._avals([() if s.shape.rank is None else s.shape.as_list() for s in self._specs], OPEN))
+        return self._traced(step, of_specs([TensorSpec((), s.dtype) if s.shape.rank is None else s for s in self._specs]))[0]
 
     def _check(self, before: Sequence[Node], after: Sequence[Tensor]) -> None:
-        try:
+        with contextlib.suppress(ThroughEagerCode):
             super()._check(before, after)
-        except ValueError as error:
-            if not shape_changed(error):
-                raise
 
 
 def _avals(*inputs: Aval, loop: DatasetLoop, results: Avals) -> Avals:

@@ -51,7 +51,7 @@ def _copied(value: Any, live: Any, copies: dict[int, Any]) -> Any:
         return value
     if id(value) in copies:
         return copies[id(value)]
-    codes = list(_codes(value.__code__))
+    codes = list(codes_of(value.__code__))
     assigned = {i.argval for code in codes for i in dis.get_instructions(code) if i.opname in _STORES}
     around = dict(zip(value.__code__.co_freevars, value.__closure__ or (), strict=True))
     own = {name: CellType() for name, cell in around.items() if name not in assigned and _is_bound(cell)}
@@ -70,12 +70,12 @@ def _copied(value: Any, live: Any, copies: dict[int, Any]) -> Any:
     return copy
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
+def codes_of(code: CodeType) -> Iterator[CodeType]:
     """Yield the code of a function and of those inside of it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _codes(constant)
+            yield from codes_of(constant)
 
 
 def _is_bound(cell: CellType) -> bool:

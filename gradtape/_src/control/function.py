@@ -40,7 +40,7 @@ from gradtape._src.control.dataset_loop import (
 from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.implementations import API
-from gradtape._src.control.iterators import Again, Elements, Take, TakesElement
+from gradtape._src.control.iterators import Again, Elements, Take, TakesElement, on_a_way
 from gradtape._src.control.methods import Gone, reference
 from gradtape._src.control.open_trace import Opened, OpenTrace, opened
 from gradtape._src.control.passed import reachable_besides_arguments
@@ -330,15 +330,15 @@ class Function:
         def once() -> tuple[Scope, Body, list[Take]]:
             through = self._loop if outermost and not arguments.stored else None
             scope, taken = Scope(shaped_by_runs=outermost, through=through), [*parameters]
-            scope.elements = elements = Elements(taken, again and again.takes, take_in_order)
+            scope.elements = elements = Elements(taken, again, take_in_order)
             try:
                 return scope, trace(run, taken, scope, convert=self.result), elements.takes
             finally:
                 scope.restore()
 
-        traced = functools.partial(with_returns, once)
+        traced = functools.partial(self.made_once, functools.partial(with_returns, once))
         try:
-            scope, body, found = self.made_once(traced)
+            (scope, body, found), way = on_a_way(traced, again and again.guide)
             if scope.loops and (scope.locks or (body.variables and calls_python(body.program))):
                 raise ThroughEagerCode("it locks, or calls Python functions, which are to see variables as they are")
             if any(map(has_no_shape, body.program.avals)):
@@ -359,7 +359,7 @@ class Function:
             made = Locked(self, arguments, body, passes, scope.locks)
         else:
             made = ConcreteFunction(self, arguments, body, passes)
-        made.elements, made.streams = found, streams
+        made.elements, made.streams, made.way = found, streams, way
         return made
 
     def _openly(self, known: Known, arguments: Arguments, python: Callable[..., Any]) -> ConcreteFunction | Exception | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from gradtape._src.core.ambient import declare, field, setting
 from gradtape._src.core.spec import TypeSpec
@@ -14,8 +13,8 @@ class GivenSpec(TypeSpec):
 
     __slots__ = ()
 
-    def standing_for(self, given: Any) -> Given:
-        """Return what stands in a trace for `given` and all that are of this spec."""
+    def stand_in(self) -> Given:
+        """Return what stands in a trace for all that are of this spec."""
         raise NotImplementedError
 
 

@@ -8,23 +8,28 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from gradtape._src.control.given import Given, GivenSpec, of_calls
+from gradtape._src.control.open_body import extents_in
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, journal, nest
+from gradtape._src.core.ambient import setting
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.dim import exploring, follow, local, unknown
 from gradtape._src.core.errors import OpError, OutOfRangeError, public
 from gradtape._src.core.faults import detected_at
 from gradtape._src.core.hidden import hides
 from gradtape._src.core.program import Line, Node, leaf
 from gradtape._src.core.spec import TensorSpec, TypeSpec
 from gradtape._src.core.tensor import handle
+from gradtape._src.core.ways import Guide, Path, first_way
 
-OPEN = 5  # what an open extent is traced as, where nothing better is known
+T = TypeVar("T")
+
 HOLDS = aval((), np.dtype(np.bool_))
 _NONE = object()
 END = "End of sequence: the iterator has no more elements."
@@ -58,48 +63,60 @@ class Take(NamedTuple):
 
 
 class Again(NamedTuple):
-    """A trace for elements of other shapes: the takes of an earlier one with their Avals now, and its streams of numbers."""
+    """A trace for elements of other shapes: the takes of an earlier one with their Avals now, and its streams of numbers.
+
+    With a `guide` the open extents are symbols again, which have these numbers at it.
+    """
 
     takes: Sequence[Take]
     streams: list[Any]
+    guide: Guide | None = None
 
 
 class Elements:
     """The elements that are taken while a function is traced: more `parameters` of it.
 
-    `known` are the takes of an earlier trace with the Avals that the elements have in this one; without it the specs say.
-    Elements are drawn before a call begins. Where a loop has taken some, those `behind` it are drawn by what `in_order` records.
+    `again`: an earlier trace, and what the elements are in this one; without it the specs say. Elements are drawn before a call
+    begins. Where a loop has taken some, those `behind` it are drawn by what `in_order` records.
     """
 
     def __init__(
-        self, parameters: list[Node], known: Sequence[Take] | None = None, in_order: Callable[..., list[Node]] | None = None
+        self, parameters: list[Node], again: Again | None = None, in_order: Callable[..., list[Node]] | None = None
     ) -> None:
         self.takes: list[Take] = []
         self.behind: list[Any] = []
-        self._parameters, self._known, self._in_order = parameters, known, in_order
+        self._parameters, self._again, self._in_order = parameters, again, in_order
 
     def symbols(self, source: ElementIterator, optional: bool) -> list[Node]:
         """Return the tensors of the next element of `source`, without values; first whether there is one, if `optional`."""
         if any(other is source for other in self.behind):
             avals = _avals(source)
-            closed = all(s.shape.is_fully_defined() for s in nest.flatten(source.element_spec, expand_composites=True))
-            if self._in_order is None or not closed:
+            if self._in_order is None or any(a.open for a in avals):
                 raise TakesElement(
                     "behind a loop that takes some, an element must have a shape that is known: batch with drop_remainder=True"
                 )
             return self._in_order(source, optional, (HOLDS, *avals) if optional else avals)
-        if self._known is None:
+        if self._again is None:
             avals = (HOLDS, *_avals(source)) if optional else _avals(source)
         else:
-            place = len(self.takes)
-            known = self._known[place] if place < len(self._known) else None
-            if known is None or (known.source, known.optional) != (source, optional):
-                raise TakesElement("which it takes depends on their shapes")
-            avals = known.avals
+            avals = self._known(source, optional)
         nodes = [leaf(a, None) for a in avals]
         self.takes.append(Take(source, optional, avals, journal.user_line()))
         self._parameters += nodes
         return nodes
+
+    def _known(self, source: ElementIterator, optional: bool) -> tuple[Aval, ...]:
+        assert self._again is not None, "its elements are known"
+        place, takes = len(self.takes), self._again.takes
+        known = takes[place] if place < len(takes) else None
+        if known is None or (known.source, known.optional) != (source, optional):
+            raise TakesElement("which it takes depends on their shapes")
+        if self._again.guide is None:
+            return known.avals
+        symbols = (*known.avals[:optional], *_avals(source))
+        guide = self._again.guide
+        guide.at = {**guide.at, **(extents_in(symbols, known.avals) or {})}
+        return symbols
 
 
 def dense(element_spec: Any) -> bool:
@@ -109,13 +126,39 @@ def dense(element_spec: Any) -> bool:
 
 
 def _avals(source: ElementIterator) -> tuple[Aval, ...]:
-    """Return the Avals of the tensors of an element, as the spec states them: of a batch as large as most."""
+    """Return the Avals of the tensors of an element, as the spec states them: open extents are symbols."""
     specs = nest.flatten(source.element_spec, expand_composites=True)
     if not dense(source.element_spec) or any(s.shape.rank is None for s in specs):
         raise TakesElement("not all of them are dense tensors of a known rank")
-    usual = source.usual_batch or OPEN
-    shapes = [[usual if d is None and not i else OPEN if d is None else d for i, d in enumerate(s.shape)] for s in specs]
-    return tuple([aval(tuple(shape), s.dtype.numpy) for shape, s in zip(shapes, specs, strict=True)])
+    return of_specs(specs)
+
+
+def on_a_way(trace: Callable[[], T], guide: Guide | None = None) -> tuple[T, Path | None]:
+    """Return what `trace` gives, and the way that it goes: the `guide`, or one that begins where it takes an open element.
+
+    In a trace that is on a way it goes that, and the second is None.
+    """
+    if guide is not None or exploring():
+        with setting(exploration=guide or local.exploration):
+            return trace(), guide
+    with setting(exploration=None):
+        try:
+            return trace(), local.exploration
+        except engine.NeedsValues:
+            raise
+        except Exception:
+            if local.exploration is None:
+                raise
+    return first_way(trace, (engine.NeedsValues,))
+
+
+def of_specs(specs: Sequence[Any]) -> tuple[Aval, ...]:
+    """Return the Avals that specs of a known rank state: symbols stand for extents that are not known. A way begins there."""
+    if not exploring() and any(not s.shape.is_fully_defined() for s in specs):
+        path = Path(())
+        path.guides = True
+        follow(path)
+    return tuple([aval(tuple([unknown() if d is None else d for d in s.shape.as_list()]), s.dtype.numpy) for s in specs])
 
 
 def taken(source: ElementIterator, optional: bool = False) -> list[Node]:
@@ -186,7 +229,6 @@ class Drawn:
 class ElementIterator(Given):
     """Base of iterators whose elements are tensors. In a function that takes one, another stands for it."""
 
-    usual_batch: int | None = None  # the open first extent of most elements
     made_anew = False  # whether a function makes it, so that each call is to have one of its own
     _returned: deque[Any] | tuple[()] = ()
 
@@ -288,10 +330,9 @@ class ElementIteratorSpec(GivenSpec):
     def __hash__(self) -> int:
         return hash(self._key())
 
-    def standing_for(self, given: Any) -> ElementIterator:
-        """Return what stands in a trace for `given` and all that are of this spec."""
+    def stand_in(self) -> ElementIterator:
+        """Return what stands in a trace for all that are of this spec."""
         made: ElementIterator = object.__new__(self.value_type)
-        made.usual_batch = getattr(given, "usual_batch", None)
         self._described(made)
         return made
 

@@ -17,6 +17,7 @@ from gradtape._src.core import engine, hooks, nest, tracing
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.composite import CompositeTensor
 from gradtape._src.core.convert import is_tensor, static, tensor
+from gradtape._src.core.dim import now
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import Node, Program, leaf
@@ -137,8 +138,8 @@ def _of_rank(x: Any, start: Node) -> Any:
     return ensure_shape(x, start.aval.open_shape) if unknown else x
 
 
-def check_same(before: Sequence[Node], after: Sequence[Tensor], names: Sequence[str] | None = None) -> None:
-    """Raise unless each loop variable has the dtype and shape that it came with."""
+def check_same(before: Sequence[Node], after: Sequence[Tensor], names: Sequence[str] | None = None, stays: bool = False) -> None:
+    """Raise unless each loop variable has the dtype and shape that it came with; or may have, unless it is sure to (`stays`)."""
     for i, (old, new) in enumerate(zip(before, after, strict=True)):
         a, b = old.aval, new.node.aval
         name = names[i] if names else f"number {i}"
@@ -147,7 +148,7 @@ def check_same(before: Sequence[Node], after: Sequence[Tensor], names: Sequence[
                 f"'{name}' has dtype {a.type.name} before the loop, but dtype {b.type.name} after one iteration. A loop "
                 f"variable keeps its dtype: use tf.cast in the loop, or start from tf.constant(…, tf.{b.type.name})."
             )
-        if not a.may_be(b):
+        if a.shape != tuple(map(now, b.shape)) if stays else not a.may_be(b):
             error = ValueError(
                 f"'{name}' has shape {a.open_shape} before the loop, but shape {b.open_shape} after one iteration. A loop "
                 "variable that is compiled keeps its shape: use a tf.TensorArray for results that grow, or pad."

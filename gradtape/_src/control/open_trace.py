@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradtape._src.control import implementations
 from gradtape._src.control.arguments import Arguments
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
+from gradtape._src.control.open_body import OpenBody
 from gradtape._src.control.scope import Body, Scope, trace
 from gradtape._src.core import engine, hooks
 from gradtape._src.core.aval import aval, has_no_shape
-from gradtape._src.core.dim import Atom, Dim, as_number, unknown
+from gradtape._src.core.dim import Atom, Dim, unknown
 from gradtape._src.core.errors import InvalidInFunctionError, of_user
-from gradtape._src.core.instance import instance_of_transcript, substituted
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
@@ -44,15 +44,10 @@ class OpenTrace(NamedTuple):
         """The symbols of its parameters, in their order."""
         return [d.symbol for node in self.traced._arguments.nodes for d in node.aval.shape if type(d) is Dim]
 
-    def extents(self, nodes: Sequence[Node]) -> dict[Atom, int] | None:
-        """Return what the symbols are in `nodes`; None if the function would go another way for them."""
-        found = {
-            symbol.symbol: extent
-            for parameter, node in zip(self.traced._arguments.nodes, nodes, strict=True)
-            for symbol, extent in zip(parameter.aval.shape, node.aval.shape, strict=True)
-            if type(symbol) is Dim
-        }
-        return found if self.way.fits(found) else None
+    def at(self, nodes: Sequence[Node]) -> Body | None:
+        """Return the function's Body for the extents of these; None if the function would go another way for them."""
+        parameters = [parameter.aval for parameter in self.traced._arguments.nodes]
+        return OpenBody(self.way, parameters, self.traced._body).at([node.aval for node in nodes])
 
 
 class Opened:
@@ -150,9 +145,9 @@ class Opened:
 
     def _instance(self, arguments: Arguments) -> ConcreteFunction | None:
         for known in self.traces:
-            if (extents := known.extents(arguments.nodes)) is not None:
+            if (body := known.at(arguments.nodes)) is not None:
                 traced = known.traced
-                made = ConcreteFunction(traced._function, copy.copy(arguments), _instance(traced._body, extents))
+                made = ConcreteFunction(traced._function, copy.copy(arguments), body)
                 made.opened, made.streams = self, traced.streams
                 return made
         return None
@@ -207,13 +202,3 @@ class Unranked:
 def opened(shapes: Sequence[TensorShape]) -> Opened | Unranked:
     """Return an object for the traces of a function for tensors of these shapes."""
     return Unranked(shapes) if any(shape.rank is None for shape in shapes) else Opened(shapes)
-
-
-def _instance(body: Body, extents: dict[Atom, int]) -> Body:
-    made = body.with_passed(())
-    made.program = substituted(body.program, extents)
-    made.avals = [made.program.aval_of(r) for r in made.program.outputs]
-    made.draws = [stream.shared(as_number(stream.blocks, extents)) for stream in body.draws]
-    if body.transcript is not None:
-        made.transcript = instance_of_transcript(body.transcript, extents)
-    return made

@@ -303,11 +303,16 @@ class Body:
         if self.transcript is not None:
             self.transcript.placed = len(engine.local.trace.nodes), number, places
 
-    def with_passed(self, variables: Sequence[Variable]) -> Body:
-        """Return the Body of a call that passes these variables."""
+    def copied(self) -> Body:
+        """Return a Body of its own with the same parts."""
         body = Body()
         for slot in Body.__slots__:
             setattr(body, slot, getattr(self, slot))
+        return body
+
+    def with_passed(self, variables: Sequence[Variable]) -> Body:
+        """Return the Body of a call that passes these variables."""
+        body = self.copied()
         body.variables = [variables[v.number] if isinstance(v, Passed) else v for v in self.variables]
         body.written = [variables[v.number] if isinstance(v, Passed) else v for v in self.written]
         body.passed = variables

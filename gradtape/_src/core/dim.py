@@ -358,6 +358,11 @@ def exploring() -> bool:
     return local.exploration is not None
 
 
+def follow(path: Path) -> None:
+    """Let the thread follow this way from here on, up to the end of the context that it is in."""
+    local.exploration = path
+
+
 def now(extent: Any) -> Any:
     """Return an extent with what the answers so far say of it."""
     path = local.exploration

@@ -15,6 +15,7 @@ SAMPLES = (2, 3, 1, 4, 5, 0), (1, 0, 2, 3, -1, 5)  # values of an extent, or ano
 FEW = 16  # values that are all gone through
 FAR = 1 << 12  # numbers above are not tried
 MOST = 100  # runs of one exploration
+TRIALS = 12  # runs in the search of one way
 
 
 def _line(d: Dim) -> tuple[Atom, int, int] | None:
@@ -253,8 +254,11 @@ def explored(
     guides: bool = False,
     shows: bool = False,
     supposes: bool = True,
+    certain: tuple[type[Exception], ...] = (),
 ) -> tuple[list[tuple[T, Path]], list[Exception]]:
     """Return what `function` gives for each way to answer its questions, and the errors of the ways that it refuses.
+
+    Those that are `certain` are raised: another way has them, too.
 
     Ways that differ from the usual one in few answers are gone first: no more than `most`, and none once `enough` gave something.
     `guides`, `shows`, `supposes`: see `Path`.
@@ -270,12 +274,31 @@ def explored(
         try:
             with following(path):
                 found.append((function(), path))
+        except certain:
+            raise
         except refusals as error:
             refused.append(error)
             if not found and path.forks:
                 doubted.append(path.forks.pop())
         waiting += path.forks
     return found, refused
+
+
+def first_way(function: Callable[[], T], certain: tuple[type[Exception], ...] = ()) -> tuple[T, Path]:
+    """Return what `function` gives on the first way that it can go, and that way; see `explored`.
+
+    Code that takes extents for numbers cannot go on with None: at last it sees Dims.
+    """
+    refused: list[Exception] = []
+    for shows in (False, True):
+        symbols = Atom.made
+        ways, errors = explored(function, (Exception,), most=TRIALS, enough=1, guides=True, shows=shows, certain=certain)
+        if ways:
+            return ways[0]
+        refused += errors
+        if Atom.made == symbols:
+            break
+    raise refused[0]
 
 
 def agreed(extents: Sequence[tuple[Any, Path]]) -> Any:

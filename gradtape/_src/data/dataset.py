@@ -19,7 +19,7 @@ from gradtape._src.core.hidden import hides
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor
-from gradtape._src.data import arguments, background, calls, folding, saving, stages
+from gradtape._src.data import arguments, at_once, background, calls, folding, saving, stages
 from gradtape._src.data.calls import Call
 from gradtape._src.data.composite import Composite, rows_of
 from gradtape._src.data.filing import Filing
@@ -27,6 +27,7 @@ from gradtape._src.data.generator import generated, signature
 from gradtape._src.data.in_graphs import in_graphs
 from gradtape._src.data.options import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, merged_options
 from gradtape._src.data.padding import Padding
+from gradtape._src.data.pipeline import ANYWHERE, NOWHERE
 from gradtape._src.data.rows import Numbers, Slices
 from gradtape._src.data.stages import Stream
 from gradtape._src.data.structure import (
@@ -155,15 +156,11 @@ class Dataset(Filing):
         given = datasets if datasets is not None else args[0] if len(args) == 1 else args
         members, outer = flatten(given)
         for member in members:
-            if isinstance(member, list):
-                raise TypeError(
-                    "Invalid input to `zip`. Inputs are expected to be (nested) structures of `tf.data.Dataset` objects. Python "
-                    "`list` is not supported and you should use `tuple` instead."
-                )
             if not isinstance(member, Dataset):
+                listed = ". Python `list` is not supported and you should use `tuple` instead"
+                what = listed if isinstance(member, list) else f" but encountered object of type {type(member)}"
                 raise TypeError(
-                    "Invalid input to `zip`. Inputs are expected to be (nested) structures of `tf.data.Dataset` objects but "
-                    f"encountered object of type {type(member)}."
+                    f"Invalid input to `zip`. Inputs are expected to be (nested) structures of `tf.data.Dataset` objects{what}."
                 )
         counts = [member._count for member in members]
         finite = [count for count in counts if count >= 0]
@@ -176,8 +173,10 @@ class Dataset(Filing):
             )
 
         asks = any(member._asks for member in members)
-        start = partial(_zipped, members, outer)
-        return Dataset(start, structure, count, "_ZipDataset", options=merged_options(m._options for m in members), asks=asks)
+        start, options = partial(_zipped, members, outer), merged_options(m._options for m in members)
+        return Dataset(start, structure, count, "_ZipDataset", options=options, asks=asks).reaching(
+            lambda: min([member.reach() for member in members])
+        )
 
     @staticmethod
     @public
@@ -317,7 +316,8 @@ class Dataset(Filing):
                 "CacheDataset", lambda: saving.kept(f"{path}.cache", self.elements, lambda: self.structure, self.known)
             )
         cached = stages.Cache(self._start, self._count)
-        return Dataset(cached, lambda: self.structure, self._count, "CacheDataset", self._rows, self._options, self._asks)
+        made = Dataset(cached, lambda: self.structure, self._count, "CacheDataset", self._rows, self._options, self._asks)
+        return made.reaching(lambda: self.reach() if cached.elements is None else ANYWHERE)
 
     @public
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
@@ -345,24 +345,25 @@ class Dataset(Filing):
     ) -> Dataset:
         """Return `map_func` of each element; the items of a tuple are arguments of their own.
 
-        It is called for each element with tensors. `num_parallel_calls` above 1 is how many threads call it; AUTOTUNE is
-        one, as Python code runs in one thread at a time. The order is kept, unless `deterministic` is False.
+        It is called for each element with tensors; where it only calls ops on them, for up to 64 at once. `num_parallel_calls`
+        above 1 is how many threads call it, each time; AUTOTUNE is one, as Python code runs in one thread at a time. The order is
+        kept, unless `deterministic` is False.
         """
         threads = arguments.parallel(num_parallel_calls)
         call = Call(map_func, "Dataset.map()")
         ordered = self._options.deterministic is not False if deterministic is None else deterministic
 
-        specs = calls.asked_early(call, self.known, Dataset.unknown)
+        specs, batches = calls.asked_early(call, self.known, Dataset.unknown), at_once.Batches(call)
 
         def start() -> Stream:
             if threads == 1:
-                return map(call.begun(), itertools.count(), self.elements())
+                return at_once.Mapped(call.begun(), batches, self.elements(), lambda: self.reach() > NOWHERE)
             return background.mapped(call.begun(), self.elements(), threads, ordered)
 
         kind = "_MapDataset" if num_parallel_calls is None else "_ParallelMapDataset"
-        if specs is not None:
-            return self._then(kind, start, from_specs(specs))
-        return self._then(kind, start, lambda: self._after(call), asks=True)
+        structure = (lambda: self._after(call)) if specs is None else from_specs(specs)
+        made = self._then(kind, start, structure, asks=specs is None)
+        return made.reaching(lambda: self.reach() if batches.pure else NOWHERE)
 
     def _after(self, call: Call) -> Structure:
         """Return the structure of what a function returns."""
@@ -438,8 +439,7 @@ class Dataset(Filing):
         for value, what in ((cycle, "cycle_length"), (block, "block_length")):
             if value < 1:
                 raise invalid(f"{what} must be greater than zero, received {value}.")
-        threads = arguments.parallel(num_parallel_calls)
-        if threads > cycle:
+        if (threads := arguments.parallel(num_parallel_calls)) > cycle:
             raise invalid(f"num_parallel_calls must less than or equal to cycle_length, {cycle}, received {threads}.")
         call = Call(map_func, "Dataset.interleave()")
         calls.check_dataset(call, self.known, Dataset.unknown)
@@ -522,7 +522,7 @@ class Dataset(Filing):
 
         kind = "_BatchDataset" if num_parallel_calls is None else "_ParallelBatchDataset"
         count = arguments.batches(self._count, size, drop)
-        return self._then(kind, start, partial(self._batch_structure, size, drop), count, batch=size)
+        return self._then(kind, start, partial(self._batch_structure, size, drop), count)
 
     def _batch_structure(self, size: int, drop: bool) -> Structure:
         return with_shapes(self.structure, lambda shape: TensorShape([size if drop else None]).concatenate(shape))
@@ -556,7 +556,7 @@ class Dataset(Filing):
         def start() -> Stream:
             return stages.batched(self.elements(), size, drop, padding)
 
-        return self._then("_PaddedBatchDataset", start, structure, arguments.batches(self._count, size, drop), batch=size)
+        return self._then("_PaddedBatchDataset", start, structure, arguments.batches(self._count, size, drop))
 
     @public
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:

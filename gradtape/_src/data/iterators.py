@@ -110,7 +110,7 @@ class OwnedIterator(ElementIterator, Iterator):
 
     def __init__(self, dataset: Pipeline) -> None:
         super().__init__(dataset)
-        self.usual_batch, self.made_anew = dataset.usual_batch, engine.local.trace.scope is not None
+        self.made_anew = engine.local.trace.scope is not None
 
     @property
     def _type_spec(self) -> IteratorSpec:

@@ -25,6 +25,11 @@ PLAIN = frozenset(
 )  # fmt: skip
 """Kinds that call nothing of the user's and draw nothing: two of them, made alike, are the same."""
 
+SOURCES = frozenset(("_CounterDataset", "_RangeDataset", "_TensorDataset", "_TensorSliceDataset"))
+QUIET = PLAIN | {"_ParallelBatchDataset", "_ShardDataset", "_ShuffleDataset", "_UnbatchDataset", "_ZipDataset"}
+"""Kinds that show nobody when their elements are taken, if those that they take do not."""
+NOWHERE, IN_A_PASS, ANYWHERE = range(3)  # how far nobody sees that elements are taken early: a shuffle draws when a pass begins
+
 
 class Pipeline(Elements, Trackable):
     """A stream of elements that can be begun again and again, and what is known of it.
@@ -48,10 +53,10 @@ class Pipeline(Elements, Trackable):
 
         `asks` says that a function of the user's is to be asked for the structure, which is put off until it is needed.
         """
-        self.usual_batch: int | None = None  # the open first extent of all batches but the last, where that is known
         self.made_anew = kind not in PLAIN and engine.local.trace.scope is not None
         self._start, self._known, self._count, self._rows = start, structure, count, rows
         self._kind, self._options, self._asks = kind, options or Options(), asks
+        self.reach: Callable[[], int] = lambda: ANYWHERE if kind in SOURCES else NOWHERE
 
     @classmethod
     def _made(cls, *args: Any, **options: Any) -> Self:
@@ -150,7 +155,7 @@ class Pipeline(Elements, Trackable):
         return cls._made(lambda: iter(items), structure or structure_of(items[0]), len(items), "_VariantDataset")
 
     @classmethod
-    def unknown(cls, element_spec: Any, usual_batch: int | None = None) -> Self:
+    def unknown(cls, element_spec: Any) -> Self:
         """Return a dataset that stands for any with such elements, which a call gives; without one it cannot be looked at."""
 
         def start() -> Stream:
@@ -160,7 +165,7 @@ class Pipeline(Elements, Trackable):
             return given.elements()
 
         made = cls._made(start, from_specs(element_spec), UNKNOWN_CARDINALITY, "_VariantDataset")
-        made.usual_batch, made.made_anew = usual_batch, False
+        made.made_anew = False
         return made
 
     def _then(
@@ -170,19 +175,30 @@ class Pipeline(Elements, Trackable):
         structure: Any = None,
         count: int | None = None,
         asks: bool = False,
-        batch: int | None = None,
     ) -> Self:
         """Return a dataset of another stream of elements, which has what it does not say in common with this one."""
         structure = (lambda: self.structure) if structure is None else structure
         count = self._count if count is None else count
-        return self._alike(self._made(start, structure, count, kind, options=self._options, asks=asks or self._asks), batch)
+        return self._alike(self._made(start, structure, count, kind, options=self._options, asks=asks or self._asks))
 
-    def _alike(self, made: Self, batch: int | None = None) -> Self:
-        """Return a dataset that was made of this one: the elements are such batches still, or of `batch` rows now."""
-        made.usual_batch = batch or self.usual_batch
+    def _alike(self, made: Self) -> Self:
+        """Return a dataset that was made of this one: a function makes it anew in each call if it made this one."""
+        made.reach = lambda: self._reach_of(made._kind)
         numbered = made._kind == "_ZipDataset"  # by `enumerate`; `zip` has several datasets, and does not call this
         made.made_anew = self.made_anew or (made.made_anew and not numbered)
         return made
+
+    def reaching(self, reach: Callable[[], int]) -> Self:
+        """Let `reach` say how far nobody sees that elements are taken early; return this dataset."""
+        self.reach = reach
+        return self
+
+    def _reach_of(self, kind: str) -> int:
+        """Return how far nobody sees that elements of a dataset which was made of this one are taken early."""
+        own = self.reach() if kind in QUIET else NOWHERE
+        if kind == "_RepeatDataset":
+            return own if own == ANYWHERE else NOWHERE
+        return min(own, IN_A_PASS) if kind == "_ShuffleDataset" else own
 
     def _selected(self, kind: str, choose: Callable[[Stream], Stream], count: int) -> Self:
         """Return a dataset of the same elements, some or in another order: `choose` never looks at them."""

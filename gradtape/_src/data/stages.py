@@ -31,6 +31,21 @@ def glanced(start: Start) -> Any:
         return next(start(), None)
 
 
+class Asked(Iterator[Any]):
+    """A stream that makes several elements at once where it is told how many are needed together."""
+
+    def needed(self, count: int) -> None:
+        """Note that the next `count` elements are needed before anything is done with one of them."""
+        raise NotImplementedError
+
+
+def together(source: Stream, count: int | None) -> Stream:
+    """Return the next `count` elements (None: all), which are needed together."""
+    if isinstance(source, Asked) and count is not None:
+        source.needed(count)
+    return itertools.islice(source, count)
+
+
 class Resumed(Iterator[Any]):
     """An iterator over a generator's elements that goes on after an error, which would end a generator.
 
@@ -143,7 +158,7 @@ def shuffled(source: Stream, size: int | None, seed: str) -> Stream:
 
 def _shuffled(source: Stream, size: int | None, words: Iterator[int], buffer: list[Any], first: list[int]) -> Stream:
     """Shuffle by a `buffer` that is a ring, whose oldest element is at the place `first`."""
-    buffer.extend(itertools.islice(source, None if size is None else size - len(buffer)))
+    buffer.extend(together(source, None if size is None else size - len(buffer)))
     for item in source:
         oldest, count = first[0], len(buffer)
         chosen = (oldest + next(words) % count) % count
@@ -197,7 +212,7 @@ class Cache:
 @resumable
 def batched(source: Stream, size: int, drop_remainder: bool, stack: Callable[[Sequence[Any]], Element]) -> Stream:
     """Return `size` elements at a time, stacked; the last batch may be smaller unless it is dropped."""
-    while items := list(itertools.islice(source, size)):
+    while items := list(together(source, size)):
         if len(items) == size or not drop_remainder:
             yield stack(items)
 

@@ -72,9 +72,9 @@ class DatasetSpec(GivenSpec):
     def _serialize(self) -> tuple[Any, ...]:
         return self._element_spec, self._dataset_shape
 
-    def standing_for(self, given: Any) -> Elements:
-        """Return a dataset that stands in a trace for `given` and all that are of this spec."""
-        return DatasetSpec.stands_in(self._element_spec, getattr(given, "usual_batch", None))
+    def stand_in(self) -> Elements:
+        """Return a dataset that stands in a trace for all that are of this spec."""
+        return DatasetSpec.stands_in(self._element_spec)
 
     def __hash__(self) -> int:
         return hash(("DatasetSpec", *nest.flatten(self._element_spec)))

@@ -9,7 +9,7 @@ from gradtape._src.core import dtypes, nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import FailedPreconditionError, OutOfRangeError, public
 from gradtape._src.core.tensor import to_numpy
-from gradtape._src.data import arguments
+from gradtape._src.data import arguments, at_once
 from gradtape._src.data.dataset import Dataset
 from gradtape._src.data.iterators import OwnedIterator
 from gradtape._src.data.options import AUTOTUNE
@@ -434,10 +434,11 @@ def prefetch_to_device(device: str, buffer_size: Any = None) -> Transformation:
 
 @public
 def enable_debug_mode() -> None:
-    """Run the functions of datasets as Python, which is how they run in any case: nothing changes.
+    """Run the functions of datasets as Python, for each element, also those of which many could be computed at once.
 
     >>> tf.data.experimental.enable_debug_mode()
     """
+    at_once.debug()
 
 
 class TFRecordWriter:

@@ -17,6 +17,7 @@ from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.loop import while_loop
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import engine, execution, tracing
+from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import LOOKS_AT_VALUES, public
@@ -77,10 +78,10 @@ class Unknowns:
         return vectors[0] if len(vectors) == 1 else concat(vectors, 0)
 
     def pack(self, vector: Tensor) -> Any:
-        """Return a vector as a nest."""
+        """Return a vector, or each row of a matrix, as a nest."""
         parts, start = [], 0
         for x in self._nest.leaves:
-            parts.append(reshape(vector[start : start + x.node.aval.size], x.shape))
+            parts.append(reshape(vector[..., start : start + x.node.aval.size], (*vector.shape[:-1], *x.shape)))
             start += x.node.aval.size
         return self._nest.pack(parts)
 
@@ -89,18 +90,21 @@ class Unknowns:
         n = self.vector.node.aval.size
         return None if pattern is None else stated(pattern, (n, n))
 
-    def traced(self, f: Callable[[Any], Any], scalar: bool = False, moved: bool = False) -> tuple[Program, list[Node]]:
+    def traced(
+        self, f: Callable[..., Any], scalar: bool = False, moved: bool = False, timed: bool = False
+    ) -> tuple[Program, list[Node]]:
         """Return the Program of a function of the unknowns, from a vector to a vector or a scalar, and what it uses.
 
-        `moved`: of how far the function moves its argument.
+        `moved`: of how far the function moves its argument. `timed`: the function takes a time before the unknowns.
         """
         name = f"The function of tf.autodiff.{self.what}"
         if not callable(f):
             raise TypeError(f"tf.autodiff.{self.what} takes a function, received {f!r} of type {type(f).__name__}.")
         parameter = leaf(self.vector.node.aval, None)
+        parameters = [*([leaf(aval((), self.vector.node.aval.dtype), None)] if timed else []), parameter]
 
         def run() -> Tensor:
-            result = f(self.pack(EagerTensor(parameter)))
+            result = f(*map(EagerTensor, parameters[:-1]), self.pack(EagerTensor(parameter)))
             if not scalar:
                 after = self._flat(self._nest.like(result, f"{name}: its result"))
                 return after - EagerTensor(parameter) if moved else after
@@ -112,14 +116,14 @@ class Unknowns:
             return result
 
         try:
-            body = trace(run, [parameter], Scope(True, creates=False))
+            body = trace(run, parameters, Scope(True, creates=False))
         except LOOKS_AT_VALUES as error:
             raise NotImplementedError(
                 f"{name} is traced, and it looks at values: {error} Choose by tf.where or tf.cond."
             ) from None
         if body.program.effects or body.draws or body.written:
             raise ValueError(f"{name} must be pure: it assigns variables, draws random numbers or has effects.")
-        return tracing.without_effects(body.program), list(body.inputs([parameter])[1:])
+        return tracing.without_effects(body.program), list(body.inputs(parameters)[len(parameters) :])
 
 
 def built(function: Callable[..., Sequence[Tensor]], parameters: Sequence[Any]) -> Program:
@@ -250,7 +254,17 @@ def _status(x, found, what):
             "tf.autodiff.linear_solve found no solution: the matrix is singular to rounding, GMRES did not bring the residual "
             "down, or there is NaN in its values. Solve a regular system, or a preconditioned one."
         )
+    if what == "times":
+        return f"times must increase, received {x!s}. For times that decrease integrate -f(-t, y) at the negative times."
     _, residual, step, steps = found
+    if what.startswith("odeint"):
+        at = f"it ended at t = {residual:.6g} after {int(steps)} steps, the next of length {step:.3g}"
+        if what == "odeint_event" and step > 0.0:
+            at += "; or the event has the same sign all the way"
+        return (
+            f"tf.autodiff.{what} found no solution: {at}. Look for a pole or NaN of f there; else give more max_steps, or larger "
+            "rtol and atol. Stiff equations need many steps."
+        )
     return (
         f"tf.autodiff.{what} did not converge in {int(steps)} steps: the residual is {residual:.3g}, the last step {step:.3g}. "
         "Begin nearer to a solution, at which the derivative of the equations is regular, or give more max_steps or tolerance."

@@ -51,10 +51,6 @@ class Division:
         each = -(-batch.shape[0] // self.count)
         return PerReplica([self.place(batch[number * each : (number + 1) * each]) for number in range(self.count)])
 
-    def usual_batch(self, rows: int | None) -> int | None:
-        """Return the rows of a replica's part of a batch of so many rows."""
-        return rows if rows is None or self.parts == 1 or self._whole else -(-rows // self.count)
-
     def spec(self, specs: Any) -> Any:
         """Return the specs of the values of all replicas, where `specs` are those of an element."""
         if self.count == 1 or (self._whole and self.together == 1):
@@ -87,11 +83,9 @@ class DistributedIterator(ElementIterator, Tracked):
     (True, [0, 1])
     """
 
-    def __init__(
-        self, iterator: Any, given: Callable[[Any, Iterator[Any]], Any], specs: Any, usual_batch: int | None = None
-    ) -> None:
+    def __init__(self, iterator: Any, given: Callable[[Any, Iterator[Any]], Any], specs: Any) -> None:
         self._iterator, self._given, self._specs = iterator, given, specs  # `given(element, what follows it)`
-        self.usual_batch, self.made_anew = usual_batch, iterator.made_anew
+        self.made_anew = iterator.made_anew
 
     def _tracked_children(self) -> dict[str, Any]:
         """Return the saved part: the iterator whose elements are divided."""
@@ -131,7 +125,7 @@ class DistributedIteratorSpec(ElementIteratorSpec):
         return self._element_spec, self._whole
 
     def _described(self, iterator: Any) -> None:
-        iterator._specs, iterator._iterator = self._element_spec, self._whole.standing_for(None)
+        iterator._specs, iterator._iterator = self._element_spec, self._whole.stand_in()
 
 
 class DistributedDataset:
@@ -152,7 +146,7 @@ class DistributedDataset:
 
     def __iter__(self) -> DistributedIterator:
         iterator, division = iter(self._dataset), self._division
-        return DistributedIterator(iterator, division.next, self.element_spec, division.usual_batch(iterator.usual_batch))
+        return DistributedIterator(iterator, division.next, self.element_spec)
 
     def whole(self) -> DistributedDataset:
         """Return the dataset with its batches whole, for one replica."""

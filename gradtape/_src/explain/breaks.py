@@ -13,7 +13,7 @@ from gradtape._src.core import hooks, journal, tracing
 from gradtape._src.core.journal import Line, Moment, Taped
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import ELEMENT, Node, leaf
-from gradtape._src.explain.codes.ops import NotFloating
+from gradtape._src.explain.codes.ops import NotFloating, chosen_by
 from gradtape._src.explain.codes.placed import TapeUsed
 from gradtape._src.explain.codes.watching import NotTrainable, NotWatched, Rebound
 from gradtape._src.explain.evidence import Evidence, OfOp, of_places, of_steps
@@ -71,7 +71,7 @@ class View:
     def first_fault(self, source: Source, step: Step | None) -> Evidence | None:
         """Return the reason why the tape does not watch the source itself; `step` is the first op that uses it."""
         if not source.inexact:
-            return NotFloating(source.made, self._maker(source))
+            return NotFloating(source.made, self._maker(source), index=chosen_by(self.history, source.names[0]))
         if source.number is not None:
             return self.fault_of_variable(source, step)
         (name,) = source.names

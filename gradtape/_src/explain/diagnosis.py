@@ -48,6 +48,7 @@ class Diagnosis:
     process: str = ""
     _fixes: tuple[Fix, ...] = dataclasses.field(default=(), repr=False, compare=False)
     _tried: str = dataclasses.field(default="", repr=False, compare=False)
+    _apart: bool = dataclasses.field(default=False, repr=False, compare=False)  # on another way than those before it
 
     def __str__(self) -> str:
         lines = [f"{self.where}{self.code}: {self.cause}"]

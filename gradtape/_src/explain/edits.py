@@ -117,6 +117,8 @@ def _is_statement(code: str, instead: ast.stmt) -> bool:
         case [ast.Expr(ast.Call(func=function)), *_]:
             same = isinstance(instead, ast.Expr) and isinstance(instead.value, ast.Call)
             return ast.unparse(function).endswith(".assign") or (same and ast.unparse(instead).startswith(ast.unparse(function)))
+        case [ast.Assign(targets=[ast.Name(name)])] if isinstance(instead, ast.Expr):
+            return ast.unparse(instead).startswith(f"{name}.assign")
         case [ast.Assign(targets=targets)]:
             return isinstance(instead, ast.Assign) and [*map(ast.unparse, targets)] == [*map(ast.unparse, instead.targets)]
         case [ast.AugAssign(target=target)] | [ast.AnnAssign(target=target)]:
@@ -190,7 +192,8 @@ def _elsewhere(line: Line, found: ast.stmt, mend: str, asked: Line) -> Iterator[
             return
         early = found.lineno < block.lineno
         place = block.body[0].lineno if early else (block.end_lineno or 0) + 1
-        yield away, Edit(file, place, place - 1, (_spaces(file, block.body[0].lineno) + lines[0],))
+        moved = Edit(file, place, place - 1, (_spaces(file, block.body[0].lineno) + lines[0],))
+        yield (moved,) if "again" in mend else (away, moved)
 
 
 def _in_its_place(file: str, found: ast.stmt, code: str, mend: str) -> Iterator[Fix]:

@@ -29,6 +29,7 @@ from gradtape._src.explain.callers import set_before, statements_under_tape
 from gradtape._src.explain.codes import load
 from gradtape._src.explain.codes.branches import untaken
 from gradtape._src.explain.codes.instead import called_instead
+from gradtape._src.explain.codes.nonfinite import NanOrigin
 from gradtape._src.explain.codes.ops import NotDifferentiable
 from gradtape._src.explain.codes.placed import InnerGradient, OtherTape, OutsideTape, Placed, TapeUsed
 from gradtape._src.explain.codes.state import State
@@ -357,12 +358,13 @@ class Question:
         found = self._with_values([source], self._about_nan, None)
         return None if found is None or found[0].connected else found[0]
 
-    def flaws(self, call: Asked, flaw: Callable[[np.ndarray], str | None]) -> Iterator[tuple[int, str, str, Diagnosis]]:
-        """Yield the gradients in which `flaw` finds something, of a gradient call in the open function.
+    def flaws(self, call: Asked, flaw: Callable[[np.ndarray], str | None]) -> Iterator[tuple[int | str, str, str, Diagnosis]]:
+        """Yield the gradients in which `flaw` finds something, of a gradient call in the open function, or else its target.
 
-        Each as `(position, name of the source, flaw, why)`.
+        Each as `(position or "target", name of the source, flaw, why)`.
         """
         assert self._inside is not None
+        self._called = text.target_of(call.line) or self._called
         places = [i for i, given in enumerate(call.results or ()) if given]
         sources = [self._inside.variable(call.sources[i]) for i in places]
         found = again(self._inside, call.tape, call.targets, [(call.sources[i], s) for i, s in zip(places, sources, strict=True)])
@@ -371,12 +373,17 @@ class Question:
         with own_trace():
             probe = Probe(found.tape, found.sources)
             probe.backward(found.targets)
+            finite = True
             for i, (place, source) in enumerate(zip(places, found.sources, strict=True)):
                 gradient = probe.gradient(i)
                 what = None if gradient is None else flaw(gradient)
                 if what is not None:
+                    finite = finite and what == "zeros"
                     breaks = flat_places(probe, i) if what == "zeros" else [origin(probe, i, self._held_by)]
                     yield place, self.name_of(source), what, self._words(source).diagnoses(breaks)
+            if finite and found.sources and (made := origin_of_target(probe, self._held_by)) is not None:
+                what = "NaN" if isinstance(made, NanOrigin) else "infinite"
+                yield "target", self._called, what, self._words(found.sources[0]).diagnosis(made)
 
     def _with_values(
         self, sources: Sequence[Any], say: Callable[[Probe, int, Any], Diagnosis], otherwise: Diagnosis | None

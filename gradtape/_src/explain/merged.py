@@ -28,7 +28,7 @@ def merged(breaks: Sequence[Evidence]) -> list[Evidence]:
         match b:
             case Stale():  # the variable was read for an op, and that is what ran too early
                 hidden = any(isinstance(o, (OutsideTape, OtherTape, InnerGradient)) for o in after)
-            case Index(index=True):  # what is done with an index before it is used
+            case Index(index=str(chosen)) if chosen:  # what is done with an index before it is used
                 hidden = any(isinstance(m, Index) and m.index for m in before)
             case State():  # a new Variable is what the name was given to
                 hidden = any(isinstance(m, Rebound) for m in before)

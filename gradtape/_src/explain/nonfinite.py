@@ -13,6 +13,7 @@ from gradtape._src.core import engine, journal
 from gradtape._src.core.journal import Origin
 from gradtape._src.core.program import ELEMENT, Node, leaf
 from gradtape._src.explain.codes.nonfinite import Assigned, Given, InBackward, InfOrigin, InForward, NanOrigin, NonFinite, Written
+from gradtape._src.explain.edges import bound_of
 from gradtape._src.explain.precision import contribution_at, in_float64, in_wide
 from gradtape._src.explain.probe import Probe, array, like, value
 from gradtape._src.explain.source import NO_LINE
@@ -120,7 +121,8 @@ def _told(
     if leaves:
         return kind(*at, how=Given(next(((n.code, n.offset) for n in leaves if n.code is not None), NO_LINE)))
     dtype = guilty.node.aval.type.name if overflows else None
-    return kind(*at, how=InForward(dtype) if forward else InBackward(dtype, _equal_in_spectrum(guilty)))
+    how = InForward(dtype) if forward else InBackward(dtype, _equal_in_spectrum(guilty))
+    return kind(*at, how=how, bound=bound_of(probe, guilty))
 
 
 def _equal_in_spectrum(entry: Entry) -> str | None:

@@ -99,25 +99,28 @@ def _moved(values: np.ndarray, share: float) -> np.ndarray:
     return np.asarray(wide + share * np.maximum(np.abs(wide), 1.0), values.dtype)
 
 
+def again_with(entry: Entry, change: Change, apart: bool = False) -> Entry:
+    """Record an op again, with other inputs; with `apart` one that is taken several times comes several times."""
+    inputs: list[Node] = []
+    for k, i in enumerate(entry.inputs):
+        if i in entry.inputs[:k] and not apart:
+            inputs.append(inputs[entry.inputs.index(i)])
+        else:
+            inputs.append(engine.constant(np.asarray(change(i, value(i)))))
+    return Entry(engine.record(entry.node.op, tuple(inputs), entry.node.attrs), tuple(inputs), entry.rule)
+
+
 def contribution_at(probe: Probe, node: Node, entry: Entry, cotangent: Any, change: Change, apart: bool = False) -> Any:
     """Compute the contribution of an op again, with other inputs; None for an op that does not take them.
 
     With `apart` it is that to the first of the inputs that are `node`, if there are several.
     """
     try:
-        inputs: list[Node] = []
-        for k, i in enumerate(entry.inputs):
-            if i in entry.inputs[:k] and not apart:
-                inputs.append(inputs[entry.inputs.index(i)])
-                continue
-            inputs.append(engine.constant(np.asarray(change(i, value(i)))))
-        again = engine.record(entry.node.op, tuple(inputs), entry.node.attrs)
-        place = inputs[entry.inputs.index(node)]
-        if type(again.aval) is tuple:
-            return probe.contribution(Entry(again, tuple(inputs), entry.rule), place, cotangent)
-        seed = array(cotangent)
-        d = EagerTensor(leaf(again.aval, np.asarray(seed, again.aval.dtype)))
-        return probe.contribution(Entry(again, tuple(inputs), entry.rule), place, d)
+        again = again_with(entry, change, apart)
+        place = again.inputs[entry.inputs.index(node)]
+        if type(again.node.aval) is not tuple:
+            cotangent = EagerTensor(leaf(again.node.aval, np.asarray(array(cotangent), again.node.aval.dtype)))
+        return probe.contribution(again, place, cotangent)
     except Exception:  # the op takes no such input
         return None
 

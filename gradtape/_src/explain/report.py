@@ -59,6 +59,8 @@ class Finding:
 class Report:
     """The findings of a report. `calls` counts gradient calls, each time that they ran; `seen` those with values, by place.
 
+    Of a function its trace counts, and not that it was traced again.
+
     `heard` is called after each, and `done` gives what the program has done outside of its process.
     """
 
@@ -68,6 +70,7 @@ class Report:
         self._heard, self._done, self._since = heard, done, time.monotonic()
         self._found: dict[Any, Finding] = {}
         self._without: dict[str, None] = {}  # the places of calls without a source
+        self._traced: set[Any] = set()  # the lines of calls under trace
         self._looked: dict[int, int] = {}  # serial number of a function's trace → how many of its calls were looked into
 
     @property
@@ -97,7 +100,7 @@ class Report:
     def _again(self, line: Any, position: int | str, what: str) -> bool:
         """Note what was found before, once more; return whether it was."""
         found = self._found.get((line, position, what))
-        if found is not None:
+        if found is not None and not symbolic():
             found.times, found.last = found.times + 1, self.seen.get(found.place, 0) + 1
         return found is not None
 
@@ -113,7 +116,9 @@ class Report:
     def _asked(
         self, line: Any, tape: Any, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]
     ) -> Question | None:
-        self.calls += 1
+        self.calls += line not in self._traced
+        if symbolic():
+            self._traced.add(line)
         if not sources:
             self._without[place(text.file(line), text.number(line))] = None
         flaws = ["None" if result is None else _flaw(result) for result in results]
@@ -186,7 +191,8 @@ class Report:
         for call in inside.calls:
             for position, called, what, diagnosis in question.flaws(call, _flaw_of):
                 if not self._again(call.line, position, what):
-                    self._note(call.line, position, called, what, diagnosis)
+                    of = "value" if position == "target" else "gradient"
+                    self._note(call.line, position, called, what, diagnosis, of)
             self._count(call.line)
         self._heard()
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import copy
 import re
+from typing import Any
 
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
+from gradtape._src.explain.callers import scope_of, statements_of
 
 # What NumPy's functions are called as TensorFlow's, where the arguments mean the same.
 NUMPY = {
@@ -29,6 +31,7 @@ METHODS = {  # of an array
     "std": "math.reduce_std", "var": "math.reduce_variance", "squeeze": "squeeze", "transpose": "transpose",
     "clip": "clip_by_value",
 }  # fmt: skip
+LONGEST_ARGUMENT = 60
 LOGARITHMS = {"softmax": "tf.nn.log_softmax", "sigmoid": "tf.math.log_sigmoid"}  # of what has one of its own
 ITERATING = ("list", "map", "zip", "enumerate", "tuple", "reversed")  # which take tensors as they take arrays
 HARMLESS = {"Acos": 0.0, "Asin": 0.0, "Atanh": 0.0, "Acosh": 2.0}  # where 1 is at the edge
@@ -76,7 +79,7 @@ def without_call(line: Line) -> str | None:
         called = [n for n in called if (n.lineno, n.col_offset) == (at, column)]
     if len(called) != 1:
         return None
-    whole = ast.unparse(_Without(called[0]).visit(copy.deepcopy(found)))
+    whole = _with(found, called[0], ast.unparse(called[0].args[0]))
     return whole if len(whole) <= text.LONGEST and "\n" not in whole else None
 
 
@@ -98,6 +101,14 @@ def as_floating(line: Line) -> str | None:
             if made and not any(keyword.arg == "dtype" for keyword in named):
                 others = [ast.unparse(part) for part in (given, *named)]
                 return f"{ast.unparse(name)} = {ast.unparse(function)}({', '.join([*others, 'dtype=tf.float32'])})"
+    return None
+
+
+def summed(line: Line) -> str | None:
+    """Return `total = total + x` for `total.assign_add(x)`, or `-`; None for any other statement."""
+    match text.statement(line):
+        case ast.Expr(ast.Call(func=ast.Attribute(ast.Name(name), "assign_add" | "assign_sub" as how), args=[given])):
+            return ast.unparse(ast.parse(f"{name} = {name} {'+' if how == 'assign_add' else '-'} ({ast.unparse(given)})"))
     return None
 
 
@@ -133,10 +144,11 @@ def stable(line: Line) -> tuple[ast.expr, str] | None:
                     return node, f"tf.math.softplus({ast.unparse(x)})"
             case ast.Call(args=[ast.Call(args=[x]) as inner]) if _is(node, "log1p") and _is(inner, "exp"):
                 return node, f"tf.math.softplus({ast.unparse(x)})"
-            case ast.Call(args=[ast.Call(args=[x, *_]) as inner]) if _is(node, "log"):
+            case ast.Call(args=[given]) if _is(node, "log"):
+                meant = _meant(line, given)
                 for name, instead in LOGARITHMS.items():
-                    if _is(inner, name):
-                        return node, f"{instead}({', '.join(map(ast.unparse, [*inner.args, *inner.keywords]))})"
+                    if isinstance(meant, ast.Call) and _is(meant, name):
+                        return node, f"{instead}({', '.join(map(ast.unparse, [*meant.args, *meant.keywords]))})"
             case ast.BinOp(
                 ast.Constant(1 | 1.0), ast.Div(), ast.BinOp(ast.Constant(1 | 1.0), ast.Add(), ast.Call(args=[x]) as inner)
             ):
@@ -146,6 +158,29 @@ def stable(line: Line) -> tuple[ast.expr, str] | None:
                 if _is(above, "exp") and _is(total, "sum") and ast.unparse(below) == ast.unparse(above):
                     return node, f"tf.nn.softmax({ast.unparse(x)})"
     return None
+
+
+def _meant(line: Line, given: ast.expr) -> ast.expr:
+    """Return an expression; of a name the value that the function of a line gives it last, above that line."""
+    above = [n for n in statements_of(scope_of(line)) if n.lineno < (text.number(line) or 0)]
+    found = [n.value for n in above if isinstance(n, ast.Assign) and [*map(ast.unparse, n.targets)] == [ast.unparse(given)]]
+    return found[-1] if found else given
+
+
+def bounded(line: Line, op: str | None, at: int, code: str) -> tuple[ast.expr, str] | None:
+    """Return what the op computes, and the same with `code`, a function of `x`, in the place of its argument at a place."""
+    found, parts = text.expression_at(line, op), text.parts(line, op)
+    given = ast.unparse(parts[at]) if at < len(parts) else ""
+    if found is None or not 0 < len(given) <= LONGEST_ARGUMENT:
+        return None
+    return found, _with(found, parts[at], re.sub(r"\bx\b", lambda _: f"({given})", code))
+
+
+def _with(whole: ast.AST, part: ast.expr, code: str) -> str:
+    """Return an expression or statement with code in the place of a part of it."""
+    copies: dict[int, Any] = {}
+    copied = copy.deepcopy(whole, copies)
+    return ast.unparse(_Put(copies[id(part)], ast.parse(code, mode="eval").body).visit(copied))
 
 
 def where_it_counts(line: Line, op: str | None) -> tuple[ast.expr, str] | None:
@@ -158,10 +193,7 @@ def where_it_counts(line: Line, op: str | None) -> tuple[ast.expr, str] | None:
         if side is not None and operand is not None and found is not None:
             condition, value, safe = ast.unparse(call.args[0]), ast.unparse(operand), HARMLESS.get(op or "", 1.0)
             given = f"{value}, {safe}" if side == 1 else f"{safe}, {value}"
-            written = ast.unparse(found)
-            if written.count(value) != 1:
-                return None
-            return found, written.replace(value, f"tf.where({condition}, {given})", 1)
+            return found, _with(found, operand, f"tf.where({condition}, {given})")
     return None
 
 
@@ -181,15 +213,12 @@ def _is(call: ast.Call, name: str) -> bool:
     return re.fullmatch(rf"(?:\w+_)?{name}", ast.unparse(call.func).rpartition(".")[2]) is not None
 
 
-class _Without(ast.NodeTransformer):
-    def __init__(self, call: ast.Call) -> None:
-        self._at, self._written = (call.lineno, call.col_offset), ast.unparse(call)
+class _Put(ast.NodeTransformer):
+    def __init__(self, part: ast.AST, instead: ast.AST) -> None:
+        self._part, self._instead = part, instead
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        if (node.lineno, node.col_offset) == self._at and ast.unparse(node) == self._written:
-            return node.args[0]
-        self.generic_visit(node)
-        return node
+    def visit(self, node: ast.AST) -> Any:
+        return self._instead if node is self._part else self.generic_visit(node)
 
 
 class _ToTensors(ast.NodeTransformer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from gradtape._src.explain import source as text
@@ -13,7 +14,8 @@ SAMPLED = (
     "try the log-probability of what was drawn, times its reward (as tf.nn.sparse_softmax_cross_entropy_with_logits gives it), "
     "or a soft sample: tf.nn.softmax of the logits plus Gumbel noise"
 )
-STRAIGHT = "pass the gradient straight through: `x + tf.stop_gradient(step(x) - x)`"
+STRAIGHT = "pass the gradient straight through: `{0} + tf.stop_gradient({1} - {0})`"
+SMOOTHER = "try a smooth function in its place, or give it a gradient with tf.custom_gradient"
 TAKEN = "take the scores of the boxes that are kept, `tf.gather(scores, selected)`: through these a gradient flows"
 DECODED = "train on tf.nn.ctc_loss, which takes the logits"
 SOFTLY = (
@@ -24,10 +26,6 @@ PLACED = "interpolate between the places on both sides: `y0 + (u - x0) / (x1 - x
 BYTES = "go on with the tensor, and keep its bytes beside it"
 LONGEST_OPERAND, LONGEST = 30, 60  # of what stands in an advice several times, or once
 SMOOTH = {
-    "Floor": "pass the gradient straight through: `x + tf.stop_gradient(tf.floor(x) - x)`",
-    "Ceil": "pass the gradient straight through: `x + tf.stop_gradient(tf.math.ceil(x) - x)`",
-    "Round": "pass the gradient straight through: `x + tf.stop_gradient(tf.round(x) - x)`",
-    "Rint": "pass the gradient straight through: `x + tf.stop_gradient(tf.math.rint(x) - x)`",
     "ArgMax": "try the values, tf.reduce_max(x), or a soft choice, tf.nn.softmax(x)",
     "ArgMin": "try the values, tf.reduce_min(x), or a soft choice, tf.nn.softmax(-x)",
     "Greater": "try a soft step, tf.sigmoid(x - y)", "GreaterEqual": "try a soft step, tf.sigmoid(x - y)",
@@ -36,11 +34,10 @@ SMOOTH = {
     "FloorDiv": "divide with `/`", "TruncateDiv": "divide with `/`",
     "OneHot": "try a soft choice, tf.nn.softmax", "HistogramFixedWidth": "try a soft one, of tf.exp(-(x - center) ** 2)",
     "UpperBound": PLACED, "LowerBound": PLACED, "Bucketize": PLACED,
-    "Sign": "use tf.tanh, or pass the gradient straight through: `x + tf.stop_gradient(tf.sign(x) - x)`",
     "NonMaxSuppressionV3": TAKEN, "NonMaxSuppressionV4": TAKEN, "NonMaxSuppressionV5": TAKEN, "CombinedNonMaxSuppression": TAKEN,
     "CTCGreedyDecoder": DECODED, "CTCBeamSearchDecoder": DECODED, "EditDistance": DECODED,
     "Multinomial": SAMPLED, "StatelessMultinomial": SAMPLED, "RandomBinomial": SAMPLED, "RandomPoissonV2": SAMPLED,
-    "AdjustJpegQuality": "pass the gradient straight through: `x + tf.stop_gradient(tf.image.adjust_jpeg_quality(x, y) - x)`",
+    "AdjustJpegQuality": STRAIGHT.format("x", "tf.image.adjust_jpeg_quality(x, y)"),
     "SerializeTensor": BYTES, "EncodeJpeg": BYTES, "EncodePng": BYTES, "EncodeBmp": BYTES, "EncodeWav": BYTES,
     "AsString": "go on with the number, and write the string beside it",
     "ResourceScatterUpdate": "build the tensor with tf.tensor_scatter_nd_update",
@@ -60,16 +57,20 @@ def has_own_advice(b: Evidence) -> bool:
     return SMOOTH.get(b.op or "") in (TAKEN, DECODED)
 
 
-def instead_of(
-    b: Evidence,
-    otherwise: str = "try a smooth function in its place, or give it a gradient with tf.custom_gradient",
-    index: bool = False,
-) -> Advice:
-    """Return the advice, with what the line computes with in the place of `x` and `y`, where that is short."""
-    advice = SMOOTH.get(b.op or "", otherwise)
+def instead_of(b: Evidence, stepped: bool, index: bool = False) -> Advice:
+    """Return the advice, with what the line computes with in the place of `x` and `y`, where that is short.
+
+    Through an op that is `stepped`, as a rounding, a gradient can pass as it is.
+    """
     if index and b.op in ("ArgMax", "ArgMin"):
-        advice = SOFTLY.format("x" if b.op == "ArgMax" else "-x")
-    return in_its_words(advice, b)
+        return in_its_words(SOFTLY.format("x" if b.op == "ArgMax" else "-x"), b)
+    if b.op in SMOOTH or not stepped:
+        return in_its_words(SMOOTH.get(b.op or "", SMOOTHER), b)
+    found, operands = text.expression_at(b.line, b.op), text.operands(b.line, b.op)
+    if found is None or not operands or len(operands[0]) > LONGEST_OPERAND or re.search(r"\w\(", operands[0]):
+        called = re.search(rf"[\w.]*\b{(b.op or '').lower()}\(", text.text(b.line) or "")
+        return STRAIGHT.format("x", f"{called[0]}x)" if called else "step(x)"), None
+    return STRAIGHT.format(operands[0], ast.unparse(found)), text.span(found)
 
 
 def in_its_words(advice: str, b: Evidence, op: str | None = None) -> Advice:

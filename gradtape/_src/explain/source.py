@@ -425,21 +425,25 @@ def _computes(node: ast.expr, op: str) -> bool:
             return False
 
 
-def operands(line: Line, op: str | None = None) -> list[str]:
-    """Return what the instruction computes with, as it is written: `w` of `tf.round(w)`, `p` and `0.5` of `p > 0.5`.
+def parts(line: Line, op: str | None = None) -> list[ast.expr]:
+    """Return what the instruction computes with: `w` of `tf.round(w)`, `p` and `0.5` of `p > 0.5`.
 
     With an `op` only those of a call that has its name, as other functions may compute it of something else.
     """
-    parts: list[ast.expr] = []
-    found = expression_at(line, op)
-    if isinstance(found, ast.Call) and not any(isinstance(a, ast.Starred) for a in found.args):
-        parts = found.args if op is None or _computes(found, op) else []
-    elif isinstance(found, ast.Compare):
-        parts = [found.left, *found.comparators]
-    elif isinstance(found, ast.BinOp):
-        parts = [found.left, found.right]
+    match expression_at(line, op):
+        case ast.Call(args=given) as found if not any(isinstance(a, ast.Starred) for a in given):
+            return given if op is None or _computes(found, op) else []
+        case ast.Compare(left=left, comparators=others):
+            return [left, *others]
+        case ast.BinOp(left=left, right=right):
+            return [left, right]
+    return []
+
+
+def operands(line: Line, op: str | None = None) -> list[str]:
+    """Return the same as it is written, in brackets where it needs them."""
     closed = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant)
-    return [ast.unparse(part) if isinstance(part, closed) else f"({ast.unparse(part)})" for part in parts]
+    return [ast.unparse(part) if isinstance(part, closed) else f"({ast.unparse(part)})" for part in parts(line, op)]
 
 
 def keywords(line: Line, op: str | None = None) -> dict[str, str]:
@@ -503,6 +507,11 @@ def argument(line: Line, place: int) -> str | None:
 def tape_of(line: Line) -> str | None:
     """Return how the tape is called that a gradient call asks; None where that is not written."""
     return next((ast.unparse(tape) for _, tape in _asking(line)), None)
+
+
+def target_of(line: Line) -> str | None:
+    """Return the name of the target of a gradient call; None where it is no name."""
+    return next((n.args[0].id for n, _ in _asking(line) if n.args and isinstance(n.args[0], ast.Name)), None)
 
 
 def _asking(line: Line) -> list[tuple[ast.Call, ast.expr]]:

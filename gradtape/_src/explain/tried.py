@@ -50,7 +50,9 @@ class Trials:
         mended = self._search(diagnosis, {}, group, there, group[0].place, DEEPEST)
         if mended is None:
             return replace(diagnosis, _tried="advice, whose code was tried and is not enough")
-        return replace(diagnosis, mend="\n".join(diff(mended)), also=(), _tried="fix, tried")
+        others = tuple([d for d in diagnosis.also if d._apart])  # ways that stay cut, though there is a gradient now
+        enough = "fix, tried; what is cut besides stays so" if others else "fix, tried"
+        return replace(diagnosis, mend="\n".join(diff(mended)), also=others, _tried=enough)
 
     def _hindered(self, finding: Finding) -> str:
         """Return what the program does that is not done twice unasked; empty if nothing."""
@@ -106,10 +108,10 @@ class Trials:
 
 
 def _answered(found: Finding, group: Sequence[Finding], there: Sequence[Finding]) -> bool:
-    """Return whether what a copy found is no matter: another lack, as before; or zeros in the place of NaN."""
+    """Return whether what a copy found is no matter: that of another source which lacked something before, or zeros for NaN."""
     if found.position in {f.position for f in group} and found.last == group[0].nth:
         return found.what == "zeros" and {f.what for f in group} <= NAN
-    return (found.position, found.what) in {(f.position, f.what) for f in there}
+    return found.position in {f.position for f in there}
 
 
 def _same(found: Diagnosis, before: Diagnosis, fix: Fix) -> bool:

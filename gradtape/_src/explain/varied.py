@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.custom import CUSTOM
-from gradtape._src.core import engine
-from gradtape._src.core.program import Node, leaf
-from gradtape._src.explain.precision import Change, contribution_at, instead
+from gradtape._src.core.program import Node
+from gradtape._src.explain.precision import Change, again_with, contribution_at, instead
 from gradtape._src.explain.probe import Probe, array, like, ones_like, value
 
-RELUS, BOUNDS = {"Relu", "Relu6", "LeakyRelu"}, {"Maximum", "Minimum", "ClipByValue"}
-INACTIVE = RELUS | BOUNDS | {"SelectV2"}  # ops that hand an element on or leave it
 MOST = 1000  # values are looked at on the way back
 
 
@@ -35,14 +33,21 @@ class Tried:
         passed = probe.contribution(entry, node, cotangent)
         whole = None if passed is None else array(passed) == 0
         self._zero = whole if whole is not None and not whole.all() else None
-        self.factor = self._factor()
         self.kind = entry.node.op.type
+        self.leaves = self._leaves()
+        self.factor = self._factor()
         self.at = (entry.node.code, entry.node.offset), self.kind
 
     @property
     def met(self) -> bool:
         """Whether the targets are 0, all of them."""
         return not any(np.any(value(node)) for node in self.probe.targets if type(node.aval) is not tuple)
+
+    @property
+    def never_below_zero(self) -> bool:
+        """Whether the op gives nothing below 0 for other inputs either."""
+        moved = _result(self.entry, elsewhere)
+        return moved is not None and bool(np.all(moved >= 0))
 
     def comes_from(self, node: Node, holds: Callable[[Entry], bool]) -> bool:
         """Return whether a value comes from an op of a kind, as far as is looked back."""
@@ -87,10 +92,54 @@ class Tried:
     def _factor(self) -> Node | None:
         """Return the other input that is zero where it counts: with ones in its place there is a contribution."""
         others = [i for i in self.entry.inputs if i is not self.node and type(i.aval) is not tuple and i.aval.inexact]
-        for other in others if self.entry.node.op.type not in INACTIVE and not self.given(dense(self.entry.node)) else ():
+        for other in others if not self.leaves and not self.given(dense(self.entry.node)) else ():
             if not np.all(value(other)) and self.changed(instead(other, np.ones_like)):
                 return other
         return None
+
+    def _leaves(self) -> Literal["", "unit", "bound", "side"]:
+        """Return how an op hands an element on or leaves it: by its size, by that of others, or by a condition; else empty."""
+        after = self.entry.node
+        if type(after.aval) is tuple or type(self.node.aval) is tuple or not self.node.aval.inexact:
+            return ""
+        given, whole = dense(after), array(dense(after))
+        floats = [i for i in self.entry.inputs if type(i.aval) is not tuple and i.aval.inexact]
+        others = [value(i) for i in floats if i is not self.node]
+        far = 10.0 * max(1.0, *[float(np.max(np.abs(value(i)), initial=0.0)) for i in floats])
+        places = [far, -far, sum(others) / max(len(others), 1)]  # the last between bounds
+        moves: list[Change] = [as_it_is, elsewhere, *[instead(self.node, partial(_at, place=place)) for place in places]]
+        left: list[np.ndarray] = []
+        for move in moves:
+            passed = contribution_at(self.probe, self.node, self.entry, given, self._spread(move))
+            part = None if passed is None else array(passed)
+            if part is None or part.shape != whole.shape or not np.all((part == 0) | (part == whole)):
+                return ""
+            left.append(part == 0)
+        if any(i.aval.dtype.kind == "b" for i in self.entry.inputs if type(i.aval) is not tuple):
+            return "side"
+        if all(np.array_equal(left[0], part) for part in left):  # which elements it leaves does not depend on values
+            return ""
+        return "bound" if others else "unit"
+
+    def _spread(self, move: Change) -> Change:
+        """Return a change after which the input has the shape of the result, so that no contributions are added up."""
+        shape = self.entry.node.aval.shape
+        alike = self.entry.node.op.broadcasting
+        return lambda i, v: np.broadcast_to(move(i, v), shape).copy() if alike and i is self.node else move(i, v)
+
+    def zeros_came_in(self) -> tuple[Entry, Node, Node]:
+        """Return the op that took a zero factor in, the factor, and the value that it hands on: further back no zeros count."""
+        assert self.factor is not None
+        entry, factor, copied = self.entry, self.factor, self.factor
+        while (maker := self.probe.maker.get(copied)) is not None:
+            inputs = [i for i in maker.inputs if type(i.aval) is not tuple and i.aval.inexact]
+            zero = next((i for i in inputs if not np.all(value(i)) and _without_zeros(maker, i)), None)
+            if zero is None:
+                break
+            if len(inputs) > 1:
+                entry, factor = maker, zero
+            copied = zero
+        return entry, factor, copied
 
     @property
     def chooses(self) -> bool:
@@ -111,13 +160,25 @@ class Tried:
         return bool(np.any(array(here))) and np.array_equal(array(here), array(far))
 
     def _result(self, moved: np.ndarray) -> np.ndarray | None:
-        """Return the op's values with others for `node`; None for an op that ran by itself."""
-        inputs = tuple([leaf(i.aval, moved) if i is self.node else i for i in self.entry.inputs])
-        try:
-            again: Any = engine.record(self.entry.node.op, inputs, self.entry.node.attrs)
-            return value(again)
-        except Exception:
-            return None
+        return _result(self.entry, instead(self.node, lambda v: moved))
+
+
+def _result(entry: Entry, change: Change) -> np.ndarray | None:
+    """Return an op's values with other inputs; None for an op that ran by itself."""
+    try:
+        return value(again_with(entry, change).node)
+    except Exception:
+        return None
+
+
+def _without_zeros(entry: Entry, node: Node) -> bool:
+    """Return whether zeros of a result are those of an input: there with any other inputs, and not with ones in its place."""
+    if type(entry.node.aval) is tuple:
+        return False
+    ones, others = _result(entry, instead(node, np.ones_like)), _result(entry, lambda i, v: v if i is node else elsewhere(i, v))
+    if ones is None or others is None or others.shape != entry.node.aval.shape:
+        return False
+    return bool(np.any(ones)) and not np.any(others[value(entry.node) == 0])
 
 
 def elsewhere(node: Node, values: np.ndarray) -> np.ndarray:
@@ -129,6 +190,10 @@ def elsewhere(node: Node, values: np.ndarray) -> np.ndarray:
 
 def as_it_is(node: Node, values: np.ndarray) -> np.ndarray:
     return values
+
+
+def _at(values: np.ndarray, place: Any) -> np.ndarray:
+    return np.asarray(place + 0 * values, values.dtype)
 
 
 def _uneven(values: np.ndarray) -> np.ndarray:

@@ -56,7 +56,8 @@ class Words:
         file, line = text.file(broken.line), text.number(broken.line)
         process = hooks.clients.process()
         made = fixes(broken.line, said, self.asked, self.tape)
-        return Diagnosis(broken.code, file, line, broken.op, _sentence(said.cause), _sentence(said.mend), also, process, made)
+        sentences = _sentence(said.cause), _sentence(said.mend)
+        return Diagnosis(broken.code, file, line, broken.op, *sentences, also, process, made, _apart=broken.apart)
 
     def diagnoses(self, breaks: Sequence[Evidence]) -> Diagnosis:
         """Return the Diagnosis of the first of several breaks on one way, with the others under `also`."""

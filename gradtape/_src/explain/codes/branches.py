@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from gradtape._src.core.journal import Line
 from gradtape._src.core.structured import BRANCH, LOOP, StructuredOp
 from gradtape._src.explain import source as text
-from gradtape._src.explain.callers import blocks, callee
+from gradtape._src.explain.callers import blocks, callee, scope_of, statements_under_tape
 from gradtape._src.explain.codes.unused import Unknown
 from gradtape._src.explain.evidence import Evidence, Said, of_no_way
 from gradtape._src.explain.history import History, Name, Step
@@ -41,6 +41,7 @@ class BranchNotTaken(Evidence):
     when = "the source is used in a branch that did not run, in a loop without a trip, or in a `try` that failed"
     harmless = True
     of: Literal["branch", "loop", "try"]
+    flag: str | None = None  # the argument of the function that has to be another for it, as `training=True`
 
     def said(self, w: Words) -> Said:
         match self.of:
@@ -54,6 +55,11 @@ class BranchNotTaken(Evidence):
                     f"{w.source} is used in the loop {self.written}, which made no trip",
                     "let the loop run once at least, or ask for `unconnected_gradients='zero'`",
                 )
+            case "branch" if self.flag is not None:
+                name, _, wanted = self.flag.partition("=")
+                call = _call_with(self.line, w.asked, self.flag)
+                cause = f"{w.source} is used in a branch of {self.written} that did not run, as {name} was not {wanted}"
+                return Said(cause, f"call with `{self.flag if call is None else call[1]}`", call and text.span(call[0]))
             case "branch":
                 return Said(
                     f"{w.source} is used in a branch of {self.written} that did not run",
@@ -106,11 +112,13 @@ def _in_code(code: CodeType, ran: set[Place], names: set[str], asking: int) -> B
     for part, branches in _choices(tree, code):
         if asking and asking <= (part.end_lineno or 0):  # around the line that asks, or after it
             continue
-        if _missed(part, branches, ran, names, file):
+        missed = _missed(part, branches, ran, names, file)
+        if missed is not None:
             if isinstance(part, ast.Try):
                 return BranchNotTaken(text.line_at(code, part.handlers[0].lineno), of="try")
             loop = isinstance(part, (ast.While, ast.For)) or callee(part) == "while_loop"
-            return BranchNotTaken(text.line_at(code, part.lineno), of="loop" if loop else "branch")
+            line = text.line_at(code, part.lineno)
+            return BranchNotTaken(line, of="loop" if loop else "branch", flag=_flag(line, part, missed))
     return None
 
 
@@ -158,17 +166,45 @@ def _file(tree: ast.Module) -> File:
     return File(tree, functions, values)
 
 
-def _missed(node: ast.AST, branches: Sequence[Sequence[ast.AST]], ran: set[Place], names: set[str], file: File) -> bool:
-    """Return whether one of the branches, and no other, uses one of the names, and nothing of it ran."""
+def _missed(node: ast.AST, branches: Sequence[Sequence[ast.AST]], ran: set[Place], names: set[str], file: File) -> Any:
+    """Return the one of the branches which uses one of the names, if no other does, and nothing of it ran; else None."""
     using = [branch for branch in branches if _uses(branch, names, file)]
     if len(using) != 1:
-        return False
+        return None
     if isinstance(node, (ast.expr)) and not all(isinstance(part, ast.stmt) for part in using[0]):
-        return True  # a lambda, beside the one that ran on the same line
+        return using[0]  # a lambda, beside the one that ran on the same line
     parts = [n for part in using[0] for n in ast.walk(part) if isinstance(n, (ast.stmt, ast.expr))]
     first = min([(n.lineno, n.col_offset) for n in parts])
     last = max([(n.end_lineno or n.lineno, n.end_col_offset or 0) for n in parts])
-    return not any(first <= at <= last for at in ran)
+    return None if any(first <= at <= last for at in ran) else using[0]
+
+
+def _flag(line: Line, node: ast.AST, missed: Sequence[ast.AST]) -> str | None:
+    """Return the argument with which a branch would have run, where an argument alone decides; None for any other condition."""
+    match node:
+        case ast.If(test=ast.Name(name)) | ast.IfExp(test=ast.Name(name)):
+            wanted = missed in (node.body, [node.body])
+        case ast.If(test=ast.UnaryOp(ast.Not(), ast.Name(name))) | ast.IfExp(test=ast.UnaryOp(ast.Not(), ast.Name(name))):
+            wanted = missed not in (node.body, [node.body])
+        case _:
+            return None
+    arguments = getattr(scope_of(line), "args", None)
+    given = [a.arg for a in [*arguments.args, *arguments.kwonlyargs]] if isinstance(arguments, ast.arguments) else []
+    return f"{name}={wanted}" if name in given else None
+
+
+def _call_with(line: Line, asked: Line, flag: str) -> tuple[ast.Call, str] | None:
+    """Return the only call under the tape, of the function of a line, that does not give an argument, and the same with it."""
+    name, called = flag.partition("=")[0], getattr(scope_of(line), "name", "")
+    parts = [n for statement in statements_under_tape(asked) for n in ast.walk(statement) if isinstance(n, ast.Call)]
+    if called in ("call", "__call__"):
+        found = [n for n in parts if not ast.unparse(n.func).startswith("tf.")]
+    else:
+        found = [n for n in parts if callee(n) == called]
+    found = [n for n in found if not any(k.arg in (name, None) for k in n.keywords)]
+    if len(found) != 1 or text.file(line) != text.file(asked):
+        return None
+    return found[0], f"{ast.unparse(found[0])[:-1]}, {flag})"
 
 
 def _uses(nodes: Sequence[ast.AST], names: set[str], file: File) -> bool:

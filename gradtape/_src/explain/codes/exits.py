@@ -112,7 +112,9 @@ def _advice(b: LeftLibrary, itself: str | None) -> str:
     tensors = rewritten.with_tensors(b.line) if how in ("numpy", "__array__", "float") and not _filled(b) else None
     if tensors is not None:
         same = re.fullmatch(r"([\w.]+) = \1", tensors)
-        return (f"leave out `{written}`" if same else f"write `{tensors}`") + _below(b)
+        listed = ", and collect tensors in a list and join them, `tf.stack(values)`, where an array is filled"
+        filled = listed if re.match(r"\w+\[.*?\] = ", tensors) else ""
+        return (f"leave out `{written}`" if same else f"write `{tensors}`") + _below(b) + filled
     foreign = _foreign(b) if how in ("numpy", "__array__", "float") else None
     if foreign is not None:
         return foreign

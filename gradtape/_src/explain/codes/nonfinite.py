@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.edges import FINITE, SMALLER, at_the_edge
+from gradtape._src.explain.edges import FINITE, SMALLER, Bound, at_the_edge
 from gradtape._src.explain.evidence import Evidence, Said, cited
 from gradtape._src.explain.smooth import Advice, wider
 from gradtape._src.explain.words import Words
@@ -45,12 +45,13 @@ class InBackward(NamedTuple):
 
 
 class NonFinite(Evidence):
-    """`reaches` says that it is the target that is not finite, `masked` that the target is not."""
+    """`reaches` says that it is the target that is not finite, `masked` that the target is not. With a `bound` all is."""
 
     page = "nan"
     how: Assigned | Written | Given | InForward | InBackward | None = None
     reaches: bool = False
     masked: bool = False
+    bound: Bound | None = None
 
     def said(self, w: Words) -> Said:
         if self.line[0] is None and self.op is None:
@@ -95,13 +96,17 @@ class NonFinite(Evidence):
         if self.op == "Mean" and self.reaches:
             mend = "look whether there are elements at all: the mean of none is NaN; "
             return Said(cause, f"{mend}`tf.math.divide_no_nan(tf.reduce_sum(x), count)`")
-        return Said(cause, *at_the_edge(self, FINITE, masked=self.masked))
+        return Said(cause, *at_the_edge(self, FINITE, self.bound, masked=self.masked))
 
     def _smaller(self, dtype: str) -> Advice:
         """Return the advice for a value beyond the limits of a dtype."""
         if not self.masked and dtype in ("float16", "bfloat16"):
             return wider(dtype, "scale the values down"), None
-        return (SMALLER, None) if self.op == "Pow" and not self.masked else at_the_edge(self, SMALLER, masked=self.masked)
+        return (
+            (SMALLER, None)
+            if self.op == "Pow" and not self.masked
+            else at_the_edge(self, SMALLER, self.bound, masked=self.masked)
+        )
 
 
 class NanOrigin(NonFinite):

@@ -17,9 +17,6 @@ from gradtape._src.explain.words import Words
 if TYPE_CHECKING:
     from gradtape._src.explain.breaks import View
 
-HANDED = {"IndexFromStart", "Reshape", "Identity", "ExpandDims", "Cast"}  # through which an index goes to where it is used
-INDEXED = {"GatherV2", "GatherNd", "StridedSlice"}  # whose first input has the elements, and the others say which
-
 # What to compute with in the place of an order of elements.
 ORDERS = {
     "Sort": "take the sorted values, `tf.sort(x)`, or a soft rank, `tf.reduce_sum(tf.sigmoid(x[None] - x[:, None]), 1)`",
@@ -28,9 +25,9 @@ ORDERS = {
 
 
 class Index(OfOp):
-    """`index` says that the result only says which elements an op takes."""
+    """`index` is the type of the op whose elements the result chooses, where it does nothing else; else empty."""
 
-    index: bool = False
+    index: str = ""
 
 
 class NotFloating(Index):
@@ -43,13 +40,15 @@ class NotFloating(Index):
 
     def said(self, w: Words) -> Said:
         cast_there = re.search(r"cast|int|astype", text.text(self.line) or "cast")
-        if self.index and not cast_there:  # a layer's own
+        if self.step is None:
+            return self._source(w)
+        if self.index and not cast_there and "Entropy" not in self.index:  # a layer's own
             return Said(
                 f"{self.written} looks up rows by {w.source}, which only says which rows are taken, and has no derivative",
                 "ask for the gradient of what is taken: call the embedding by itself under the tape, watch what it gives, and "
                 f"compute {w.target} from that",
             )
-        if self.index:
+        if self.index and cast_there:
             return Said(
                 f"{self.written} makes an index, which only says which elements are taken, and has no derivative",
                 "interpolate: take the elements at tf.floor and one further, weighted by the fraction of the position",
@@ -66,8 +65,6 @@ class NotFloating(Index):
                 return Said(cause, *in_its_words(f"leave out the cast; where it is meant to round, {straight}", self))
             wrong = "look at the order of the arguments: what stands for labels is cast, in a loss of Keras's the first one"
             return Said(cause, wrong)
-        if self.step is None:
-            return self._source(w)
         if self.op in ORDERS:  # values in the place of an order: what follows has to be written anew
             cause = f"{self.op} in {self.written} gives numbers of places, and an order has no derivative"
             return Said(cause, in_its_words(ORDERS[self.op], self)[0])
@@ -78,11 +75,15 @@ class NotFloating(Index):
 
     def _source(self, w: Words) -> Said:
         """Return the sentences about a source that is not floating itself."""
+        if self.index:
+            return Said(
+                f"{w.source} is not floating: it only says which elements are taken, and has no derivative",
+                "ask for the gradient of what is taken: watch what the embedding gives, and take that as the source",
+            )
         made = rewritten.as_floating(self.line)
         return Said(
             f"{w.source} is not floating, and only floating and complex tensors have gradients",
-            f"make {w.source} with dtype=tf.float32{f': `{made}`' if made else ''}; if it says which elements are taken, ask for "
-            "the gradient of what they are taken from, or of what is taken",
+            f"make {w.source} with dtype=tf.float32{f': `{made}`' if made else ''}",
         )
 
 
@@ -90,13 +91,19 @@ class NotDifferentiable(Index):
     code, named = "not_differentiable", "the op"
     when = "an op without a derivative; also a condition that only decides which branch runs, or how often a loop does"
     reason: str | None = None
+    stepped: bool = False  # it is piecewise constant, and its result like what goes in
+    counted: bool = False  # class numbers that are compared with others, as an accuracy does
 
     def said(self, w: Words) -> Said:
         reason = self.reason or "its gradient function gives None for this input"
         if self.op is not None and self.op.startswith("CustomGradient"):
             cause = f"the function with a gradient of its own in {self.written}: {reason}"
             return Said(cause, "return a gradient from its grad function")
-        return Said(f"{self.op} in {self.written} has no derivative: {reason}", *instead_of(self, index=self.index))
+        cause = f"{self.op} in {self.written} has no derivative: {reason}"
+        if self.counted:
+            loss = "tf.nn.sparse_softmax_cross_entropy_with_logits"
+            return Said(cause, f"take a loss that follows the scores, such as {loss}: an accuracy only counts")
+        return Said(cause, *instead_of(self, self.stepped, bool(self.index)))
 
 
 class NoGradientRegistered(OfOp):
@@ -143,7 +150,18 @@ def _without_gradient(view: View, before: Name, step: Step, op: Op | None) -> Ev
         return None
     if op.reason is None:
         return NoGradientRegistered(step.line, op.type, step)
-    return NotDifferentiable(step.line, op.type, step, reason=op.reason, index=_is_index(view.history, step.name))
+    index, steps = chosen_by(view.history, step.name), view.history.steps
+    after = [steps[name] for name in view.history.after([step.name]) if name in steps] if op.type == "ArgMax" else []
+    counted = any(s.how == "Equal" and not inexact(view.history.aval(s.inputs[0])) for s in after)
+    return NotDifferentiable(
+        step.line,
+        op.type,
+        step,
+        reason=op.reason,
+        index=index,
+        stepped="piecewise constant" in op.reason and view.history.aval(step.name) is view.history.aval(before),
+        counted=counted and not index,
+    )
 
 
 def without_gradient(op: Op) -> bool:
@@ -157,7 +175,7 @@ def _not_floating(view: View, before: Name, step: Step, op: Op | None) -> Eviden
     if op is None or inexact(history.aval(step.name)):
         return None
     if op.type == "Cast":
-        return NotFloating(step.line, op.type, step, cast=True, index=_is_index(history, step.name))
+        return NotFloating(step.line, op.type, step, cast=True, index=chosen_by(history, step.name))
     if op in (CALL, FUNCTION) or not inexact(history.aval(before)):
         return None
     made = history.steps.get(step.inputs[0]) if op is ELEMENT else step
@@ -171,16 +189,26 @@ def inexact(aval: Any) -> bool:
     return any(map(inexact, aval)) if type(aval) is tuple else aval.inexact
 
 
-def _is_index(history: History, name: Name) -> bool:
-    """Return whether a value only says which elements an op takes."""
-    waiting, seen = [name], {name}
+def chosen_by(history: History, name: Name) -> str:
+    """Return the type of the op that takes, or puts, the elements which a value without a derivative chooses.
+
+    Such a value, or what is computed of it, ends at ops that take floating elements beside it. Empty where it does more.
+    """
+    waiting, seen, taken = [name], {name}, ""
     while waiting:
-        current = waiting.pop()
-        users = history.users.get(current, ())
-        handed = [step.name for step in users if step.how in HANDED and not inexact(history.aval(step.name))]
-        taken = [step for step in users if step.how in INDEXED and step.inputs[:1] != (current,)]
-        if not users or len(handed) + len(taken) < len(users):
-            return False
-        waiting += [n for n in handed if n not in seen]
-        seen.update(handed)
-    return True
+        for step in history.users.get(waiting.pop(), ()):
+            result = history.aval(step.name)
+            if result is None:
+                continue
+            if not inexact(result):
+                waiting += [step.name] if step.name not in seen else []
+                seen.add(step.name)
+            elif any(_elements(history.aval(i)) for i in step.inputs if i not in seen):
+                taken = step.how
+            else:
+                return ""  # a cast, or a function of the number
+    return taken
+
+
+def _elements(aval: Any) -> bool:
+    return aval is not None and type(aval) is not tuple and aval.inexact and bool(aval.shape)

@@ -194,6 +194,10 @@ class OtherTape(Placed):
         if self.loop is not None:
             before = f"open {w.tape} before the loop in line {self.loop}, and leave out the tape in it"
             return Said(cause, f"{before}; or ask that one for its gradient")
+        if scope_of(self.line) is scope_of(w.asked):
+            return Said(
+                cause, f"compute it again: put {self.written} into the `with` block of {w.tape}, too; or use one tape for both"
+            )
         return Said(cause, f"compute it under {w.tape}, or ask the tape that recorded it")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape._src.control.scope import ASSIGNMENTS
 from gradtape._src.core.op import Op
-from gradtape._src.explain import source as text
+from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.codes.ops import without_gradient
 from gradtape._src.explain.evidence import Evidence, Said, of_steps
 from gradtape._src.explain.history import Name, Step
@@ -45,6 +45,8 @@ class State(Evidence):
                 "beside it",
             )
         fix = "keep the new value in a tensor and compute with that; assign it afterwards"
+        if (summed := rewritten.summed(self.line)) is not None:
+            fix = f"add up tensors: `{summed}`, and assign afterwards"
         if self.model is not None:
             name = self.model[0]
             called = f"{name}.stateless_call(values, {name}.non_trainable_variables, x)"

@@ -22,7 +22,7 @@ class NotWatched(Evidence):
 
     def said(self, w: Words) -> Said:
         if self.automatic:
-            cause = f"{w.source} is a tensor, not a Variable, and no tape watched it"
+            cause = f"{w.source} is a tensor, not a Variable, and {w.tape} did not watch it"
         else:
             cause = f"the tape was opened with watch_accessed_variables=False, and nobody watched {w.source}"
         return Said(cause, f"inside the tape, before {w.source} is used, write `{w.tape}.watch({w.code})`")

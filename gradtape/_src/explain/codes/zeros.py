@@ -10,16 +10,16 @@ from gradtape._src.autodiff.custom import CUSTOM
 from gradtape._src.core import journal
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
+from gradtape._src.explain.edges import FINITE, Bound, at_the_edge, bound_of
 from gradtape._src.explain.evidence import Evidence, OfZeros, Said, cited, of_zeros
 from gradtape._src.explain.history import Name
 from gradtape._src.explain.nonfinite import from_values, given
 from gradtape._src.explain.precision import contribution_at, flat, lost, underflow
 from gradtape._src.explain.probe import array, value
-from gradtape._src.explain.smooth import STRAIGHT, instead_of, wider
-from gradtape._src.explain.varied import BOUNDS, INACTIVE, RELUS, Tried, as_it_is, dense, elsewhere, empty
+from gradtape._src.explain.smooth import instead_of, wider
+from gradtape._src.explain.varied import Tried, as_it_is, dense, elsewhere, empty
 from gradtape._src.explain.words import Words
 
-SAME = {"Identity", "ReadVariableOp", "Cast", "Reshape", "ExpandDims", "Squeeze", "Transpose", "BroadcastTo"}
 RANDOM = ("Random", "StatelessRandom", "SeedOf")
 MET = "nothing is left to learn from these values: try harder examples, or a larger margin"
 
@@ -118,7 +118,7 @@ class PiecewiseConstant(OfZeros):
                 "try a smooth one where a derivative is differentiated again: tf.tanh, tf.nn.softplus or tf.nn.silu",
             )
         cause = f"{self.op} in {self.written} is piecewise constant: its derivative is 0 wherever it exists"
-        return Said(cause, *instead_of(self, STRAIGHT))
+        return Said(cause, *instead_of(self, stepped=True))
 
 
 class MaskedOut(Share):
@@ -185,10 +185,14 @@ class Underflow(OfZeros):
 
 
 class Overflow(OfZeros):
-    code, when = "overflow", "too large for the dtype; it is infinite, and what follows is flat there"
+    code, when = "overflow", "too large for the dtype, or infinite, and what follows is flat there"
     dtype: str
+    bound: Bound | None = None  # with which the op is finite: no dtype holds what it gives
 
     def said(self, w: Words) -> Said:
+        if self.bound is not None:
+            cause = f"{self.op} in {self.written} gives a value that is not finite, and what follows is flat there"
+            return Said(cause, *at_the_edge(self, FINITE, self.bound))
         return Said(
             f"{self.op} in {self.written} gives a value too large for {self.dtype}: it becomes infinite, where what follows is "
             "flat",
@@ -270,7 +274,8 @@ def _too_large(tried: Tried) -> Evidence | None:
     if large is None or not (makers or tried.changed(_finite)):
         return None
     node = large.node
-    return Overflow((node.code, node.offset), node.op.type, dtype=node.aval.type.name)
+    bound = bound_of(probe, large)
+    return Overflow((node.code, node.offset), node.op.type, dtype=node.aval.type.name, bound=bound)
 
 
 def _finite(node: Any, values: np.ndarray) -> np.ndarray:
@@ -280,13 +285,6 @@ def _finite(node: Any, values: np.ndarray) -> np.ndarray:
 @of_zeros(10)
 def _nothing_kept(tried: Tried) -> Evidence | None:
     return MaskedOut(*tried.at, empty=True) if empty(tried.entry.node) else None
-
-
-@of_zeros(20)
-def _of_a_derivative(tried: Tried) -> Evidence | None:
-    kind = tried.kind
-    of_the_input = kind.endswith("Grad") and tried.node is tried.entry.inputs[-1]
-    return PiecewiseConstant(*tried.at, second=True) if of_the_input and kind.removesuffix("Grad") in INACTIVE else None
 
 
 @of_zeros(30)
@@ -301,11 +299,11 @@ def _of_a_hard_sigmoid(tried: Tried) -> Evidence | None:
 
 @of_zeros(40)
 def _every_margin_met(tried: Tried) -> Evidence | None:
-    if tried.kind not in (RELUS | BOUNDS) - {"Minimum"} or np.any(value(tried.entry.node)) or not tried.met:
+    if tried.leaves not in ("unit", "bound") or np.any(value(tried.entry.node)) or not (tried.met and tried.never_below_zero):
         return None
     if not np.all(array(tried.cotangent) >= 0):  # another value than 0 might make the target smaller
         return None
-    return (DeadRelu if tried.kind in RELUS else Clipped)(*tried.at, met=True)
+    return (DeadRelu if tried.leaves == "unit" else Clipped)(*tried.at, met=True)
 
 
 @of_zeros(50)
@@ -338,22 +336,22 @@ def _of_a_softmax(tried: Tried) -> Evidence | None:
 
 @of_zeros(80)
 def _adds_up(tried: Tried) -> Evidence | None:
-    return Cancelled(*tried.at, how="elements") if tried.kind not in INACTIVE and tried.adds_up else None
+    return Cancelled(*tried.at, how="elements") if not tried.leaves and tried.adds_up else None
 
 
 @of_zeros(90)
 def _left(tried: Tried) -> Evidence | None:
     """Find an op that leaves the elements that count, with the share of all that it leaves."""
     node, entry = tried.node, tried.entry
-    if tried.kind in RELUS:
+    if tried.leaves == "unit":
         return DeadRelu(*tried.at, fraction=float(np.mean(value(entry.node) <= 0)))
-    if tried.kind in BOUNDS:
+    if tried.leaves == "bound":
         taken = value(entry.node) != np.broadcast_to(value(node), entry.node.aval.shape)
         others = [i for i in entry.inputs if i is not node]
         live = any(i in tried.probe.maker or np.unique(value(i)).size > 1 for i in others)
         zero = not any(np.any(value(i)) for i in others)
         return Clipped(*tried.at, fraction=float(np.mean(taken)), live=live, zero=zero)
-    if tried.kind not in INACTIVE:
+    if not tried.leaves:
         return None
     condition = value(entry.inputs[0])
     if tried.comes_from(entry.inputs[0], _random):
@@ -367,28 +365,26 @@ def _random(entry: Any) -> bool:
 
 @of_zeros(110)
 def _by_a_factor(tried: Tried) -> Evidence | None:
-    probe, factor = tried.probe, tried.factor
-    if factor is None:
+    if tried.factor is None:
         return None
-    values = value(factor)
+    low = lost(tried.probe, tried.factor)
+    if low is not None:
+        return Underflow(*tried.at, magnitude=low, dtype=tried.factor.aval.type.name)
+    entry, factor, copied = tried.zeros_came_in()
+    at, values = ((entry.node.code, entry.node.offset), entry.node.op.type), value(factor)
     fraction = float(np.mean(values == 0))
     if tried.comes_from(factor, _random) and not np.all(values):
-        return DroppedOut(*tried.at, fraction=fraction)
-    low = lost(probe, factor)
-    if low is not None:
-        return Underflow(*tried.at, magnitude=low, dtype=factor.aval.type.name)
-    if (values.size > 1 and np.any(values) and np.all((values == 0) | (values == 1))) or tried.comes_from(factor, _masks):
-        return MaskedOut(*tried.at, fraction=fraction)
-    copied = factor
-    while (maker := probe.maker.get(copied)) is not None and maker.node.op.type in SAME:
-        copied = maker.inputs[0]
+        return DroppedOut(*at, fraction=fraction)
+    if (values.size > 1 and np.any(values) and np.all((values == 0) | (values == 1))) or tried.comes_from(copied, _masks):
+        return MaskedOut(*at, fraction=fraction)
+    maker = tried.probe.maker.get(copied)
     made = copied if maker is None else maker.node
     return ZeroFactor(
-        *tried.at,
-        at=tried.entry.inputs.index(factor),
+        *at,
+        at=entry.inputs.index(factor),
         made=(made.code, made.offset),
         origin=journal.origin_of(copied) if maker is None else None,
-        traced=copied in probe.traced,
+        traced=copied in tried.probe.traced,
     )
 
 
@@ -404,7 +400,9 @@ def _taken_elsewhere(tried: Tried) -> Evidence | None:
 
 @of_zeros(130)
 def _constant_everywhere(tried: Tried) -> Evidence | None:
-    return None if tried.entry.node.op is CUSTOM or tried.changed(elsewhere) else PiecewiseConstant(*tried.at)
+    if tried.entry.node.op is CUSTOM or tried.changed(elsewhere):
+        return None
+    return PiecewiseConstant(*tried.at, second=tried.kind.endswith("Grad"))
 
 
 @of_zeros(140)

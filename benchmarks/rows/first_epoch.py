@@ -1,0 +1,23 @@
+"""The first epoch of Keras's `fit` in a new process, 8 batches of 32, for thirteen models: tracing and compiling included."""
+
+from functools import partial
+from types import SimpleNamespace
+
+from benchmarks.keras_fit import BACKENDS, BATCH, epoch
+from benchmarks.models import MODELS
+
+BATCHES = 8
+
+
+def of(which):
+    """The row of one model."""
+    model, number = MODELS[which], 1 + list(MODELS).index(which)
+    sides = {name: partial(side, backend, model) for name, backend in BACKENDS.items()}
+    title = f"cold: first epoch of Keras fit, {model.title}"
+    key = f"hn{number}" if number > 1 else "hn"
+    return SimpleNamespace(KEY=key, TITLE=title, MEASURE="first step", TARGETS={"keras_tensorflow": 0.8}, **sides)
+
+
+def side(backend, model):
+    """The step on one backend."""
+    return epoch(backend, model.build, *model.data(BATCH * BATCHES))

@@ -1,0 +1,244 @@
+"""`map` of many elements at once: a plain function that was called some times is traced, and its trace is run for many rows."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.control import as_python
+from gradtape._src.control.scope import Body, Scope, trace
+from gradtape._src.core import arrays, engine, execution, hooks, nest, tracing
+from gradtape._src.core.aval import aval, bytes_of
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.program import Program, leaf, leaves
+from gradtape._src.core.tensor import EagerTensor, to_numpy
+from gradtape._src.data.calls import Call, apart, arguments
+from gradtape._src.data.plain import NotPlain, content
+from gradtape._src.data.stages import Asked, Stream
+from gradtape._src.data.structure import Element, Nest, flatten
+
+ALONE = 32  # calls for elements of one kind after which as many as that are worth a trace
+ROWS = 64  # elements that are computed at once,
+LEAST = 8  # unless there are less than so many,
+BYTES = 1 << 20  # or their values, before and after, take more
+KINDS = 8  # kinds of elements that are told apart
+
+
+class Kind(NamedTuple):
+    """The nest of an element, and the shapes and dtypes of its arrays."""
+
+    nest: Nest
+    avals: tuple[Any, ...]
+
+
+def kind_of(element: Element) -> Kind | None:
+    """Return the kind of an element; None where it is not made of arrays of numbers only."""
+    found, how = element
+    if any(type(array) is not np.ndarray or array.dtype.hasobject for array in found):
+        return None
+    return Kind(how, tuple([aval(array.shape, array.dtype) for array in found]))
+
+
+class Batch:
+    """A function of one kind of elements, as a Program for `count` of them."""
+
+    def __init__(self, body: Body, before: Kind, after: Kind, count: int) -> None:
+        self.count, self.after = count, after
+        self._captures = [engine.argument(node) for node in body.captures]
+        mapped = [*[True] * len(before.avals), *[False] * len(self._captures)]
+        with tracing.inner() as inner:
+            rows = [leaf(aval((count, *of.shape), of.dtype), None) for of in before.avals]
+            inputs = [*rows, *[leaf(node.aval, None) for node in body.captures]]
+            nodes = call_vectorized(body.program, inputs, mapped)
+            self._program: Program = execution.intern(tracing.close(inner, nodes, inputs, effects=True))
+        self._avals = [node.aval for node in nodes]
+
+    def __call__(self, given: list[Element]) -> list[Element]:
+        """Return the function's results for up to `count` elements; others stand in for those that are missing."""
+        more = [given[-1]] * (self.count - len(given))
+        columns = [np.stack(column) for column in zip(*[arrays for arrays, _ in [*given, *more]], strict=True)]
+        with apart():
+            values = execution.execute(self._program, [*columns, *self._captures])
+            found = [to_numpy(node) for node in leaves(self._avals, values)]
+        rows = [[arrays.frozen(array[at, ...].copy()) for at in range(len(given))] for array in found]
+        return [(row, self.after.nest) for row in zip(*rows, strict=True)]
+
+
+class Batches:
+    """The Batches of a function, by the kind of elements, and how often it was called for one where there is none yet."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._known: dict[Kind, Batch | int | None] = {}
+        self._content: Any = None
+        self.plain: bool | None = None  # None: that was not looked at yet
+
+    def begin(self) -> None:
+        """Look at the function at the beginning of a pass: what it uses may have changed."""
+        if self.plain is not None:
+            self._look()
+
+    def of(self, element: Element, last: Element | None) -> Batch | None:
+        """Return the Batch for elements such as one, if there is one; `last` is a result of the function called by itself."""
+        if self.plain is False or last is None or (kind := kind_of(element)) is None:
+            return None
+        found = self._known.get(kind, 0)
+        if not isinstance(found, int):
+            return found
+        if found < ALONE:
+            if found or len(self._known) < KINDS:
+                self._known[kind] = found + 1
+            return None
+        if self.plain is None:
+            self._look()
+        made = self._known[kind] = self._made(kind, last) if self.plain else None
+        return made
+
+    @property
+    def pure(self) -> bool:
+        """Whether the function was seen to have no effects."""
+        return any(isinstance(found, Batch) for found in self._known.values())
+
+    def refuse(self, element: Element) -> None:
+        """Note that a Batch failed where the function by itself does not."""
+        if (kind := kind_of(element)) is not None:
+            self._known[kind] = None
+
+    def _look(self) -> None:
+        try:
+            found = content(self._call.function)
+        except NotPlain:
+            self.plain, self._known = False, {}
+            return
+        if self.plain is not None and found != self._content:
+            self._known = {}
+        self.plain, self._content = True, found
+
+    def _made(self, before: Kind, last: Element) -> Batch | None:
+        after = kind_of(last)
+        if after is None or hooks.clients.together is not None:
+            return None
+        count = min(ROWS, BYTES // max(1, *[sum(map(bytes_of, kind.avals)) for kind in (before, after)]))
+        if count < LEAST:
+            return None
+        try:
+            with apart():
+                body, how = self._traced(before)
+                same = how == after.nest and tuple(body.avals) == after.avals
+                return Batch(body, before, after, count) if same and _is_pure(body) else None
+        except Exception:  # what cannot be traced goes on element by element
+            return None
+
+    def _traced(self, kind: Kind) -> tuple[Body, Nest]:
+        parameters = [leaf(of, None) for of in kind.avals]
+        returned: list[Nest] = []
+
+        def function() -> list[Any]:
+            result = self._call.function(*arguments(nest.unflatten(kind.nest, [EagerTensor(p) for p in parameters])))
+            found, how = flatten(tuple(result) if type(result) is list else result)
+            returned.append(how)
+            return [tensor(item) for item in found]
+
+        return trace(function, parameters, Scope(creates=False)), returned[-1]
+
+
+def _is_pure(body: Body) -> bool:
+    """Return whether a trace has no effects, and depends on its arguments and constants only."""
+    program = body.program
+    return not (program.hosted or program.effects or program.demands or body.variables or body.draws or body.created)
+
+
+class Mapped(Asked):
+    """The function's results for the elements of a stream. Several are taken at once where they are needed together, or while
+    `ahead` says that nobody sees it.
+
+    An element that fails is called by itself, so its error is that of any other call, and those before it are given first.
+    """
+
+    def __init__(self, call: Call, batches: Batches, source: Stream, ahead: Callable[[], bool]) -> None:
+        self._call, self._batches, self._source, self._ahead = call, batches, source, ahead
+        self._numbered = zip(itertools.count(), iter(lambda: _outcome(source), _END), strict=False)
+        self._waiting: deque[tuple[int, Any]] = deque()  # elements that were taken, or errors in their place, with their numbers
+        self._given: deque[Element] = deque()
+        self._last: Element | None = None  # the last result of the function by itself
+        self._doubted = 0  # elements whose Batch failed, and that did not fail by themselves yet
+        self._needed = 0
+        batches.begin()
+
+    def needed(self, count: int) -> None:
+        """Note how many elements are needed together."""
+        self._needed = count
+        if isinstance(self._source, Asked):
+            self._source.needed(max(count - len(self._waiting) - len(self._given), 0))
+
+    def __next__(self) -> Element:
+        if not self._given:
+            self._make()
+        self._needed -= 1
+        return self._given.popleft()
+
+    def _make(self) -> None:
+        """Compute the next element, and others with it if that can be."""
+        if not self._waiting:
+            self._waiting.append(next(self._numbered))
+        item = self._waiting[0][1]
+        if not isinstance(item, Exception) and not self._doubted and (batch := self._batches.of(item, self._last)) is not None:
+            self._run(batch)
+        if not self._given:
+            self._given.append(self._by_itself())
+
+    def _run(self, batch: Batch) -> None:
+        """Compute as many elements at once as may be taken."""
+        count = batch.count if self._ahead() else min(self._needed, batch.count)
+        if count < LEAST or execution.eager or as_python.everywhere or debugged:
+            return
+        more = max(count - len(self._waiting), 0)
+        self._waiting.extend(itertools.islice(self._numbered, more))
+        kind = kind_of(self._waiting[0][1])
+        alike = itertools.takewhile(lambda x: not isinstance(x[1], Exception) and kind_of(x[1]) == kind, self._waiting)
+        given = [item for _, item in itertools.islice(alike, batch.count)]
+        if len(given) < LEAST:
+            return
+        try:
+            self._given.extend(batch(given))
+        except Exception:
+            self._doubted = len(given)
+            return
+        for _ in given:
+            self._waiting.popleft()
+
+    def _by_itself(self) -> Element:
+        index, item = self._waiting.popleft()
+        if isinstance(item, Exception):
+            raise item
+        doubted, self._doubted = self._doubted, 0
+        self._last = self._call(index, item)
+        if doubted == 1:
+            self._batches.refuse(item)
+        self._doubted = max(doubted - 1, 0)
+        return self._last
+
+
+_END = object()
+debugged = False  # whether functions of datasets run as Python, for each element
+
+
+def debug() -> None:
+    """Let functions of datasets run as Python, for each element, from now on."""
+    global debugged
+    debugged = True
+
+
+def _outcome(source: Stream) -> Any:
+    """Return the next element of a stream, or the error in its place; _END at the end."""
+    try:
+        return next(source)
+    except StopIteration:
+        return _END
+    except Exception as error:
+        return error

@@ -1,0 +1,407 @@
+"""Ordinary differential equations, with derivatives of any order to all that a solution depends on.
+
+Steps are those of Dormand and Prince, "A family of embedded Runge-Kutta formulae" (1980). A solution is one `While`, so its
+gradient is the discrete adjoint, exact for the steps that were taken. The lengths of steps are constants to it: that is the
+derivative that converges to the solution's. See Eberhard and Bischof, "Automatic differentiation of numerical integration
+algorithms" (1999).
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradtape._src.autodiff.backward import Operation, vjp_program
+from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.control.loop import while_loop
+from gradtape._src.control.mapping import carry_rows
+from gradtape._src.core import engine, nest, tracing
+from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.define import gradient
+from gradtape._src.core.errors import public
+from gradtape._src.core.op import define
+from gradtape._src.core.program import Node, Program
+from gradtape._src.core.structured import arity, by_program
+from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.derivatives.implicit import root
+from gradtape._src.derivatives.linear_solve import Unknowns, built, called, checked
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import zeros_like
+from gradtape._src.ops.array.joining import concat, stack
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import expand_dims, ones, stop_gradient, zeros
+from gradtape._src.ops.math.arithmetic import maximum, minimum, sign, sqrt
+from gradtape._src.ops.math.compare import is_finite, logical_and, logical_not
+from gradtape._src.ops.math.reduction import reduce_mean, reduce_min
+
+NODES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
+WEIGHTS = (
+    (1 / 5,),
+    (3 / 40, 9 / 40),
+    (44 / 45, -56 / 15, 32 / 9),
+    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
+)
+ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
+# Between the ends of a step: Hairer, Nørsett and Wanner, "Solving Ordinary Differential Equations I" (1993), section II.6.
+BETWEEN = (
+    -12715105075 / 11282082432,
+    0.0,
+    87487479700 / 32700410799,
+    -10690763975 / 1880347072,
+    701980252875 / 199316789632,
+    -1453857185 / 822651844,
+    69997945 / 29380423,
+)
+BISECTIONS = 40
+
+
+class Guarded(NamedTuple):
+    """The attributes of such an op: (whether the step is sound, inputs…) → results.
+
+    `program` computes it; its gradient is that of `function`, of the inputs, and zero where the step is not sound.
+    `judged`: the result that must be finite for that, if any.
+    """
+
+    program: Program
+    function: Program
+    judged: int | None
+
+
+STEP = define(by_program("OdeStep", Guarded, saves="inputs y"))
+
+
+@gradient(STEP)
+def _gradient(op: Operation, *grads: Any) -> list[Any]:
+    """Return the gradient: an op of this kind, as a step that was not sound has NaN in it, and no part in the solution."""
+    _, function, judged = op.entry.node.attrs
+    sound: Tensor = EagerTensor(op.entry.inputs[0])
+    if judged is not None:
+        sound = logical_and(sound, is_finite(op.outputs[judged]))
+    given = tuple([i for i, g in enumerate(grads) if g is not None])
+    places = tuple([i for i, need in enumerate(op.needed[1:]) if need])
+    pulled, found = vjp_program(function, given, places)
+    results: list[Any] = [None] * len(op.entry.inputs)
+    if pulled.outputs:
+        nodes = _guarded(pulled, sound, [*op.entry.inputs[1:], *[grads[i].node for i in given]])
+        for i, place in zip(places, found, strict=True):
+            results[1 + i] = None if place is None else EagerTensor(nodes[place])
+    return results
+
+
+def _guarded(
+    function: Program, sound: Tensor, inputs: Sequence[Node], judged: int | None = None, result: int | None = None
+) -> list[Node]:
+    """Record the results of a Program, which are zeros where a step is not sound. `result`: the input that equals them."""
+    key = ("guarded", result)
+    if key not in function.derived:
+
+        def run(sound: Tensor, *inputs: Tensor) -> list[Tensor]:
+            if result is not None:
+                return [inputs[result]]
+            nodes = tracing.call(function, tuple([x.node for x in inputs]))
+            return [where(sound, EagerTensor(n), zeros_like(EagerTensor(n))) for n in nodes]
+
+        function.derived[key] = built(run, [sound.node.aval, *function.parameters[: arity(function)]])
+    attrs = Guarded(function.derived[key], function, judged)
+    nodes: list[Node] = engine.elements(engine.record(STEP, (sound.node, *inputs), attrs))
+    return nodes
+
+
+class State(NamedTuple):
+    """State of an integration: the solution `y` at `t`, what the next step needs, the polynomial of the last one, an event."""
+
+    t: Tensor
+    y: Tensor
+    slope: Tensor
+    length: Tensor  # of the next step
+    error: Tensor  # of the last one that was taken
+    growth: Tensor  # of a length, at most
+    steps: Tensor
+    began: Tensor  # the last step that was taken, up to `bends`
+    size: Tensor
+    start: Tensor
+    bend: Tensor
+    bends: Tensor
+    value: Tensor  # of the event at `t`
+    crossed: Tensor  # whether it changed its sign
+
+    def at(self, t: Tensor) -> Tensor:
+        """Return the solution at a time within the last step."""
+        x, moved = (t - self.began) / self.size, self.y - self.start
+        bent = moved - self.size * self.slope - self.bend + (1.0 - x) * self.bends
+        return self.start + x * (moved + (1.0 - x) * (self.bend + x * bent))
+
+
+class Integration(NamedTuple):
+    """An equation, `function` (t, y, what it uses…) → dy/dt, and how it is integrated.
+
+    `event`: (t, y, what it uses…) → a scalar, at whose first change of sign it ends.
+    """
+
+    function: Program
+    event: Program | None
+    rtol: float
+    atol: float
+    max_steps: int
+    moves: bool  # whether there are derivatives to the times
+
+    def slope(self, t: Tensor, y: Tensor, used: Sequence[Tensor]) -> Tensor:
+        """Return dy/dt."""
+        return called(self.function, t, y, *used)
+
+    def watched(self, t: Tensor, y: Tensor, looked_at: Sequence[Tensor]) -> Tensor:
+        """Return the value of the event."""
+        assert self.event is not None
+        return called(self.event, t, y, *looked_at)
+
+    def stages(self, size: Tensor, t: Tensor, y: Tensor, slope: Tensor, used: Sequence[Tensor]) -> tuple[Tensor, list[Tensor]]:
+        """Return the end of a step, and its slopes but the last one, which is that at its end."""
+        slopes, there = [slope], y
+        for node, weights in zip(NODES, WEIGHTS, strict=True):
+            there = y + size * _combined(weights, slopes)
+            if len(slopes) < len(WEIGHTS):
+                slopes.append(self.slope(t + node * size, there, used))
+        return there, slopes
+
+    def norm(self, error: Tensor, y: Tensor) -> Tensor:
+        """Return the root of the mean square of an error, in tolerances."""
+        return sqrt(reduce_mean((error / (self.atol + self.rtol * abs(y))) ** 2))
+
+    def step(self, size: Tensor, t: Tensor, y: Tensor, slope: Tensor, *used: Tensor) -> list[Tensor]:
+        """Return the end of a step, the slope there, what its polynomial needs, and its error in tolerances."""
+        there, slopes = self.stages(size, t, y, slope, used)
+        slopes.append(self.slope(t + size, there, used))
+        error = self.norm(stop_gradient(size * _combined(ERROR, slopes)), stop_gradient(maximum(abs(y), abs(there))))
+        return [there, slopes[-1], size * _combined(BETWEEN, slopes), error]
+
+    def begun(self, t: Tensor, y: Tensor, used: Sequence[Tensor], value: Tensor) -> State:
+        """Return the first state; for the first length see Hairer, Nørsett and Wanner, section II.4."""
+        slope, kind = self.slope(t, y, used), y.dtype
+        y0, f0 = stop_gradient(y), stop_gradient(slope)
+        size, speed = self.norm(y0, y0), self.norm(f0, y0)
+        tiny = minimum(size, speed) < 1e-5
+        length = where(tiny, tensor(1e-6, kind), 0.01 * size / where(tiny, ones((), kind), speed))
+        bend = self.norm(stop_gradient(self.slope(t + length, y0 + length * f0, used)) - f0, y0) / length
+        most = maximum(speed, bend)
+        next_ = where(most <= 1e-15, maximum(1e-6, 1e-3 * length), (0.01 / maximum(most, 1e-15)) ** 0.2)
+        one = ones((), kind)
+        length = minimum(100.0 * length, next_)
+        steps, none = tensor(0), zeros_like(y)
+        return State(t, y, slope, length, 1e-4 * one, 10.0 * one, steps, t, one, y, none, none, value, tensor(False))
+
+    def advanced(self, state: State, target: Tensor, last: Tensor, used: Sequence[Tensor], looked_at: Sequence[Tensor]) -> State:
+        """Record the steps up to the first end behind `target`, none of them beyond `last`, or to a change of sign.
+
+        For lengths see Hairer and Wanner, "Solving Ordinary Differential Equations II", section IV.2: PI control.
+        """
+        kind = state.y.dtype
+
+        def goes_on(*flat: Any) -> Any:
+            now = State(*flat)
+            moves = logical_and(now.t + 0.1 * now.length > now.t, now.steps < self.max_steps)
+            return logical_and(logical_and(now.t < target, moves), logical_not(now.crossed))
+
+        def trip(*flat: Any) -> Any:
+            now = State(*flat)
+            length, left = stop_gradient(now.length), last - now.t
+            ends = 1.01 * length >= left
+            size = where(ends, left, length)
+            given = (size, now.t, now.y, now.slope, *used)
+            y, slope, bends, error = self._tried(given)
+            taken = error <= 1.0
+            ratio = where(is_finite(error), error, tensor(1e9, kind)) ** 0.17 / 0.9
+            shorter = where(taken, maximum(ratio / now.error**0.04, 1.0 / now.growth), ratio)
+            t = where(ends, last, now.t + size)
+            value = now.value if self.event is None else stop_gradient(self.watched(t, y, looked_at))
+            crossed = now.crossed if self.event is None else logical_and(sign(value) != sign(now.value), now.value != 0.0)
+            bend = size * now.slope - (y - now.y)
+            most = tensor(10.0, kind)
+            done = State(
+                t, y, slope, size, maximum(error, 1e-4), most, now.steps, now.t, size, now.y, bend, bends, value, crossed
+            )
+            kept = State(*[where(taken, new, old) for new, old in zip(done, now, strict=True)])
+            return tuple(
+                kept._replace(
+                    length=size / minimum(shorter, 5.0),
+                    growth=where(taken, most, ones((), kind)),
+                    steps=now.steps + 1,
+                )
+            )
+
+        return State(*while_loop(goes_on, trip, tuple(state), maximum_iterations=self.max_steps))
+
+    def _tried(self, given: Sequence[Tensor]) -> list[Tensor]:
+        """Record a step."""
+        key, derived = ("step", self.rtol, self.atol), self.function.derived
+        if key not in derived:
+            derived[key] = built(self.step, [x.node.aval for x in given])
+        return [EagerTensor(n) for n in _guarded(derived[key], tensor(True), [x.node for x in given], judged=3)]
+
+    def moved(self, t: Tensor, y: Tensor, length: Tensor, *used: Tensor) -> list[Tensor]:
+        """Return the end of a step of this length."""
+        return [self.stages(length, t, y, self.slope(t, y, used), used)[0]]
+
+    def timed(self, t: Tensor, rows: Tensor, lengths: Tensor, used: Sequence[Tensor]) -> Tensor:
+        """Return solutions at times, with the derivatives of steps of these lengths from there: the lengths are 0."""
+        if not self.moves:
+            return rows
+        given, derived = (t, rows, lengths, *used), self.function.derived
+        key = ("moved", rows.shape[0])
+        if key not in derived:
+            mapped = [True] * 3 + [False] * len(used)
+            one = built(self.moved, [x.node.aval for x in (t[0], rows[0], lengths[0], *used)])
+
+            def each(*inputs: Tensor) -> list[Tensor]:
+                return [EagerTensor(n) for n in call_vectorized(one, [x.node for x in inputs], mapped)]
+
+            derived[key] = built(each, [x.node.aval for x in given])
+        return EagerTensor(_guarded(derived[key], tensor(True), [x.node for x in given], result=1)[0])
+
+    def solution(self, times: Tensor, y: Tensor, *used: Tensor) -> list[Tensor]:
+        """Record the solution at the times, and a vector: whether it was found, where it ended, last length, steps.
+
+        The loop takes its times for constants. Derivatives to them are those of a step of length 0 to each.
+        """
+        fixed, kind = stop_gradient(times), y.dtype
+        start = self.timed(times[:1], expand_dims(y, 0), fixed[:1] - times[:1], used)[0]
+        state = self.begun(fixed[0], start, used, zeros((), kind))
+
+        def one(state: Any, target: Any) -> Any:
+            state = self.advanced(state, target, fixed[-1], used, ())
+            return state, state.at(target)
+
+        if times.shape[0] == 2:
+            state = self.advanced(state, fixed[1], fixed[1], used, ())
+            rows = expand_dims(state.y, 0)
+        else:
+            state, rows = carry_rows(one, state, fixed[1:])
+        rows = self.timed(fixed[1:], rows, times[1:] - fixed[1:], used)
+        found = stack([cast(state.t >= fixed[-1], kind), state.t, state.length, cast(state.steps, kind)])
+        return [concat([expand_dims(y, 0), rows], 0), found]
+
+    def event_near(self, times: Tensor, y: Tensor, *more: Tensor) -> list[Tensor]:
+        """Record the last step before the event and how long it is about, by bisection of its polynomial, and the vector."""
+        split = arity(self.function) - 2
+        used, looked_at = more[:split], more[split:]
+        fixed, kind = stop_gradient(times), y.dtype
+        start = self.timed(times[:1], expand_dims(y, 0), fixed[:1] - times[:1], used)[0]
+        state = self.begun(fixed[0], start, used, stop_gradient(self.watched(fixed[0], start, looked_at)))
+        state = self.advanced(state, fixed[-1], fixed[-1], used, looked_at)
+        after = sign(state.value)
+
+        def halved(i: Any, low: Any, high: Any) -> Any:
+            middle = 0.5 * (low + high)
+            behind = sign(self.watched(middle, state.at(middle), looked_at)) == after
+            return i + 1, where(behind, low, middle), where(behind, middle, high)
+
+        bounds = (0, stop_gradient(state.began), stop_gradient(state.t))
+        _, low, high = while_loop(lambda i, *_: i < BISECTIONS, halved, bounds)
+        begin = stop_gradient(state.began)
+        found = stack([cast(state.crossed, kind), state.t, state.length, cast(state.steps, kind)])
+        return [begin, state.start, stop_gradient(0.5 * (low + high)) - begin, found]
+
+
+def _combined(weights: Sequence[float], slopes: Sequence[Tensor]) -> Tensor:
+    terms = [w * k for w, k in zip(weights, slopes, strict=True) if w]
+    return functools.reduce(operator.add, terms)
+
+
+def _integration(
+    f: Any, y0: Any, times: Any, event: Any, rtol: float, atol: float, max_steps: int
+) -> tuple[Unknowns, Integration, list[Node], list[Node]]:
+    """Return what is asked for, checked: the unknowns, the equation, its inputs, and what the event uses."""
+    what = "odeint" if event is None else "odeint_event"
+    unknowns = Unknowns(y0, what)
+    kind = unknowns.vector.dtype
+    least = float(np.finfo(kind.as_numpy_dtype).eps)
+    if not isinstance(rtol, (int, float)) or not least < rtol < 1.0:
+        raise ValueError(f"rtol must be a number between {least:.2g} and 1 for {kind.name}, received {rtol!r}.")
+    if not isinstance(atol, (int, float)) or not 0.0 < atol < np.inf:
+        raise ValueError(f"atol must be a positive number, received {atol!r}.")
+    if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
+        raise ValueError(f"max_steps must be a positive int, received {max_steps!r}.")
+    given = tensor(times) if is_tensor(times) else tensor(times, kind)
+    fits = given.shape.rank == 1 and (given.shape[0] or 0) >= 2 if event is None else given.shape == (2,)
+    if not given.dtype.is_floating or not fits:
+        most = "a vector of at least two" if event is None else "two"
+        raise ValueError(f"times must be {most} floating numbers, received dtype {given.dtype.name}, shape {given.shape}.")
+    given = cast(given, kind)
+    given = checked(given, expand_dims(reduce_min(given[1:] - given[:-1]), 0), what="times")
+    function, used = unknowns.traced(f, timed=True)
+    watched, looked_at = (None, []) if event is None else unknowns.traced(event, scalar=True, timed=True)
+    way = Integration(function, watched, float(rtol), float(atol), max_steps, any(map(is_tensor, nest.flatten(times))))
+    return unknowns, way, [given.node, unknowns.vector.node, *used], looked_at
+
+
+def _run(way: Integration, run: Callable[..., list[Tensor]], inputs: Sequence[Node]) -> list[Tensor]:
+    """Call the Program of an integration."""
+    key, derived = (run.__name__, *way[1:]), way.function.derived
+    if key not in derived:
+        derived[key] = built(run, [n.aval for n in inputs])
+    return [EagerTensor(n) for n in tracing.call(derived[key], tuple(inputs))]
+
+
+@public
+def odeint(
+    f: Callable[[Any, Any], Any], y0: Any, times: Any, rtol: float = 1e-6, atol: float = 1e-6, max_steps: int = 1_000
+) -> Any:
+    """Return the solution of `dy/dt = f(t, y)` with `y = y0` at `times[0]`, at all `times`, in the first axis.
+
+    `f`: takes a scalar and a nest like `y0`, and returns one like it, made of ops. Tensors and variables that it uses are found.
+    `y0`: a tensor or a nest of tensors, all float32 or all float64. `times`: a vector that increases. Derivatives of any order go
+    to `y0`, to the times and to what `f` uses, in both modes; give times as numbers or an array where they need none.
+
+    The method is that of Dormand and Prince, of order 5(4). The error of a step stays below `atol + rtol · |y|` in the mean
+    square; between steps the solution is a polynomial of degree 4. InvalidArgumentError where `max_steps` are not enough, or
+    steps become too small, as at a pole; and for times that do not increase. ValueError for an `f` with effects,
+    NotImplementedError for one that looks at values.
+
+    >>> rate = tf.Variable(0.5)
+    >>> with tf.GradientTape() as tape:
+    ...     y = tf.autodiff.odeint(lambda t, y: -rate * y, 2.0, [0.0, 1.0, 2.0])
+    >>> y.numpy().round(4).tolist(), round(float(tape.gradient(y[-1], rate)), 4)
+    ([2.0, 1.2131, 0.7358], -1.4715)
+    """
+    unknowns, way, inputs, _ = _integration(f, y0, times, None, rtol, atol, max_steps)
+    rows, found = _run(way, way.solution, inputs)
+    return unknowns.pack(checked(rows, found, what="odeint"))
+
+
+@public
+def odeint_event(
+    f: Callable[[Any, Any], Any],
+    y0: Any,
+    times: Any,
+    event: Callable[[Any, Any], Any],
+    rtol: float = 1e-6,
+    atol: float = 1e-6,
+    max_steps: int = 1_000,
+) -> tuple[Tensor, Any]:
+    """Return the first time between two `times` at which the scalar `event(t, y)` changes its sign, and the solution there.
+
+    Other arguments, derivatives and errors are those of `odeint`. An event of 0 at the start is none. Two changes of sign within
+    one step are not seen: give smaller tolerances, or a shorter interval. InvalidArgumentError if there is no event.
+
+    >>> height = tf.Variable(20.0)
+    >>> fall = lambda t, y: tf.stack([y[1], -10.0])
+    >>> with tf.GradientTape() as tape:
+    ...     t, y = tf.autodiff.odeint_event(fall, tf.stack([height, 0.0]), [0.0, 9.0], lambda t, y: y[0])
+    >>> round(float(t), 4), y.numpy().round(3)[1].item(), round(float(tape.gradient(t, height)), 4)
+    (2.0, -20.0, 0.05)
+    """
+    unknowns, way, inputs, looked_at = _integration(f, y0, times, event, rtol, atol, max_steps)
+    begin, start, length, found = _run(way, way.event_near, [*inputs, *looked_at])
+    start = checked(start, found, what="odeint_event")
+    used, seen = [EagerTensor(n) for n in inputs[2:]], [EagerTensor(n) for n in looked_at]
+
+    def ends(length: Tensor) -> Tensor:
+        return way.watched(begin + length, way.moved(begin, start, length, *used)[0], seen)
+
+    length = root(ends, length)
+    return begin + length, unknowns.pack(way.moved(begin, start, length, *used)[0])
