@@ -27,7 +27,8 @@ PARTS = {
             f"docs/howto/{name}.md"
             for name in (
                 "intercept_any_gradient per_example_gradients freeze_a_changing_set hessian_norm backward_flops"
-                " levenberg_marquardt equal_eigenvalues sparse_derivatives implicit_functions high_orders saliency_in_the_loss"
+                " levenberg_marquardt equal_eigenvalues sparse_derivatives implicit_functions differential_equations"
+                " high_orders saliency_in_the_loss"
             ).split()
         ],
         "docs/recipes.md",

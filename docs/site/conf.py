@@ -57,7 +57,6 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "navbar_end": ["version", "theme-switcher", "navbar-icon-links"],
     "secondary_sidebar_items": ["page-toc", "edit-page"],
     "footer_start": ["copyright"],
     "footer_end": [],

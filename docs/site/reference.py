@@ -267,8 +267,7 @@ def summary(own: dict[str, Any], groups: dict[str, list[str]]) -> str:
 def first_sentence(value: Any) -> str:
     """Return the first sentence of a docstring, as a cell of a table."""
     text = " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
-    sentence = re.split(r"(?<=[.:;])\s", text, maxsplit=1)[0].rstrip(":;")
-    return _escaped(sentence).replace("|", "\\|")
+    return _escaped(re.split(r"(?<=\.)\s", text, maxsplit=1)[0]).replace("|", "\\|")
 
 
 def page(module: str, names: list[str]) -> str:
