@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @hides(
     """
     called elements keep leaves name_inputs of_specs opened program result_names results run seen_through streams
-    takes uses
+    takes uses way
     """
 )
 class ConcreteFunction:

@@ -435,6 +435,7 @@ class EagerTensor(Tensor):
     __slots__ = ()
 
 
+@hides("aval held read variable")
 class Stored(Operators):
     """A holder of a tensor, which is read for it: a Variable, or an object that has one.
 

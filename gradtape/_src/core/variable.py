@@ -15,7 +15,6 @@ from gradtape._src.core import creators, dtypes, engine, execution, journal, sli
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import node_of, tensor
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, cut, public
-from gradtape._src.core.hidden import hides
 from gradtape._src.core.native import twins
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import NUMBER, leaf
@@ -80,7 +79,6 @@ def _check_arguments(initial_value: Any, name: Any, constraint: Any) -> None:
         raise ValueError(f"The `constraint` argument must be a callable, received {constraint!r}.")
 
 
-@hides("aval held read variable")
 class Variable(Stored, metaclass=creators.Created):
     """A tensor that can change: `assign`, `assign_add`, `assign_sub`. Read anew each time it is used.
 

@@ -51,7 +51,7 @@ from gradtape._src.files.systems import name_of
 AHEAD = 2  # how many elements AUTOTUNE prefetches: one in use, one being made
 
 
-@hides("elements holding known made_anew structure unknown usual_batch")
+@hides("elements holding known made_anew reach reaching structure unknown usual_batch")
 class Dataset(Filing):
     """A sequence of elements: nests (tuples, dicts, namedtuples) of tensors. Lists are values, not nests.
 

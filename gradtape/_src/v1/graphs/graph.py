@@ -17,7 +17,6 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.constant_folding import COUNT
 from gradtape._src.core.dim import Dim, unknown
 from gradtape._src.core.errors import InvalidArgumentError, public
-from gradtape._src.core.hidden import hides
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import ELEMENT, Node, Trace
@@ -45,15 +44,6 @@ class _Fields:
 local = declare(_Fields)
 
 
-@hides(
-    """
-    actions assignments attached attribute await_inside begin_with constant control control_inputs_of counted counting
-    declare deferred differentiated drawn draws evaluate extents graph group guarded handle_of hold initial
-    initial_scope integers keeps made next_collections note open_extents open_rank opened operation_of override_of
-    placeholder ranks read seeds set_shape shown structural supposed trace trip unknown_elements unknown_rank unseeded
-    variable_attribute variable_scopes
-    """
-)
 class Graph(Operations):
     """A graph of operations. `with graph.as_default():` records into it; a `Session` runs parts of it.
 
