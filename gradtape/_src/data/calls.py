@@ -146,7 +146,15 @@ class Call:
 
     def on_symbols(self, values: Any) -> Any:
         """Return the function's result for an element whose leaves are symbols, as a nest of specs."""
-        result = self.function(*arguments(values))
+        try:
+            result = self.function(*arguments(values))
+        except LOOKS_AT_VALUES as error:
+            from gradtape._src.control.autograph import converted  # loads what transforms source
+
+            try:
+                result = converted(self.function)(*arguments(values))
+            except Exception:
+                raise error from None  # the function is called as it is, for each element
         leaves, how = flatten(tuple(result) if type(result) is list else result)
         try:
             return how.unflatten([_spec_without_value(item) for item in leaves])
