@@ -19,6 +19,7 @@ ASSIGNING = """
 ADDED = {
     "Tensor": f"register_gradient_hook {ASSIGNING}",
     "Variable": "ndim",
+    "Dataset": "make_initializable_iterator make_one_shot_iterator",  # once TensorFlow 1's names are loaded
     "GradientTape": "draw get_tensor_by_name residuals summary",
     "Function": "variables",
     "IndexedSlices": "to_dense",
@@ -27,6 +28,7 @@ ADDED = {
 
 
 def made():
+    assert tf.compat.v1.Session  # loads TensorFlow 1's names
     x = tf.constant([1.0])
     function = tf.function(lambda x: x)
     return {
