@@ -482,3 +482,26 @@ def test_without_elements_the_spec_is_known_all_the_same(derive, spec):
     empty = derive(tf.data.Dataset.range(0))
     assert empty.element_spec == spec
     assert list(empty) == []
+
+
+def of_two_shapes(x):
+    if x > 2:
+        return tf.ones([3, x])
+    return tf.zeros([4, x])
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (lambda x: tf.fill([x, 3], x), [None, 3]),
+        (tf.range, [None]),
+        (lambda x: tf.zeros([x, x + 1, 2]), [None, None, 2]),
+        (lambda x: tf.reshape(tf.range(x * 6), [-1, 3]), [None, 3]),
+        (of_two_shapes, [None, None]),
+        (lambda x: tf.tile([[1, 2]], [x, 1]), [None, 2]),
+        (lambda x: tf.random.normal([x, 5]), [None, 5]),
+    ],
+)
+def test_a_shape_that_is_made_of_an_element_is_known_in_part(function, shape):
+    """The shapes are TensorFlow's."""
+    assert tf.data.Dataset.range(1, 4).map(function).element_spec.shape.as_list() == shape
