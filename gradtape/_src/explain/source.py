@@ -121,6 +121,11 @@ def unread(line: Line) -> tuple[str, str] | None:
     return (code.co_name, names[-1]) if names else None
 
 
+def never_read(line: Line, name: str) -> bool:
+    """Return whether the code of a line gives a name a value and never reads it."""
+    return line[0] is not None and not any(i.argval == name for i in _instructions(line[0]) if i.opname in LOADS)
+
+
 def _defaults(code: CodeType) -> int:
     """Return how many parameters of a function have defaults."""
     functions = [n for n in ast.walk(tree(code.co_filename) or ast.Module([], [])) if isinstance(n, ast.FunctionDef)]
