@@ -202,16 +202,23 @@ def from_values(probe: Probe, entry: Entry) -> Entry | None:
     current = next((n for n in [*entry.inputs, entry.node] if _bad_value(n)), None)
     if current is None:
         return None
-    maker = probe.maker.get(current)
+    maker = _op_of(probe, current)
     while maker is not None:
         bad = list(dict.fromkeys([i for i in maker.inputs if _bad_value(i)]))
         passing = next((i for i in bad if _matters(maker, [i])), None)
         if passing is None and len(bad) > 1 and _matters(maker, bad):  # each alone is enough
             passing = bad[0]
-        if passing is None or probe.maker.get(passing) is None:
+        before = None if passing is None else _op_of(probe, passing)
+        if before is None:
             break
-        maker = probe.maker[passing]
+        maker = before
     return maker
+
+
+def _op_of(probe: Probe, node: Node) -> Entry | None:
+    """Return the op that gave a value; of one of several results that which gave all of them."""
+    maker = probe.maker.get(node)
+    return probe.maker.get(maker.inputs[0], maker) if maker is not None and maker.node.op is ELEMENT else maker
 
 
 def _matters(entry: Entry, nodes: list[Node]) -> bool:

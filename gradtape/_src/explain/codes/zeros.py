@@ -384,19 +384,12 @@ def _masks(entry: Any) -> bool:
 
 
 @of_zeros(120)
-def _taken_elsewhere(tried: Tried) -> Evidence | None:
-    return NotSelected(*tried.at) if tried.chooses or tried.given(tried.dense) else None
-
-
-@of_zeros(130)
-def _constant_everywhere(tried: Tried) -> Evidence | None:
-    if tried.entry.node.op is CUSTOM or tried.changed(elsewhere):
-        return None
-    return PiecewiseConstant(*tried.at, second=tried.kind.endswith("Grad"))
-
-
-@of_zeros(140)
-def _flat(tried: Tried) -> Evidence | None:
+def _at_these_values(tried: Tried) -> Evidence | None:
+    """Find what takes other elements, what is constant everywhere, and what is flat here."""
+    if tried.chooses or tried.given(tried.dense):
+        return NotSelected(*tried.at)
+    if tried.entry.node.op is not CUSTOM and not tried.changed(elsewhere):
+        return PiecewiseConstant(*tried.at, second=tried.kind.endswith("Grad"))
     code = flat(tried.probe, tried.node, tried.entry, tried.cotangent)
     if code == "underflow":
         return Underflow(*tried.at, dtype=tried.node.aval.type.name)
