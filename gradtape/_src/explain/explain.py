@@ -269,9 +269,7 @@ class Question:
                 case InnerGradient(line=(code, _)) if case.call is not None and code not in (None, case.call.line[0]):
                     broken = replace(broken, function=code.co_qualname.rpartition("<locals>.")[2])
                 case Stopped() if (end := dead_end(view, source, self.history.before(case.targets))) is not None:
-                    name = text.stored_name(end)
-                    never = name is not None and text.never_read(end, name)
-                    broken = replace(broken, forgotten=end if never and not text.same_line(end, broken.line) else None)
+                    broken = replace(broken, forgotten=end if text.never_read(end) else None)
                 case State(step=Step() as step) if (changed := self.history.held_by(step.name)) is not None:
                     if changed.trainable:
                         broken = replace(broken, model=self._holders("stateless_call").get(changed._uid))

@@ -121,9 +121,14 @@ def unread(line: Line) -> tuple[str, str] | None:
     return (code.co_name, names[-1]) if names else None
 
 
-def never_read(line: Line, name: str) -> bool:
-    """Return whether the code of a line gives a name a value and never reads it."""
-    return line[0] is not None and not any(i.argval == name for i in _instructions(line[0]) if i.opname in LOADS)
+def never_read(line: Line) -> bool:
+    """Return whether the code of a line never reads the name that the line gives a value."""
+    name = stored_name(line)
+    return (
+        line[0] is not None
+        and name is not None
+        and not any(i.argval == name for i in _instructions(line[0]) if i.opname in LOADS)
+    )
 
 
 def _defaults(code: CodeType) -> int:
@@ -409,10 +414,7 @@ def expression(line: Line) -> str | None:
 
 
 def expression_at(line: Line, op: str | None = None) -> ast.expr | None:
-    """Return the expression that the instruction computes, or the only one of such an op in it.
-
-    Where its columns are not known that is looked for in the statement.
-    """
+    """Return the expression that the instruction computes, or the only one of such an op in it, or in the statement."""
     whole, at = list(ast.walk(statement(line) or ast.Module([], []))), position(line)
     found = [n for n in whole if isinstance(n, ast.expr)]
     itself = None if at[2] is None else next((n for n in found if span(n) == tuple(at)), None)
