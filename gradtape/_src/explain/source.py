@@ -124,11 +124,7 @@ def unread(line: Line) -> tuple[str, str] | None:
 def never_read(line: Line) -> bool:
     """Return whether the code of a line never reads the name that the line gives a value."""
     name = stored_name(line)
-    return (
-        line[0] is not None
-        and name is not None
-        and not any(i.argval == name for i in _instructions(line[0]) if i.opname in LOADS)
-    )
+    return bool(name and line[0] and not any(i.argval == name for i in _instructions(line[0]) if i.opname in LOADS))
 
 
 def _defaults(code: CodeType) -> int:
