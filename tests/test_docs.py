@@ -5,6 +5,7 @@ The blocks of a page run in order in one namespace. An ```output block holds wha
 
 import contextlib
 import io
+import linecache
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +39,9 @@ def run_page(page: str, path: str) -> int:
     names, printed, ran = {"__name__": "__main__"}, "", 0
     for block in blocks(page):
         if block.language == "python":
-            code = compile("\n" * (block.line - 1) + block.text, path, "exec")
+            source = "\n" * (block.line - 1) + block.text
+            linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)  # as of a program's own file
+            code = compile(source, path, "exec")
             with contextlib.redirect_stdout(io.StringIO()) as stdout:
                 exec(code, names)
             printed, ran = stdout.getvalue(), ran + 1

@@ -2,7 +2,6 @@
 
 import functools
 import re
-import warnings
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -140,7 +139,6 @@ def _repeated(optimizer, apply, grads, variables):
 
 
 _updates = WeakKeyDictionary()  # by optimizer: the traces of its updates
-_reasons = WeakKeyDictionary()  # by optimizer: why variables of these names had no gradient
 
 
 class BackendOptimizer(BaseOptimizer, KerasTracked):
@@ -188,16 +186,12 @@ class BackendOptimizer(BaseOptimizer, KerasTracked):
         super().apply(grads, trainable_variables)
 
     def _filter_empty_gradients(self, grads, vars):
-        """Leave out the pairs without a gradient. A warning says of each why there is none, once found for a set of variables."""
+        """Leave out the pairs without a gradient. A warning says why there is none."""
         pairs = list(zip(grads, vars, strict=True))
         missing = [v for g, v in pairs if g is None]
         if not 0 < len(missing) < len(pairs):
             return super()._filter_empty_gradients(grads, vars)
-        names = [getattr(v, "path", None) or v.name for v in missing]
-        known = _reasons.setdefault(self, {})
-        if (reasons := known.get(tuple(names))) is None:
-            reasons = known[tuple(names)] = hooks.gradients.reasons(missing, again=False)
-        warnings.warn(f"Gradients do not exist for variables {names} when minimizing the loss.{reasons}", stacklevel=2)
+        hooks.gradients.unapplied(missing, len(pairs))
         return [g for g, _ in pairs if g is not None], [v for g, v in pairs if g is not None]
 
     def _clip_by_norm(self, values, axes=None):

@@ -47,17 +47,17 @@ def test_what_is_missing(folder):
     done = why(folder, BROKEN, "a", "--b")
     assert done.returncode == 1
     lines = done.stdout.splitlines()
-    script = folder / "script.py"
     assert lines[0] == f"ran ['{folder.name}/script.py', 'a', '--b']"
-    assert lines[1] == "gradtape why: 3 gradient calls, of which these lacked something"
-    assert f"{script}:10: tape.gradient(loss, [w, v, u])" in lines
+    told = "1 of 3 has no gradient, 1 has a gradient of zeros, 1 has an infinite gradient"
+    assert lines[1] == f"gradtape why: {told}: {folder.name}/script.py:10"  # as a path from where it runs
+    assert "line 10: tape.gradient(loss, [w, v, u])" in lines and "\n".join(lines).count("script.py") == 2
     text = "\n".join(lines)
     for name, what, line, code in (
         ("w", "None", 8, "left_library"),
         ("v", "zeros", 9, "dead_relu"),
         ("u", "infinite", 9, "inf_origin"),
     ):
-        assert f"  {name}: the gradient is {what} (3 times)\n    {script}:{line}: {code}: " in text
+        assert f"  {name}: the gradient is {what} (3 times)\n    line {line}: {code}: " in text
 
 
 def test_nothing_is_missing(folder):
@@ -95,10 +95,11 @@ print(tape.batch_jacobian(raw, w).shape, tape.batch_jacobian(y, w).numpy().tolis
 def test_a_jacobian_that_is_missing(folder):
     done = why(folder, JACOBIAN)
     assert done.returncode == 1
-    assert "gradtape why: 5 gradient calls, of which these lacked something" in done.stdout
+    assert "gradtape why: w has no gradient: " in done.stdout
+    assert "script.py:7; w has no gradient: line 8\n" in done.stdout
     for line in (7, 8):
-        assert f"script.py:{line}: print(" in done.stdout
-    told = f"{folder / 'script.py'}:6: outside_tape: `y = tf.nn.softmax(raw)` ran after the tape closed"
+        assert f"\nline {line}: print(" in done.stdout
+    told = "    line 6: outside_tape: `y = tf.nn.softmax(raw)` ran after the tape closed"
     assert done.stdout.count(told) == 2
 
 
@@ -112,7 +113,7 @@ def test_a_script_that_raises(folder):
     assert done.returncode == 1
     assert done.stderr.startswith("The gradient is None.") or done.stderr.startswith("Traceback")
     assert 'script.py", line 7, in <module>\n    w.assign_sub(0.1 * dw)' in done.stderr
-    assert ":5: stopped: " in done.stdout
+    assert "line 5: stopped: " in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -437,3 +437,71 @@ def test_ordered_dictionaries_keep_their_order_and_match_by_key():
     assert batch["b"].numpy().tolist() == [[1, 7, 7], [2, 2, 7]]
     with pytest.raises(tf.errors.InvalidArgumentError, match="did not match the expected structure"):
         list(tf.data.Dataset.from_generator(lambda: iter([{"a": 1.0, "c": [1]}]), output_signature=spec))
+
+
+def halved(x):
+    if x % 2 == 0:
+        return x // 2
+    return -x
+
+
+def summed(x):
+    total = tf.zeros_like(x)
+    while total < x:
+        total += 2
+    return total
+
+
+def slope(x):
+    y = tf.cast(x, tf.float32)
+    with tf.GradientTape() as tape:
+        tape.watch(y)
+        z = tf.sin(y) * y
+    return tape.gradient(z, y)
+
+
+INT64 = tf.TensorSpec((), tf.int64)
+
+
+@pytest.mark.parametrize(
+    ("derive", "spec"),
+    [
+        (lambda d: d.map(halved), INT64),
+        (lambda d: d.map(summed), INT64),
+        (lambda d: d.map(halved).map(slope), tf.TensorSpec((), tf.float32)),
+        (lambda d: d.filter(lambda x: halved(x) > 0).map(halved), INT64),
+        (lambda d: d.flat_map(lambda x: tf.data.Dataset.range(x % 4)), INT64),
+        (lambda d: d.flat_map(lambda x: tf.data.Dataset.from_tensors((x, [x, x]))), (INT64, tf.TensorSpec([2], tf.int64))),
+        (lambda d: d.flat_map(lambda x: tf.data.Dataset.from_tensor_slices([[x, x]]).repeat(x)), tf.TensorSpec([2], tf.int64)),
+        (lambda d: d.flat_map(lambda x: tf.data.Dataset.range(9).skip(x).batch(x + 1)), tf.TensorSpec([None], tf.int64)),
+        (lambda d: d.interleave(lambda x: tf.data.Dataset.from_tensors(x).map(halved), cycle_length=2), INT64),
+    ],
+)
+def test_without_elements_the_spec_is_known_all_the_same(derive, spec):
+    """It is TensorFlow's."""
+    empty = derive(tf.data.Dataset.range(0))
+    assert empty.element_spec == spec
+    assert list(empty) == []
+
+
+def of_two_shapes(x):
+    if x > 2:
+        return tf.ones([3, x])
+    return tf.zeros([4, x])
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (lambda x: tf.fill([x, 3], x), [None, 3]),
+        (tf.range, [None]),
+        (lambda x: tf.zeros([x, x + 1, 2]), [None, None, 2]),
+        (lambda x: tf.reshape(tf.range(x * 6), [-1, 3]), [None, 3]),
+        (of_two_shapes, [None, None]),
+        (lambda x: tf.tile([[1, 2]], [x, 1]), [None, 2]),
+        (lambda x: tf.random.normal([x, 5]), [None, 5]),
+    ],
+)
+def test_a_shape_that_is_made_of_an_element_is_known_in_part(function, shape):
+    """The shapes are TensorFlow's."""
+    assert tf.data.Dataset.range(1, 4).map(function).element_spec.shape.as_list() == shape

@@ -34,6 +34,7 @@ def terminal(monkeypatch):
 def test_lines_are_folded_at_the_width_of_the_terminal(terminal):
     assert folded(TEXT, terminal) == FOLDED
     assert folded("a" * 60, terminal) == "a" * 60  # a path stays whole, so that an editor finds it
+    assert folded("  +  loss = a + b" + 60 * " ", terminal).endswith(60 * " ")  # a line of a diff is code to copy
     assert folded(TEXT, io.StringIO()) == TEXT
 
 

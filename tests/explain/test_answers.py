@@ -122,7 +122,7 @@ def test_a_source_computed_beside_the_target():
         x = points[:, :1]
     tape.gradient(y, x)
     diagnosis = tf.autodiff.explain(y, x)
-    assert re.match(r"y does not depend on x, which `x = points\[:, :1\]` \(\S+\) computed beside it", diagnosis.cause)
+    assert re.match(r"y does not depend on x, which `x = points\[:, :1\]` \(line \d+\) computed beside it", diagnosis.cause)
     assert diagnosis.mend.startswith("compute x first, and y from it")
 
 
@@ -171,7 +171,7 @@ def test_an_optimizer_of_a_graph_has_reasons():
         x = tf.compat.v1.placeholder(tf.float32, [None, 3])
         w = tf.compat.v1.get_variable("w", [3, 2])
         loss = tf.reduce_mean(tf.cast(tf.argmax(x @ w, 1), tf.float32))
-        with pytest.raises(ValueError, match=r"No gradients provided[\s\S]*not_differentiable: ArgMax in"):
+        with pytest.raises(ValueError, match=r"No gradients provided[\s\S]*not_differentiable: tf.argmax in"):
             tf.compat.v1.train.GradientDescentOptimizer(0.1).minimize(loss)
 
 
@@ -448,7 +448,7 @@ def test_it_is_said_in_a_function_too(caplog):
         return tape.gradient(y, x)
 
     assert step(tf.constant(2.0)) is None
-    assert "The gradient is None. " in caplog.text and "not_differentiable: Round in `y = tf.round(x * scale)`" in caplog.text
+    assert "The gradient is None. " in caplog.text and "not_differentiable: tf.round in `y = tf.round(x * scale)`" in caplog.text
 
 
 def test_a_jacobian_says_it_too(caplog):
@@ -467,7 +467,7 @@ def test_a_strict_tape_raises_at_the_break():
 
     with tf.GradientTape(strict=True) as tape:
         loss = rounded(w) * 2.0
-    with pytest.raises(ValueError, match=r"not_differentiable: Round in `return tf\.round") as caught:
+    with pytest.raises(ValueError, match=r"not_differentiable: tf.round in `return tf\.round") as caught:
         tape.gradient(loss, w)
     assert caught.traceback[-1].lineno + 1 == rounded.__code__.co_firstlineno + 1
     with tf.GradientTape(strict=True) as tape:
@@ -514,7 +514,7 @@ def test_keras_says_the_reasons():
     with pytest.raises(ValueError, match=r"No gradients provided for any variable\.") as caught:
         tf.keras.optimizers.SGD().apply_gradients(zip(gradients, layer.trainable_variables, strict=True))
     _, reason = str(caught.value).splitlines()  # one cause is told once
-    assert reason.startswith("  layer.kernel, layer.bias: ") and ": not_differentiable: Round" in reason
+    assert reason.startswith("  layer.kernel, layer.bias: ") and ": not_differentiable: tf.round" in reason
 
 
 def test_a_graph():

@@ -1,7 +1,6 @@
 """Tapes inside of functions that are asked from outside: Keras's `fit`, what is kept of a call, and for how long."""
 
 import gc
-import warnings
 import weakref
 
 import numpy as np
@@ -61,50 +60,6 @@ def test_a_training_step_of_keras_with_some_gradients(eagerly):
     model = fitted("stopped", eagerly)
     codes = [(d.code, d.line) for d in tf.autodiff.explain(None, model.trainable_variables)]
     assert codes == [("stopped", line_of("stopped"))] * 2 + [("connected", None)] * 2
-
-
-def frozen(hard):
-    """Compute from two branches, of which one goes through an order of its outputs."""
-    inputs = tf.keras.Input((2,))
-    chosen = tf.keras.layers.Dense(3, name="chosen")(inputs)
-    rows = tf.keras.layers.Lambda(hard, output_shape=(1,))(chosen)
-    soft = tf.keras.layers.Dense(1, name="soft")(inputs)
-    return tf.keras.Model(inputs, tf.keras.layers.Add()([rows, soft]))
-
-
-def hard(x):
-    return tf.cast(tf.argmax(x, 1), tf.float32)[:, None]
-
-
-def by_fit(model, x, y):
-    model.compile("sgd", "mse")
-    model.fit(x, y, epochs=2, verbose=0)
-
-
-def by_a_tape(model, x, y):
-    for _ in range(2):
-        with tf.GradientTape() as tape:
-            loss = tf.reduce_mean((model(x) - y) ** 2)
-        tape.gradient(loss, model.trainable_variables)
-
-
-def by_apply_gradients(model, x, y):
-    optimizer = tf.keras.optimizers.SGD()
-    for _ in range(2):
-        with tf.GradientTape() as tape:
-            loss = tf.reduce_mean((model(x) - y) ** 2)
-        gradients = tape.gradient(loss, model.trainable_variables)
-        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
-
-
-@pytest.mark.parametrize("train", [by_fit, by_a_tape, by_apply_gradients])
-def test_the_reason_comes_unasked_once(train, caplog):
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("default")
-        train(frozen(hard), np.ones([4, 2], np.float32), np.ones([4, 1], np.float32))
-    said = "".join([*[r.getMessage() for r in caplog.records], *[str(w.message) for w in warned]])
-    assert said.count("not_differentiable: ArgMax in `return tf.cast(tf.argmax(x, 1), tf.float32)[:, None]`") == 1
-    assert "chosen/kernel" in said and "soft/" not in said and "did you forget" not in said
 
 
 def test_a_training_step_of_keras_with_nan():

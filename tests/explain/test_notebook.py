@@ -50,14 +50,14 @@ def shown(value):
 
 def test_a_diagnosis_names_the_cell(cell):
     diagnosis = tf.autodiff.explain(cell.y, cell.x)
-    assert str(diagnosis).startswith("In [3], line 2: not_differentiable: Round in `y = tf.reduce_sum(tf.round(x))`")
+    assert str(diagnosis).startswith("In [3], line 2: not_differentiable: tf.round in `y = tf.reduce_sum(tf.round(x))`")
     assert diagnosis.file == CELL
     assert shown(diagnosis) == str(diagnosis)
 
 
 def test_a_diagnosis_is_html(cell):
     page = tf.autodiff.explain(cell.y, cell.x)._repr_html_()
-    assert page.startswith("<b>In [3], line 2</b> <code>not_differentiable</code> Round in <code>y = tf.")
+    assert page.startswith("<b>In [3], line 2</b> <code>not_differentiable</code> tf.round in <code>y = tf.")
     assert "<b>Fix</b>: " in page
     also = tf.autodiff.Diagnosis("unused", "<stdin>", 1, cause="a < b", also=(tf.autodiff.Diagnosis("rebound", cause="c"),))
     assert also._repr_html_() == ("<b>&lt;stdin&gt;:1</b> <code>unused</code> a &lt; b<ul><li><code>rebound</code> c</li></ul>")

@@ -20,6 +20,8 @@ def folded(text: str, stream: TextIO) -> str:
 
 def _fold(line: str, width: int) -> str:
     start = line[: len(line) - len(line.lstrip())]
+    if line[len(start) :].startswith(("+", "-", "@@")):  # a line of a diff is code to copy
+        return line
     return textwrap.fill(
         line, width, subsequent_indent=start + "  ", break_long_words=False, break_on_hyphens=False, drop_whitespace=True
     )

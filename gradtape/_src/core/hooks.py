@@ -162,9 +162,10 @@ class Gradients:
     """Note a call of `tf.gradients`, and say why a gradient is None: `(targets, sources, results)`."""
 
     reasons: Callable[..., str] = _no_text
-    """Return why sources have no gradient, as text for an error: a line for each. `(sources, target)`, without it the latest;
-    with `again=False` in short where the log has told it.
-    """
+    """Return why sources have no gradient, as text for an error: a line for each. `(sources, target)`, without it the latest."""
+
+    unapplied: Callable[[Sequence[Any], int], None] = _nothing
+    """Say why an optimizer leaves out variables: `(variables, how many it was given)`. Called by Keras's optimizers."""
 
     left: Callable[[], str] = _no_text
     """Return where a value left the library last, as a sentence for an error."""

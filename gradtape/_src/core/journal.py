@@ -141,7 +141,7 @@ links: deque[Link] = deque(maxlen=512)
 tapes: deque[Taped] = deque(maxlen=128)
 assigned: deque[tuple[int, int, Origin]] = deque(maxlen=4096)  # (number of a variable, serial of a trace, what it held)
 calls: deque[Asked] = deque(maxlen=128)
-variables: WeakValueDictionary[int, Any] = WeakValueDictionary()  # number → Variable
+variables: WeakValueDictionary[int, Any] = WeakValueDictionary()  # number → Variable, once it has a value
 
 
 def note_tape(taped: Taped) -> None:

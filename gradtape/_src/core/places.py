@@ -15,6 +15,15 @@ def place(file: str | None, number: int | None, *, short: bool = False) -> str:
     return f"{os.path.basename(file) if short and file and not file.startswith('<') else file}:{number}"
 
 
+def nearest(file: str | None, number: int | None, known: str | None) -> str:
+    """Return a line by the path from here to its file, if that is below; of the file that is `known` by its number alone."""
+    if file is None or _cell(file):
+        return place(file, number)
+    if file == known:
+        return f"line {number}"
+    return place(os.path.relpath(file) if file.startswith(os.getcwd() + os.sep) else file, number)
+
+
 def _cell(file: str) -> str | None:
     """Return `In [3]` for the file that IPython made for its third input. None outside of IPython, and for other files."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()

@@ -172,7 +172,6 @@ class Variable(Stored, metaclass=creators.Created):
         self._constraint = constraint
         self._synchronization, self._aggregation, self._trainable = creators.checked(synchronization, aggregation, trainable)
         self._uid, self._assigned_in = next(_uid), None
-        journal.variables[self._uid] = self
         if self._declared_in_graph(node, name):
             return
         tracing.made(self)
@@ -184,10 +183,9 @@ class Variable(Stored, metaclass=creators.Created):
             with tracing.outside(graph=True):
                 if self._declared_in_graph(leaf(node.aval, value), name):
                     return
-        if node.aval.dtype != object:
-            value = slices.placed(value)
-        held = leaf(node.aval, value)
+        held = leaf(node.aval, value if node.aval.dtype == object else slices.placed(value))
         self._tensor = EagerTensor(held)
+        journal.variables[self._uid] = self
         journal.made(held)
         self._made, self._born = (held.code, held.offset), journal.moment(engine.local.trace)
         journal.linked("variable", node, held, engine.local.trace)
@@ -199,6 +197,7 @@ class Variable(Stored, metaclass=creators.Created):
             return False
         with graph.control_dependencies(None):  # a variable begins before all else
             self._tensor, self._name = graph.declare(self, node, name)
+        journal.variables[self._uid] = self
         return True
 
     # -- what it is

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes
+from gradtape._src.core import dtypes, tracing
 from gradtape._src.core.convert import static
-from gradtape._src.core.errors import invalid
+from gradtape._src.core.dim import unknown
+from gradtape._src.core.errors import NeedsValues, invalid
 from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.data.options import AUTOTUNE
 from gradtape._src.data.place import Seeds
@@ -16,8 +17,11 @@ from gradtape._src.data.structure import Elements
 from gradtape._src.ops.random.seeds import draw, pair_of
 
 
-def count(value: Any, what: str) -> int:
-    """Return an integer, which may be a tensor of int64 (ValueError for one of another dtype); TypeError for anything else."""
+def count(value: Any, what: str) -> Any:
+    """Return an integer, which may be a tensor of int64 (ValueError for one of another dtype); TypeError for anything else.
+
+    Where only the shapes of elements are asked for, it is a symbol for an integer that depends on an element.
+    """
     if isinstance(value, np.floating):
         value = int(value)  # as in TensorFlow, which refuses a float of Python's
     if isinstance(value, (str, bytes, float)):
@@ -26,7 +30,12 @@ def count(value: Any, what: str) -> int:
         raise ValueError(
             f"{what}: Tensor conversion requested dtype int64 for Tensor with dtype {value.dtype.name}. Use tf.cast."
         )
-    return static(value, what)
+    try:
+        return static(value, what)
+    except NeedsValues:
+        if not tracing.is_asked_for_shapes():
+            raise
+        return unknown(counts=False)
 
 
 def parallel(value: Any) -> int:

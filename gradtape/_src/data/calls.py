@@ -15,6 +15,7 @@ from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, journal, nest, tracing
 from gradtape._src.core.ambient import setting
 from gradtape._src.core.aval import aval
+from gradtape._src.core.constant_folding import EXTENT
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.dim import Dim, UnknownExtent, unknown
 from gradtape._src.core.errors import (
@@ -146,7 +147,15 @@ class Call:
 
     def on_symbols(self, values: Any) -> Any:
         """Return the function's result for an element whose leaves are symbols, as a nest of specs."""
-        result = self.function(*arguments(values))
+        try:
+            result = self.function(*arguments(values))
+        except LOOKS_AT_VALUES as error:
+            from gradtape._src.control.autograph import converted  # loads what transforms source
+
+            try:
+                result = converted(self.function)(*arguments(values))
+            except Exception:
+                raise error from None  # the function is called as it is, for each element
         leaves, how = flatten(tuple(result) if type(result) is list else result)
         try:
             return how.unflatten([_spec_without_value(item) for item in leaves])
@@ -228,24 +237,36 @@ def _inferred(call: Call, given: Structure, make_empty: Callable[[Any], Any]) ->
     if any(spec.shape.rank is None for spec in given.specs if isinstance(spec, SHAPED)):
         return None
     refused: list[Exception] = []
-    for shows in (False, True):  # code that takes extents for numbers cannot go on with None
-        ways, errors = explored(lambda: _specs_for(call, given, make_empty), (Exception,), most=TRIALS, guides=True, shows=shows)
+    # Code that takes extents for numbers cannot go on with None; a shape may be made of the integers of an element.
+    for shows, counted in ((False, False), *([] if complete(given) else [(True, False)]), (False, True)):
+        asked = functools.partial(_specs_for, call, given, make_empty, counted)
+        if counted and not isinstance(refused[0], LOOKS_AT_VALUES):
+            break
+        ways, errors = explored(asked, (Exception,), most=TRIALS, guides=True, shows=shows, supposes=not counted)
         if ways:
             return functools.reduce(_common, [_stated(specs, path) for specs, path in ways])
         refused += errors
-        if complete(given):
-            break
     raise refused[0]
 
 
-def _specs_for(call: Call, given: Structure, make_empty: Callable[[Any], Any]) -> Any:
+def _specs_for(call: Call, given: Structure, make_empty: Callable[[Any], Any], counted: bool) -> Any:
     scope = Scope()
     scope.draws = seeds.Draws()
     with apart(), tracing.inner(scope) as scope.trace, tracing.asking_for_shapes():
-        result = call.on_symbols(given.nest.unflatten([_placeholder(spec, make_empty) for spec in given.specs]))
+        values = [_number(spec) if counted and _is_integer(spec) else _placeholder(spec, make_empty) for spec in given.specs]
+        result = call.on_symbols(given.nest.unflatten(values))
     for variable, _ in scope.variables.values():  # elements come without a history
         journal.left("dataset", variable._tensor.node, engine.local.trace)
     return result
+
+
+def _is_integer(spec: Any) -> bool:
+    return isinstance(spec, TensorSpec) and spec.shape.rank == 0 and spec.dtype.is_integer
+
+
+def _number(spec: TensorSpec) -> EagerTensor:
+    """Return a scalar whose value is a symbol."""
+    return EagerTensor(engine.record(EXTENT, (), (unknown(counts=False), spec.dtype.numpy)))
 
 
 def _placeholder(spec: Any, make_empty: Callable[[Any], Any]) -> Any:

@@ -11,12 +11,12 @@ import numpy as np
 import optree
 
 from gradtape._src.control.given import Given, GivenSpec
-from gradtape._src.core import engine, journal, nest
+from gradtape._src.core import engine, journal, nest, tracing
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import NoneTensorSpec, TensorSpec
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, to_numpy
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, to_numpy, unvalued
 from gradtape._src.data.composite import Composite
 from gradtape._src.data.ragged import Ragged, with_shape
 from gradtape._src.data.sparse import Sparse
@@ -108,12 +108,16 @@ LEAF: Nest = flatten(0)[1]
 
 
 def leaf(value: Any) -> Any:
-    """Return a leaf of a user's as what a pipeline carries: an array of the library's own, a Composite, None or a dataset."""
+    """Return a leaf of a user's as what a pipeline carries: an array of the library's own, a Composite, None or a dataset.
+
+    Where only the shapes of elements are asked for, it is a Tensor if it has no value.
+    """
     if value is None or isinstance(value, Elements):
         return value
     if (composite := COMPOSITES.get(type(value))) is not None:
         return composite.of(value)
-    return to_numpy(tensor(value).node)
+    given = tensor(value)
+    return given if tracing.is_asked_for_shapes() and unvalued(given.node) else to_numpy(given.node)
 
 
 def taken(value: Any) -> Element:

@@ -1,18 +1,19 @@
-"""Reports without being asked: a warning for gradients that are all None, the reasons in an optimizer's error, `strict`."""
+"""Reports without being asked: the reasons for None in the log, and in an optimizer's warning and error; `strict`."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import sys
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Container, Iterable, Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
 from gradtape._src.autodiff import tape
-from gradtape._src.core import errors, hooks, journal
+from gradtape._src.core import errors, hooks, journal, naming
 from gradtape._src.core.convert import variable_of
-from gradtape._src.core.journal import Asked
+from gradtape._src.core.journal import Asked, Line
 from gradtape._src.core.places import place
 from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis, by_cause, listed
@@ -21,7 +22,9 @@ from gradtape._src.explain.explain import Question, remember, user_frame
 logger = logging.getLogger("gradtape")
 MANY = 1024
 # The modules whose frames may stand between a gradient call and the user's line; the last where that line is transformed.
-BETWEEN = (tape.__name__, errors.__name__, "gradtape._src.control.autograph", "gradtape._src.v1.graphs.gradients")
+BETWEEN = (
+    tape.__name__, errors.__name__, naming.__name__, "gradtape._src.control.autograph", "gradtape._src.v1.graphs.gradients",
+)  # fmt: skip
 MOST_REASONS = 20  # in one error
 MOST_ASKED = 5  # sources for one warning
 LOST = Diagnosis(
@@ -29,55 +32,80 @@ LOST = Diagnosis(
     cause="the gradient is None, though all that leads from the source to the target was recorded and has a derivative",
     mend="this is a fault of gradtape: please report it. Try a tf.GradientTape that watches the source, or its `value`",
 )
-_warned: dict[Any, None] = {}  # gradient calls of which that was said already
+_warned: dict[Any, None] = {}  # lines at which something was told
 _told: dict[Any, None] = {}  # causes that were told for some sources of a call, which an optimizer has not to tell again
 
 
 def missing(call: Asked, sources: Sequence[Any], given: Sequence[bool], strict: bool) -> None:
-    """Report a gradient call's None: raise for the first if `strict`; else tell the reasons in the log, once for each line.
-
-    Where some sources have a gradient, the others may be meant to have none: only what is at fault is told.
-    """
+    """Report a gradient call's None: raise for the first if `strict`; else tell the reasons in the log, once for each line."""
     lacking = [s for s, has in zip(sources, given, strict=True) if not has]
     if strict:
         raise _error(_of_none(_latest(lacking[0])), user_frame())
-    key = call.line, any(given)
-    if key in _warned or not _asked_by_user():
-        return
-    _remember(_warned, key)
-    with contextlib.suppress(Exception):  # what is said unasked must never break a program that runs
-        said = by_cause(_named(lacking[: MOST_REASONS if any(given) else MOST_ASKED]))
-        if not any(given):
-            logger.warning("The gradient is None. %s", _in_one_line(_of_none(said[0][1])))
-            return
-        for names, diagnosis in said:
-            if diagnosis.at_fault and diagnosis.code != "unknown":
-                _remember(_told, diagnosis.place)
-                logger.warning("The gradient of %s is None. %s", listed(list(names)), _in_one_line(diagnosis))
-
-
-def _remember(known: dict[Any, None], one: Any) -> None:
-    if len(known) >= MANY:
-        known.clear()
-    known[one] = None
+    if _asked_by_user() and _is_new(call.line, any(given)):
+        with contextlib.suppress(Exception):  # what is said unasked must never break a program that runs
+            _tell(_named(lacking[: MOST_REASONS if any(given) else MOST_ASKED]), any(given))
 
 
 def graphed(targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]) -> None:
-    """Note a call of `tf.gradients`, in a graph or function, and warn once for each line if all results are None."""
-    if hooks.watch.graphed is None and not any(result is None for result in results):
+    """Note a call of `tf.gradients`, in a graph or function, and tell the reasons for None like `missing`."""
+    given = [result is not None for result in results]
+    if hooks.watch.graphed is None and all(given):
         return
     with contextlib.suppress(Exception):
         line = journal.user_line()
         question = Question(targets, None, user_frame(), in_graph=True)
-        parts = zip(map(variable_of, sources), results, strict=True)
-        found = [_of_none(question.about(s)) if r is None else None for s, r in parts]
-        remember(sources, found)
+        found = [None if has else _of_none(question.about(variable_of(s))) for s, has in zip(sources, given, strict=True)]
+        remember(list(map(variable_of, sources)), found)
         if hooks.watch.graphed is not None:
             hooks.watch.graphed(question, line, sources, found)
-        said = [diagnosis for diagnosis in found if diagnosis is not None]
-        if said and None not in found and (line, False) not in _warned and _asked_by_user():
-            _remember(_warned, (line, False))
-            logger.warning("The gradient is None. %s", _in_one_line(by_cause(enumerate(said))[0][1]))
+        lacking = [(question.name_of(variable_of(s)), d) for s, d in zip(sources, found, strict=True) if d is not None]
+        if lacking and _asked_by_user() and _is_new(line, any(given)):
+            _tell(lacking, any(given))
+
+
+def unapplied(variables: Sequence[Any], total: int) -> None:
+    """Warn that an optimizer leaves out variables of `total`, as they have no gradient: once for each line, with the reasons.
+
+    A cause that the log has told is not told again.
+    """
+    line = journal.user_line()
+    if hooks.watch.asked is not None or not _is_new(line, *map(id, variables)):
+        return
+    said: list[str] | None = None
+    with contextlib.suppress(Exception):
+        said = _reasons(variables, known=_told if logger.isEnabledFor(logging.WARNING) else ())
+    if said is None or said:
+        file, number = journal.file_and_number(line)
+        words = f"Gradients do not exist for variables: {len(variables):,} of {total:,} have none.{''.join(said or ())}"
+        warnings.warn_explicit(words, UserWarning, file or "<unknown>", number or 1)
+
+
+def _is_new(line: Line, *more: Any) -> bool:
+    """Return whether nothing was told at a line; note that something is. Equal code may stand in several files."""
+    key = line[0] and line[0].co_filename, line, *more
+    return key not in _warned and _remember(_warned, key)
+
+
+def _remember(known: dict[Any, None], one: Any) -> bool:
+    if len(known) >= MANY:
+        known.clear()
+    known[one] = None
+    return True
+
+
+def _tell(found: Sequence[tuple[str, Diagnosis]], some: bool) -> None:
+    """Tell in the log why sources have no gradient.
+
+    Where `some` others have one, these may be meant to have none: only what is at fault is told, each cause.
+    """
+    causes = by_cause(found)
+    if not some:
+        logger.warning("The gradient is None. %s", _in_one_line(_of_none(causes[0][1])))
+        return
+    for names, diagnosis in causes:
+        if diagnosis.at_fault and diagnosis.code != "unknown":
+            _remember(_told, diagnosis.place)
+            logger.warning("The gradient of %s is None. %s", listed(names), _in_one_line(diagnosis))
 
 
 def _of_none(diagnosis: Diagnosis) -> Diagnosis:
@@ -98,22 +126,20 @@ def _asked_by_user() -> bool:
     return frame is not None and not errors.internal[frame.f_code.co_filename]
 
 
-def reasons(sources: Sequence[Any], target: Any = None, again: bool = True) -> str:
-    """Return a line for each cause for which gradients, the latest ones or those of `target`, were None, the fault first.
-
-    Without `again` a cause that the log has told for some sources is left out.
-    """
-    lines = []
+def reasons(sources: Sequence[Any], target: Any = None) -> str:
+    """Return a line for each cause for which gradients, the latest ones or those of `target`, were None, the fault first."""
     with contextlib.suppress(Exception):  # the error itself matters more than its reasons
-        found = _named(map(variable_of, sources[:MOST_REASONS]), target)
-        for names, diagnosis in by_cause([(name, d) for name, d in found if not d.connected]):
-            if again or diagnosis.place not in _told:
-                lines.append(f"\n  {listed(list(names))}: {_in_one_line(diagnosis)}")
-            else:
-                lines.append(f"\n  {listed(list(names))}: {diagnosis.where}{diagnosis.code}")
-    if len(sources) > MOST_REASONS:
-        lines.append(f"\n  … and {len(sources) - MOST_REASONS} more")
-    return "".join(lines)
+        return "".join(_reasons(sources, target))
+    return ""
+
+
+def _reasons(sources: Sequence[Any], target: Any = None, known: Container[Any] = ()) -> list[str]:
+    """Return the lines about causes that are not `known`."""
+    found = _named(map(variable_of, sources[:MOST_REASONS]), target)
+    causes = by_cause([(name, d) for name, d in found if not d.connected and d.place not in known])
+    lines = [f"\n  {listed(names)}: {_in_one_line(diagnosis)}" for names, diagnosis in causes]
+    more = len(sources) - MOST_REASONS
+    return [*lines, f"\n  … and {more} more"] if more > 0 else lines
 
 
 def left() -> str:
@@ -153,5 +179,5 @@ def _error(diagnosis: Diagnosis, frame: FrameType | None) -> ValueError:
     return error.with_traceback(TracebackType(None, frame, frame.f_lasti, diagnosis.line))
 
 
-hooks.gradients.graphed = graphed
+hooks.gradients.graphed, hooks.gradients.unapplied = graphed, unapplied
 hooks.gradients.missing, hooks.gradients.reasons, hooks.gradients.left = missing, reasons, left

@@ -1,18 +1,24 @@
-"""The `Diagnosis` of one source."""
+"""The `Diagnosis` of one source, and the text and table of several."""
 
 from __future__ import annotations
 
 import dataclasses
 import html
+import os
 import re
-from collections.abc import Iterable
-from typing import Any
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
-from gradtape._src.core.places import place
+from gradtape._src.core.folding import folded
+from gradtape._src.core.places import nearest, place
 from gradtape._src.explain.edits import Fix
 from gradtape._src.explain.evidence import CODES
 
+T = TypeVar("T")
 MOST_NAMES = 6
+HAS = {"None": "no gradient", "zeros": "a gradient of zeros", "NaN": "a gradient of NaN", "infinite": "an infinite gradient"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,12 +57,23 @@ class Diagnosis:
     _apart: bool = dataclasses.field(default=False, repr=False, compare=False)  # on another way than those before it
 
     def __str__(self) -> str:
-        lines = [f"{self.where}{self.code}: {self.cause}"]
+        return "\n".join(self._lines(None))
+
+    def _lines(self, beside: str | None) -> list[str]:
+        """Return the lines of the text; the lines of the file `beside` are named by their numbers alone."""
+        lines = [f"{self._place_beside(beside)}{self.code}: {self.cause}"]
         if self.mend:
             first, *more = self.mend.splitlines()
             lines += [f"  {self.label}:", *[f"    {line}" for line in (first, *more)]] if more else [f"  {self.label}: {first}"]
-        lines += [f"  also: {line}" for other in self.also for line in str(other).splitlines()]
-        return "\n".join(lines)
+        for other in self.also:
+            first, *more = other._lines(beside or self.file)
+            lines += [f"  also {first}", *[f"  {line}" for line in more]]
+        return lines
+
+    def _place_beside(self, file: str | None) -> str:
+        """Return the process and the line, as the start of a sentence; of a line in `file`, if given, its number alone."""
+        at = place(self.file, self.line) if file is None else nearest(self.file, self.line, file)
+        return "".join([f"{part}: " for part in (self.process, "" if self.line is None else at) if part])
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Show the sentences in IPython, alone and in lists."""
@@ -94,8 +111,7 @@ class Diagnosis:
     @property
     def where(self) -> str:
         """Return the process and the line, as the start of a sentence; empty where neither is known."""
-        places = [self.process, "" if self.line is None else place(self.file, self.line)]
-        return "".join([f"{part}: " for part in places if part])
+        return self._place_beside(None)
 
     @property
     def place(self) -> tuple[Any, ...]:
@@ -108,15 +124,114 @@ def _marked(sentence: str) -> str:
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(sentence))
 
 
-def by_cause(diagnoses: Iterable[tuple[Any, Diagnosis]]) -> list[tuple[list[Any], Diagnosis]]:
+class Lack(NamedTuple):
+    """The lack of a source: its gradient, or the value `of` a target, is "None", "zeros", "NaN", "infinite", or "" if right."""
+
+    source: str
+    what: str
+    times: int = 1
+    of: str = "gradient"
+
+
+Found = tuple[Lack, Diagnosis]
+
+
+def by_cause(diagnoses: Iterable[tuple[T, Diagnosis]]) -> list[tuple[list[T], Diagnosis]]:
     """Group by cause, each with its first Diagnosis; faults come first."""
-    found: dict[Any, tuple[list[Any], Diagnosis]] = {}
+    found: dict[Any, tuple[list[T], Diagnosis]] = {}
     for of, diagnosis in diagnoses:
         found.setdefault(diagnosis.place, ([], diagnosis))[0].append(of)
-    return sorted(found.values(), key=lambda group: not group[1].at_fault)
+    return sorted(found.values(), key=lambda group: (group[1].connected, not group[1].at_fault))
 
 
 def listed(names: list[str]) -> str:
     """Join names in a row, the first of many."""
     more = len(names) - MOST_NAMES
     return ", ".join(names[:MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def counted(lacks: Iterable[Lack], total: int) -> str:
+    """Return how many of so many sources have no gradient, and how many one of zeros, NaN or infinity: "3 of 8 have no …"."""
+    of_values = [lack for lack in lacks if lack.of != "gradient"]
+    of_gradients = [lack for lack in lacks if lack.of == "gradient" and lack.what]
+    said = [f"{lack.source} is {lack.what}" for lack in of_values]
+    if total == 1:
+        said += [f"{lack.source} has {HAS[lack.what]}" for lack in of_gradients]
+    else:
+        counts = Counter(lack.what for lack in of_gradients)
+        numbers = [f"{number:,}{'' if k else f' of {total:,}'}" for k, number in enumerate(counts.values())]
+        said += [f"{n} {'has' if counts[what] == 1 else 'have'} {HAS[what]}" for n, what in zip(numbers, counts, strict=True)]
+    return ", ".join(said)
+
+
+def told(found: Iterable[Found], beside: str | None) -> list[str]:
+    """Return the lines about what sources lack: each cause once, faults first, and at the end what lacks nothing.
+
+    The lines of the file `beside` are named by their numbers alone.
+    """
+    lines: list[str] = []
+    for lacks, diagnosis in by_cause(found):
+        for what, times, of in dict.fromkeys([lack[1:] for lack in lacks]):
+            names = listed([lack.source for lack in lacks if lack[1:] == (what, times, of)])
+            lines.append(f"  {names}: {f'the {of} is {what}' if what else 'connected'}{f' ({times} times)' if times > 1 else ''}")
+        if not diagnosis.connected:
+            lines += [f"    {line}" for line in diagnosis._lines(beside)]
+    return lines
+
+
+class Diagnoses:
+    """The reasons for the gradients of several sources, a list, tuple or dict of each Diagnosis, as the sources were given.
+
+    The text, and in a notebook the table, have each cause once, faults first.
+    """
+
+    _found: Sequence[Found] = ()
+
+    def __str__(self) -> str:
+        file = next((diagnosis.file for _, diagnosis in by_cause(self._found)), None)
+        at = f": {os.path.basename(file)}" if file else ""
+        return folded("\n".join([self._headline + at, *told(self._found, file)]), sys.stdout)
+
+    __repr__ = __str__
+
+    @property
+    def _headline(self) -> str:
+        lacks = [lack for lack, _ in self._found]
+        return (
+            counted(lacks, len(lacks)) or (f"all {len(lacks):,} have" if lacks[1:] else f"{lacks[0].source} has") + " a gradient"
+        )
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Show the text in IPython."""
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        """Return the same for a notebook."""
+        rows = []
+        for lacks, diagnosis in by_cause(self._found):
+            names = html.escape(listed([lack.source for lack in lacks]))
+            what = " and ".join(dict.fromkeys([lack.what for lack in lacks if lack.what])) or "connected"
+            said = "" if diagnosis.connected else diagnosis._repr_html_()
+            rows.append(f"<tr><td><code>{names}</code></td><td>{what}</td><td style='text-align: left'>{said}</td></tr>")
+        return f"<b>{html.escape(self._headline)}</b><table>{''.join(rows)}</table>"
+
+
+class Listed(Diagnoses, list[Any]):
+    """Diagnoses in a list."""
+
+
+class InTuple(Diagnoses, tuple[Any, ...]):
+    """Diagnoses in a tuple."""
+
+
+class InDict(Diagnoses, dict[Any, Any]):
+    """Diagnoses in a dict."""
+
+
+def shown(answers: Any, found: Sequence[Found]) -> Any:
+    """Return a list, tuple or dict of answers as one that shows what was `found` as a table; all else as it is."""
+    kinds: dict[Any, Any] = {list: Listed, tuple: InTuple, dict: InDict}
+    if found and type(answers) in kinds:
+        answers = kinds[type(answers)](answers)
+        answers._found = found
+    return answers

@@ -35,7 +35,7 @@ from gradtape._src.explain.codes.placed import InnerGradient, OtherTape, Outside
 from gradtape._src.explain.codes.state import State
 from gradtape._src.explain.codes.unused import Unknown, Unused, dead_end
 from gradtape._src.explain.codes.watching import NotWatched, Rebound
-from gradtape._src.explain.diagnosis import Diagnosis
+from gradtape._src.explain.diagnosis import Diagnosis, Found, Lack, shown
 from gradtape._src.explain.evidence import Evidence
 from gradtape._src.explain.history import History, Name, Step
 from gradtape._src.explain.holders import holders, holders_with
@@ -65,7 +65,7 @@ def explain(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
     None is explained after the fact, from what the library remembers of the last programs that ran; nothing is run again.
     Zeros need values: the recorded program is run again, if the tape is persistent or `gradtape.config.keep_last_step(True)`
     in force. Without `tape` the answer is about the latest gradient call that had these sources. TypeError for a source that
-    is neither a tensor nor a variable.
+    is neither a tensor nor a variable. A list, tuple or dict of answers prints as a table: each cause once, faults first.
 
     >>> x = tf.constant(3.0)
     >>> with tf.GradientTape() as tape:
@@ -83,7 +83,8 @@ def explain(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
     if connected:
         for i, answer in zip(connected, question.about_zeros([flat[i] for i in connected]), strict=True):
             answers[i] = answer
-    return nest.unflatten(spec, answers)
+    lacks = ["" if answer.connected else "zeros" if i in connected else "None" for i, answer in enumerate(answers)]
+    return shown(nest.unflatten(spec, answers), question.found(flat, lacks, answers))
 
 
 @public
@@ -111,7 +112,8 @@ def explain_nan(target: Any, sources: Any, tape: GradientTape | None = None) -> 
             "explain_nan runs the recorded program again, and no record is left. Make the tape persistent, "
             "tf.GradientTape(persistent=True), or call gradtape.config.keep_last_step(True) before the step."
         )
-    return nest.unflatten(spec, found)
+    lacks = ["" if answer.connected else "infinite" if answer.code == "inf_origin" else "NaN" for answer in found]
+    return shown(nest.unflatten(spec, found), question.found(flat, lacks, found))
 
 
 @public
@@ -173,7 +175,7 @@ class Case(NamedTuple):
 
 
 class Question:
-    """One target, and the tape that is asked if one was given; `about` answers for a source."""
+    """One target, which the code calls `target`, and the tape that is asked if one was given; `about` answers for a source."""
 
     def __init__(
         self,
@@ -199,7 +201,7 @@ class Question:
         self.history = History(self._nodes, traces, self._names, self._inside)
         self._in_graph = in_graph or any(graph_of(n) is not None for n in self._nodes)
         single = parts[0] if len(parts) == 1 else target
-        self._called = (text.name_of(single, frame) if self._targets else None) or "the target"
+        self.target = (text.name_of(single, frame) if self._targets else None) or "the target"
 
     @classmethod
     def of(cls, target: Any, sources: Sequence[Any], tape: GradientTape | None, frame: FrameType | None) -> Question:
@@ -283,7 +285,7 @@ class Question:
         found: list[Evidence] = []
         for k, broken in enumerate(breaks):
             if isinstance(broken, Unused) and not of_another_object(broken.line, asked):
-                broken = replace(broken, line=set_before(self._called, broken.line, asked))
+                broken = replace(broken, line=set_before(self.target, broken.line, asked))
             found.append(broken.beside(asked, breaks[k + 1 :]) if isinstance(broken, Placed) else broken)
         return merged(found)
 
@@ -293,14 +295,13 @@ class Question:
             self._holding[method] = holders_with(method, self._frame)
         return self._holding[method]
 
-    @property
-    def target(self) -> str:
-        """The target's name in the user's code."""
-        return self._called
-
     def name_of(self, source: Any) -> str:
         """Return the source's name in the user's code."""
         return text.name_of(source, self._frame, self._paths) or _own_name(source)
+
+    def found(self, sources: Sequence[Any], lacks: Sequence[str], answers: Sequence[Diagnosis]) -> list[Found]:
+        """Return what sources lack, by their names in the user's code, each with its Diagnosis."""
+        return [(Lack(self.name_of(s), what), answer) for s, what, answer in zip(sources, lacks, answers, strict=True)]
 
     def _held_by(self, name: Name) -> str | None:
         """Return the name of the variable that holds or held a value, in the user's code."""
@@ -317,7 +318,7 @@ class Question:
             given = text.argument(call.line, call.sources.index(case.key))
         line = text.NO_LINE if case.call is None else case.call.line
         tape = (text.tape_of(line) if elsewhere else None) or self._name_of_tape(case.tape)
-        return Words(named or _own_name(source), self._called, tape, given, line, self.name_of, self._held_by)
+        return Words(named or _own_name(source), self.target, tape, given, line, self.name_of, self._held_by)
 
     # -- with values
 
@@ -366,7 +367,7 @@ class Question:
         Each as `(position or "target", name of the source, flaw, why)`.
         """
         assert self._inside is not None
-        self._called = text.target_of(call.line) or self._called
+        self.target = text.target_of(call.line) or self.target
         places = [i for i, given in enumerate(call.results or ()) if given]
         sources = [self._inside.variable(call.sources[i]) for i in places]
         found = again(self._inside, call.tape, call.targets, [(call.sources[i], s) for i, s in zip(places, sources, strict=True)])
@@ -385,7 +386,7 @@ class Question:
                     yield place, self.name_of(source), what, self._words(source).diagnoses(breaks)
             if finite and found.sources and (made := origin_of_target(probe, self._held_by)) is not None:
                 what = "NaN" if isinstance(made, NanOrigin) else "infinite"
-                yield "target", self._called, what, self._words(found.sources[0]).diagnosis(made)
+                yield "target", self.target, what, self._words(found.sources[0]).diagnosis(made)
 
     def _with_values(
         self, sources: Sequence[Any], say: Callable[[Probe, int, Any], Diagnosis], otherwise: Diagnosis | None
@@ -460,7 +461,7 @@ class Question:
         if call.refused:
             line = call.tape.consumed or text.NO_LINE
             tape = self._name_of_tape(call.tape)
-            words = Words("the source", self._called, tape, None, call.line, self.name_of, self._held_by)
+            words = Words("the source", self.target, tape, None, call.line, self.name_of, self._held_by)
             return words.diagnosis(TapeUsed(line))
         if call.results is not None:
             self._said_none = not call.results[call.sources.index(case.key)]

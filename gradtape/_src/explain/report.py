@@ -13,16 +13,16 @@ import numpy as np
 from gradtape._src.core import engine, hooks, nest, transcript
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.journal import Asked
-from gradtape._src.core.places import place
+from gradtape._src.core.places import nearest, place
 from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.explain import source as text
-from gradtape._src.explain.diagnosis import Diagnosis, by_cause, listed
+from gradtape._src.explain.diagnosis import Diagnosis, Lack, counted, told
 from gradtape._src.explain.explain import Question, user_frame
 from gradtape._src.explain.inside import Inside, finite
 
 LOOKS = 16  # so many calls of a function with tapes in it are looked into
 LAST_LOOK = LOOKS + 1
-
+MOST_PLACES = 3  # in the first line
 
 Place = tuple[str | None, int | None]  # a file and the number of a line
 
@@ -55,6 +55,11 @@ class Finding:
         """The line of the gradient call."""
         return self.file, self.line
 
+    @property
+    def lack(self) -> Lack:
+        """The same, as it is told."""
+        return Lack(self.source, self.what, self.times, self.of)
+
 
 class Report:
     """The findings of a report. `calls` counts gradient calls, each time that they ran; `seen` those with values, by place.
@@ -67,6 +72,7 @@ class Report:
     def __init__(self, heard: Callable[[], None], done: Callable[[], str]) -> None:
         self.calls = 0
         self.seen: dict[Place, int] = {}
+        self._sources: dict[Place, int] = {}  # how many sources a call has, by its place
         self._heard, self._done, self._since = heard, done, time.monotonic()
         self._found: dict[Any, Finding] = {}
         self._without: dict[str, None] = {}  # the places of calls without a source
@@ -97,6 +103,11 @@ class Report:
         where = text.file(line), text.number(line)
         self.seen[where] = self.seen.get(where, 0) + 1
 
+    def _size(self, line: Any, sources: Sequence[Any]) -> None:
+        """Note how many sources a call has."""
+        where = text.file(line), text.number(line)
+        self._sources[where] = max(len(sources), self._sources.get(where, 0))
+
     def _again(self, line: Any, position: int | str, what: str) -> bool:
         """Note what was found before, once more; return whether it was."""
         found = self._found.get((line, position, what))
@@ -116,6 +127,7 @@ class Report:
     def _asked(
         self, line: Any, tape: Any, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]
     ) -> Question | None:
+        self._size(line, sources)
         self.calls += line not in self._traced
         if symbolic():
             self._traced.add(line)
@@ -154,21 +166,27 @@ class Report:
     def graphed(self, question: Question, line: Any, sources: Sequence[Any], found: Sequence[Diagnosis | None]) -> None:
         """Note a call of `tf.gradients`, with why a source has no gradient."""
         self.calls += 1
+        self._size(line, sources)
         for position, (source, diagnosis) in enumerate(zip(sources, found, strict=True)):
             if diagnosis is not None and not diagnosis.connected and (line, position, "None") not in self._found:
                 self._note(line, position, question.name_of(getattr(source, "variable", source)), "None", diagnosis)
         self._count(line)
         self._heard()
 
-    @property
-    def headline(self) -> str:
-        """The number of gradient calls, and of sources that lacked something."""
+    def headline(self, named: str | None = None) -> str:
+        """Return how many sources lacked something at each line of a gradient call; of the file `named` by its number alone."""
         if not self.calls:
             return "the script asked no tape for a gradient or Jacobian"
-        calls = _counted(self.calls, "gradient call")
         if not self._found:
+            calls = f"{self.calls:,} gradient call{'' if self.calls == 1 else 's'}"
             return f"{calls}, and nothing is missing{self._empty}"
-        return f"{calls}; {_counted(len(self._found), 'source')} lacked something"
+        said = []
+        for (file, line), findings in list(self._by_place.items())[:MOST_PLACES]:
+            at = nearest(file, line, named)
+            said.append(f"{counted([f.lack for f in findings], self._sources.get((file, line), len(findings)))}: {at}")
+            named = file
+        more = len(self._by_place) - len(said)
+        return "; ".join(said) + (f"; and at {more:,} more" if more else "")
 
     @property
     def _empty(self) -> str:
@@ -196,27 +214,20 @@ class Report:
             self._count(call.line)
         self._heard()
 
-    def __str__(self) -> str:
-        if not self._found:
-            return f"gradtape why: {self.headline}"
-        lines = [f"gradtape why: {_counted(self.calls, 'gradient call')}, of which these lacked something{self._empty}"]
-        places: dict[Any, list[Finding]] = {}
+    @property
+    def _by_place(self) -> dict[Place, list[Finding]]:
+        places: dict[Place, list[Finding]] = {}
         for finding in self._found.values():
-            places.setdefault((finding.file, finding.line), []).append(finding)
-        for (file, line), findings in places.items():
-            lines += ["", f"{place(file, line)}: {findings[0].call}"]
-            for group, diagnosis in by_cause([(f, f.diagnosis) for f in findings]):
-                lines += _told(group, diagnosis)
+            places.setdefault(finding.place, []).append(finding)
+        return places
+
+    def __str__(self) -> str:
+        lines = [f"gradtape why: {self.headline()}{self._empty if self._found else ''}"]
+        named = next((file for file, _ in self._by_place), None)
+        for (file, line), findings in self._by_place.items():
+            lines += ["", f"{nearest(file, line, named)}: {findings[0].call}"]
+            lines += told([(f.lack, f.diagnosis) for f in findings], named)
         return "\n".join(lines)
-
-
-def _told(findings: list[Finding], diagnosis: Diagnosis) -> list[str]:
-    """Return the lines about the findings of one cause, which is told once."""
-    lines = []
-    for what, times, of in dict.fromkeys([(f.what, f.times, f.of) for f in findings]):
-        names = [f.source for f in findings if (f.what, f.times) == (what, times)]
-        lines.append(f"  {listed(names)}: the {of} is {what}{f' ({times} times)' if times > 1 else ''}")
-    return lines + [f"    {part}" for part in str(diagnosis).splitlines()]
 
 
 def _said(question: Question, what: str, sources: Sequence[Any]) -> Sequence[Diagnosis]:
@@ -226,10 +237,6 @@ def _said(question: Question, what: str, sources: Sequence[Any]) -> Sequence[Dia
     if what == "zeros":
         return question.about_zeros(sources)
     return question.about_nan(sources) or [Diagnosis("unknown")] * len(sources)
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def symbolic() -> bool:

@@ -588,8 +588,15 @@ def _parts(name: str, held: Any) -> Iterator[tuple[str, Any]]:
         for attribute, item in list(attributes.items())[:1000] if isinstance(attributes, dict) else ():
             public = attribute.lstrip("_")
             is_property = isinstance(getattr(type(held), public, None), property)
-            if public == attribute or not isinstance(item, (list, tuple, dict)):
+            if attribute == "_layers" and type(held).__name__ == "Sequential":  # which has one for the input, too
+                yield from ((f"{name}.layers[{i}]", part) for i, part in enumerate(held.layers) if not _is_named(part))
+            elif public == attribute or not isinstance(item, (list, tuple, dict)):
                 yield f"{name}.{public if is_property else attribute}", item
+
+
+def _is_named(layer: Any) -> bool:
+    """Return whether a layer of Keras's has a name of the user's, and not one of its class: "dense_1"."""
+    return bool(layer.name.replace("_", "").rstrip("0123456789") != type(layer).__name__.lower())
 
 
 def _holds_others(item: Any) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from gradtape._src.core import hooks
 from gradtape._src.core.journal import Line
+from gradtape._src.core.places import place
 from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.edits import fixes
@@ -15,6 +18,7 @@ from gradtape._src.explain.evidence import Evidence, Said
 from gradtape._src.explain.history import Name
 from gradtape._src.explain.smooth import has_own_advice
 
+PLACE = re.compile(r"` \(([^()`]+):(\d+)\)")  # as behind a line that is cited
 # What a value that goes no further decides, and what to compute with instead.
 DECIDED = {
     "branch": ("which branch runs, or how often a loop does,", "a soft weight, tf.sigmoid(…)"),
@@ -54,6 +58,7 @@ class Words:
         if broken.apart:
             said = said._replace(cause=f"another way is cut, too: {said.cause}")
         file, line = text.file(broken.line), text.number(broken.line)
+        said = said._replace(cause=_with_short_places(_as_called(broken, said.cause), file))
         process = hooks.clients.process()
         made = fixes(broken.line, said, self.asked, self.tape)
         sentences = _sentence(said.cause), _sentence(said.mend)
@@ -62,6 +67,27 @@ class Words:
     def diagnoses(self, breaks: Sequence[Evidence]) -> Diagnosis:
         """Return the Diagnosis of the first of several breaks on one way, with the others under `also`."""
         return self.diagnosis(breaks[0], tuple([replace(self.diagnosis(b), process="") for b in breaks[1:]]))
+
+
+def _as_called(broken: Evidence, cause: str) -> str:
+    """Return a cause with the op named as the line writes it: `tf.where` for SelectV2, `+` for AddV2."""
+    match text.expression_at(broken.line, broken.op):
+        case ast.Call(func=function) if re.match(r"(tf|tensorflow)\.", ast.unparse(function)) or broken.op == "CustomGradient":
+            written = ast.unparse(function)
+        case ast.BinOp(op=operator):
+            written = f"`{ast.unparse(ast.BinOp(ast.Name('a'), operator, ast.Name('b')))[2:-2]}`"
+        case ast.Subscript():
+            written = "the index"
+        case _:
+            return cause
+    return cause.replace(f"{broken.op} in {broken.written}", f"{written} in {broken.written}")
+
+
+def _with_short_places(cause: str, file: str | None) -> str:
+    """Return a cause in which a line of `file` has its number alone, and a line of another file that file's own name."""
+    return PLACE.sub(
+        lambda found: f"` (line {found[2]})" if found[1] == file else f"` ({place(found[1], int(found[2]), short=True)})", cause
+    )
 
 
 def _sentence(words: str) -> str:

@@ -3,9 +3,9 @@
 function tree(rows) {
   const whole = { name: "all", forward: 0, backward: 0, parts: new Map() };
   for (const row of rows) {
-    const file = data.files.find((f) => f.name === row.file), short = file ? file.short : row.file;
+    const nowhere = row.op === "AddN" ? "sums of gradients" : "no line";
     let part = whole;
-    for (const name of [null, ...row.layers, row.file ? `${short}:${row.line}` : "no line", row.op]) {
+    for (const name of [null, ...row.layers, row.file ? `${row.file}:${row.line}` : nowhere, row.op]) {
       if (name && !part.parts.has(name)) part.parts.set(name, { name, forward: 0, backward: 0, parts: new Map(), whole: part });
       if (name) part = part.parts.get(name);
       part.forward += row.forward;

@@ -1,7 +1,7 @@
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
 const by = (id) => document.getElementById(id);
-const states = ["recorded", "path", "break"]; // of a box; the later one counts
+const states = ["recorded", "path", "also", "break"]; // of a box; the later one counts
 let scene, breaks = [], current = -1, matches = [], matched = -1, layered = false;
 
 // All text goes in as text: none of it is ever read as HTML.
@@ -34,16 +34,35 @@ function showFaults() {
   by("headline").textContent = data.headline;
   by("headline").classList.toggle("lacks", data.faults.length > 0);
   by("fault-list").replaceChildren(...data.faults.map((fault) => {
-    const button = make("button", { type: "button", class: "fault" }, make("b", {}, fault.sources), `: the gradient is ${fault.what}. `,
-      make("span", {}, `${fault.code}: ${fault.cause}`), make("span", { class: "dim" }, fault.line ? `  line ${fault.line}` : ""));
+    const button = make("button", { type: "button", class: "fault" }, make("b", {}, fault.sources), `: the ${fault.of} is ${fault.what}`,
+      ...(fault.line ? [", at ", make("b", {}, fault.place)] : []), make("br"), ...marked(`${fault.code}: ${fault.cause}`));
     button.addEventListener("click", () => {
       by("call").selectedIndex = fault.call;
       show(fault.call);
       const line = by(lineId(fault.file, fault.line));
       if (line) line.scrollIntoView({ block: "center" });
     });
-    return make("li", {}, button);
+    return make("li", {}, button, ...mend(fault));
   }));
+}
+
+// Words with code in backticks.
+function marked(words) {
+  return words.split("`").map((part, i) => (i % 2 ? make("code", {}, part) : part));
+}
+
+// The fix or the advice of a reason, and a button that copies the code of a fix.
+function mend(d) {
+  if (!d.mend) return [];
+  const said = d.mend.includes("\n") ? [`${d.label}:`, make("pre", {}, d.mend)] : marked(`${d.label}: ${d.mend}`);
+  const box = make("div", { class: "mend" }, ...said);
+  if (d.copy) {
+    const button = make("button", { type: "button", class: "copy" }, "copy the fix");
+    button.addEventListener("click", () => navigator.clipboard.writeText(d.copy).then(() => { button.textContent = "copied"; },
+      () => getSelection().selectAllChildren(box.querySelector("pre, code"))));
+    box.append(" ", button);
+  }
+  return [box];
 }
 
 // -- the source
@@ -58,19 +77,23 @@ function showSource() {
       const id = lineId(file.name, i + 1), state = states.get(id) || "";
       lines.append(make("span", { class: `line ${state}`, id, "data-state": state },
         make("span", { class: "number" }, String(i + 1)), "  ", make("span", { class: "text" }, text)));
-      for (const said of reasons(file.name, i + 1)) lines.append(make("div", { class: "why" }, said));
+      lines.append(...reasons(file.name, i + 1));
     });
-    return make("div", { class: "file" }, make("h2", { title: file.name }, file.short), lines);
+    return make("div", { class: "file" }, make("h2", {}, file.name), lines);
   }));
-  breaks = [...document.querySelectorAll("#files .line.break")];
+  by("further").hidden = !document.querySelector("#files .line.also");
+  breaks = [...document.querySelectorAll("#files .line.break, #files .line.also")];
 }
 
+// One box for each cause at a line, of whichever sources.
 function reasons(file, line) {
-  const said = new Set();
+  const said = new Map();
   for (const source of scene ? scene.sources : [])
     for (const d of source.diagnosis ? [source.diagnosis, ...source.diagnosis.also] : [])
-      if (d.file === file && d.line === line) said.add(`${d.code}: ${d.cause}${d.mend ? `\n${d.label}: ${d.mend}` : ""}`);
-  return said;
+      if (d.file === file && d.line === line && !said.has(`${d.code} ${d.op}`))
+        said.set(`${d.code} ${d.op}`, make("div", { class: `why ${d === source.diagnosis ? "" : "also"}` },
+          ...marked(`${d.code}: ${d.cause}`), ...mend(d)));
+  return said.values();
 }
 
 // -- the gradients
@@ -84,9 +107,7 @@ function showGradients() {
         make("span", { class: "dim" }, source.what ? `the gradient is ${source.what}` : source.norm && `norm ${source.norm}`)));
     if (!d) return box;
     const where = make("a", { href: `#${lineId(d.file, d.line)}` }, d.place);
-    box.append(make("p", {}, where, ` ${d.code}: ${d.cause}`));
-    if (d.mend.includes("\n")) box.append(make("p", {}, `${d.label}:`), make("pre", {}, d.mend));
-    else if (d.mend) box.append(make("p", {}, `${d.label}: ${d.mend}`));
+    box.append(make("p", {}, where, " ", make("code", {}, d.code)));
     return box;
   }));
   const more = scene.all_sources - scene.sources.length;
@@ -119,7 +140,7 @@ function showGraph() {
   for (const box of graph.querySelectorAll("details")) box.addEventListener("toggle", drawArcs);
   if (scene.left_out) graph.append(leftOut(scene.left_out));
   if (!scene.norms) graph.append(make("p", { class: "dim" }, "Norms of gradients are not known here, or were left out as the tape is long."));
-  by("ops").textContent = `${scene.ops.toLocaleString("en")} ops`;
+  by("ops").textContent = `${scene.ops.toLocaleString("en")} op${scene.ops === 1 ? "" : "s"}`;
   setFold(false);
 }
 

@@ -7,6 +7,8 @@ import html
 import itertools
 import json
 import linecache
+import re
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
@@ -36,7 +38,7 @@ from gradtape._src.files.whole import replacing
 MOST_CALLS = 100
 MOST_OPS = 20_000  # on a page; of a larger tape the norms of gradients are left out, as they cost more than the script
 MOST_SOURCES = 500  # of a call; those that lack something come first
-STATES = ["unrecorded", "recorded", "path", "break"]  # of a line; the later one counts
+STATES = ["unrecorded", "recorded", "path", "also", "break"]  # of a line; the later one counts
 Place = tuple[str, int]
 Costs = Callable[[GradientTape, Sequence[Any], Sequence[Any]], list[dict[str, Any]]]
 
@@ -72,21 +74,23 @@ class Page:
         calls = list(self._calls.values())
         data = {
             "script": self._script,
-            "headline": self._report.headline,
+            "headline": self._report.headline(self._script),
             "faults": _faults({(c["file"], c["line"]): k for k, c in enumerate(calls)}, self._report.findings),
             "calls": calls,
-            "files": [*map(_file, self._files)],
+            "files": [{"name": name, "lines": _lines(name)} for name in self._files],
         }
+        written = json.dumps(data, default=lambda finding: _said(finding.diagnosis))
+        report = str(self._report)
+        for file, name in _names(data).items():
+            written, report = written.replace(json.dumps(file), json.dumps(name)), report.replace(file, name)
         part = resources.files(__package__).joinpath
         return Template(part("page.html").read_text("utf-8")).substitute(
             title=html.escape(Path(self._script).name),
             style=part("page.css").read_text("utf-8"),
             costs=part("costs.js").read_text("utf-8"),
             script=part("page.js").read_text("utf-8"),
-            data=json.dumps(data, default=lambda finding: _said(finding.diagnosis)).replace(
-                "<", "\\u003c"
-            ),  # no text of the user's can end the element that it stands in
-            report=html.escape(str(self._report)),
+            data=written.replace("<", "\\u003c"),  # no text of the user's can end the element that it stands in
+            report=html.escape(report),
         )
 
     # -- one gradient call
@@ -102,14 +106,15 @@ class Page:
     ) -> dict[str, Any]:
         where = text.file(call.line), text.number(call.line)
         findings = [f for f in self._report.findings if (f.file, f.line) == where]
-        said = [d for f in findings for d in (f.diagnosis, *f.diagnosis.also)]
-        broken = {p for d in said if (p := _place(d.file, d.line)) is not None}
+        said = [d for f in findings for d in (*f.diagnosis.also, f.diagnosis)]
+        broken = {p: "also" for f in findings for d in f.diagnosis.also if (p := _place(d.file, d.line)) is not None}
+        broken |= {p: "break" for f in findings if (p := _place(f.diagnosis.file, f.diagnosis.line)) is not None}
         question = question or Question(list(targets), tape, user_frame())
         record = Record(tape, question.history)
         way = _way(record.history, targets, sources)
         norms = {} if len(record.ops) > MOST_OPS else _norms(tape, targets, sources)
         states = _line_states(View(question.history, tape._record), targets, sources)
-        states.update(dict.fromkeys(broken, "break"))
+        states.update(broken)
         shown = {self._script, *[file for (file, _), state in states.items() if state != "unrecorded"]}
         self._files.update(dict.fromkeys(sorted(shown)))
         groups = [part for group in record.groups() for part in self._by_layer(group)]
@@ -151,7 +156,7 @@ def _sources(
     return sorted(shown, key=lambda source: not source["what"])[:MOST_SOURCES]
 
 
-def _faults(numbers: dict[Place, int], findings: Sequence[Finding]) -> list[dict[str, Any]]:
+def _faults(numbers: dict[tuple[str | None, int | None], int], findings: Sequence[Finding]) -> list[dict[str, Any]]:
     """Return the faults of all calls, each cause once; `numbers` of the calls on the page by their lines."""
     shown = [(f, f.diagnosis) for f in findings if (f.file, f.line) in numbers]
     faults: list[dict[str, Any]] = []
@@ -159,6 +164,7 @@ def _faults(numbers: dict[Place, int], findings: Sequence[Finding]) -> list[dict
         said = {
             "call": numbers[group[0].file, group[0].line],
             "what": group[0].what,
+            "of": group[0].of,
             "sources": listed([f.source for f in group]),
         }
         faults.append(_said(diagnosis) | said)
@@ -178,9 +184,23 @@ def _source(name: str, source: Any, result: Any, findings: Sequence[Finding]) ->
 
 
 def _said(diagnosis: Diagnosis) -> dict[str, Any]:
-    """Return a Diagnosis as a dict, with its place in words and with what its `mend` is."""
+    """Return a Diagnosis as a dict, with its place in words, with what its `mend` is, and the code in a fix."""
     also = [_said(other) for other in diagnosis.also]
-    return diagnosis.to_dict() | {"place": place(diagnosis.file, diagnosis.line), "label": diagnosis.label, "also": also}
+    return diagnosis.to_dict() | {
+        "place": place(diagnosis.file, diagnosis.line),
+        "label": diagnosis.label,
+        "also": also,
+        "copy": _code(diagnosis),
+    }
+
+
+def _code(diagnosis: Diagnosis) -> str:
+    """Return the code to copy of a fix: what a diff adds, or the first code in the words."""
+    if not diagnosis.label.startswith("fix"):
+        return ""
+    added = [line[1:] for line in diagnosis.mend.splitlines() if line.startswith("+")]
+    found = re.search(r"`([^`]*)`", diagnosis.mend)
+    return textwrap.dedent("\n".join(added)) or (found[1] if found else "")
 
 
 def _faulty(groups: Sequence[Group], said: Sequence[Diagnosis]) -> list[Group]:
@@ -226,7 +246,7 @@ def _op(op: Recorded, norms: dict[Name, str]) -> dict[str, Any]:
 # -- which lines lie on the way
 
 
-def _names(history: History, sources: Iterable[Any]) -> list[Name]:
+def _values(history: History, sources: Iterable[Any]) -> list[Name]:
     """Return the names of all values of sources."""
     names: list[Name] = []
     for source in sources:
@@ -237,7 +257,7 @@ def _names(history: History, sources: Iterable[Any]) -> list[Name]:
 def _way(history: History, targets: Sequence[Any], sources: Sequence[Any]) -> set[Name]:
     """Return the values between sources and targets, on broken paths, too."""
     ends = [journal.origin_of(t.held() if isinstance(t, Variable) else t.node) for t in targets]
-    return set(history.before(ends)) & set(history.after(_names(history, sources)))
+    return set(history.before(ends)) & set(history.after(_values(history, sources)))
 
 
 def _line_states(view: View, targets: Sequence[Any], sources: Sequence[Any]) -> dict[Place, str]:
@@ -288,9 +308,29 @@ def _norm(values: np.ndarray | None) -> str:
 # -- the file
 
 
-def _file(name: str) -> dict[str, Any]:
-    lines = [line.rstrip("\r\n") for line in linecache.getlines(name)]
-    return {"name": name, "short": name if name.startswith("<") else Path(name).name, "lines": lines}
+def _lines(name: str) -> list[str]:
+    return [line.rstrip("\r\n") for line in linecache.getlines(name)]
+
+
+def _names(data: Any) -> dict[str, str]:
+    """Return the names of all files on the page: the ends of their paths, as long as tells them apart."""
+    files = {str(Path(file)): file for file in _files(data) if not file.startswith("<")}
+    names: dict[str, str] = {}
+    for path, file in files.items():
+        parts = Path(path).parts
+        ends = ("/".join(parts[-k:]) for k in range(1, len(parts) + 1))
+        names[file] = next(end for end in ends if sum(f"/{other}".endswith(f"/{end}") for other in files) == 1)
+    return names
+
+
+def _files(data: Any) -> Iterator[str]:
+    """Yield the names of files in the data of a page."""
+    if isinstance(data, Finding):
+        data = _said(data.diagnosis)
+    if isinstance(data, dict):
+        yield from [data[key] for key in ("script", "file") if isinstance(data.get(key), str)]
+    for part in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
+        yield from _files(part)
 
 
 @contextlib.contextmanager

@@ -30,6 +30,7 @@ from gradtape._src.ops.nn.window import (
     paddings,
     sequence,
     spatial_axes,
+    stacked_views,
     sweeps,
     swept,
     views,
@@ -163,7 +164,7 @@ def _filter_convolution(x, dy, ways, data_format):
 def _patches_product(x, dy, shape, ways, spatial, channel):
     """Return [window · channels, places] × [places, outputs]."""
     x = jnp.transpose(x, (channel, 0, *spatial))
-    patches = jnp.stack(list(views(*padded(x, [way._replace(axis=axis) for axis, way in enumerate(ways, 2)]))))
+    patches = stacked_views(*padded(x, [way._replace(axis=axis) for axis, way in enumerate(ways, 2)]))
     places = jnp.transpose(dy, (0, *spatial, channel)).reshape(-1, shape[-1])
     return jnp.matmul(patches.reshape(cells(ways) * shape[-2], -1), places).reshape(shape)
 

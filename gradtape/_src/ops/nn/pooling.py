@@ -43,6 +43,7 @@ from gradtape._src.ops.nn.window import (
 from gradtape._src.ops.shapes import FLOATING, require
 
 FEW_CELLS = 16  # a window of no more is taken apart into views of the image, one for each cell
+FEW_WINNERS = 8  # a window of more has its winners found axis by axis: in a third of the time for 3 × 3, and compiled in a third
 ORDERED = (*FLOATING, "int32", "int64", "uint8", "int16", "int8", "uint16")
 
 
@@ -105,12 +106,12 @@ def _over_windows(arrays, starts, reduction, ways):
     return lax.reduce_window(arrays, starts, reduction, window, strides, padding, window_dilation=dilation)
 
 
-def _stages(ways):
+def _stages(ways, few=FEW_CELLS):
     """Return a window of few cells, or else one for each axis: the maximum of maxima is the same.
 
     The last axis comes first, so that of equal elements the first in row-major order wins in both cases.
     """
-    return [ways] if cells(ways) <= FEW_CELLS else [[way] for way in reversed(ways)]
+    return [ways] if cells(ways) <= few else [[way] for way in reversed(ways)]
 
 
 def _maximum(x, ways):
@@ -121,7 +122,7 @@ def _maximum(x, ways):
 
 def _to_winners(x, y, dy, ways):
     """Put each element of `dy`, which is like the maxima `y`, at the place of its maximum in `x`."""
-    stages = _stages(ways)
+    stages = _stages(ways, FEW_WINNERS)
     inputs = [x]
     for stage in stages[:-1]:
         inputs.append(_best(inputs[-1], stage))

@@ -321,3 +321,15 @@ def flat_format(data_format):
 def widened(values, axis, filling=1):
     """Return `values` with an entry more, in the place `axis`."""
     return (*values[:axis], filling, *values[axis:])
+
+
+def stacked_views(x, ways):
+    """Return the `views` of what was `padded`, with the axes of the window in front.
+
+    They are taken axis by axis: 14 slices for a window of 7 × 7. XLA compiles 49 in 2.7 s, and these in 0.5.
+    """
+    for place, way in enumerate(ways):
+        axis, last = way.axis + place, way.out - 1
+        slices = [lax.slice_in_dim(x, way.meets(i, 0), way.meets(i, last) + 1, way.stride, axis) for i in range(way.extent)]
+        x = jnp.stack(slices, place)
+    return x
