@@ -29,11 +29,10 @@ from gradtape._src.explain.callers import set_before, statements_under_tape
 from gradtape._src.explain.codes import load
 from gradtape._src.explain.codes.branches import untaken
 from gradtape._src.explain.codes.instead import called_instead
-from gradtape._src.explain.codes.nonfinite import NanOrigin
 from gradtape._src.explain.codes.ops import NotDifferentiable, Stopped
 from gradtape._src.explain.codes.placed import InnerGradient, OtherTape, OutsideTape, Placed, TapeUsed
 from gradtape._src.explain.codes.state import State
-from gradtape._src.explain.codes.unused import Unknown, Unused, dead_end
+from gradtape._src.explain.codes.unused import Unknown, Unused, dead_end, never_read
 from gradtape._src.explain.codes.watching import NotWatched, Rebound
 from gradtape._src.explain.diagnosis import Diagnosis, Found, Lack, shown
 from gradtape._src.explain.evidence import Evidence
@@ -271,7 +270,7 @@ class Question:
                 case InnerGradient(line=(code, _)) if case.call is not None and code not in (None, case.call.line[0]):
                     broken = replace(broken, function=code.co_qualname.rpartition("<locals>.")[2])
                 case Stopped() if (end := dead_end(view, source, self.history.before(case.targets))) is not None:
-                    broken = replace(broken, forgotten=end if text.never_read(end) else None)
+                    broken = replace(broken, forgotten=end if never_read(end) else None)
                 case State(step=Step() as step) if (changed := self.history.held_by(step.name)) is not None:
                     if changed.trainable:
                         broken = replace(broken, model=self._holders("stateless_call").get(changed._uid))
@@ -385,7 +384,7 @@ class Question:
                     breaks = flat_places(probe, i) if what == "zeros" else [origin(probe, i, self._held_by)]
                     yield place, self.name_of(source), what, self._words(source).diagnoses(breaks)
             if finite and found.sources and (made := origin_of_target(probe, self._held_by)) is not None:
-                what = "NaN" if isinstance(made, NanOrigin) else "infinite"
+                what = "NaN" if made.code == "nan_origin" else "infinite"
                 yield "target", self.target, what, self._words(found.sources[0]).diagnosis(made)
 
     def _with_values(

@@ -121,12 +121,6 @@ def unread(line: Line) -> tuple[str, str] | None:
     return (code.co_name, names[-1]) if names else None
 
 
-def never_read(line: Line) -> bool:
-    """Return whether the code of a line never reads the name that the line gives a value."""
-    name = stored_name(line)
-    return bool(name and line[0] and not any(i.argval == name for i in _instructions(line[0]) if i.opname in LOADS))
-
-
 def _defaults(code: CodeType) -> int:
     """Return how many parameters of a function have defaults."""
     functions = [n for n in ast.walk(tree(code.co_filename) or ast.Module([], [])) if isinstance(n, ast.FunctionDef)]
