@@ -47,6 +47,7 @@ ROWS = (
     "loop_gradient",
     "loop_gradient_long",
     "while_gradient",
+    "neural_ode",
     "row_maps",
     "vectorized_map",
     "lstm",

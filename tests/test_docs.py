@@ -117,7 +117,7 @@ SITE = [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]
 @pytest.mark.parametrize("path", SITE, ids=page_name)
 def test_code_is_as_wide_as_a_page(path):
     code = [block for block in blocks(path.read_text("utf-8")) if block.language in ("python", "py", "console")]
-    assert [line for block in code for line in block.text.splitlines() if len(line) > 79] == []
+    assert [line for block in code for line in block.text.splitlines() if len(line) > 72] == []
 
 
 def test_a_false_page_is_found():

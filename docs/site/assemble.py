@@ -27,7 +27,8 @@ PARTS = {
             f"docs/howto/{name}.md"
             for name in (
                 "intercept_any_gradient per_example_gradients freeze_a_changing_set hessian_norm backward_flops"
-                " levenberg_marquardt equal_eigenvalues sparse_derivatives implicit_functions high_orders saliency_in_the_loss"
+                " levenberg_marquardt equal_eigenvalues sparse_derivatives implicit_functions differential_equations"
+                " high_orders saliency_in_the_loss"
             ).split()
         ],
         "docs/recipes.md",
@@ -137,4 +138,6 @@ def assemble(source: Path, made: dict[str, str], changed: Mapping[str, Callable[
         (source / where).write_text(text, "utf-8")
     for picture in [*(ROOT / "docs").rglob("*.png"), *(ROOT / "docs").rglob("*.svg")]:
         if "site" not in picture.relative_to(ROOT / "docs").parts:
-            shutil.copy(picture, source / picture.relative_to(ROOT / "docs"))
+            there = source / picture.relative_to(ROOT / "docs")
+            there.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(picture, there)

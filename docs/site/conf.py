@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
 
+from docs.site.assemble import pages  # noqa: E402
 from docs.site.project import REPOSITORY, VERSION  # noqa: E402
 
 project, author, release, version = "gradtape", "The gradtape authors", VERSION, VERSION
@@ -56,6 +57,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
     "show_toc_level": 2,
     "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc", "edit-page"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
@@ -73,8 +75,13 @@ def setup(app: Any) -> None:
     app.connect("html-page-context", corrected)
 
 
+EDITED = {place.rpartition(".")[0]: path for path, place in pages().items()}
+
+
 def corrected(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Correct what Sphinx and the theme write that a browser or a screen reader does not understand."""
+    """Say where a page is edited, and correct what Sphinx and the theme write that a browser does not understand."""
+    if page in EDITED:
+        context["edit_address"] = f"{REPOSITORY}/edit/main/{EDITED[page]}"
     if "body" in context:
         context["body"] = with_names_of_tables(without_lists(context["body"]))
 

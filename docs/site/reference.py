@@ -15,8 +15,10 @@ from typing import Any
 
 import gradtape
 from docs.site.project import ROOT, source_link
+from gradtape._src.core.hidden import hidden
 from gradtape._src.core.op import Op
-from tests.architecture.public_names import public_names
+from tests.architecture import public_names as names_of
+from tests.architecture.public_names import EXPERIMENTAL, public_names
 
 EXAMPLE = re.compile(r"^>>> .*?(?=^\s*$|\Z)", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"#+ (.+)")
@@ -59,6 +61,12 @@ def public() -> dict[str, Any]:
         except AttributeError:
             continue
     return found
+
+
+@functools.cache
+def statuses() -> dict[str, str]:
+    """Return whether each public name is stable or experimental."""
+    return names_of.statuses(list(public_names(gradtape)))
 
 
 def _described(value: Any) -> bool:
@@ -192,6 +200,8 @@ def described(name: str, value: Any) -> str:
     others = [n for n in aliases().get(name, ()) if ".compat." not in n] or aliases().get(name, ())[:1]
     if others:
         parts.append("Also " + ", ".join(f"`{dotted(other)}`" for other in others) + ".")
+    if statuses()[name] == EXPERIMENTAL:
+        parts.append("[Experimental](../stability.md): it may change in any release.")
     if source := source_of(value):
         parts.append(f"Source: {source}")
     if inspect.isclass(value):
@@ -205,6 +215,8 @@ def methods(value: type) -> dict[str, Any]:
     """Return the public methods and properties of a class that have docstrings, and are its own or of a class of gradtape."""
     owners = [owner for owner in reversed(value.__mro__) if owner.__module__.startswith("gradtape")]
     members = {name: member for owner in owners for name, member in vars(owner).items() if not name.startswith("_")}
+    unseen = hidden(value)
+    members = {name: member for name, member in members.items() if name not in unseen}
     found = {n: m for n, m in members.items() if callable(m) or isinstance(m, property | staticmethod | classmethod)}
     return {name: member for name, member in found.items() if inspect.getdoc(member) and not inspect.isclass(member)}
 
@@ -238,11 +250,32 @@ def grouped(module: str, names: Iterable[str]) -> dict[str, list[str]]:
     return groups
 
 
+def summary(own: dict[str, Any], groups: dict[str, list[str]]) -> str:
+    """Return the table of a module's names, by group, with the first sentence of each; empty for one name or none."""
+    if len(own) < 2:
+        return ""
+    rows = []
+    for title, members in groups.items():
+        rows += [f"| **{title}** | |"] if title else []
+        rows += [
+            f"| {{py:obj}}`{dotted(name).rpartition('.')[2]} <{dotted(name)}>` | {first_sentence(own[name])} |"
+            for name in members
+        ]
+    return "\n".join(["| name | what it does |", "|---|---|", *rows])
+
+
+def first_sentence(value: Any) -> str:
+    """Return the first sentence of a docstring, as a cell of a table."""
+    text = " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
+    return _escaped(re.split(r"(?<=\.)\s", text, maxsplit=1)[0]).replace("|", "\\|")
+
+
 def page(module: str, names: list[str]) -> str:
     """Return the page of a public module."""
     values = {name: public()[name] for name in names}
     lines = [f"# {dotted(module)}", prose(inspect.getdoc(inspect.getmodule(public().get(module, gradtape))) or "")]
     own = {n: v for n, v in values.items() if _described(v) and homes()[id(v)] == n}
+    lines.append(summary(own, grouped(module, own)))
     for title, members in grouped(module, own).items():
         lines += [f"## {title}" if title else "", *[described(name, own[name]) for name in members]]
     plain = [n for n, v in values.items() if not _described(v) and not isinstance(v, types.ModuleType)]
@@ -281,8 +314,14 @@ def made() -> dict[str, str]:
 
 
 def started(start: str) -> str:
-    """Return the start page with its link to the reference, which the repository does not hold."""
-    return start.replace("[Reference](compatibility.md)", "[Reference](reference/index.md)")
+    """Return the start page with its links to the reference and to a report, which the repository does not hold."""
+    start = start.replace("[Reference](compatibility.md)", "[Reference](reference/index.md)")
+    picture = re.search(r"^!\[.*\]\(why\.png\)$", start, re.MULTILINE)
+    assert picture is not None
+    return start.replace(picture[0], f'{picture[0]}\n\n<a href="{REPORT}">Open a report like this one</a>')
+
+
+REPORT = "sample-report.html"
 
 
 def _first(module: str) -> str:

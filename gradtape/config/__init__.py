@@ -28,7 +28,7 @@ from gradtape._src.core.device_config import (
     set_visible_devices as set_visible_devices,
 )
 from gradtape._src.core.loop_kernels import tune_loops as tune_loops
-from gradtape._src.explain.explain import keep_last_step as keep_last_step
+from gradtape._src.explain.restored import keep_last_step as keep_last_step
 from gradtape.config import experimental as experimental, optimizer as optimizer, threading as threading
 
 # Second names, assigned, as type checkers take `X as Y` for private

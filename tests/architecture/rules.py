@@ -63,7 +63,7 @@ OPS_GROUND = 1
 
 # Files of core/ import files of their own level and of those before it; core/README.md says what each level is.
 CORE_LEVELS = {
-    "ground": "hooks ambient naming other_libraries errors signatures runtime compile_cache xla backend allocator memory"
+    "ground": "hooks hidden ambient naming other_libraries errors signatures runtime compile_cache xla backend allocator memory"
     " devices loop_kernels profiler arrays host native places importing extras folding deprecation",
     "values": "dim ways dimension shape dtypes aval creators device_spec composite",
     "programs": "op guards structured program journal out_of_scope transcript faults function_names stages tiers"

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.derivatives import collapsed
+from tests.derivatives.cases import nth
 
 own = tf.autodiff
 X = tf.constant([0.3, 0.7, 1.1], tf.float64)
@@ -61,6 +64,29 @@ def test_chunks_and_loops(chunk_size):
     expected = tf.linalg.trace(own.hessian(looped, X))
     for f in (looped, tf.function(looped)):
         np.testing.assert_allclose(own.laplacian(f, X, chunk_size), expected, 1e-12)
+
+
+def mixed(x):
+    """Return sums, products, joins, choices and a matrix of what is not linear, and a linear term."""
+    a = tf.linalg.matvec(tf.constant([[1.0, 2.0, 0.5], [0.3, -1.0, 1.0]], x.dtype), tf.sin(x) * x)
+    joined = tf.concat([a, x[:1] ** 2, tf.zeros([1], x.dtype)], 0)
+    chosen = tf.where(joined > 0.5, joined, tf.exp(joined) - a[0] / (1.0 + x[1] ** 2))
+    return tf.reduce_sum(tf.stack([chosen, 2.0 - chosen * joined])) + tf.reduce_mean(tf.transpose(tf.tensordot(a, x, 0))) + x[0]
+
+
+@pytest.mark.parametrize("modes", ["", "r", "f"])
+def test_a_sum_that_linear_ops_carry_on_is_that_of_all_rows(modes):
+    expected = nth(lambda x: own.laplacian(mixed, x, 1), X, modes)
+    np.testing.assert_allclose(nth(lambda x: own.laplacian(mixed, x), X, modes), expected, 1e-11)
+
+
+def test_products_of_matrices_take_the_sum_and_not_each_row(monkeypatch):
+    w, rows = tf.ones([3, 3], tf.float64) / 3.0, []
+    monkeypatch.setattr(collapsed, "call_vectorized", lambda *given: rows.append(given[0]) or call_vectorized(*given))
+    own.laplacian(lambda x: tf.reduce_sum(w @ tf.tanh(w @ tf.tanh(w @ x[:, None]))), X)
+    types = [op.type for op, *_ in rows[0].keys]
+    assert types.count("MatMul") == 6  # two values, and two derivatives in each of two orders, which XLA merges
+    assert "Sum" not in types
 
 
 def test_shapes_dtypes_and_maps():

@@ -20,6 +20,14 @@ NAMES = (
     "reduce_sum GradientTape conv2d custom_gradient not_differentiable LevenbergMarquardt while_loop jacobian gradient_flow"
     " left_library"
 ).split()
+# What a reader asks for in one word, and the page that has to stand first.
+WORDS = {
+    "jacobian": "derivatives.html",
+    "gpu": "gpu.html",
+    "nan": "why/nan.html",
+    "slow": "performance.html",
+    "none": "why/none.html",
+}
 PICTURES = {
     "start": "index.html",
     "none": "why/none.html",
@@ -159,8 +167,8 @@ class Crawl:
             where = f"{barrier['id']}; {page.viewport_size['width']} pixels{scheme}; {len(barrier['nodes'])} times"
             self._fault(page, f"{barrier['help']} ({where}), as in {barrier['nodes'][0]['html'][:100]}")
 
-    def search(self, name: str, timeout: float = 10_000) -> None:
-        """Look a name up, as a reader would."""
+    def search(self, name: str, timeout: float = 10_000, page: str = "") -> None:
+        """Look a name up, as a reader would; `page` has to stand first."""
         self.wide.goto(f"{self.root}search.html?q={name}")
         try:
             self.wide.wait_for_selector("#search-results ul.search li a", timeout=timeout)
@@ -168,6 +176,10 @@ class Crawl:
             self.faults.append(f"the search does not find {name}")
             return
         first = self.wide.inner_text("#search-results ul.search li >> nth=0")
+        if page:
+            found = self.wide.get_attribute("#search-results ul.search li a >> nth=0", "href") or ""
+            if urldefrag(urljoin(self.root, found))[0] != self.root + page:
+                self.faults.append(f"the search for {name} begins with {found}, not with {page}")
         if "compat.v1" in first:
             self.faults.append(f"the search for {name} begins with a name of TensorFlow 1: {first[:80]}")
 
@@ -191,6 +203,8 @@ def main(folder: Path, pictures: Path | None = None) -> None:
         crawl.walk()
         for name in NAMES:
             crawl.search(name)
+        for word, place in WORDS.items():
+            crawl.search(word, page=place)
         if pictures is not None:
             pictures.mkdir(parents=True, exist_ok=True)
             for name, place in PICTURES.items():
@@ -200,7 +214,7 @@ def main(folder: Path, pictures: Path | None = None) -> None:
                         recolour(page, scheme)
                         page.screenshot(path=pictures / f"{name}-{kind}-{scheme}.png")
         browser.close()
-    print(f"{len(crawl.seen)} pages, {len(NAMES)} searches, {len(crawl.faults)} faults")
+    print(f"{len(crawl.seen)} pages, {len(NAMES) + len(WORDS)} searches, {len(crawl.faults)} faults")
     if crawl.faults:
         raise SystemExit("\n".join(dict.fromkeys(crawl.faults)))
 

@@ -160,3 +160,19 @@ def test_the_gallery_has_each_example_and_notebook():
     assert len(pictures) == len(programs) + len(notebooks)
     assert all((gallery.PAGE.parent / picture).exists() for picture in pictures)
     assert " 0 s |" not in page
+
+
+def test_the_start_page_leads_to_a_report_and_to_the_reference():
+    start = (assemble.ROOT / assemble.INDEX).read_text("utf-8")
+    page = reference.started(start)
+    assert f'(why.png)\n\n<a href="{reference.REPORT}">' in page
+    assert "[Reference](reference/index.md)" in page
+
+
+def test_a_module_begins_with_a_table_of_its_names(made):
+    page = made["reference/tf.autodiff.md"]
+    rows = re.findall(r"^\| \{py:obj\}`(\w+) <tf\.autodiff\.\w+>` \| (.*) \|$", page, re.MULTILINE)
+    described = re.findall(r"^:{6}\{py:\w+\} tf\.autodiff\.(\w+)", page, re.MULTILINE)
+    assert [name for name, _ in rows] == described
+    assert dict(rows)["hvp"].startswith("Return the Hessian of `f`")
+    assert page.index("| name | what it does |") < page.index("::::::")

@@ -37,3 +37,5 @@ assert_type(tape, tf.GradientTape)
 assert_type(tape.gradient(y, v), tf.Tensor | Any)  # or IndexedSlices, or None
 assert_type(tape.gradient(y, [v, v]), list[tf.Tensor | Any])
 assert_type(tape.gradient(y, {"a": v}), dict[str, tf.Tensor | Any])
+assert_type(tf.autodiff.explain(y, v), tf.autodiff.Diagnosis)
+assert_type(tf.autodiff.explain_nan(y, v), tf.autodiff.Diagnosis)

@@ -23,6 +23,8 @@ def at_the_end_of(program):
         (HEAD + "tf.compat.v1.", ["Session", "Variable", "placeholder"]),
         ("import gradtape as tf\nwith tf.GradientTape() as tape:\n    tape.", ["gradient", "jacobian", "watch"]),
         (HEAD + "tf.optimizers.", ["Adam", "LevenbergMarquardt", "SGD"]),
+        (HEAD + "tf.autodiff.explain(x, x).", ["cause", "code", "line", "mend"]),
+        (HEAD + "answer = tf.autodiff.explain_nan(x, x)\nanswer.", ["cause", "code"]),
         (HEAD + "tf.losses.", ["MeanSquaredError"]),
         (HEAD + "tf.metrics.", ["Accuracy"]),
         ("from gradtape.keras import layers\nlayers.", ["Dense"]),

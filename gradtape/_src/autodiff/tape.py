@@ -21,6 +21,7 @@ from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import is_composed, is_tensor, tensor, variable_of
 from gradtape._src.core.dtypes import string
 from gradtape._src.core.errors import InvalidArgumentError, cut, invalid, public
+from gradtape._src.core.hidden import hides
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import no_gradient, replaced
 from gradtape._src.core.program import ELEMENT, FUNCTION, Cache, Node, leaf
@@ -40,12 +41,7 @@ UNPLANNED = object()  # a gradient that has user code in it, which runs each tim
 PIECES: Any = object()  # one that is taken piece by piece
 
 
-PUBLIC = {
-    "batch_jacobian", "draw", "get_tensor_by_name", "gradient", "jacobian", "reset", "residuals", "stop_recording", "summary",
-    "watch", "watched_variables",
-}  # fmt: skip
-
-
+@hides("go_on going_on moved open_quietly residual_indices stacked_gradients")
 class GradientTape(Recording):
     """Records operations for automatic differentiation.
 
@@ -304,9 +300,6 @@ class GradientTape(Recording):
             if dense:
                 results = [r.to_dense() if isinstance(r, IndexedSlices) else r for r in results]
             return close_plan(inner, results, [s.node for s in seeds if s is not None], numbers, places)
-
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if name.startswith("__") or name in PUBLIC]
 
     def __repr__(self) -> str:
         kind = "persistent" if self._persistent else "for one gradient"

@@ -27,6 +27,7 @@ from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, has_no_shape
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import NeedsValues, OutOfRangeError, UnimplementedError, cut, invalid, public
+from gradtape._src.core.hidden import hides
 from gradtape._src.core.naming import Numbered
 from gradtape._src.core.program import ELEMENT, Node, Program, leaf
 from gradtape._src.core.shape import TensorShape
@@ -40,6 +41,12 @@ if TYPE_CHECKING:
     from gradtape._src.control.function import Function
 
 
+@hides(
+    """
+    called elements keep leaves name_inputs of_specs opened program result_names results run seen_through streams
+    takes uses way
+    """
+)
 class ConcreteFunction:
     """A function traced for one signature. Called with the tensors of that signature, or with all arguments.
 

@@ -38,7 +38,7 @@ from gradtape._src.control.dataset_loop import (
     under_a_tape,
 )
 from gradtape._src.control.directives import do_not_convert
-from gradtape._src.control.function_type import FunctionType
+from gradtape._src.control.function_type import FunctionType, hides_internals
 from gradtape._src.control.implementations import API
 from gradtape._src.control.iterators import Again, Elements, Take, TakesElement, on_a_way
 from gradtape._src.control.methods import Gone, reference
@@ -91,6 +91,7 @@ def _known_integers(node: Node) -> bool:
 WAYS = 8  # that a function may go for open extents, of those that are saved
 
 
+@hides_internals
 class Function:
     """A function under `tf.function`: call it like the Python function; each new signature is traced once.
 
@@ -137,8 +138,7 @@ class Function:
     def __getstate__(self) -> dict[str, Any]:
         """Return what copies and pickles take over: all but the traces, which each function makes itself."""
         own = "_signatures _traced _seen _calls _traces _lock _bound _streams _opened".split()
-        taken = {name: value for name, value in vars(self).items() if name not in own}
-        return taken | {"_instance": self._instance and self._instance()}
+        return {n: v for n, v in vars(self).items() if n not in own} | {"_instance": self._instance and self._instance()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         instance = state["_instance"]

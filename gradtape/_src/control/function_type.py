@@ -12,11 +12,21 @@ from gradtape._src.control.given import Given, GivenSpec
 from gradtape._src.core import nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.hidden import hides
 from gradtape._src.core.spec import TensorSpec, TypeSpec, VariableSpec
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
 
 Kind = inspect.Parameter
+
+
+# What `Function` keeps for this floor and those above.
+hides_internals = hides(
+    """
+    all_concrete_functions api attributes called is_one made_once named on_symbols open_traces result retraced shown
+    traced_as traced_in transformed untraced was_traced
+    """
+)
 
 
 class Literal:

@@ -22,6 +22,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.dim import exploring, follow, local, unknown
 from gradtape._src.core.errors import OpError, OutOfRangeError, public
 from gradtape._src.core.faults import detected_at
+from gradtape._src.core.hidden import hides
 from gradtape._src.core.program import Line, Node, leaf
 from gradtape._src.core.spec import TensorSpec, TypeSpec
 from gradtape._src.core.tensor import handle
@@ -224,6 +225,7 @@ class Drawn:
         return None
 
 
+@hides("drawn give_back here made_anew restored saved_as saved_state usual_batch")
 class ElementIterator(Given):
     """Base of iterators whose elements are tensors. In a function that takes one, another stands for it."""
 

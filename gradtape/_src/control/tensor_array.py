@@ -17,6 +17,7 @@ from gradtape._src.core.convert import is_tensor, static, static_list, tensor
 from gradtape._src.core.define import AT_ONCE, gradient, op, ran
 from gradtape._src.core.dim import is_unknown, unknown
 from gradtape._src.core.errors import InvalidArgumentError, OutOfRangeError, invalid, public
+from gradtape._src.core.hidden import hides
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.scopes import executing_eagerly
 from gradtape._src.core.shape import TensorShape
@@ -120,6 +121,7 @@ class TensorArraySpec(TypeSpec):
         return self._parts
 
 
+@hides("has_entries_of open_entry")
 class TensorArray:
     """Tensors of one dtype by number: `write` gives a new array with one more of them, `read`, `stack`, `concat` give them.
 

@@ -9,8 +9,10 @@ import ml_dtypes
 import numpy as np
 
 from gradtape._src.core.errors import public
+from gradtape._src.core.hidden import hides
 
 
+@hides("enum inexact numpy")
 class DType:
     """The type of a tensor's elements. Compares equal to its name and to the NumPy dtype that it stands for.
 

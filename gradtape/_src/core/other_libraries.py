@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from gradtape._src.core.hidden import hides
+
 # Methods of NumPy's arrays and PyTorch's tensors that tensors do not have, and what to write instead.
 METHODS = {
     "T": "tf.transpose(x)",
@@ -30,6 +32,7 @@ METHODS = {
 } | {name: f"tf.reduce_{name}(x, axis)" for name in ("all", "any", "max", "mean", "min", "prod", "sum")}
 
 
+@hides(" ".join(METHODS))
 class NoArray:
     """A base of tensors and variables, whose items are not assigned as those of arrays are."""
 
@@ -45,9 +48,6 @@ class NoArray:
         raise TypeError(
             f"{type(self).__name__!r} object does not support item deletion. Use tf.boolean_mask, or slices and tf.concat."
         )
-
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if name not in METHODS]
 
 
 KEYWORDS = {"dim": "axis", "dims": "axis", "keepdim": "keepdims"}

@@ -10,6 +10,7 @@ from gradtape._src.core import errors, naming
 from gradtape._src.core.dim import Dim, is_unknown
 from gradtape._src.core.dimension import Dimension, extent
 from gradtape._src.core.errors import public
+from gradtape._src.core.hidden import hides
 
 Dims = tuple[Any, ...]  # ints, and None for an extent that is not known
 
@@ -34,6 +35,7 @@ def _dimensions() -> bool:
     return not errors.internal[frame.f_code.co_filename]
 
 
+@hides("of")
 class TensorShape:
     """The shape of a tensor: a sequence of extents, `None` for an unknown one; `TensorShape(None)` has unknown rank.
 

@@ -14,6 +14,7 @@ from gradtape._src.core import device_config, devices, engine, execution, hooks,
 from gradtape._src.core.dim import shown
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, own, public
 from gradtape._src.core.function_names import in_function, name_in_function
+from gradtape._src.core.hidden import hides
 from gradtape._src.core.native import twins
 from gradtape._src.core.op import ops
 from gradtape._src.core.other_libraries import METHODS, NoArray
@@ -72,6 +73,7 @@ else:
     Operators = NoArray
 
 
+@hides("node")
 class Tensor(Operators):
     """An immutable array of one dtype. `isinstance(x, tf.Tensor)` is how to ask for one.
 
@@ -433,6 +435,7 @@ class EagerTensor(Tensor):
     __slots__ = ()
 
 
+@hides("aval held read variable")
 class Stored(Operators):
     """A holder of a tensor, which is read for it: a Variable, or an object that has one.
 

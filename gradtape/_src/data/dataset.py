@@ -15,6 +15,7 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.convert import constant
 from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.hidden import hides
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor
@@ -50,6 +51,7 @@ from gradtape._src.files.systems import name_of
 AHEAD = 2  # how many elements AUTOTUNE prefetches: one in use, one being made
 
 
+@hides("elements holding known made_anew reach reaching structure unknown usual_batch")
 class Dataset(Filing):
     """A sequence of elements: nests (tuples, dicts, namedtuples) of tensors. Lists are values, not nests.
 

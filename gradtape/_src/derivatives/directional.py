@@ -14,6 +14,7 @@ from gradtape._src.core.errors import LOOKS_AT_VALUES, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.program import leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.derivatives.collapsed import summed_over
 from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.shape import identity, ones, reshape
 from gradtape._src.ops.math.reduction import reduce_sum
@@ -66,8 +67,9 @@ def derivatives(f: Callable[[Any], Any], x: Any, order: int, direction: Any = No
 def laplacian(f: Callable[[Any], Any], x: Any, chunk_size: int | None = None) -> Tensor:
     """Return the Laplacian of `f` at `x`: Σ ∂²f / ∂xᵢ² over all elements of `x`, for each element of the one result of `f`.
 
-    Second derivatives along the unit vectors are taken in forward mode, all at once or `chunk_size` at a time, so the Hessian is
-    never made. It has derivatives of any order to `x` and to what `f` uses. For a batch of points, `tf.vectorized_map` of it.
+    Second derivatives along the unit vectors are taken in forward mode, so the Hessian is never made: all at once, where linear
+    ops take one sum of them (collapsed Taylor mode), or `chunk_size` at a time where memory is short. It has derivatives of any
+    order to `x` and to what `f` uses. For a batch of points, `tf.vectorized_map` of it.
     NotImplementedError where `f` looks at values, ValueError where it has effects.
 
     >>> potential = lambda x: 1.0 / tf.norm(x)  # harmonic in three dimensions
@@ -97,6 +99,8 @@ def laplacian(f: Callable[[Any], Any], x: Any, chunk_size: int | None = None) ->
     n = point.node.aval.size
     units = reshape(eye(n, dtype=point.dtype), (n, *point.shape))
     inputs = body.inputs([point.node, units.node])
+    if chunk_size is None:
+        return summed_over(body.program, inputs, 1)
     (found,) = call_vectorized(body.program, inputs, [False, True, *[False] * (len(inputs) - 2)], chunk_size)
     total: Tensor = reduce_sum(EagerTensor(found), 0)
     return total

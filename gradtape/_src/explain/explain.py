@@ -7,14 +7,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 from gradtape._src.autodiff.custom import CUSTOM
 from gradtape._src.autodiff.recording import kept_step
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import journal, nest, transcript
+from gradtape._src.core import journal, nest
 from gradtape._src.core.convert import variable_of
 from gradtape._src.core.errors import internal, public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -56,6 +56,10 @@ NO_VALUES = replace(
 )
 
 
+@overload
+def explain(target: Any, sources: Tensor | Variable, tape: GradientTape | None = None) -> Diagnosis: ...
+@overload
+def explain(target: Any, sources: Any, tape: GradientTape | None = None) -> Any: ...
 @public
 def explain(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
     """Explain why the gradient of `target` with respect to each of `sources` is None or zero: a nest of `Diagnosis` like
@@ -86,6 +90,10 @@ def explain(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
     return shown(nest.unflatten(spec, answers), question.found(flat, lacks, answers))
 
 
+@overload
+def explain_nan(target: Any, sources: Tensor | Variable, tape: GradientTape | None = None) -> Diagnosis: ...
+@overload
+def explain_nan(target: Any, sources: Any, tape: GradientTape | None = None) -> Any: ...
 @public
 def explain_nan(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
     """Find the op at which the NaN or infinity in `target`, or its gradient with respect to each of `sources`, begins.
@@ -113,24 +121,6 @@ def explain_nan(target: Any, sources: Any, tape: GradientTape | None = None) -> 
         )
     lacks = ["" if answer.connected else "infinite" if answer.code == "inf_origin" else "NaN" for answer in found]
     return shown(nest.unflatten(spec, found), question.found(flat, lacks, found))
-
-
-@public
-def keep_last_step(keep: bool = True) -> None:
-    """Keep the record of the last tape that was used up, so that zeros and NaN can be explained afterwards.
-
-    It holds on to the values of that one step. False lets go of it.
-
-    >>> tf.config.keep_last_step()
-    >>> x = tf.Variable([0.0, 0.0])
-    >>> with tf.GradientTape() as tape:
-    ...     y = tf.norm(x)
-    >>> print(tape.gradient(y, x).numpy(), tf.autodiff.explain_nan(y, x).code)
-    [nan nan] nan_origin
-    >>> tf.config.keep_last_step(False)
-    """
-    kept_step.keep(bool(keep))
-    transcript.keep(bool(keep))
 
 
 _of_graphs: dict[Any, Diagnosis] = {}  # a source's key → the answer in the latest call of `tf.gradients`

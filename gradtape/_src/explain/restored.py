@@ -1,4 +1,4 @@
-"""A tape of a function, made again from its Transcript, with the values of one call."""
+"""A tape whose values are there again: of a function, from its Transcript and one call; of the last step, as it was kept."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from gradtape._src.autodiff.backward import Entry
-from gradtape._src.autodiff.recording import Segment
+from gradtape._src.autodiff.recording import Segment, kept_step
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import engine, execution, journal
+from gradtape._src.core import engine, execution, journal, transcript
+from gradtape._src.core.errors import public
 from gradtape._src.core.journal import Taped
 from gradtape._src.core.program import LEAF_KEY, Node, Program, Trace, leaf
 from gradtape._src.core.slices import slice_trace
@@ -215,3 +216,21 @@ def _outside(tape: GradientTape) -> bool:
     for node, value in zip(nodes, found or (), strict=False):
         node.value, node.key, node.inputs, node.trace = value, LEAF_KEY, None, None
     return found is not None
+
+
+@public
+def keep_last_step(keep: bool = True) -> None:
+    """Keep the record of the last tape that was used up, so that zeros and NaN can be explained afterwards.
+
+    It holds on to the values of that one step. False lets go of it.
+
+    >>> tf.config.keep_last_step()
+    >>> x = tf.Variable([0.0, 0.0])
+    >>> with tf.GradientTape() as tape:
+    ...     y = tf.norm(x)
+    >>> print(tape.gradient(y, x).numpy(), tf.autodiff.explain_nan(y, x).code)
+    [nan nan] nan_origin
+    >>> tf.config.keep_last_step(False)
+    """
+    kept_step.keep(bool(keep))
+    transcript.keep(bool(keep))

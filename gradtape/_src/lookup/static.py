@@ -12,6 +12,7 @@ from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import not_differentiable, op
 from gradtape._src.core.errors import FailedPreconditionError, public
+from gradtape._src.core.hidden import hides
 from gradtape._src.core.module import Trackable
 from gradtape._src.core.tensor import Tensor, emit, to_numpy
 from gradtape._src.lookup.initializers import Pairs
@@ -95,6 +96,7 @@ class _Table(Trackable):
         return self.lookup(keys)
 
 
+@hides("fill")
 class StaticHashTable(_Table):
     """A table whose pairs an initializer gives; `default_value`, a scalar, is what other keys find.
 

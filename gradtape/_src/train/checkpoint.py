@@ -8,6 +8,7 @@ from typing import Any
 
 from gradtape._src.core.dtypes import int64, spoken_name
 from gradtape._src.core.errors import InvalidArgumentError, public
+from gradtape._src.core.hidden import hides
 from gradtape._src.core.module import Stateful, Tracked
 from gradtape._src.core.scopes import init_scope
 from gradtape._src.core.tensor import graph_of
@@ -21,6 +22,7 @@ from gradtape._src.train.state import update_state
 from gradtape._src.train.values import array_of, begin, held, hold, layout_of
 
 
+@hides("written")
 class Checkpoint(Tracked):
     """A group of objects whose variables are saved and restored together.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,10 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.nest import flatten
 from gradtape._src.core.variable import Variable
 from gradtape._src.optimizers.least_squares.damping import RULES, norm
+from gradtape._src.optimizers.least_squares.losses import check_loss
 from gradtape._src.optimizers.least_squares.models import ALL, Dense, MatrixFree, Sparse
 from gradtape._src.optimizers.least_squares.residuals import Residuals, first_that_is_not_finite
+from gradtape._src.optimizers.least_squares.statistics import Statistics
 
 MANY_PARAMETERS = 2_000  # from here on "auto" is matrix-free
 PROBES = 4  # products per iteration that the matrix-free solver estimates the Jacobian's column norms with
@@ -35,6 +37,8 @@ class LeastSquaresResult:
     - `optimality`: the largest cosine of an angle between the residuals and a column of the Jacobian.
     - `covariance`: of the parameters in the order of the variables, flat: s²·(JᵀJ)⁻¹, where s² is the sum of squares over the
       degrees of freedom. None if the solver made no dense Jacobian, if JᵀJ is singular, or without a degree of freedom.
+    - `undetermined`: the directions in which the residuals do not change, unit vectors of the parameters in rows: none of them if
+      JᵀJ is regular. None if the solver made no dense Jacobian.
 
     >>> slope, x, y = tf.Variable(1.0), tf.constant([1.0, 2.0, 3.0]), tf.constant([2.1, 3.9, 6.0])
     >>> result = tf.optimizers.LevenbergMarquardt().minimize(lambda: slope * x - y, [slope])
@@ -49,17 +53,39 @@ class LeastSquaresResult:
     evaluations: int
     optimality: float
     history: list[float]
-    _spread: Callable[[], np.ndarray | None] = field(repr=False, compare=False)
+    _statistics: Statistics = field(repr=False, compare=False)
 
     @cached_property
     def covariance(self) -> np.ndarray | None:
         """Of the parameters: s²·(JᵀJ)⁻¹, or None. It is computed when it is asked for."""
-        return self._spread()
+        return self._statistics.covariance()
+
+    @cached_property
+    def undetermined(self) -> np.ndarray | None:
+        """Directions in which the residuals do not change, or None. They are computed when they are asked for."""
+        return self._statistics.undetermined()
 
     @property
     def standard_errors(self) -> np.ndarray | None:
         """The roots of the diagonal of `covariance`."""
         return None if self.covariance is None else np.sqrt(np.diag(self.covariance))
+
+    @public
+    def band(self, function: Callable[[], Any], level: float = 0.95, observations: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return what `function()` predicts from the fitted variables, and half the width of its band around that.
+
+        `function` takes nothing and returns one floating tensor. With the probability `level` the band covers what the model is
+        there, each value by itself; or what is observed there, with `observations`. It is linear in the errors of the
+        parameters, with quantiles of Student's distribution. Call it before the variables change. ValueError without a
+        `covariance`, with the first of the directions in which the residuals do not change.
+
+        >>> slope, x, y = tf.Variable(1.0), tf.constant([1.0, 2.0, 3.0]), tf.constant([2.1, 3.9, 6.0])
+        >>> result = tf.optimizers.LevenbergMarquardt().minimize(lambda: slope * x - y, [slope])
+        >>> predicted, half = result.band(lambda: slope * tf.constant([10.0]))
+        >>> print(predicted.round(2), half.round(2))
+        [19.93] [1.13]
+        """
+        return self._statistics.band(function, self.covariance, level, observations)
 
 
 class LevenbergMarquardt:
@@ -73,8 +99,9 @@ class LevenbergMarquardt:
       shorter one is tried (Transtrum and Sethna, "Improvements to the Levenberg-Marquardt algorithm for nonlinear
       least-squares minimization" (2012), section 3). It helps in narrow valleys.
     - `function_tolerance`, `step_tolerance`, `gradient_tolerance`: it has converged when the relative reduction of the sum of
-      squares, the relative length of the step, or `optimality` is below.
-    - `max_iterations`: None for 100 times the number of parameters and one more.
+      squares and the relative length of the step are both below, when `optimality` is below, or when the sum changes by no more
+      than rounding.
+    - `max_iterations`: None for 1,000 times the number of parameters and one more.
 
     >>> x = tf.constant([0.0, 1.0, 2.0, 3.0], tf.float64)
     >>> y = tf.constant([2.0, 1.2130613, 0.7357589, 0.4462603], tf.float64)
@@ -126,6 +153,9 @@ class LevenbergMarquardt:
         variables: Any,
         bounds: Sequence[Any] | None = None,
         pattern: Any = None,
+        weights: Any = None,
+        loss: str = "squares",
+        loss_scale: float = 1.0,
     ) -> LeastSquaresResult:
         """Change `variables` so that the sum of squares of what `residual_fn()` returns becomes least.
 
@@ -138,10 +168,16 @@ class LevenbergMarquardt:
         sources=variables)`. Its entries come from as many products as it has colours, steps from sparse factors; there is no
         covariance then. It is compared with one more product at the start, and a pattern that misses entries is a ValueError.
 
+        `weights`: of the squares, as 1/σ²: a number or an array of the shape of the residuals, or for a nest of residuals one
+        for each. One that is 0 leaves a residual out. `loss`: what takes the place of the squares r² of (weighted) residuals
+        beyond `loss_scale`, here 1, so that outliers count less: "huber" 2|r| - 1, "soft_l1" 2(√(1 + r²) - 1) or "cauchy"
+        log(1 + r²). `sum_of_squares` is their sum.
+
         Raises ValueError for a scalar, for residuals that are not finite at the start, for a variable on which they do not
         depend; ResourceExhaustedError if the Jacobian does not fit into memory.
         """
-        residuals = Residuals(residual_fn, flatten(variables))
+        check_loss(loss, loss_scale)
+        residuals = Residuals(residual_fn, flatten(variables), weights, loss, loss_scale)
         with np.errstate(over="ignore", invalid="ignore"):  # a step too far overflows, and is not taken
             return _Search(self, residuals, bounds, pattern).run()
 
@@ -183,7 +219,7 @@ class _Search:
     def run(self) -> LeastSquaresResult:
         """Iterate until a tolerance is met."""
         limit = self.settings.max_iterations
-        limit = 100 * (self.residuals.size + 1) if limit is None else limit
+        limit = 1_000 * (self.residuals.size + 1) if limit is None else limit
         r, jacobian = self._evaluate(self.x)
         if not np.all(np.isfinite(r)):
             raise ValueError(f"At the start {first_that_is_not_finite(r)}. Start where the residuals are finite.")
@@ -193,6 +229,7 @@ class _Search:
             where = self.residuals.where(int(first))
             raise ValueError(f"At the start the derivative of the residuals with respect to {where} is not finite.")
         cost, history = _squares(r), []
+        self.first = cost
         message, iterations = None, 0
         try:
             while message is None and iterations < limit:
@@ -208,7 +245,7 @@ class _Search:
         finally:
             self.residuals.assign(self.x)
         model = self._model(r, jacobian)
-        freedom = max(self.residuals.results - self.residuals.size, 1)
+        freedom = self.residuals.observations - self.residuals.size
         return LeastSquaresResult(
             cost,
             message is not None and not message.startswith(STUCK),
@@ -217,11 +254,12 @@ class _Search:
             self.evaluations,
             model.cosine,
             [*history, cost],
-            partial(
-                _covariance,
-                None if self.pattern is not None else _triangle(jacobian, self.scale),
+            Statistics(
+                self.residuals.variables,
+                jacobian if self.pattern is None else None,
                 self.scale,
-                cost / freedom,
+                cost / max(freedom, 1),
+                freedom,
                 self._rounding(),
             ),
         )
@@ -251,15 +289,17 @@ class _Search:
             actual = cost - after
             ratio = actual / predicted if predicted > 0 else 0.0
             taken = self.rule.learn(ratio, length, model, step, cost, after)
-            met = abs(actual) <= function_tolerance * cost and predicted <= function_tolerance * cost and ratio <= 2
+            reduction = max(abs(actual), predicted) if ratio <= 2 else math.inf
             if taken:
                 self.x = x
                 r, jacobian, cost = new_r, new_jacobian, after
-            if met:
-                return r, jacobian, cost, "the reduction is below function_tolerance"
+            small = length <= step_tolerance * norm(self.scale * self.x)
+            if small and reduction <= max(function_tolerance * cost, self.smallest * self.first):
+                return r, jacobian, cost, "the step and the reduction are below their tolerances"
+            if reduction <= self.smallest * cost:
+                return r, jacobian, cost, "the sum of squares is least, to the precision of its dtype"
             if taken:
-                small = length <= step_tolerance * norm(self.scale * x)
-                return r, jacobian, cost, "the step is below step_tolerance" if small else None
+                return r, jacobian, cost, None
             if 0 <= predicted <= self.smallest * cost:
                 return r, jacobian, cost, "the sum of squares is least, to the precision of its dtype"
             if np.array_equal(x, self.x):
@@ -356,26 +396,6 @@ def _squares(r: np.ndarray) -> float:
     """Return the sum of squares, in double precision."""
     r = r.astype(np.float64, copy=False)
     return float(r @ r)
-
-
-def _triangle(jacobian: Any, scale: np.ndarray) -> np.ndarray | None:
-    """Return the triangle of the Jacobian with scaled columns, which determines the covariance; None if it does not exist."""
-    if not isinstance(jacobian, np.ndarray) or jacobian.shape[1] <= jacobian.shape[0]:
-        return None
-    triangle: Any = np.linalg.qr((jacobian.astype(np.float64, copy=False) / scale[:, None]).T, mode="r")
-    return triangle
-
-
-def _covariance(triangle: np.ndarray | None, scale: np.ndarray, variance: float, rounding: float) -> np.ndarray | None:
-    """Return the covariance; None if the Jacobian has not full rank up to `rounding`, relative to its largest singular value."""
-    if triangle is None:
-        return None
-    stretches = np.linalg.svd(triangle, compute_uv=False)
-    if stretches[-1] <= rounding * stretches[0]:
-        return None
-    inverse = np.linalg.inv(triangle) / scale[:, None]
-    covariance: np.ndarray = variance * inverse @ inverse.T
-    return covariance
 
 
 def _box(bounds: Sequence[Any], variables: Sequence[Variable]) -> tuple[np.ndarray, np.ndarray]:

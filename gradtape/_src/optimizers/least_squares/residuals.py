@@ -23,6 +23,7 @@ from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.joining import concat, split
 from gradtape._src.ops.array.shape import reshape, zeros
+from gradtape._src.optimizers.least_squares.losses import roots_of, weighted
 
 SHARE_OF_MEMORY = 0.5  # that a Jacobian may take
 
@@ -49,7 +50,14 @@ class Residuals:
     values that it has when this is made.
     """
 
-    def __init__(self, function: Callable[[], Any], variables: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        function: Callable[[], Any],
+        variables: Sequence[Any],
+        weights: Any = None,
+        loss: str = "squares",
+        loss_scale: float = 1.0,
+    ) -> None:
         self.variables: list[Variable] = list(map(variable_of, variables))
         _check_variables(self.variables)
         if not callable(function):
@@ -81,14 +89,16 @@ class Residuals:
             )
         if program.guarded:
             call(body, ())
-        self._program = program
+        roots = [] if weights is None else roots_of(weights, avals)
+        self._program = program = weighted(program, weights is not None, loss, float(loss_scale))
         self._positions = [next(i for i, v in enumerate(body.variables) if v is w) for w in self.variables]
         inputs = body.inputs(())
-        self._others = [engine.argument(n) for i, n in enumerate(inputs) if i not in self._positions]
+        self._others = [*[engine.argument(n) for i, n in enumerate(inputs) if i not in self._positions], *roots]
         self._avals = [program.parameters[i] for i in self._positions]
         self.dtype = max([a.dtype for a in (*self._avals, *avals)], key=lambda d: d.itemsize)
         self.size = sum(a.size for a in self._avals)
         self.results = sum(a.size for a in avals)
+        self.observations = self.results if weights is None else sum(np.count_nonzero(root) for root in roots)
 
     def start(self) -> np.ndarray:
         """Return the variables' present values as one vector."""

@@ -13,6 +13,7 @@ from gradtape._src.core import engine, naming, nest, scopes
 from gradtape._src.core.convert import variable_of
 from gradtape._src.core.errors import internal, public
 from gradtape._src.core.function_names import DEFAULTS, OPERATORS
+from gradtape._src.core.hidden import hides
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op, ops
 from gradtape._src.core.program import ELEMENT, RAN, Node, Trace
@@ -50,6 +51,15 @@ class Note:
         self.implicit = False
 
 
+@hides(
+    """
+    actions assignments attached attribute await_inside begin_with constant control control_inputs_of counted counting
+    declare deferred differentiated drawn draws evaluate extents graph group guarded handle_of hold initial
+    initial_scope integers keeps made next_collections note open_extents open_rank opened operation_of override_of
+    placeholder ranks read seeds set_shape shown structural supposed trace trip unknown_elements unknown_rank unseeded
+    variable_attribute variable_scopes
+    """
+)
 class Operations:
     """The part of a graph that knows its operations by name."""
 

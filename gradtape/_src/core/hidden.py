@@ -1,0 +1,32 @@
+"""Attributes that other floors use and users do not: neither `dir()` nor the reference shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+C = TypeVar("C", bound=type)
+
+
+def hides(names: str) -> Callable[[C], C]:
+    """Return a decorator for a class whose `dir()` leaves out these names, and those that its bases hide."""
+
+    def decorate(cls: C) -> C:
+        _hidden[cls] = frozenset(names.split())
+        cls.__dir__ = _shown  # type: ignore[assignment, method-assign]
+        return cls
+
+    return decorate
+
+
+def hidden(cls: type) -> frozenset[str]:
+    """Return the names that a class and its bases hide."""
+    return frozenset().union(*[_hidden.get(owner, frozenset()) for owner in cls.__mro__])
+
+
+def _shown(self: Any) -> list[str]:
+    unseen = hidden(type(self))
+    return [name for name in object.__dir__(self) if name not in unseen]
+
+
+_hidden: dict[type, frozenset[str]] = {}

@@ -1,0 +1,101 @@
+"""Weights and robust losses: what residuals become before they are squared.
+
+A loss ρ(r) that grows more slowly than r² is the square of ±√ρ(r), with the sign of r. So a sum of losses is a sum of squares of
+other residuals, with their own Jacobian, and every rule and solver takes it. The losses are those of Triggs et al., "Bundle
+adjustment - a modern synthesis" (2000), section 3, in units of a scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core import execution, tracing
+from gradtape._src.core.aval import Aval
+from gradtape._src.core.nest import flatten
+from gradtape._src.core.program import Program, leaf
+from gradtape._src.core.structured import arity
+from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import ones, zeros
+from gradtape._src.ops.math.arithmetic import sign, sqrt
+from gradtape._src.ops.math.elementary import log1p
+
+
+def _huber(r: Tensor) -> Tensor:
+    far = abs(r) > 1.0
+    root: Tensor = sqrt(2.0 * where(far, abs(r), ones(r.shape, r.dtype)) - 1.0)
+    return where(far, sign(r) * root, r)
+
+
+def _soft_l1(r: Tensor) -> Tensor:
+    root: Tensor = sqrt(2.0 / (1.0 + sqrt(1.0 + r * r)))
+    return r * root
+
+
+def _cauchy(r: Tensor) -> Tensor:
+    square, eps = r * r, float(np.finfo(r.dtype.as_numpy_dtype).eps)
+    square = where(square > eps, square, eps * ones(r.shape, r.dtype))  # where log1p(x) / x is 1 to rounding
+    root: Tensor = sqrt(log1p(square) / square)
+    return r * root
+
+
+LOSSES: dict[str, Callable[[Tensor], Tensor]] = {"squares": lambda r: r, "huber": _huber, "soft_l1": _soft_l1, "cauchy": _cauchy}
+
+
+def check_loss(loss: str, scale: float) -> None:
+    """Raise ValueError for what is no loss, or no scale."""
+    if loss not in LOSSES:
+        raise ValueError(f"loss must be one of {', '.join(map(repr, LOSSES))}, received {loss!r}.")
+    if not isinstance(scale, (int, float)) or not 0.0 < scale < np.inf:
+        raise ValueError(f"loss_scale must be a positive number, received {scale!r}.")
+
+
+def roots_of(weights: Any, avals: Sequence[Aval]) -> list[np.ndarray]:
+    """Return the roots of weights, one array for each tensor of residuals; ValueError if they do not fit."""
+    given = flatten(weights) if len(avals) > 1 else [weights]
+    if len(given) != len(avals):
+        raise ValueError(f"weights has {len(given)} entries for {len(avals)} tensors of residuals: give an array for each.")
+    roots = []
+    for number, (weight, of) in enumerate(zip(given, avals, strict=True)):
+        try:
+            whole = np.broadcast_to(np.asarray(weight, np.float64), of.shape)
+        except ValueError:
+            raise ValueError(
+                f"weights must be numbers, or arrays of the residuals' shape, {of.shape}; received shape {np.shape(weight)}."
+            ) from None
+        wrong = np.flatnonzero(~((whole >= 0) & (whole < np.inf)))
+        if wrong.size:
+            value = whole.reshape(-1)[wrong[0]]
+            raise ValueError(f"weights must be finite and not negative; number {wrong[0]} of residuals {number} is {value}.")
+        roots.append(np.sqrt(whole).astype(of.dtype))
+    return roots
+
+
+def _times(r: Tensor, root: Tensor) -> Tensor:
+    left: Tensor = where(root > 0.0, r, zeros(r.shape, r.dtype)) * root  # what is left out may be NaN
+    return left
+
+
+def weighted(program: Program, weighs: bool, loss: str, scale: float) -> Program:
+    """Return the Program of residuals with weights and a loss; roots of weights are parameters behind its own, if it `weighs`."""
+    if not weighs and loss == "squares":
+        return program
+    key = ("weighted", weighs, loss, scale)
+    known: Program | None = program.derived.get(key)
+    if known is None:
+        avals = [program.aval_of(r) for r in program.outputs]
+        leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
+        roots = [leaf(a, None) for a in avals] if weighs else []
+        with tracing.inner() as trace:
+            trace.overrides = None
+            results: list[Tensor] = [EagerTensor(n) for n in tracing.inline(program, leaves)]
+            if weighs:
+                results = [_times(r, EagerTensor(root)) for r, root in zip(results, roots, strict=True)]
+            nodes = [(scale * LOSSES[loss](r / scale)).node for r in results]
+            tracing.enter(trace, nodes)
+            known = execution.intern(tracing.close(trace, nodes, [*leaves, *roots]))
+        program.derived[key] = known
+    return known
