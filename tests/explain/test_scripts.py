@@ -14,6 +14,11 @@ from tests.explain.table import MARK
 FOLDER = Path(__file__).parent / "scripts"
 ADVICE = {  # where the change of a line does not mend, a part of the sentence
     "accuracy": "an accuracy only counts",
+    "additive_mask": "mask with a large negative number",
+    "cached": "by `@property`",
+    "forgotten_loss": "add critic_loss to loss",
+    "paused": "leave out `@quiet`",
+    "unbuilt": "build the model before",
     "adapter": "start sequential",
     "attention": "mask with a large negative number",
     "centers": "logarithms",

@@ -94,7 +94,7 @@ class View:
         if reset is not None:
             return reset
         if source.trainable:
-            return NotWatched(source.made, None, step, automatic=False)
+            return NotWatched(source.made, None, step, automatic=False, unbuilt=self.sees(source.variable._born))
         return NotTrainable(step.line if step is not None else source.made, step.how if step else None, step)
 
     def watched_since(self, name: Name) -> Moment | None:

@@ -15,7 +15,7 @@ from gradtape._src.explain.evidence import Evidence
 from gradtape._src.explain.precision import again_with, instead
 from gradtape._src.explain.probe import Probe, array, value
 from gradtape._src.explain.smooth import Advice, in_its_words
-from gradtape._src.explain.varied import dense
+from gradtape._src.explain.varied import dense, elsewhere
 
 FINITE = "keep its input where the function and its derivative are finite"
 SMALLER = "try smaller values: another initialization, a normalization, fewer steps, or a smaller rate"
@@ -66,7 +66,7 @@ def bound_of(probe: Probe, entry: Entry) -> Bound | None:
         for words, code, beyond, change in BOUNDS:
             after = change(before).astype(before.dtype)
             far = np.abs(after - before)
-            if not far.any() or (best is not None and far.max() >= best[0]) or _spoils(entry, far):
+            if not far.any() or (best is not None and far.max() >= best[0]) or not _fits(entry, far, code):
                 continue
             outside = np.full_like(before, beyond)
             if _finite_with(probe, entry, node, after) and not _finite_with(probe, entry, node, outside):
@@ -74,10 +74,23 @@ def bound_of(probe: Probe, entry: Entry) -> Bound | None:
     return None if best is None else best[1]
 
 
-def _spoils(entry: Entry, far: np.ndarray) -> bool:
-    """Return whether a bound changes what is finite as it is."""
-    result = np.isfinite(value(entry.node))
-    return entry.node.op.broadcasting and far.size <= result.size and bool((result & (far > SMALL)).any())
+def _fits(entry: Entry, far: np.ndarray, code: str) -> bool:
+    """Return whether a bound is one for an op, of elements or of a matrix, and changes little of what is finite as it is."""
+    result, of_a_matrix = value(entry.node), code.endswith("[-1])")
+    if of_a_matrix or not _by_element(entry):
+        return of_a_matrix and not _by_element(entry)
+    return far.size > result.size or not (np.isfinite(result) & (far > SMALL)).any()
+
+
+def _by_element(entry: Entry) -> bool:
+    """Return whether an op computes each element of that of its inputs: of one input, turned around, the result turned around."""
+    if entry.node.op.broadcasting or len(entry.inputs) > 1:
+        return bool(entry.node.op.broadcasting)
+    try:
+        there, back = [value(again_with(entry, change).node) for change in (elsewhere, lambda i, v: np.flip(elsewhere(i, v)))]
+    except Exception:  # the op takes no such input
+        return False
+    return np.array_equal(np.flip(there), back, equal_nan=True)
 
 
 def _finite_with(probe: Probe, entry: Entry, node: Node, values: np.ndarray) -> bool:

@@ -29,11 +29,10 @@ from gradtape._src.explain.callers import set_before, statements_under_tape
 from gradtape._src.explain.codes import load
 from gradtape._src.explain.codes.branches import untaken
 from gradtape._src.explain.codes.instead import called_instead
-from gradtape._src.explain.codes.nonfinite import NanOrigin
-from gradtape._src.explain.codes.ops import NotDifferentiable
+from gradtape._src.explain.codes.ops import NotDifferentiable, Stopped
 from gradtape._src.explain.codes.placed import InnerGradient, OtherTape, OutsideTape, Placed, TapeUsed
 from gradtape._src.explain.codes.state import State
-from gradtape._src.explain.codes.unused import Unknown, Unused
+from gradtape._src.explain.codes.unused import Unknown, Unused, dead_end, never_read
 from gradtape._src.explain.codes.watching import NotWatched, Rebound
 from gradtape._src.explain.diagnosis import Diagnosis, Found, Lack, shown
 from gradtape._src.explain.evidence import Evidence
@@ -244,14 +243,14 @@ class Question:
         view = View(self.history, case.tape)
         found = self._source(source, case, view)
         words = self._words(source)
-        breaks = self._detailed(self._breaks(view, found, case.targets, source), view, case)
+        breaks = self._detailed(self._breaks(view, found, case.targets, source), view, case, found)
         breaks = breaks if case.call is None else self._at_calls(breaks, case.call.line)
         if breaks:
             return words.diagnoses(breaks)
         consumed = None if view.tape is None or view.tape.persistent else view.tape.consumed
         return CONNECTED if case.call is None or consumed is None else words.diagnoses([TapeUsed(consumed)])
 
-    def _detailed(self, breaks: Sequence[Evidence], view: View, case: Case) -> list[Evidence]:
+    def _detailed(self, breaks: Sequence[Evidence], view: View, case: Case, source: Source) -> list[Evidence]:
         """Return the breaks with what the code around them tells: other tapes, functions, and the objects that hold variables."""
         told: list[Evidence] = []
         for broken in breaks:
@@ -260,6 +259,8 @@ class Question:
                     broken = replace(broken, parts=view.of_several_tapes(step))
                 case InnerGradient(line=(code, _)) if case.call is not None and code not in (None, case.call.line[0]):
                     broken = replace(broken, function=code.co_qualname.rpartition("<locals>.")[2])
+                case Stopped() if (end := dead_end(view, source, self.history.before(case.targets))) is not None:
+                    broken = replace(broken, forgotten=end if never_read(end) else None)
                 case State(step=Step() as step) if (changed := self.history.held_by(step.name)) is not None:
                     if changed.trainable:
                         broken = replace(broken, model=self._holders("stateless_call").get(changed._uid))
@@ -373,7 +374,7 @@ class Question:
                     breaks = flat_places(probe, i) if what == "zeros" else [origin(probe, i, self._held_by)]
                     yield place, self.name_of(source), what, self._words(source).diagnoses(breaks)
             if finite and found.sources and (made := origin_of_target(probe, self._held_by)) is not None:
-                what = "NaN" if isinstance(made, NanOrigin) else "infinite"
+                what = "NaN" if made.code == "nan_origin" else "infinite"
                 yield "target", self.target, what, self._words(found.sources[0]).diagnosis(made)
 
     def _with_values(

@@ -68,10 +68,6 @@ def origin_of_target(probe: Probe, held_by: Callable[[Origin], str | None]) -> N
         return None
     guilty = from_values(probe, probe.maker[bad[0]]) or probe.maker[bad[0]]
     kind = NanOrigin if _has_nan(bad[0]) else InfOrigin
-    leaves = given(probe, guilty)
-    if kind is NanOrigin and leaves and not any(map(_has_nan, leaves)):  # an infinity that is meant, as in a mask
-        guilty = _first_nan(probe, probe.maker[bad[0]])
-        return kind((guilty.node.code, guilty.node.offset), guilty.node.op.type, how=InForward(), reaches=True)
     return replace(_told(probe, guilty, kind, True, held_by, _overflows(probe, bad[0], guilty)), reaches=True)
 
 
@@ -93,8 +89,11 @@ def _behind(probe: Probe, entry: Entry) -> Entry | None:
     return None
 
 
-def _first_nan(probe: Probe, entry: Entry) -> Entry:
-    """Return the op that made a NaN of values without one, on the way back from an op whose result has one."""
+def _of_meant(probe: Probe, leaves: list[Node]) -> Entry | None:
+    """Return the op that made a NaN of infinities which are meant, as in a mask; None where data has the NaN."""
+    entry = next((probe.maker[target] for target in probe.targets if target in probe.maker and _has_nan(target)), None)
+    if entry is None or not leaves or any(map(_has_nan, leaves)):
+        return None
     while (before := next((i for i in entry.inputs if _has_nan(i) and i in probe.maker), None)) is not None:
         entry = probe.maker[before]
     return entry
@@ -114,6 +113,9 @@ def _told(
         if name is not None and entered.code is not None:
             return kind((entered.code, entered.offset), how=Assigned(name))
     made = next((entered for entered in leaves if probe.made_under_tape(entered)), None)
+    meant = _of_meant(probe, leaves) if kind is NanOrigin else None
+    if meant is not None and (made is None or not meant.node.op.broadcasting):
+        return kind((meant.node.code, meant.node.offset), meant.node.op.type, how=InForward())
     if made is not None:
         missing = bool(np.isnan(np.asarray(value(made), np.complex128)).any())
         return kind((made.code, made.offset), how=Written(made.aval.type.name, missing))
@@ -200,16 +202,23 @@ def from_values(probe: Probe, entry: Entry) -> Entry | None:
     current = next((n for n in [*entry.inputs, entry.node] if _bad_value(n)), None)
     if current is None:
         return None
-    maker = probe.maker.get(current)
+    maker = _op_of(probe, current)
     while maker is not None:
         bad = list(dict.fromkeys([i for i in maker.inputs if _bad_value(i)]))
         passing = next((i for i in bad if _matters(maker, [i])), None)
         if passing is None and len(bad) > 1 and _matters(maker, bad):  # each alone is enough
             passing = bad[0]
-        if passing is None or probe.maker.get(passing) is None:
+        before = None if passing is None else _op_of(probe, passing)
+        if before is None:
             break
-        maker = probe.maker[passing]
+        maker = before
     return maker
+
+
+def _op_of(probe: Probe, node: Node) -> Entry | None:
+    """Return the op that gave a value; of one of several results that which gave all of them."""
+    maker = probe.maker.get(node)
+    return probe.maker.get(maker.inputs[0], maker) if maker is not None and maker.node.op is ELEMENT else maker
 
 
 def _matters(entry: Entry, nodes: list[Node]) -> bool:

@@ -113,19 +113,25 @@ def summed(line: Line) -> str | None:
 
 
 def stopped_through(line: Line) -> tuple[ast.Call, str] | None:
-    """Return `stop_gradient(x + (q - x))`, which stops all of it, and `x + stop_gradient(q - x)`; None for anything else."""
-    found = text.statement(line)
-    for call in ast.walk(found) if found is not None else ():
-        match call:
-            case ast.Call(func=function, args=[ast.BinOp(x, ast.Add(), ast.BinOp(q, ast.Sub(), again))]):
-                pass
-            case ast.Call(func=function, args=[ast.BinOp(ast.BinOp(x, ast.Add(), q), ast.Sub(), again)]):
-                pass
-            case _:
-                continue
-        if ast.unparse(function).endswith("stop_gradient") and ast.unparse(x) == ast.unparse(again):
-            return call, f"{ast.unparse(x)} + {ast.unparse(function)}({ast.unparse(q)} - {ast.unparse(x)})"
+    """Return `stop_gradient(q - x + x)`, which stops all of it, and `x + stop_gradient(q - x)`; None for anything else."""
+    for call in ast.walk(text.statement(line) or ast.Module([], [])):
+        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("stop_gradient") and len(call.args) == 1:
+            added, taken = _terms(call.args[0])
+            both = [x for x in added if x in taken]
+            others = [q for q in added if q not in taken]
+            if len(added) == 2 and len(both) == len(taken) == len(others) == 1:
+                return call, f"{both[0]} + {ast.unparse(call.func)}({others[0]} - {both[0]})"
     return None
+
+
+def _terms(node: ast.expr) -> tuple[list[str], list[str]]:
+    """Return the terms of a sum: those that are added, and those that are taken off."""
+    match node:
+        case ast.BinOp(left, ast.Add() | ast.Sub() as op, right):
+            (added, taken), (more, less) = _terms(left), _terms(right)
+            return (added + more, taken + less) if isinstance(op, ast.Add) else (added + less, taken + more)
+        case _:
+            return [ast.unparse(node)], []
 
 
 def argument_of(name: str, line: Line) -> tuple[ast.Call, str] | None:

@@ -404,13 +404,15 @@ def expression(line: Line) -> str | None:
 
 
 def expression_at(line: Line, op: str | None = None) -> ast.expr | None:
-    """Return the expression that the instruction computes; where its columns are not known, the only one of such an op."""
+    """Return the expression that the instruction computes, or the only one of such an op in it, or in the statement."""
     whole, at = list(ast.walk(statement(line) or ast.Module([], []))), position(line)
     found = [n for n in whole if isinstance(n, ast.expr)]
-    if at[2] is not None:
-        return next((n for n in found if span(n) == tuple(at)), None)
-    found = [n for n in found if op is not None and _computes(n, op)]
-    return found[0] if len(found) == 1 else None
+    itself = None if at[2] is None else next((n for n in found if span(n) == tuple(at)), None)
+    if at[2] is not None and (itself is None or op is None or _computes(itself, op)):
+        return itself
+    inner = found if itself is None else [n for n in ast.walk(itself) if isinstance(n, ast.expr)]
+    of_op = [n for n in inner if op is not None and _computes(n, op)]
+    return of_op[0] if len(of_op) == 1 else itself
 
 
 def _computes(node: ast.expr, op: str) -> bool:

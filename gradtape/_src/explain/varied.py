@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
-from gradtape._src.autodiff.custom import CUSTOM
 from gradtape._src.core.program import Node
 from gradtape._src.explain.precision import Change, again_with, contribution_at, instead
 from gradtape._src.explain.probe import Probe, array, like, ones_like, value
@@ -33,6 +32,7 @@ class Tried:
         passed = probe.contribution(entry, node, cotangent)
         whole = None if passed is None else array(passed) == 0
         self._zero = whole if whole is not None and not whole.all() else None
+        self.dense = like(cotangent, _full)  # for the results that the target uses
         self.kind = entry.node.op.type
         self.leaves = self._leaves()
         self.factor = self._factor()
@@ -77,7 +77,7 @@ class Tried:
     @property
     def adds_up(self) -> bool:
         """Whether the contribution is a sum that comes out at zero: of a cotangent with other shares it is another."""
-        if type(self.entry.node.aval) is tuple or self.entry.node.op.impure:
+        if self.entry.node.op.impure:
             return False
         return self.given(like(self.cotangent, _uneven))
 
@@ -87,12 +87,12 @@ class Tried:
 
     def changed(self, change: Change) -> bool:
         """Return whether there is a contribution of a dense cotangent where the inputs are changed."""
-        return self._any(contribution_at(self.probe, self.node, self.entry, dense(self.entry.node), change))
+        return self._any(contribution_at(self.probe, self.node, self.entry, self.dense, change))
 
     def _factor(self) -> Node | None:
         """Return the other input that is zero where it counts: with ones in its place there is a contribution."""
         others = [i for i in self.entry.inputs if i is not self.node and type(i.aval) is not tuple and i.aval.inexact]
-        for other in others if not self.leaves and not self.given(dense(self.entry.node)) else ():
+        for other in others if not self.leaves and not self.given(self.dense) else ():
             if not np.all(value(other)) and self.changed(instead(other, np.ones_like)):
                 return other
         return None
@@ -102,15 +102,15 @@ class Tried:
         after = self.entry.node
         if type(after.aval) is tuple or type(self.node.aval) is tuple or not self.node.aval.inexact:
             return ""
-        given, whole = dense(after), array(dense(after))
+        whole = array(self.dense)
         floats = [i for i in self.entry.inputs if type(i.aval) is not tuple and i.aval.inexact]
         others = [value(i) for i in floats if i is not self.node]
         far = 10.0 * max(1.0, *[float(np.max(np.abs(value(i)), initial=0.0)) for i in floats])
-        places = [far, -far, sum(others) / max(len(others), 1)]  # the last between bounds
-        moves: list[Change] = [as_it_is, elsewhere, *[instead(self.node, partial(_at, place=place)) for place in places]]
+        places = [(far,), (-far,), others or (0.0,)]  # the last between bounds
+        moves: list[Change] = [as_it_is, elsewhere, *[instead(self.node, partial(_at, places=place)) for place in places]]
         left: list[np.ndarray] = []
         for move in moves:
-            passed = contribution_at(self.probe, self.node, self.entry, given, self._spread(move))
+            passed = contribution_at(self.probe, self.node, self.entry, self.dense, self._spread(move))
             part = None if passed is None else array(passed)
             if part is None or part.shape != whole.shape or not np.all((part == 0) | (part == whole)):
                 return ""
@@ -146,13 +146,13 @@ class Tried:
         """Whether the op only chooses among elements: where `node` is moved its values are these, or linear, or the same."""
         after, moved = self.entry.node, elsewhere(self.node, value(self.node))
         if type(after.aval) is tuple:
-            return after.op is not CUSTOM
+            return False
         found = [self._result(moved), self._result(-moved)]
         there = [v for v in found if v is not None]
         if there and (np.isin(there[0], moved).all() or all(np.array_equal(v, value(after)) for v in there)):
             return True
         here, far = (
-            contribution_at(self.probe, self.node, self.entry, dense(after), change)
+            contribution_at(self.probe, self.node, self.entry, self.dense, change)
             for change in (as_it_is, instead(self.node, lambda v: moved))
         )
         if here is None or far is None:
@@ -192,8 +192,9 @@ def as_it_is(node: Node, values: np.ndarray) -> np.ndarray:
     return values
 
 
-def _at(values: np.ndarray, place: Any) -> np.ndarray:
-    return np.asarray(place + 0 * values, values.dtype)
+def _at(values: np.ndarray, places: Sequence[Any]) -> np.ndarray:
+    """Return the mean of some places, in the shape of values."""
+    return np.asarray(sum(places) / len(places) + 0 * values, values.dtype)
 
 
 def _uneven(values: np.ndarray) -> np.ndarray:
@@ -202,4 +203,9 @@ def _uneven(values: np.ndarray) -> np.ndarray:
 
 def dense(node: Node) -> Any:
     """Return a cotangent for a node that is nowhere zero, and nowhere the same."""
-    return like(ones_like(node), lambda a: _uneven(a * (1 + 1j) if a.dtype.kind == "c" else a))
+    return like(ones_like(node), _full)
+
+
+def _full(values: np.ndarray) -> np.ndarray:
+    ones = np.ones_like(values)
+    return _uneven(ones * (1 + 1j) if values.dtype.kind == "c" else ones)

@@ -6,10 +6,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.custom import CLOSED, CUSTOM
+from gradtape._src.core.journal import Line
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import CALL, ELEMENT, FUNCTION
 from gradtape._src.explain import rewritten, source as text
-from gradtape._src.explain.evidence import Evidence, OfOp, Said, of_steps
+from gradtape._src.explain.evidence import Evidence, OfOp, Said, cited, of_steps
 from gradtape._src.explain.history import History, Name, Step, opens
 from gradtape._src.explain.smooth import in_its_words, instead_of
 from gradtape._src.explain.words import Words
@@ -119,9 +120,13 @@ class NoGradientRegistered(OfOp):
 class Stopped(OfOp):
     code, when, named = "stopped", "`stop_gradient` cut the way", "its line"
     meant = True
+    forgotten: Line | None = None  # what the tape computed of the source beside it, and nobody uses
 
     def said(self, w: Words) -> Said:
         cause = f"stop_gradient in {self.written} makes its argument a constant"
+        if self.forgotten is not None:
+            cause = f"{cause}, and what {cited(self.forgotten)} computes goes no further"
+            return Said(cause, f"add {text.stored_name(self.forgotten)} to {w.target}")
         through = rewritten.stopped_through(self.line)
         if through is not None:  # a gradient that is to pass straight through, with all of it stopped
             return Said(cause, f"stop the difference only: `{through[1]}`", text.span(through[0]))

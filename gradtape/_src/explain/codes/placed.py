@@ -113,7 +113,12 @@ class Placed(Evidence):
         """Return the sentences about a value that was computed once, and not again under the tape that is asked."""
         return Said(
             f"{self.written} ran before this tape opened, and `{self.kept}` keeps what it gave, so the tape has not seen it",
-            f"compute it anew under each tape, without `{self.kept}`",
+            "compute it anew under each tape, "
+            + (
+                f"by `@property` in the place of `{self.kept}`"
+                if "cached_property" in str(self.kept)
+                else f"without `{self.kept}`"
+            ),
         )
 
 
@@ -169,8 +174,13 @@ class RecordingPaused(Placed):
     named = "that op, or the call of the function in which it stands"
 
     def said(self, w: Words) -> Said:
+        cause = f"{self.written} ran under stop_recording, so to the tape its result is a constant"
+        functions = functions_of(self.line)
+        for decorator in getattr(scope_of(self.line), "decorator_list", ()):
+            if any("stop_recording" in ast.unparse(f) for f in functions.get(ast.unparse(decorator), ())):
+                return Said(cause, f"leave out `@{ast.unparse(decorator)}`, which pauses the tape")
         return Said(
-            f"{self.written} ran under stop_recording, so to the tape its result is a constant",
+            cause,
             f"{self.moved('out of', 'outside of')} the `with {w.tape}.stop_recording():` block",
         )
 
@@ -255,42 +265,26 @@ class OtherThread(Evidence):
 
 
 @of_places(10)
-def _in_another_thread(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
-    other = view.tape is not None and step.thread is not None and step.thread != view.tape.thread
-    return OtherThread(outer.line, step.how, step) if other else None
-
-
-@of_places(20)
-def _in_a_pause(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
+def _while_it_did_not_record(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
+    if view.tape is not None and step.thread is not None and step.thread != view.tape.thread:
+        return OtherThread(outer.line, step.how, step)
     pauses = [] if view.tape is None else view.tape.paused
-    paused = any(start <= step.at < stop or (step.how == "call" and step.at == stop) for start, stop in pauses)
-    return RecordingPaused(outer.line, step.how, step) if paused else None
-
-
-@of_places(30)
-def _in_a_gradient(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
+    if any(start <= step.at < stop or (step.how == "call" and step.at == stop) for start, stop in pauses):
+        return RecordingPaused(outer.line, step.how, step)
     for call in view.calls:
         if call.start <= step.at < call.stop:
             inner = None if call.tape is view.tape else call.tape
             segments = [] if inner is None else inner.segments
             nested = all(view.sees((serial, start)) for serial, start, stop in segments if start < stop)
             return InnerGradient(call.line, None, step, inner=inner, nested=nested)
-    return None
-
-
-@of_places(40)
-def _forgotten(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
     return view.forgotten(lambda tape: view.sees(step.at, tape))
-
-
-@of_places(70)
-def _by_another_tape(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
-    others = [tape for tape in view.history.tapes if tape is not view.tape] if step.how != "call" else []
-    return OtherTape(outer.line, step.how, step) if any(view.sees(step.at, tape) for tape in others) else None
 
 
 @of_places(80)
 def _at_another_time(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
+    others = [tape for tape in view.history.tapes if tape is not view.tape] if step.how != "call" else []
+    if any(view.sees(step.at, tape) for tape in others):
+        return OtherTape(outer.line, step.how, step)
     opened = view.segments[0][:2] if view.segments else None
     early = opened is None or step.at < opened or (step.how == "call" and step.at == opened)
     return OutsideTape(outer.line, step.how, step, early=early)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gradtape._src.core import journal
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import rewritten, source as text
+from gradtape._src.explain.callers import scope_of
 from gradtape._src.explain.codes.instead import asked_with, computed_by, uncalled
 from gradtape._src.explain.codes.twins import Called, computed_again, computed_from
 from gradtape._src.explain.evidence import Evidence, Said, cited, of_no_way
@@ -267,6 +268,12 @@ def dead_end(view: View, source: Source, used: dict[Name, None]) -> Line | None:
     if last is None or last.line[0] is None or last.how in SHAPES or any(call.line == last.line for call in history.calls):
         return None
     return last.line
+
+
+def never_read(line: Line) -> bool:
+    """Return whether the function of a line never reads the name that the line gives a value."""
+    whole = ast.walk(scope_of(line) or ast.Module([], []))
+    return text.stored_name(line) not in {None, *[n.id for n in whole if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]}
 
 
 @of_no_way(140)

@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 class NotWatched(Evidence):
     code, when, named = "not_watched", "a tensor that nobody watched", "where it was made"
     automatic: bool = True  # the tape watches variables by itself
+    unbuilt: bool = False  # the variable was made under the tape
 
     def said(self, w: Words) -> Said:
         if self.automatic:
             cause = f"{w.source} is a tensor, not a Variable, and {w.tape} did not watch it"
         else:
             cause = f"the tape was opened with watch_accessed_variables=False, and nobody watched {w.source}"
+        if self.unbuilt:
+            return Said(cause, "it was made under the tape only: build the model before, by calling it once, and watch then")
         return Said(cause, f"inside the tape, before {w.source} is used, write `{w.tape}.watch({w.code})`")
 
 

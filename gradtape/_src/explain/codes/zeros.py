@@ -17,7 +17,7 @@ from gradtape._src.explain.nonfinite import from_values, given
 from gradtape._src.explain.precision import contribution_at, flat, lost, underflow
 from gradtape._src.explain.probe import array, value
 from gradtape._src.explain.smooth import instead_of, wider
-from gradtape._src.explain.varied import Tried, as_it_is, dense, elsewhere, empty
+from gradtape._src.explain.varied import Tried, as_it_is, elsewhere, empty
 from gradtape._src.explain.words import Words
 
 RANDOM = ("Random", "StatelessRandom", "SeedOf")
@@ -313,29 +313,18 @@ def _too_small(tried: Tried) -> Evidence | None:
 
 
 @of_zeros(60)
-def _taken_several_times(tried: Tried) -> Evidence | None:
-    """Find `x - x` and `x / x`."""
-    if tried.entry.inputs.count(tried.node) < 2:
-        return None
-    first = contribution_at(tried.probe, tried.node, tried.entry, tried.cotangent, as_it_is, apart=True)
-    return None if first is None or not np.any(array(first)) else Cancelled(*tried.at, how="inputs")
-
-
-@of_zeros(70)
-def _of_a_softmax(tried: Tried) -> Evidence | None:
-    """Find one output that is 1, or gradients that are alike, as the outputs add up to 1."""
-    if tried.kind not in ("Softmax", "LogSoftmax"):
-        return None
-    outputs = value(tried.entry.node)
-    shares = np.exp(outputs) if tried.kind == "LogSoftmax" else outputs
-    alone = outputs.shape[-1] == 1
-    if alone or np.all((shares < 1e-6) | (shares > 1 - 1e-6)):
-        return Saturated(*tried.at, alone=alone)
-    return Cancelled(*tried.at, how="outputs")
-
-
-@of_zeros(80)
 def _adds_up(tried: Tried) -> Evidence | None:
+    """Find `x - x`, a softmax with one output that is 1 or with gradients that are alike, and other sums that come out at 0."""
+    if tried.entry.inputs.count(tried.node) > 1:
+        first = contribution_at(tried.probe, tried.node, tried.entry, tried.cotangent, as_it_is, apart=True)
+        if first is not None and np.any(array(first)):
+            return Cancelled(*tried.at, how="inputs")
+    if tried.kind in ("Softmax", "LogSoftmax"):
+        outputs = value(tried.entry.node)
+        shares = np.exp(outputs) if tried.kind == "LogSoftmax" else outputs
+        alone = outputs.shape[-1] == 1
+        flat = alone or np.all((shares < 1e-6) | (shares > 1 - 1e-6))
+        return Saturated(*tried.at, alone=alone) if flat else Cancelled(*tried.at, how="outputs")
     return Cancelled(*tried.at, how="elements") if not tried.leaves and tried.adds_up else None
 
 
@@ -353,8 +342,9 @@ def _left(tried: Tried) -> Evidence | None:
         return Clipped(*tried.at, fraction=float(np.mean(taken)), live=live, zero=zero)
     if not tried.leaves:
         return None
-    condition = value(entry.inputs[0])
-    if tried.comes_from(entry.inputs[0], _random):
+    decides = next(i for i in entry.inputs if i.aval.dtype.kind == "b")
+    condition = value(decides)
+    if tried.comes_from(decides, _random):
         return DroppedOut(*tried.at, fraction=float(np.mean(~condition)))
     return WhereSide(*tried.at, fraction=float(1 - np.mean(condition if node is entry.inputs[1] else ~condition)))
 
@@ -394,19 +384,12 @@ def _masks(entry: Any) -> bool:
 
 
 @of_zeros(120)
-def _taken_elsewhere(tried: Tried) -> Evidence | None:
-    return NotSelected(*tried.at) if tried.chooses or tried.given(dense(tried.entry.node)) else None
-
-
-@of_zeros(130)
-def _constant_everywhere(tried: Tried) -> Evidence | None:
-    if tried.entry.node.op is CUSTOM or tried.changed(elsewhere):
-        return None
-    return PiecewiseConstant(*tried.at, second=tried.kind.endswith("Grad"))
-
-
-@of_zeros(140)
-def _flat(tried: Tried) -> Evidence | None:
+def _at_these_values(tried: Tried) -> Evidence | None:
+    """Find what takes other elements, what is constant everywhere, and what is flat here."""
+    if tried.chooses or tried.given(tried.dense):
+        return NotSelected(*tried.at)
+    if tried.entry.node.op is not CUSTOM and not tried.changed(elsewhere):
+        return PiecewiseConstant(*tried.at, second=tried.kind.endswith("Grad"))
     code = flat(tried.probe, tried.node, tried.entry, tried.cotangent)
     if code == "underflow":
         return Underflow(*tried.at, dtype=tried.node.aval.type.name)
