@@ -155,7 +155,7 @@ def test_commands_in_messages_are_there():
         ("make no-such", ["no-such"]),
         ("make test PYTHON=python3.12", []),
         ('GRADTAPE_TEST_CARD=cpu make test-gpu ARGS="-k x"', []),
-        ("gradtape profile script.py", ["profile"]),
+        ("gradtape paint script.py", ["paint"]),
         ("gradtape --version", []),
         ("python -m gradtape no", ["no"]),
         ("python -m no_such.module", ["no_such.module"]),

@@ -38,6 +38,7 @@ ADVICE = {  # where the change of a line does not mend, a part of the sentence
     "threshold": "tf.sigmoid(x - self.threshold)",
     "tokens": "the gradient of what is taken",
     "two_heads": "use what the target takes",
+    "weights_before": "leave it out of the sources",
 }
 
 

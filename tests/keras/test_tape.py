@@ -13,7 +13,7 @@ keras = tf.keras
 RECORDED = json.loads(NUMBERS.read_text())
 
 
-@pytest.mark.filterwarnings("ignore:`model.compiled_:UserWarning")
+@pytest.mark.filterwarnings("ignore:`model.compiled_:DeprecationWarning")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_numbers_are_those_of_keras_on_tensorflow(name):
     np.testing.assert_allclose(numbers(digest(PROGRAMS[name](tf))), numbers(RECORDED[name]), atol=1e-5)

@@ -9,7 +9,7 @@ C = TypeVar("C", bound=type)
 
 
 def hides(names: str) -> Callable[[C], C]:
-    """Return a decorator for a class whose `dir()` leaves out these names, and those that its bases hide."""
+    """Return a decorator for a class whose `dir()` leaves out these names, those that its bases hide, and `_private` ones."""
 
     def decorate(cls: C) -> C:
         _hidden[cls] = frozenset(names.split())
@@ -26,7 +26,8 @@ def hidden(cls: type) -> frozenset[str]:
 
 def _shown(self: Any) -> list[str]:
     unseen = hidden(type(self))
-    return [name for name in object.__dir__(self) if name not in unseen]
+    named = [name for name in object.__dir__(self) if name not in unseen]
+    return [name for name in named if not name.startswith("_") or name.startswith("__")]
 
 
 _hidden: dict[type, frozenset[str]] = {}

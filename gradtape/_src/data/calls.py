@@ -43,6 +43,7 @@ from gradtape._src.data.structure import (
     Structure,
     element,
     flatten,
+    from_specs,
     handed,
     spec_of,
     structure_of,
@@ -240,13 +241,21 @@ def _inferred(call: Call, given: Structure, make_empty: Callable[[Any], Any]) ->
     # Code that takes extents for numbers cannot go on with None; a shape may be made of the integers of an element.
     for shows, counted in ((False, False), *([] if complete(given) else [(True, False)]), (False, True)):
         asked = functools.partial(_specs_for, call, given, make_empty, counted)
-        if counted and not isinstance(refused[0], LOOKS_AT_VALUES):
+        if counted and not any(isinstance(error, LOOKS_AT_VALUES) for error in refused[:1]):
             break
         ways, errors = explored(asked, (Exception,), most=TRIALS, guides=True, shows=shows, supposes=not counted)
-        if ways:
-            return functools.reduce(_common, [_stated(specs, path) for specs, path in ways])
+        found = [_stated(specs, path) for specs, path in ways]
+        if found and all(_alike(found[0], other) for other in found):
+            return functools.reduce(_common, found)
         refused += errors
-    raise refused[0]
+    raise refused[0] if refused else UnknownExtent(None, None, "What the function returns depends on values.")
+
+
+def _alike(first: Any, second: Any) -> bool:
+    """Return whether two results have one nest, and the same kinds and dtypes."""
+    one, other = from_specs(first), from_specs(second)
+    kinds = [[(type(s), getattr(s, "dtype", None)) for s in structure.specs] for structure in (one, other)]
+    return one.nest == other.nest and kinds[0] == kinds[1]
 
 
 def _specs_for(call: Call, given: Structure, make_empty: Callable[[Any], Any], counted: bool) -> Any:

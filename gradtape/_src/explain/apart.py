@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from types import FrameType
@@ -161,6 +162,7 @@ def _left(view: View, source: Source, used: dict[Name, None]) -> Left | None:
     if not exits:
         return None
     used = history.before([*used, *history.hidden(used)])
+    exits = [left for left in exits if text.is_read(left.line, _last_line(history, used, left.line))]
     last: Left | None = None
     if any(_leaf(history, name) and name not in history.lines for name in used):  # so are the elements of a Dataset
         last = next((e for e in reversed(exits) if e.how == "dataset"), None)
@@ -172,6 +174,12 @@ def _left(view: View, source: Source, used: dict[Name, None]) -> Left | None:
         moments = [step.at for step in _steps_with_numbers(history, used)]
         last = next((e for e in reversed(exits) if any(at >= e.moment for at in moments)), None)
     return last
+
+
+def _last_line(history: History, used: dict[Name, None], near: Line) -> int:
+    """Return the last line of the file of `near` in which a value that is used was made."""
+    lines = map(history.line_of, used)
+    return max([text.number(line) or 0 for line in lines if text.file(line) == text.file(near)], default=sys.maxsize)
 
 
 def _entries(history: History, used: dict[Name, None]) -> Iterator[int]:

@@ -259,8 +259,9 @@ class Question:
                     broken = replace(broken, parts=view.of_several_tapes(step))
                 case InnerGradient(line=(code, _)) if case.call is not None and code not in (None, case.call.line[0]):
                     broken = replace(broken, function=code.co_qualname.rpartition("<locals>.")[2])
-                case Stopped() if (end := dead_end(view, source, self.history.before(case.targets))) is not None:
-                    broken = replace(broken, forgotten=end if never_read(end) else None)
+                case Stopped() if view.tape is None or not view.tape.persistent:  # which is asked for one target only
+                    end = dead_end(view, source, self.history.before(case.targets))
+                    broken = replace(broken, forgotten=end if end is not None and never_read(end) else None)
                 case State(step=Step() as step) if (changed := self.history.held_by(step.name)) is not None:
                     if changed.trainable:
                         broken = replace(broken, model=self._holders("stateless_call").get(changed._uid))

@@ -94,9 +94,9 @@ def test_what_does_not_depend_on_the_vectors_of_equal_values_has_its_derivative(
 @pytest.mark.parametrize(
     "f, matrix, cause",
     [
-        (exponential, np.diag([2.0, 3.0, 3.0]), "eigenvalues 2 and 3 are equal in SelfAdjointEigV2"),
-        (polar, np.eye(3)[:, :2], "singular values 1 and 2 are equal in Svd"),
-        (polar, [[0.0], [0.0]], "singular value 1 is 0 in Svd"),
+        (exponential, np.diag([2.0, 3.0, 3.0]), "eigenvalues 2 and 3 are equal in tf.linalg.eigh"),
+        (polar, np.eye(3)[:, :2], "singular values 1 and 2 are equal in tf.linalg.svd"),
+        (polar, [[0.0], [0.0]], "singular value 1 is 0 in tf.linalg.svd"),
         (lambda a: tf.math.real(tf.linalg.eig(a)[1] + 1.0) ** 2, np.eye(2), "eigenvalues 1 and 2 are equal in Eig"),
     ],
     ids=["eigh", "svd", "svd of rank 0", "eig"],

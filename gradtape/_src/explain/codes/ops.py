@@ -124,9 +124,6 @@ class Stopped(OfOp):
 
     def said(self, w: Words) -> Said:
         cause = f"stop_gradient in {self.written} makes its argument a constant"
-        if self.forgotten is not None:
-            cause = f"{cause}, and what {cited(self.forgotten)} computes goes no further"
-            return Said(cause, f"add {text.stored_name(self.forgotten)} to {w.target}")
         through = rewritten.stopped_through(self.line)
         if through is not None:  # a gradient that is to pass straight through, with all of it stopped
             return Said(cause, f"stop the difference only: `{through[1]}`", text.span(through[0]))
@@ -137,6 +134,9 @@ class Stopped(OfOp):
                 f"the line passes the gradient straight to {detour[1]}; give {detour[2]} a loss of its own, "
                 f"`tf.reduce_mean(({detour[2]} - tf.stop_gradient({detour[1]})) ** 2)`",
             )
+        if self.forgotten is not None:
+            cause = f"{cause}, and what {cited(self.forgotten)} computes goes no further"
+            return Said(cause, f"add {text.stored_name(self.forgotten)} to {w.target}")
         written = rewritten.without_call(self.line)
         return Said(cause, "leave out `tf.stop_gradient`" + (f": `{written}`" if written else ""))
 
