@@ -192,7 +192,7 @@ class Graph(Operations):
         if found is None or (kept and self.keeps and found.dtype.hasobject):
             raise engine.NeedsValues(
                 f"The value of {handle(node)} is needed to build the graph, as it says what a shape or an axis is, but it "
-                "depends on values that are not known before the graph runs. Give a Python number, or compute it from tf.shape."
+                "depends on values that are not known before the graph runs. Give a number, or compute it from a tensor's shape."
             )
         return tuple([v if type(v) is Dim else int(v) for v in found.ravel()])
 

@@ -341,7 +341,9 @@ class Replay:
             return bound
         if (source := self.graph.extents.source(symbol)) is None:
             raise UnknownExtent(
-                None, None, "A shape depends on values that are not known before the graph runs. Compute it from tf.shape."
+                None,
+                None,
+                "A shape depends on values that are not known before the graph runs. Compute it from a tensor's shape.",
             )
         node, place = source
         if place >= 0:
