@@ -196,7 +196,7 @@ def in_gpus(runs: list[Run]) -> str:
         parts = [part for line in of_key for part in (quantity(line.numbers["gradtape"], line.unit), ratio(line, "torch_eager"))]
         if parts:
             rows.append([words, *parts])
-    return "\n".join(table(["", "float32", "÷ PyTorch", "bfloat16", "÷ PyTorch"], rows)) + "\n"
+    return "\n".join(table(["program", "float32", "÷ PyTorch", "bfloat16", "÷ PyTorch"], rows)) + "\n"
 
 
 def replaced(page: str, text: str) -> str:

@@ -71,10 +71,12 @@ TAG = re.compile(r"<[^>]*>")
 
 
 def setup(app: Any) -> None:
-    """Have the HTML of each page corrected by `corrected`."""
+    """Have the HTML of each page corrected by `corrected`, and by `with_names_of_toggles` when it is written."""
     app.connect("html-page-context", corrected)
+    app.connect("build-finished", with_names_of_toggles)
 
 
+TOGGLE = '<summary><span class="toctree-toggle"'
 EDITED = {place.rpartition(".")[0]: path for path, place in pages().items()}
 
 
@@ -84,6 +86,14 @@ def corrected(app: Any, page: str, template: str, context: dict[str, Any], doctr
         context["edit_address"] = f"{REPOSITORY}/edit/main/{EDITED[page]}"
     if "body" in context:
         context["body"] = with_names_of_tables(without_lists(context["body"]))
+
+
+def with_names_of_toggles(app: Any, error: Exception | None) -> None:
+    """Name the arrows that open a part of the list of pages: the theme gives them a picture only."""
+    for path in Path(app.outdir).rglob("*.html"):
+        page = path.read_text("utf-8")
+        if TOGGLE in page:
+            path.write_text(page.replace(TOGGLE, TOGGLE.replace("<summary>", '<summary aria-label="The pages below">')), "utf-8")
 
 
 def without_lists(body: str) -> str:

@@ -54,7 +54,7 @@ function marked(words) {
 // The fix or the advice of a reason, and a button that copies the code of a fix.
 function mend(d) {
   if (!d.mend) return [];
-  const said = d.mend.includes("\n") ? [`${d.label}:`, make("pre", {}, d.mend)] : marked(`${d.label}: ${d.mend}`);
+  const said = d.mend.includes("\n") ? [`${d.label}:`, make("pre", { tabindex: 0 }, d.mend)] : marked(`${d.label}: ${d.mend}`);
   const box = make("div", { class: "mend" }, ...said);
   if (d.copy) {
     const button = make("button", { type: "button", class: "copy" }, "copy the fix");
