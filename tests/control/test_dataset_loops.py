@@ -12,6 +12,7 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, ThroughDatasets
+from gradtape._src.core.dim import exploring
 from gradtape._src.core.errors import InaccessibleTensorError
 
 
@@ -126,6 +127,9 @@ def test_a_result_that_grows_with_what_is_open():
         return result
 
     assert joined(dataset).numpy().tolist() == [0, 0, 1, 2, 0, 1, 0, 1, 2, 3, 4, 5, 0]
+    operations = joined.get_concrete_function(dataset).graph.get_operations()
+    assert "ReduceDataset" in [operation.type for operation in operations]
+    assert not exploring()  # what is looked at leaves no way that later code would follow
 
 
 def test_a_carry_of_some_rank_is_no_obstacle_if_its_shape_stays():

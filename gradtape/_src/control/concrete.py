@@ -383,8 +383,7 @@ class ConcreteFunction:
         if (found := self._instance(takes)) is not None:
             return found
         if self.way is not None and not any(a.open for take in takes for a in take.avals):
-            guide = Guide({})
-            guide.shows = self.way.shows
+            guide = Guide({}, self.way.shows)
             traced = self._function.retraced(copy.copy(arguments), self._passes, Again(takes, self.streams, guide))
             if isinstance(traced, EagerFunction):
                 return traced

@@ -198,7 +198,7 @@ class DatasetLoop:
         """Return the Body for elements of these Avals, traced now if they are new; None where they are to run as eager code."""
         key = (*elements, *_of_takes(takes))
         if key not in self._bodies:
-            with self._step.called() as step, engine.recording_in(self._around):
+            with self._step.called() as step, engine.recording_in(self._around), following(None):
                 if key not in self._bodies:
                     try:
                         self._bodies[key] = self._made(step, elements, takes)
@@ -215,8 +215,7 @@ class DatasetLoop:
             if (body := known.at(avals)) is not None:
                 return body
         if self._open:
-            guide = Guide({})
-            guide.shows = self._open[0].way.shows
+            guide = Guide({}, self._open[0].way.shows)
             with following(guide):
                 symbols = of_specs(self._specs)
                 guide.at = extents_in(symbols, elements) or {}
@@ -325,7 +324,8 @@ class ShownLoop(DatasetLoop):
     def _first(self, step: Step) -> Body:
         if not dense(self.dataset.element_spec):
             raise _other_elements()
-        return self._traced(step, of_specs([TensorSpec((), s.dtype) if s.shape.rank is None else s for s in self._specs]))[0]
+        specs = [TensorSpec((), s.dtype) if s.shape.rank is None else s for s in self._specs]
+        return self._tried(lambda: self._traced(step, of_specs(specs)))
 
     def _check(self, before: Sequence[Node], after: Sequence[Tensor]) -> None:
         with contextlib.suppress(ThroughEagerCode):

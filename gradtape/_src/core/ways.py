@@ -218,9 +218,9 @@ class Guide(Path):
 
     guides = True
 
-    def __init__(self, at: Mapping[Atom, int]) -> None:
+    def __init__(self, at: Mapping[Atom, int], shows: bool = False) -> None:
         super().__init__(())
-        self.at = at
+        self.at, self.shows = at, shows
 
     def holds(self, relation: str, d: Any) -> bool:
         """Return whether `d` is 0, or less, here."""

@@ -162,7 +162,7 @@ def _left(view: View, source: Source, used: dict[Name, None]) -> Left | None:
     if not exits:
         return None
     used = history.before([*used, *history.hidden(used)])
-    exits = [left for left in exits if text.is_read(left.line, _last_line(history, used, left.line))]
+    exits = [left for left in exits if _is_read(left.line, _last_line(history, used, left.line))]
     last: Left | None = None
     if any(_leaf(history, name) and name not in history.lines for name in used):  # so are the elements of a Dataset
         last = next((e for e in reversed(exits) if e.how == "dataset"), None)
@@ -174,6 +174,20 @@ def _left(view: View, source: Source, used: dict[Name, None]) -> Left | None:
         moments = [step.at for step in _steps_with_numbers(history, used)]
         last = next((e for e in reversed(exits) if any(at >= e.moment for at in moments)), None)
     return last
+
+
+def _is_read(line: Line, until: int) -> bool:
+    """Return whether what a statement sets may be read: in a function, or up to the line `until` of a module."""
+    found, whole = text.statement(line), text.tree(text.file(line))
+    if whole is None or not isinstance(found, ast.Assign) or not all(isinstance(t, ast.Name) for t in found.targets):
+        return True
+    names = {t.id for t in found.targets if isinstance(t, ast.Name)}
+    reads = [n for n in ast.walk(whole) if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)]
+    functions = [n for n in ast.walk(whole) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))]
+    spans = [range(n.lineno, (n.end_lineno or n.lineno) + 1) for n in functions]
+    if text.in_a_loop(line) or any(found.lineno in span for span in spans):
+        return bool(reads)
+    return any(n.lineno <= until or any(n.lineno in span for span in spans) for n in reads)
 
 
 def _last_line(history: History, used: dict[Name, None], near: Line) -> int:

@@ -362,20 +362,6 @@ def is_shown(line: Line) -> bool:
             return False
 
 
-def is_read(line: Line, until: int) -> bool:
-    """Return whether what a statement sets may be read: in a function, or up to the line `until` of a module."""
-    found, whole = statement(line), tree(file(line))
-    if whole is None or not isinstance(found, ast.Assign) or not all(isinstance(t, ast.Name) for t in found.targets):
-        return True
-    names = {t.id for t in found.targets if isinstance(t, ast.Name)}
-    reads = [n for n in ast.walk(whole) if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)]
-    functions = [n for n in ast.walk(whole) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))]
-    spans = [range(n.lineno, (n.end_lineno or n.lineno) + 1) for n in functions]
-    if in_a_loop(line) or any(found.lineno in span for span in spans):
-        return bool(reads)
-    return any(n.lineno <= until or any(n.lineno in span for span in spans) for n in reads)
-
-
 def _files(line: Line) -> set[str]:
     """Return the names of the files that are opened around a line: `f` of `with open(path, "w") as f:`."""
     whole, at = tree(file(line)), number(line) or 0
