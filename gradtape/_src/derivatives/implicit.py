@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtape._src.autodiff.backward import Operation
+from gradtape._src.control.built import built, called
 from gradtape._src.control.loop import while_loop
 from gradtape._src.core import engine
 from gradtape._src.core.aval import aval
@@ -27,8 +28,6 @@ from gradtape._src.derivatives.linear_solve import (
     Unknowns,
     adjoint_of,
     approximate,
-    built,
-    called,
     checked,
     pulled_back,
     slope_of,

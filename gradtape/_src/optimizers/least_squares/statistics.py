@@ -6,6 +6,7 @@ They are those of the linear model: Seber and Wild, "Nonlinear Regression" (1989
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,14 @@ class Statistics:
         rounding: float,
     ) -> None:
         self.variables, self.freedom = variables, freedom
-        self._scale, self._variance, self._rounding = scale, variance, rounding
-        self._triangle = None if rows is None else np.linalg.qr((rows.astype(np.float64) / scale[:, None]).T, mode="r")
+        self._rows, self._scale, self._variance, self._rounding = rows, scale, variance, rounding
+
+    @cached_property
+    def _triangle(self) -> np.ndarray | None:
+        """The triangular factor of the scaled Jacobian."""
+        if self._rows is None:
+            return None
+        return np.asarray(np.linalg.qr((self._rows.astype(np.float64) / self._scale[:, None]).T, mode="r"))
 
     def undetermined(self) -> np.ndarray | None:
         """Return the directions in which the residuals do not change; None if the Jacobian was not made."""
