@@ -23,7 +23,7 @@ def norm(x: Tensor) -> Tensor:
 
 
 class Limit(NamedTuple):
-    """How far steps may go: `radius` and `damping`, and what a rule remembers beside them.
+    """The limit of the next step: its `radius` and `damping`, and the memory of a rule.
 
     `growth`: the next factor of a damping. `fresh`: whether no step was taken yet.
     """

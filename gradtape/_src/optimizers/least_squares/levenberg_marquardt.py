@@ -13,7 +13,6 @@ import numpy as np
 
 from gradtape._src.core import execution, hooks
 from gradtape._src.core.errors import public
-from gradtape._src.core.nest import flatten
 from gradtape._src.core.variable import Variable
 from gradtape._src.optimizers.least_squares.damping import RULES
 from gradtape._src.optimizers.least_squares.losses import check_loss
@@ -181,7 +180,7 @@ class LevenbergMarquardt:
         """Change `variables` so that the sum of squares of what `residual_fn()` returns becomes least.
 
         `residual_fn` takes nothing, and returns a tensor or a nest of tensors, real and floating-point, not a single number.
-        It is compiled, once for a call; a `tf.function` only once for all. `variables`: a nest of floating-point variables;
+        A fit is one loop, compiled once for a call; with a `tf.function` once for all. `variables`: a nest of floating variables;
         they are assigned at the end, also after an interrupt. `bounds`: a pair `(lower, upper)` for each variable, each a number
         or an array of the variable's shape, or None; steps are projected onto the box (Kanzow, Yamashita and Fukushima,
         "Levenberg-Marquardt methods with strong local convergence properties for solving nonlinear equations with convex
@@ -198,8 +197,39 @@ class LevenbergMarquardt:
         depend; ResourceExhaustedError if the Jacobian does not fit into memory.
         """
         check_loss(loss, loss_scale)
-        residuals = Residuals(residual_fn, flatten(variables), weights, loss, loss_scale)
-        return _Fit(self, residuals, bounds, pattern).run()
+        residuals = Residuals(residual_fn, variables, weights, loss, loss_scale)
+        return _Fit(self, residuals, bounds, pattern).run()[0]
+
+    @public
+    def minimize_batch(
+        self,
+        residual_fn: Callable[..., Any],
+        variables: Any,
+        *data: Any,
+        bounds: Sequence[Any] | None = None,
+        weights: Any = None,
+        loss: str = "squares",
+        loss_scale: float = 1.0,
+    ) -> list[LeastSquaresResult]:
+        """Fit one model to many sets of data, all in one compiled program; return the result of each.
+
+        The first axis of each of `variables`, and of each array of `data`, counts the fits. `residual_fn(values, *data)` is the
+        function of one fit: it takes a nest like `variables` and a row of each array, and returns its residuals. Other tensors
+        that it uses are the same for all. Each fit stops for itself, as `minimize` would.
+
+        Other arguments and errors are those of `minimize`. `bounds` are numbers, or arrays that broadcast to a variable's whole
+        shape. `weights` broadcast to the residuals of all fits: 0 leaves out what a shorter set of data lacks. A fit that cannot
+        start is a ValueError with its number, and then no variable changes. `band` of a result takes a function of its own rows.
+
+        >>> x = tf.constant([0.0, 1.0, 2.0, 3.0])
+        >>> y = tf.constant([[2.0, 1.0, 0.5, 0.25], [1.0, 2.0, 4.0, 8.0]])
+        >>> b = tf.Variable(tf.ones([2, 2]))
+        >>> found = tf.optimizers.LevenbergMarquardt().minimize_batch(lambda b, y: b[0] * 2.0 ** (b[1] * x) - y, b, y)
+        >>> print([result.converged for result in found], b.numpy().round(4).tolist())
+        [True, True] [[2.0, -1.0], [1.0, 1.0]]
+        """
+        check_loss(loss, loss_scale)
+        return _Fit(self, Residuals(residual_fn, variables, weights, loss, loss_scale, data), bounds, None).run()
 
     @public
     def for_keras(self) -> Any:
@@ -220,7 +250,7 @@ class _Fit:
 
     def __init__(self, settings: LevenbergMarquardt, residuals: Residuals, bounds: Sequence[Any] | None, pattern: Any) -> None:
         self.residuals = residuals
-        low, high = (None, None) if bounds is None else _box(bounds, residuals.variables)
+        low, high = (None, None) if bounds is None else _box(bounds, residuals.variables, residuals.count)
         self.x = residuals.start()
         if bounds is not None:
             self.x = np.clip(self.x, low, high).astype(residuals.dtype)
@@ -240,31 +270,40 @@ class _Fit:
         self.options = Options._make([*tolerances, initial, limit, *settings.cg, 0])
         self.limit, self.given = limit, self.search.inputs(residuals, low, high)
 
-    def run(self) -> LeastSquaresResult:
-        """Go on until a tolerance is met, and put the best point into the variables, also after an interrupt."""
-        reached, history = self.search.start(self.residuals, self.x), []
+    def run(self) -> list[LeastSquaresResult]:
+        """Go on until a tolerance is met, and put the best points into the variables, also after an interrupt."""
+        residuals, reached = self.residuals, self.search.start(self.residuals, self.x)
         state, trips = reached.state(), min(HISTORY, max(1, NUMBERS // reached.table.size))
+        start, histories = state, [[] for _ in range(residuals.count or 1)]
         try:
-            while state.ended == ON:
+            while np.any(going := np.atleast_1d(state.ended) == ON):
                 begun = time.monotonic()
                 given = [*reached, np.array(self.options._replace(trips=trips), np.float64), *self.given]
-                reached = Reached(*execution.execute(self.search.program(self.residuals, given), given))
+                reached = Reached(*execution.execute(self.search.program(residuals, given), given))
                 points, numbers = np.asarray(reached.points), np.asarray(reached.numbers)
-                state = reached._replace(points=points, numbers=numbers).state()
-                history += state.history[state.history == state.history].tolist()
+                after = reached._replace(points=points, numbers=numbers).state()
+                self._check_start(after)
+                state = after
+                for row, history in enumerate(np.atleast_2d(state.history)):
+                    histories[row] += history[history == history].tolist() if going[row] else []
                 trips = min(HISTORY, 2 * trips) if time.monotonic() - begun < PATIENCE else max(1, trips // 2)
         finally:
-            if state.ended != NOT_FINITE:
-                self.residuals.assign(state.x)
-        if state.ended == NOT_FINITE:
-            raise ValueError(f"At the start {self._not_finite(np.asarray(state.table))}")
-        return self._result(state, history)
+            if state is not start:
+                residuals.assign(state.x)
+        table = np.asarray(state.table)
+        if residuals.count is None:
+            return [self._result(state, table, histories[0], None)]
+        return [
+            self._result(State._make([None if part is state.limit else part[row] for part in state]), table[row], history, row)
+            for row, history in enumerate(histories)
+        ]
 
-    def _result(self, state: State, history: list[float]) -> LeastSquaresResult:
+    def _result(self, state: State, table: np.ndarray, history: list[float], row: int | None) -> LeastSquaresResult:
         residuals, ended, cost = self.residuals, float(state.ended), float(state.cost)
-        freedom = residuals.observations - residuals.size
+        freedom = residuals.observations[row or 0] - residuals.size
         rounding = self.smallest * max(residuals.results, residuals.size)  # as in NumPy's `matrix_rank`
-        rows = np.asarray(state.table)[:-1] if self.search.solver == "dense" else None
+        rows = table[:-1] if self.search.solver == "dense" else None
+        variance = cost / max(freedom, 1)
         return LeastSquaresResult(
             cost,
             ended in CONVERGED,
@@ -273,8 +312,18 @@ class _Fit:
             int(state.evaluations),
             float(state.cosine),
             [*history, cost],
-            Statistics(residuals.variables, rows, np.asarray(state.scale), cost / max(freedom, 1), freedom, rounding),
+            Statistics(residuals.variables, rows, state.scale, variance, freedom, rounding, row),
         )
+
+    def _check_start(self, state: State) -> None:
+        """Raise ValueError for a start where the residuals or their derivatives are not finite."""
+        bad = np.flatnonzero(np.atleast_1d(state.ended) == NOT_FINITE)
+        if not len(bad):
+            return
+        table = np.asarray(state.table)
+        if self.residuals.count is None:
+            raise ValueError(f"At the start {self._not_finite(table)}")
+        raise ValueError(f"At the start of fit number {bad[0]} {self._not_finite(table[bad[0]])}")
 
     def _not_finite(self, table: np.ndarray) -> str:
         """Say what is not finite at the start, in words."""
@@ -317,17 +366,17 @@ def _check_pattern(pattern: Any, residuals: Residuals, x: np.ndarray, solver: st
         )
 
 
-def _box(bounds: Sequence[Any], variables: Sequence[Variable]) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper bounds of all parameters, flat."""
+def _box(bounds: Sequence[Any], variables: Sequence[Variable], count: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return lower and upper bounds of all parameters, flat; in a batch of `count` fits one row for each."""
     given = list(bounds)
     if len(given) != len(variables):
         raise ValueError(f"bounds has {len(given)} entries for {len(variables)} variables: give a pair for each, or None.")
-    lows, highs = [], []
+    lows, highs, rows = [], [], () if count is None else (count,)
     for variable, pair in zip(variables, given, strict=True):
         low, high = (-np.inf, np.inf) if pair is None else pair
         shape = tuple(variable.shape)
         try:
-            low, high = [np.broadcast_to(np.asarray(b, np.float64), shape).reshape(-1) for b in (low, high)]
+            low, high = [np.broadcast_to(np.asarray(b, np.float64), shape).reshape(*rows, -1) for b in (low, high)]
         except ValueError:
             raise ValueError(f"The bounds of {variable.name} must be numbers, or arrays of its shape {shape}.") from None
         if np.isnan(low).any() or np.isnan(high).any():
@@ -336,4 +385,4 @@ def _box(bounds: Sequence[Any], variables: Sequence[Variable]) -> tuple[np.ndarr
             raise ValueError(f"The lower bound of {variable.name} is above its upper bound.")
         lows.append(low)
         highs.append(high)
-    return np.concatenate(lows), np.concatenate(highs)
+    return np.concatenate(lows, -1), np.concatenate(highs, -1)

@@ -14,9 +14,11 @@ from gradtape._src.control.function import Function
 from gradtape._src.control.scope import call
 from gradtape._src.core import dtypes, engine, execution, memory, tracing
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import variable_of
+from gradtape._src.core.convert import tensor, variable_of
 from gradtape._src.core.errors import ResourceExhaustedError
+from gradtape._src.core.nest import flatten, pack_sequence_as
 from gradtape._src.core.program import Node, Program, leaf
+from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.cast import cast
@@ -46,69 +48,80 @@ class Residuals:
     """`function()` as programs of the values of `variables`, one flat vector of `size` numbers in the widest of their dtypes.
 
     `evaluate(x)` gives residuals and Jacobian, [results] and [size, results], `push` the product of the Jacobian with a vector.
-    The Programs of all that a search needs take (x, `others`…). Everything else that the function uses keeps the
-    values that it has when this is made.
+    The Programs of all that a search needs take (x, `others`…). Everything else that the function uses keeps the values that it
+    has when this is made.
+
+    With `data` it is a batch of `count` fits: `function(values, *data)` takes a row of each of the nest `variables`, and a row
+    of each array of data. Programs are of one fit; `shared` says which of `others` are the same for all.
     """
 
     def __init__(
         self,
-        function: Callable[[], Any],
-        variables: Sequence[Any],
+        function: Callable[..., Any],
+        variables: Any,
         weights: Any = None,
         loss: str = "squares",
         loss_scale: float = 1.0,
+        data: Sequence[Any] | None = None,
     ) -> None:
-        self.variables: list[Variable] = list(map(variable_of, variables))
+        self.variables: list[Variable] = list(map(variable_of, flatten(variables)))
         _check_variables(self.variables)
         if not callable(function):
-            raise TypeError(
-                f"residual_fn must be a function of no arguments, received {function!r} of type {type(function).__name__}."
-            )
+            taken = "of no arguments" if data is None else "(values, *data)"
+            raise TypeError(f"residual_fn must be a function {taken}, received {function!r} of type {type(function).__name__}.")
         made = function if isinstance(function, Function) else Function(function)
-        _check_takes_nothing(made.python_function)
-        body = made.get_concrete_function()._body
-        if not hasattr(body, "program"):
-            raise NotImplementedError(
-                "The residual function cannot be compiled, as a shape or the way it goes on depends on values. Write it with "
-                "tf.cond and tf.while_loop, and with shapes that are known."
-            )
-        if body.draws:
-            raise ValueError(
-                "The residual function draws random numbers, so that no two evaluations agree. Draw them once, outside of it."
-            )
-        if body.written:
-            raise ValueError(f"The residual function assigns {body.written[0].name}: residuals must not change variables.")
-        program = body.program
+        given: list[Any] = [tensor(d) for d in data or ()]
+        specs: tuple[Any, ...] = ()
+        self.count: int | None = None
+        if data is None:
+            _check_takes_nothing(made.python_function)
+        else:
+            self.count = _rows_of([*self.variables, *given])
+            rows = [TensorSpec(v.shape[1:], v.dtype) for v in [*self.variables, *given]]
+            specs = pack_sequence_as(variables, rows[: len(self.variables)]), *rows[len(self.variables) :]
+        body = made.get_concrete_function(*specs)._body
+        _check_body(body)
+        program, inputs = body.program, list(body.inputs([d.node for d in given]))
         avals = [program.aval_of(r) for r in program.outputs]
         _check_results(avals)
-        unused = [k for k, variable in enumerate(self.variables) if all(v is not variable for v in body.variables)]
-        if unused:
-            raise ValueError(
-                f"The residuals do not depend on {self.variables[unused[0]].name} (number {unused[0]} of `variables`): leave it "
-                "out, or compute them from it with tf.* functions."
-            )
-        if program.guarded:
-            call(body, ())
-        roots = [] if weights is None else roots_of(weights, avals)
+        if data is None:
+            _check_used(self.variables, [any(v is w for w in body.variables) for v in self.variables])
+            self.positions = [next(i for i, v in enumerate(body.variables) if v is w) for w in self.variables]
+            if program.guarded:
+                call(body, ())
+            inputs = [n for i, n in enumerate(inputs) if i not in self.positions]
+        else:
+            self.positions = list(range(len(self.variables)))
+        roots = [] if weights is None else roots_of(weights, avals, self.count)
         self.program = program = weighted(program, weights is not None, loss, float(loss_scale))
-        self.positions = [next(i for i, v in enumerate(body.variables) if v is w) for w in self.variables]
-        inputs = body.inputs(())
-        self.others = [*[engine.argument(n) for i, n in enumerate(inputs) if i not in self.positions], *roots]
+        self.others = [*map(engine.argument, inputs), *roots]
+        self.shared = [True] * len(self.others)
+        for i in (*range(len(given)), *range(len(inputs), len(self.others))):
+            self.shared[i] = data is None
+        if data is not None:
+            _check_used(self.variables, [place is not None for place in self._vjp_program()[1]])
         self._avals = [program.parameters[i] for i in self.positions]
         self.dtype = max([a.dtype for a in (*self._avals, *avals)], key=lambda d: d.itemsize)
         self.size = sum(a.size for a in self._avals)
         self.results = sum(a.size for a in avals)
-        self.observations = self.results if weights is None else sum(np.count_nonzero(root) for root in roots)
+        left = [np.count_nonzero(root.reshape(self.count or 1, -1), 1) for root in roots]
+        self.observations: list[int] = sum(left, np.zeros(self.count or 1, int)).tolist() if left else [self.results]
+        self.observations *= (self.count or 1) // len(self.observations)
+
+    @property
+    def _rows_before(self) -> tuple[int, ...]:
+        """The first axis of all in a batch of fits."""
+        return () if self.count is None else (self.count,)
 
     def start(self) -> np.ndarray:
-        """Return the variables' present values as one vector."""
-        return np.concatenate([np.asarray(v.numpy(), self.dtype).reshape(-1) for v in self.variables])
+        """Return the variables' present values as one vector; in a batch one in each row."""
+        return np.concatenate([np.asarray(v.numpy(), self.dtype).reshape(*self._rows_before, -1) for v in self.variables], -1)
 
     def assign(self, x: np.ndarray) -> None:
-        """Put a vector into the variables."""
+        """Put such values into the variables."""
         sizes = np.cumsum([a.size for a in self._avals])[:-1]
-        for variable, a, part in zip(self.variables, self._avals, np.split(np.asarray(x), sizes), strict=True):
-            variable.assign(part.reshape(a.shape).astype(a.dtype))
+        for variable, a, part in zip(self.variables, self._avals, np.split(np.asarray(x), sizes, -1), strict=True):
+            variable.assign(part.reshape((*self._rows_before, *a.shape)).astype(a.dtype))
 
     def where(self, position: int) -> str:
         """Return the variable of an element of the vector, and its place in that."""
@@ -121,7 +134,7 @@ class Residuals:
     @property
     def bytes_of_jacobian(self) -> int:
         """The memory that the whole Jacobian takes."""
-        return int(self.size * self.results * self.dtype.itemsize)
+        return int(self.size * self.results * self.dtype.itemsize) * (self.count or 1)
 
     def fits(self) -> bool:
         """Return whether the whole Jacobian, with its work space, fits into memory."""
@@ -296,6 +309,39 @@ def _check_variables(variables: Sequence[Any]) -> None:
             raise TypeError(f"{variable.name} has dtype {variable.dtype.name}: it must be real and floating-point.")
     if len({id(v) for v in variables}) != len(variables):
         raise ValueError("A variable stands twice among `variables`.")
+
+
+def _rows_of(given: Sequence[Any]) -> int:
+    """Return how many fits a batch has: the first axis of all that is given."""
+    shapes = [tuple(v.shape) for v in given]
+    if len({shape[:1] for shape in shapes}) > 1 or not shapes[0] or not shapes[0][0]:
+        raise ValueError(
+            f"The first axis of all variables and data counts the fits, received shapes {', '.join(map(str, shapes))}."
+        )
+    return int(shapes[0][0])
+
+
+def _check_body(body: Any) -> None:
+    if not hasattr(body, "program"):
+        raise NotImplementedError(
+            "The residual function cannot be compiled, as a shape or the way it goes on depends on values. Write it with "
+            "tf.cond and tf.while_loop, and with shapes that are known."
+        )
+    if body.draws:
+        raise ValueError(
+            "The residual function draws random numbers, so that no two evaluations agree. Draw them once, outside of it."
+        )
+    if body.written:
+        raise ValueError(f"The residual function assigns {body.written[0].name}: residuals must not change variables.")
+
+
+def _check_used(variables: Sequence[Variable], used: Sequence[bool]) -> None:
+    if not all(used):
+        first = used.index(False)
+        raise ValueError(
+            f"The residuals do not depend on {variables[first].name} (number {first} of `variables`): leave it out, or compute "
+            "them from it with tf.* functions."
+        )
 
 
 def _check_takes_nothing(function: Any) -> None:

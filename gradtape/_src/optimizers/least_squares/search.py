@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.built import built, called
 from gradtape._src.control.loop import while_loop
 from gradtape._src.core import dtypes, nest
 from gradtape._src.core.aval import aval
 from gradtape._src.core.program import Program
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import one_hot, ones_like, zeros_like
 from gradtape._src.ops.array.joining import concat, stack
@@ -68,7 +69,7 @@ class State(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """What a call of a search's Program takes and returns, in three arrays: few are quick to pass.
+    """The state as a search's Program takes and returns it, in three arrays: few are quick to pass.
 
     `points`: the best one and the next. `numbers`: the scale, the history, and those of `State` behind it.
     """
@@ -115,10 +116,10 @@ class Search(NamedTuple):
     pattern: Any
 
     def start(self, residuals: Residuals, x: np.ndarray) -> Reached:
-        """Return what the first call takes."""
+        """Return what the first call takes, from the values that it starts at."""
         rows = {"dense": residuals.size, "sparse": self.pattern and self.pattern.products, "matrix_free": 0}[self.solver]
-        table = np.zeros((rows + 1, residuals.results), x.dtype)
-        return Reached(np.stack([x, x]), table, np.zeros(residuals.size + HISTORY + SCALARS, WIDE))
+        table = np.zeros((*x.shape[:-1], rows + 1, residuals.results), x.dtype)
+        return Reached(np.stack([x, x], -2), table, np.zeros((*x.shape[:-1], residuals.size + HISTORY + SCALARS), WIDE))
 
     def inputs(self, residuals: Residuals, low: Any, high: Any) -> list[Any]:
         """Return the arrays that the Program takes behind the options."""
@@ -132,7 +133,7 @@ class Search(NamedTuple):
 
     def program(self, residuals: Residuals, given: Sequence[Any]) -> Program:
         """Return the Program of some trips: (what was reached…, options, `inputs`…) → what was reached."""
-        key = ("search", *self, *residuals.positions)
+        key = ("search", *self, residuals.count, *residuals.positions)
         known: Program | None = residuals.program.derived.get(key)
         if known is None:
 
@@ -140,8 +141,29 @@ class Search(NamedTuple):
                 reached = Reached(*inputs[: len(Reached._fields)])
                 return Trips(self, residuals, inputs[len(reached) :]).run(reached)
 
-            known = residuals.program.derived[key] = built(run, [aval(x.shape, x.dtype) for x in given])
+            each = [residuals.count is not None] * len(Reached._fields)
+            each += [False, *self._each(residuals)]
+            rows = [aval(x.shape[e:], x.dtype) for x, e in zip(given, each, strict=True)]
+            known = built(run, rows)
+            if residuals.count is not None:
+                known = _vectorized(known, each, given)
+            residuals.program.derived[key] = known
         return known
+
+    def _each(self, residuals: Residuals) -> list[bool]:
+        """Return for each of `inputs` whether it has a row for each fit of a batch."""
+        batch = residuals.count is not None
+        vectors = [False] if self.solver != "dense" else []
+        return [*([batch, batch] if self.boxed else []), *vectors, *[not shared for shared in residuals.shared]]
+
+
+def _vectorized(program: Program, each: Sequence[bool], given: Sequence[Any]) -> Program:
+    """Return the Program of a batch."""
+
+    def run(*inputs: Tensor) -> list[Tensor]:
+        return [EagerTensor(n) for n in call_vectorized(program, [x.node for x in inputs], each)]
+
+    return built(run, [aval(x.shape, x.dtype) for x in given])
 
 
 class Trips:

@@ -23,7 +23,7 @@ class Statistics:
     """Statistics of `variables` from the transposed Jacobian `rows`, if it was made, with columns lengths `scale`.
 
     `variance`: of a residual. `freedom`: how many more observations than parameters. `rounding`: the largest singular value
-    that rounding alone may give, relative to the largest of all.
+    that rounding alone may give, relative to the largest of all. `row`: of the variables, that of this fit of a batch.
     """
 
     def __init__(
@@ -34,8 +34,9 @@ class Statistics:
         variance: float,
         freedom: int,
         rounding: float,
+        row: int | None = None,
     ) -> None:
-        self.variables, self.freedom = variables, freedom
+        self.variables, self.freedom, self._row = variables, freedom, row
         self._rows, self._scale, self._variance, self._rounding = rows, scale, variance, rounding
 
     @cached_property
@@ -83,6 +84,8 @@ class Statistics:
             raise ValueError(f"The function must return floating numbers, received {predicted.dtype.name}.")
         count = predicted.node.aval.size
         parts = tape.jacobian(predicted, self.variables, unconnected_gradients="zero")
+        if self._row is not None:
+            parts = [p[(slice(None),) * predicted.shape.rank + (self._row,)] for p in parts]
         slopes = np.concatenate([np.asarray(p, np.float64).reshape(count, -1) for p in parts], 1)
         variances = np.einsum("ij,jk,ik->i", slopes, covariance, slopes) + observations * self._variance
         values = np.asarray(predicted)
