@@ -3,6 +3,8 @@
 folx computes it forward, as is done here; with JAX alone one takes the diagonal of the Hessian.
 """
 
+import itertools
+
 import numpy as np
 
 KEY = "lap"
@@ -17,7 +19,7 @@ def start():
     """The points and the weights of the network."""
     draw = np.random.default_rng(0).standard_normal
     sizes = (64, 128, 128, 128, 1)
-    weights = [(draw(size) / size[0] ** 0.5).astype("float32") for size in zip(sizes, sizes[1:], strict=False)]
+    weights = [(draw(size) / size[0] ** 0.5).astype("float32") for size in itertools.pairwise(sizes)]
     return draw((32, 64)).astype("float32"), weights
 
 

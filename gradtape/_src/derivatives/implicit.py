@@ -224,10 +224,10 @@ def argmin(f: Callable[[Any], Any], start: Any, max_steps: int = 200, tolerance:
     unknowns = Unknowns(start, "argmin")
     options = _options(unknowns.vector, max_steps, tolerance)
     objective, used = unknowns.traced(f, scalar=True)
-    return _found(Search("argmin", _gradient_of(objective), objective, True, *options), unknowns, used)
+    return _found(Search("argmin", gradient_of(objective), objective, True, *options), unknowns, used)
 
 
-def _gradient_of(objective: Program) -> Program:
+def gradient_of(objective: Program) -> Program:
     """Return the Program of the gradient of a scalar one."""
     if "gradient" not in objective.derived:
         slope = slope_of(objective)
