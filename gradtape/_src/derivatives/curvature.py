@@ -206,8 +206,8 @@ def kfac_factors(
 ) -> Any:
     """Return for each source the two factors (A, B) of K-FAC: its block of the Fisher matrix is about their Kronecker product.
 
-    The weights of a layer have the gradient Σ a bᵀ of an example, with the inputs `a` of the layer and the gradients `b` at its
-    results, over all positions of a sequence or an image. A is the mean of a aᵀ over examples and positions, B that of b bᵀ over
+    The gradient of an example is Σ a bᵀ, with the inputs `a` of the layer and the gradients `b` at its results. The sum is over
+    the positions of a sequence or an image. A is the mean of a aᵀ over examples and positions, B that of b bᵀ over
     examples, summed over positions: Eschenhagen et al., "Kronecker-factored approximate curvature for modern neural network
     architectures" (2023), K-FAC-expand. Rows of A belong to the weights with their last axes taken away, those of B to the last
     axes. For a bias A is 1. Arguments are those of `per_example_gradients`; labels are those of the data, or `loss_fn` draws
