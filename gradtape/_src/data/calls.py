@@ -31,7 +31,7 @@ from gradtape._src.core.errors import (
 from gradtape._src.core.program import Trace, leaf
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.tensor import EagerTensor, extents_of
 from gradtape._src.core.ways import Path, explored
 from gradtape._src.data.ragged import with_shape
 from gradtape._src.data.structure import (
@@ -314,7 +314,7 @@ def _spec_without_value(item: Any) -> Any:
     if isinstance(item, SparseTensor | RaggedTensor):
         return item._type_spec
     value = tensor(item)
-    return TensorSpec(value.shape, value.dtype)
+    return TensorSpec(extents_of(value), value.dtype)
 
 
 def _common(first: Any, second: Any) -> Any:

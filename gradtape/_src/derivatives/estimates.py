@@ -9,7 +9,7 @@ from typing import Any
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.tensor import Stored, Tensor, extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.derivatives.evaluation import Evaluation, Nest, inexact, sources_of
 from gradtape._src.derivatives.products import gradients_of
@@ -39,7 +39,7 @@ class Hessian:
         if only is not None:
             targets, sources = [targets[only]], [sources[only]]
         found = self.at.tape.stacked_gradients(targets, sources, vectors, self.rows)
-        return [zeros(v.shape, v.dtype) if d is None else d for v, d in zip(vectors, found, strict=True)]
+        return [zeros(extents_of(v), v.dtype) if d is None else d for v, d in zip(vectors, found, strict=True)]
 
     def signs(self, samples: int, seed: Any) -> list[Tensor]:
         """Draw `samples` stacked vectors of random signs, for each source."""

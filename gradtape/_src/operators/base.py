@@ -308,7 +308,7 @@ class LinearOperator(Module, CompositeTensor):
         if x.dtype != self.dtype:
             raise TypeError(f"Expected argument to have dtype {self.dtype}.  Found: {x.dtype} in tensor {x}. tf.cast it.")
         found = shape_of(x)
-        if found.rank is not None and found.rank >= -axis and None not in (found[axis], dimension) and found[axis] != dimension:
+        if found.rank is not None and found.rank >= -axis and not found[axis:][:1].is_compatible_with([dimension]):
             raise ValueError(
                 f"Dimensions are not compatible: the operator of shape {self.shape} needs extent {dimension} in axis {axis} "
                 f"of {name}, which has shape {found}."

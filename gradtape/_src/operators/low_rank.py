@@ -66,7 +66,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
             is_self_adjoint = True if is_self_adjoint is None else is_self_adjoint
         super().__init__(dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name, parameters)
         rows, found = base_operator._range_size, shape_of(self._u)
-        if (found.rank is not None and found.rank < 2) or (None not in (rows, found[-2]) and rows != found[-2]):
+        if (found.rank is not None and found.rank < 2) or not found[-2:-1].is_compatible_with([rows]):
             raise ValueError(f"Shapes are not compatible: the operator has {rows} rows, u has shape {found}.")
 
     @property

@@ -11,7 +11,7 @@ from gradtape._src.core.convert import static, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.dim import is_unknown, unknown
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, emit
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, emit, extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import _broadcast_to, broadcast_source, changing, identity, plain
 
@@ -57,7 +57,7 @@ def _concat(*values, axis):
 @gradient(_concat)
 def _(op, dy):
     axis = op.get_attr("axis") % dy.ndim
-    return _pieces(dy, tuple([x.shape[axis] for x in op.inputs]), axis)
+    return _pieces(dy, tuple([extents_of(x)[axis] for x in op.inputs]), axis)
 
 
 def _pieces(dy, sizes, axis):
@@ -171,7 +171,7 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
     if isinstance(num_or_size_splits, (int, np.integer)) and not isinstance(num_or_size_splits, bool):
         return list(_split(x, num_split=int(num_or_size_splits), axis=axis))
     given = num_or_size_splits
-    if isinstance(given, (bool, float, str, bytes)) or (isinstance(given, (Tensor, Stored)) and given.shape.rank == 0):
+    if isinstance(given, (bool, float, str, bytes)) or (isinstance(given, (Tensor, Stored)) and given.ndim == 0):
         raise ValueError(
             "Rank-0 tensors are not supported as the num_or_size_splits argument to split. Argument provided: "
             f"{given!r}. Give a Python integer, or a vector of sizes."

@@ -16,7 +16,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import eye, ones_like, zeros_like
 from gradtape._src.ops.array.gather import gather
@@ -206,7 +206,7 @@ def _svd_gradient(s, u, v, ds, du, dv):
     across = reshape(values, (*s.shape[:-1], 1, k))
     if s.dtype.is_complex:  # the phases of U and V turn together
         turned = diag_part(v_dv)
-        phases = reshape((conj(turned) - turned) / 2.0, row.shape)
+        phases = reshape((conj(turned) - turned) / 2.0, extents_of(row))
         middle = middle + diag(reshape(_over(phases, across, _largest(across), _largest(dv1)), s.shape))
     da = matmul(matmul(u1, middle), v1, adjoint_b=True)
     if u.shape[-2] > k:
@@ -424,7 +424,7 @@ def _(op, dlu, dp):
     lower, upper = _lower_unit(lower_upper), band_part(lower_upper, 0, -1)
     dlower, dupper = band_part(dlu, -1, 0) - diag(diag_part(dlu)), band_part(dlu, 0, -1)
     below = band_part(matmul(lower, dlower, adjoint_a=True), -1, 0)
-    inner = set_diag(below, zeros(below.shape[:-1], below.dtype)) + band_part(matmul(dupper, upper, adjoint_b=True), 0, -1)
+    inner = set_diag(below, zeros(extents_of(below)[:-1], below.dtype)) + band_part(matmul(dupper, upper, adjoint_b=True), 0, -1)
     left = triangular_solve(lower, inner, adjoint=True)
     return _rows(adjoint(triangular_solve(upper, adjoint(left), lower=False)), _inverse_permutation(perm))
 
@@ -456,7 +456,7 @@ def _inverse_permutation(perm):
     if perm.ndim == 1:
         return invert_permutation(perm)
     flat = reshape(perm, (-1, perm.shape[-1]))
-    rows = [invert_permutation(flat[i]) for i in range(flat.shape[0])]
+    rows = [invert_permutation(flat[i]) for i in range(extents_of(flat)[0])]
     return reshape(concat([reshape(row, (1, -1)) for row in rows], 0), perm.shape)
 
 
@@ -516,5 +516,5 @@ def lu_matrix_inverse(lower_upper, perm, validate_args=False, name=None):
      [0.   0.25]]
     """
     factors = tensor(lower_upper, hint=dtypes.float32)
-    shape = factors.shape
+    shape = extents_of(factors)
     return lu_solve(factors, perm, eye(shape[-1], batch_shape=shape[:-2], dtype=factors.dtype))

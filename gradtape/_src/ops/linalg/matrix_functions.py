@@ -10,6 +10,7 @@ from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.joining import concat
@@ -143,7 +144,7 @@ def sqrtm(input):
 @gradient(sqrtm)
 def _(op, dy):  # Rᴴ dA + dA Rᴴ = dy, as a linear system for the elements of dA, row by row
     root = adjoint(op.outputs[0])
-    shape, n = root.shape, root.shape[-1]
+    shape, n = extents_of(root), extents_of(root)[-1]
     identity = eye(n, dtype=root.dtype)
     system = einsum("...ij,kl->...ikjl", root, identity) + einsum("ij,...lk->...ikjl", identity, root)
     system = reshape(system, (*shape[:-2], n * n, n * n))

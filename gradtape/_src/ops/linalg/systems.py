@@ -15,7 +15,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import InvalidArgumentError, invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.shape import _reshape, plain
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.linalg.diagonals import adjoint, band_part, diag_part, set_diag
@@ -517,7 +517,7 @@ def _(op, dy):
     if not fast:  # X = A⁺ B
         inverse = pinv(a)
         return _pinv_gradient(a, inverse, matmul(dy, b, adjoint_b=True)), matmul(inverse, dy, adjoint_a=True)
-    tall = a.shape[-2] >= a.shape[-1]
+    tall = extents_of(a)[-2] >= extents_of(a)[-1]
     factor = cholesky(_regularized(matmul(a, a, adjoint_a=tall, adjoint_b=not tall), l2_regularizer))
     if tall:  # X = C⁻¹ Aᴴ B with C = Aᴴ A + λ
         z = cholesky_solve(factor, dy)

@@ -10,7 +10,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import not_differentiable, op
 from gradtape._src.core.errors import invalid, invalid_dtype, public
-from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.core.tensor import Tensor, extents_of, to_numpy
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import ones, plain, reshape, squeeze
 from gradtape._src.ops.math.arithmetic import truediv
@@ -93,7 +93,7 @@ def bincount(
     weights = tensor(np.zeros(0, dtypes.as_dtype(dtype).numpy)) if weights is None else tensor(weights)
     if axis != -1 or not values.ndim:
         flat = (values.node.aval.size,)
-        if weights.shape == values.shape:
+        if weights.shape == extents_of(values):
             weights = reshape(weights, flat)
         values = reshape(values, flat)
     numbers = to_numpy(values.node)

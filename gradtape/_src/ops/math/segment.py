@@ -14,7 +14,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, invalid_dtype, invalid_for, public
-from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.core.tensor import Tensor, extents_of, to_numpy
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, ones, plain, zeros
@@ -133,11 +133,11 @@ def _by_sorted_ids(function, data, segment_ids):
     if not data.ndim:
         raise invalid_for(name, "input must be at least rank 1, received a scalar as data")
     if ids.ndim != 1:
-        raise invalid_for(name, f"segment_ids should be a vector. Received shape {plain(ids.shape)}")
-    if not ids.shape.is_compatible_with(data.shape[:1]):
+        raise invalid_for(name, f"segment_ids should be a vector. Received shape {plain(extents_of(ids))}")
+    if not ids.node.aval.tensor_shape.is_compatible_with(extents_of(data)[:1]):
         raise invalid_for(
             name,
-            f"segment_ids should be the same size as dimension 0 of input. Received {ids.shape[0]} ids for data of shape "
+            f"segment_ids should be the same size as dimension 0 of input. Received {extents_of(ids)[0]} ids for data of shape "
             f"{plain(data.shape)}",
         )
     values = to_numpy(ids.node)

@@ -34,7 +34,9 @@ def _checked(inputs, sequence_length):
     count = lengths.node.aval.size
     if lengths.ndim != 1 or (count != batch and not is_unknown(count) and not is_unknown(batch)):
         raise FailedPreconditionError(
-            None, None, f"len(sequence_length) != batch_size. sequence_length has shape {lengths.shape}, batch_size: {batch}"
+            None,
+            None,
+            f"len(sequence_length) != batch_size. sequence_length has shape {lengths.shape}, batch_size: {batch}",
         )
     return x, lengths
 

@@ -16,7 +16,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import not_differentiable, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.shape import extents
@@ -250,7 +250,7 @@ def _draw_integers(source, shape, minval, maxval, dtype):
     bounds = tensor(minval, dtype), tensor(maxval, dtype)
     for name, bound in zip(("minval", "maxval"), bounds, strict=True):
         if bound.ndim:
-            raise invalid(f"{name} must be 0-D, got shape {list(bound.shape)}: integers of all places have one range.")
+            raise invalid(f"{name} must be 0-D, got shape {list(extents_of(bound))}: integers of all places have one range.")
     if isinstance(source, Own):
         source = source._replace(dtype=dtype.numpy)
     return _integers(source, *bounds, shape=shape)
