@@ -146,10 +146,10 @@ def hessian_diagonal(
     if samples is None:
         found = []
         for i, x in enumerate(matrix.at.active):
-            size = x.shape.num_elements()
-            units = reshape(eye(size, dtype=x.dtype), (size, *x.shape))
+            size = x.node.aval.size
+            units = reshape(eye(size, dtype=x.dtype), (size, *extents_of(x)))
             (block,) = matrix.products([units], only=i)
-            found.append(reshape(diag_part(reshape(block, (size, size))), x.shape))
+            found.append(reshape(diag_part(reshape(block, (size, size))), extents_of(x)))
     else:
         _check_samples(samples)
         vectors = matrix.signs(samples, seed)

@@ -81,7 +81,7 @@ class Unknowns:
         """Return a vector, or each row of a matrix, as a nest."""
         parts, start = [], 0
         for x in self._nest.leaves:
-            parts.append(reshape(vector[..., start : start + x.node.aval.size], (*extents_of(vector)[:-1], *x.shape)))
+            parts.append(reshape(vector[..., start : start + x.node.aval.size], (*extents_of(vector)[:-1], *extents_of(x))))
             start += x.node.aval.size
         return self._nest.pack(parts)
 
@@ -289,7 +289,7 @@ def solved(function: Program, inputs: Sequence[Node], pattern: Sparsity | None =
 
         def solver(b: Tensor, *used: Tensor) -> list[Tensor]:
             x, ok = approximate(function, b, used, pattern=pattern)
-            return [where(ok, x, fill(x.shape, tensor(np.nan, x.dtype)))]
+            return [where(ok, x, fill(extents_of(x), tensor(np.nan, x.dtype)))]
 
         function.derived[key] = built(solver, function.parameters[: arity(function)])
     attrs = System(function.derived[key], function, pattern)

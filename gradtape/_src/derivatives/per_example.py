@@ -170,7 +170,8 @@ def per_example_gradients(
     program, where = each.gradient_program()
     found = each.call(program, [ones([each.count], each.loss_type)], chunk_size) if program.outputs else []
     results = [
-        zeros((each.count, *x.shape), x.dtype) if p is None else found[p] for x, p in zip(each.sources.leaves, where, strict=True)
+        zeros((each.count, *extents_of(x)), x.dtype) if p is None else found[p]
+        for x, p in zip(each.sources.leaves, where, strict=True)
     ]
     return each.sources.pack(results)
 

@@ -288,7 +288,7 @@ def singular_value_function(f: Callable[[Tensor], Any], x: Any) -> Tensor:
            [-1.,  0.]], dtype=float32)
     """
     x = _matrices(x)
-    return eigenvalue_function(_of_size(f, odd=True), _dilated(x))[..., : x.shape[-2], x.shape[-2] :]
+    return eigenvalue_function(_of_size(f, odd=True), _dilated(x))[..., : extents_of(x)[-2], extents_of(x)[-2] :]
 
 
 @public
@@ -302,7 +302,7 @@ def singular_value_sum(f: Callable[[Tensor], Any], x: Any) -> Tensor:
     7.0
     """
     x = _matrices(x)
-    m, n = x.shape[-2:]
+    m, n = extents_of(x)[-2:]
     total = eigenvalue_sum(_of_size(f, odd=False), _dilated(x))
     if m != n:
         total = total - abs(m - n) * tensor(f(zeros((), total.dtype)), total.dtype)

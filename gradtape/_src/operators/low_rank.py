@@ -7,6 +7,7 @@ from typing import Any
 from gradtape._src.core.convert import convert_to_tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.operators.base import LinearOperator
 from gradtape._src.operators.dense import LinearOperatorFullMatrix
 from gradtape._src.operators.diagonal import LinearOperatorDiag, LinearOperatorIdentity
@@ -140,7 +141,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         first = base.solve(rhs, adjoint=adjoint)
         inner = matmul(v, first, adjoint_a=True)
         small = self._capacitance()
-        batch = broadcast_batches(TensorShape(tuple(small.shape)[:-2]), TensorShape(tuple(inner.shape)[:-2]))
+        batch = broadcast_batches(TensorShape(extents_of(small)[:-2]), TensorShape(extents_of(inner)[:-2]))
         small, inner = _with_batch(small, batch), _with_batch(inner, batch)
         found = cholesky_solve(cholesky(small), inner) if self._small_is_definite() else solve(small, inner, adjoint=adjoint)
         return first - base.solve(matmul(u, found), adjoint=adjoint)
@@ -172,4 +173,4 @@ class LinearOperatorLowRankUpdate(LinearOperator):
 
 
 def _with_batch(x: Any, batch: TensorShape) -> Any:
-    return broadcast_to(x, [*batch.as_list(), *x.shape[-2:]])
+    return broadcast_to(x, [*batch.as_list(), *extents_of(x)[-2:]])

@@ -127,7 +127,7 @@ def _image(input, block_size, data_format):
         raise invalid(f"Value for attr 'block_size' of {block_size} must be at least minimum 2")
     if input.ndim != 4:
         raise invalid(f"Input rank should be: 4 instead of: {input.ndim}")
-    batch, *rest = input.shape
+    batch, *rest = extents_of(input)
     height, width, depth = rest if data_format == "NHWC" else (*rest[1:], rest[0])
     return batch, height, width, depth
 

@@ -66,7 +66,7 @@ def _pieces(dy, sizes, axis):
     if source is None:
         return _split_v(dy, size_splits=sizes, axis=axis)
     shape = dy.node.aval.shape
-    same = source.shape[axis] == 1
+    same = extents_of(source)[axis] == 1
     parts = [source] * len(sizes) if same else _split_v(source, size_splits=sizes, axis=axis)
     return [_broadcast_to(part, shape=(*shape[:axis], size, *shape[axis + 1 :])) for part, size in zip(parts, sizes, strict=True)]
 
@@ -217,7 +217,7 @@ def _(op, dy):
     if source is None:
         return _unpack(dy, num=count, axis=axis)
     shape = op.inputs[0].node.aval.shape
-    extent = source.shape[axis]
+    extent = extents_of(source)[axis]
     parts = [_broadcast_to(part, shape=shape) for part in _unpack(source, num=extent, axis=axis)]
     return parts * count if extent == 1 else parts
 

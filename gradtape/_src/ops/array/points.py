@@ -312,7 +312,7 @@ def _(op, dy):
     needs_tensor, _, needs_updates = op.needed
     dx = None
     if needs_tensor:
-        nothing = zeros(updates.shape, dy.dtype)
+        nothing = zeros(extents_of(updates), dy.dtype)
         dx = emit(_scatter_update.op, (dy.node, indices.node, nothing.node), op.entry.node.attrs)
     return dx, None, _gathered(dy, indices, ignore=op.get_attr("ignore")) if needs_updates else None
 

@@ -436,7 +436,7 @@ def _assembled(how, parts):
     values, *nested = parts
     dtype, *uniform = how
     if isinstance(values, TensorSpec):  # as where the arguments of a function are shown
-        rows = nested[0].shape[0]
+        rows = extents_of(nested[0])[0]
         extents = [None if rows is None else rows - 1, *uniform, *extents_of(values)[1:]]
         return RaggedTensorSpec(extents, values.dtype, len(nested), dtype)
     for splits, length in reversed(list(zip(nested, uniform, strict=True))):

@@ -339,7 +339,7 @@ def _dynamic_stitch(source, *data):
 @gradient(_dynamic_stitch)
 def _(op, dy):
     source, *data = op.inputs
-    sizes = (*[rows.shape[0] for rows in data], 1)
+    sizes = (*[extents_of(rows)[0] for rows in data], 1)
     whole = scatter_rows(dy, source, (sum(sizes), *dy.node.aval.shape[1:]))
     return [None, *_split_v(whole, size_splits=sizes, axis=0)[:-1]]
 

@@ -157,7 +157,7 @@ def _top_k(input, *, k, sorted, index_type):
 @gradient(_top_k)
 def _(op, dy, _):
     x = op.inputs[0].node.aval
-    return put_along(dy, op.outputs[1], axis=x.ndim - 1, extent=x.shape[-1])
+    return put_along(dy, op.outputs[1], axis=x.ndim - 1, extent=extents_of(x)[-1])
 
 
 @public
@@ -349,7 +349,7 @@ def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, na
     function = _lower_bound if side == "left" else _upper_bound
     out_type = _index_type(dtypes.int32 if out_type is None else out_type, "out_type", INDEX)
     flat = [reshape(x, (prod(extents_of(x)[:-1]), extents_of(x)[-1])) for x in (rows, wanted)]
-    return reshape(function(*flat, out_type=out_type), tuple(wanted.shape))
+    return reshape(function(*flat, out_type=out_type), extents_of(wanted))
 
 
 def _is_no_permutation(x):

@@ -376,4 +376,4 @@ def draw_bounding_boxes(images, boxes, colors, name=None):
     if colors is None:
         return _draw(images, boxes)
     colors = tensor(colors, SINGLE)
-    return _draw_in_colours(images, boxes, colors) if colors.shape[0] or colors.ndim != 2 else _draw(images, boxes)
+    return _draw_in_colours(images, boxes, colors) if extents_of(colors)[0] or colors.ndim != 2 else _draw(images, boxes)

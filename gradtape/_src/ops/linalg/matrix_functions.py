@@ -112,9 +112,9 @@ def _along(function, a, direction):
 
     At Aᴴ, in the direction of a cotangent, it is the cotangent of A. Higham, "Functions of Matrices" (2008), equation 3.16.
     """
-    n = a.shape[-1]
+    n = extents_of(a)[-1]
     above = concat([a, direction], -1)
-    below = concat([zeros(a.shape, a.dtype), a], -1)
+    below = concat([zeros(extents_of(a), a.dtype), a], -1)
     return function(concat([above, below], -2))[..., :n, n:]
 
 
@@ -220,7 +220,7 @@ def matrix_rank(a, tol=None, validate_args=False, name=None):
     s = svd(a, compute_uv=False)
     if tol is None:
         resolution = float(np.finfo(s.dtype.as_numpy_dtype).eps)
-        tol = reduce_max(s, -1, keepdims=True) * (resolution * max(a.shape[-2:]))
+        tol = reduce_max(s, -1, keepdims=True) * (resolution * max(extents_of(a)[-2:]))
     else:
         tol = tensor(tol, hint=s.dtype)
     return reduce_sum(cast(greater(s, tol), dtypes.int32), -1)

@@ -472,7 +472,7 @@ def pinv(a, rcond=None, validate_args=False, name=None) -> Tensor:
     check_float_matrix(a)
     kind = a.dtype.real_dtype
     if rcond is None:
-        rcond = _cutoff(a.shape, kind.numpy)
+        rcond = _cutoff(extents_of(a), kind.numpy)
     return _pinv(a, rcond if is_tensor(rcond) else tensor(rcond, kind))
 
 

@@ -58,11 +58,11 @@ def _as_compact(diagonals, diagonals_format):
 
 def _filled_up(x, count, reverse):
     """Return a diagonal above (`reverse`) or below the main one, which has `count` elements, made as long as that one."""
-    if x.shape[-1] == count:
+    if extents_of(x)[-1] == count:
         return x
-    if x.shape[-1] != count - 1:
+    if extents_of(x)[-1] != count - 1:
         raise ValueError(f"Expected diagonals of {count} or {count - 1} elements beside the main one, received {x.shape}.")
-    padding = zeros((*x.shape[:-1], 1), x.dtype)
+    padding = zeros((*extents_of(x)[:-1], 1), x.dtype)
     return concat([x, padding] if reverse else [padding, x], -1)
 
 
@@ -260,8 +260,8 @@ def _(op, dy):
     if not op.needed[0]:
         return None, db
     da = -matmul(x, db, adjoint_b=True) if flipped else -matmul(db, x, adjoint_b=True)
-    part = diag_part(da, k=_band_limits(bands.shape[-2], lower), align="LEFT_RIGHT")
-    return expand_dims(part, -2) if bands.shape[-2] == 1 else part, db
+    part = diag_part(da, k=_band_limits(extents_of(bands)[-2], lower), align="LEFT_RIGHT")
+    return expand_dims(part, -2) if extents_of(bands)[-2] == 1 else part, db
 
 
 @public
@@ -314,7 +314,7 @@ def eigh_tridiagonal(alpha, beta, eigvals_only=True, select="a", select_range=No
     [1. 3.]
     """
     alpha, beta = tensor(alpha), tensor(beta)
-    if alpha.ndim != 1 or beta.ndim != 1 or beta.shape[0] != alpha.shape[0] - 1:
+    if alpha.ndim != 1 or beta.ndim != 1 or extents_of(beta)[0] != extents_of(alpha)[0] - 1:
         raise ValueError(f"alpha must be [n] and beta [n - 1], received shapes {alpha.shape} and {beta.shape}.")
     matrix = diag(alpha) + diag(conj(beta), k=-1)  # the lower triangle is what is looked at
     if eigvals_only:

@@ -93,7 +93,7 @@ def bincount(
     weights = tensor(np.zeros(0, dtypes.as_dtype(dtype).numpy)) if weights is None else tensor(weights)
     if axis != -1 or not values.ndim:
         flat = (values.node.aval.size,)
-        if weights.shape == extents_of(values):
+        if extents_of(weights) == extents_of(values):
             weights = reshape(weights, flat)
         values = reshape(values, flat)
     numbers = to_numpy(values.node)
@@ -192,9 +192,9 @@ def _check_classes(values, what, count):
 def _without_last_one(labels, predictions):
     """Give both one rank: the one that has a last axis of extent 1 more loses it."""
     difference = predictions.ndim - labels.ndim
-    if difference == 1 and predictions.shape[-1] == 1:
+    if difference == 1 and extents_of(predictions)[-1] == 1:
         return labels, squeeze(predictions, -1)
-    if difference == -1 and labels.shape[-1] == 1:
+    if difference == -1 and extents_of(labels)[-1] == 1:
         return squeeze(labels, -1), predictions
     return labels, predictions
 
@@ -211,7 +211,7 @@ def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=
     [[1, 0], [1, 1]]
     """
     labels, predictions = _without_last_one(tensor(labels), tensor(predictions))
-    if labels.shape != predictions.shape:
+    if extents_of(labels) != extents_of(predictions):
         raise invalid(
             f"Shapes of all inputs must match: values[0].shape = {plain(labels.shape)} != values[1].shape = "
             f"{plain(predictions.shape)}: give one prediction for each label."
@@ -227,7 +227,7 @@ def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=
         weights = ones(labels.node.aval.shape, dtype)
     else:
         weights = tensor(weights)
-        if weights.shape != labels.shape:
+        if extents_of(weights) != extents_of(labels):
             raise ValueError(f"Shapes {labels.shape} and {weights.shape} are incompatible: give one weight for each label.")
         weights = cast(weights, dtype)
     return reshape(unsorted_segment_sum(weights, labels * count + predictions, count * count), (count, count))

@@ -72,7 +72,7 @@ def _sum(data, ids, count, ordered=False):
 
 def _counts(ids, count, dtype, trailing):
     """Return the number of rows of each segment, at least 1, as a Tensor that divides rows with `trailing` more axes."""
-    rows = maximum(_unsorted_sum(ones(ids.shape, dtypes.int32), ids, num_segments=count), 1)
+    rows = maximum(_unsorted_sum(ones(extents_of(ids), dtypes.int32), ids, num_segments=count), 1)
     return _reshape(cast(rows, dtype), shape=(count, *(1,) * trailing))
 
 
@@ -360,7 +360,7 @@ def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
 def _sum_and_counts(data, segment_ids, num_segments):
     data, ids = tensor(data), tensor(segment_ids)
     total = unsorted_segment_sum(data, ids, num_segments)
-    return total, _counts(ids, total.shape[0], data.dtype, total.ndim - 1)
+    return total, _counts(ids, extents_of(total)[0], data.dtype, total.ndim - 1)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -373,7 +373,7 @@ def _sum_gradient(op, dy):
 
 def _mean_gradient(op, dy):
     ids = op.inputs[1]
-    return take_rows(dy / _counts(ids, dy.shape[0], dy.dtype, dy.ndim - 1), ids), None
+    return take_rows(dy / _counts(ids, extents_of(dy)[0], dy.dtype, dy.ndim - 1), ids), None
 
 
 def _extremum_gradient(op, dy):
@@ -393,9 +393,9 @@ def _segment_prod_gradient(op, dy):
 def _unsorted_prod_gradient(op, dy):
     data, ids = op.inputs
     shape = data.node.aval.shape
-    flat_ids = _reshape(ids, shape=(prod(ids.shape),))
+    flat_ids = _reshape(ids, shape=(prod(extents_of(ids)),))
     order = argsort(flat_ids)
-    rows = take_rows(_reshape(data, shape=(prod(ids.shape), *shape[ids.ndim :])), order)
+    rows = take_rows(_reshape(data, shape=(prod(extents_of(ids)), *shape[ids.ndim :])), order)
     others = take_rows(_others(rows, take_rows(flat_ids, order)), invert_permutation(order))
     return take_rows(dy, ids) * conj(_reshape(others, shape=shape)), None
 
@@ -452,7 +452,7 @@ def _(op, dy):  # as that of LinearRecurrence: the last row of each segment is w
     (a, _, restarts), (h,) = op.inputs, op.outputs
     reverse = op.get_attr("reverse")
     needs_a, needs_b, _ = op.needed
-    last = tensor(np.arange(dy.shape[0]) == (0 if reverse else dy.shape[0] - 1))
+    last = tensor(np.arange(extents_of(dy)[0]) == (0 if reverse else extents_of(dy)[0] - 1))
     following = logical_or(shift(restarts, axis=0, reverse=not reverse), last)
     db = _segment_recurrence(shift(conj(a), axis=0, reverse=not reverse), dy, following, reverse=not reverse)
     if not needs_a:

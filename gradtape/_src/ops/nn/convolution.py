@@ -574,7 +574,7 @@ def atrous_conv2d_transpose(value, filters, output_shape, rate, padding, name=No
      [1. 0. 1.]]
     """
     value, filters = tensor(value), tensor(filters)
-    if value.ndim == filters.ndim == 4 and value.shape[3] != filters.shape[3]:
+    if value.ndim == filters.ndim == 4 and extents_of(value)[3] != extents_of(filters)[3]:
         raise ValueError(
             "`value` channel count must be compatible with `filters` input channel count. Received: "
             f"value.shape={value.shape} with channel count {value.shape[3]} and filters.shape={filters.shape} with "

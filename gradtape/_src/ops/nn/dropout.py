@@ -58,11 +58,11 @@ def _scalar(rate, x):
 
 def _noise_shape(x, noise_shape):
     if noise_shape is None:
-        return tuple(extents_of(x))
+        return extents_of(x)
     if not is_tensor(noise_shape):
         dims = TensorShape(noise_shape).as_list()
         if len(dims) == x.ndim:
-            return tuple([n if extent is None else extent for n, extent in zip(x.shape, dims, strict=True)])
+            return tuple([n if extent is None else extent for n, extent in zip(extents_of(x), dims, strict=True)])
     return static_shape(noise_shape)
 
 

@@ -184,7 +184,7 @@ def _broadcast(logits, labels):
     if logits.node.aval.tensor_shape.is_compatible_with(extents_of(labels)):
         return logits, labels
     try:
-        shape = broadcast_shapes(tuple(extents_of(logits)), tuple(extents_of(labels)))
+        shape = broadcast_shapes(extents_of(logits), extents_of(labels))
     except InvalidArgumentError:
         raise invalid(
             f"logits and labels must be broadcastable: logits_size={plain(logits.shape)} "
@@ -272,7 +272,7 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
     array([1.], dtype=float32)
     """
     log_input, targets = tensor(log_input), tensor(targets)
-    if not targets.shape.is_compatible_with(log_input.shape):
+    if not targets.node.aval.tensor_shape.is_compatible_with(extents_of(log_input)):
         raise ValueError(f"`log_input` and `targets` must have the same shape, received ({log_input.shape} vs {targets.shape}).")
     loss = exp(log_input) - log_input * targets
     if compute_full_loss:

@@ -470,7 +470,7 @@ def _over_channels(input, ksize, strides):
         )
     groups = {"ksize": (1, window, 1, 1), "strides": (1, window, 1, 1)}
     pooled = MAXIMA[2][0](reshape(input, [-1, channels, 1, 1]), **_channels_last(padding="VALID", **groups))
-    return reshape(pooled, [*input.shape[:-1], channels // window])
+    return reshape(pooled, [*extents_of(input)[:-1], channels // window])
 
 
 @public

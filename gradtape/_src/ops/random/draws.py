@@ -118,7 +118,7 @@ def algorithm(alg):
 def stateless_state(seed, alg=None):
     """Return the state for the seed of a stateless function, two integers."""
     seed = tensor(seed)
-    if seed.shape != (2,):
+    if extents_of(seed) != (2,):
         raise invalid(f"seed must have shape [2], not {list(seed.shape)}: give two integers.")
     if algorithm(alg) is Algorithm.THREEFRY:
         raise invalid("Unsupported algorithm id: 2. Threefry is not implemented on the CPU: give alg='philox'.")
@@ -336,7 +336,7 @@ not_differentiable(*_permutation, because=WHOLE)
 
 
 def _shuffled(source, value):
-    return gather(value, _permutation(source, size=value.shape[0])) if value.ndim else value
+    return gather(value, _permutation(source, size=extents_of(value)[0])) if value.ndim else value
 
 
 @public
@@ -347,7 +347,7 @@ def shuffle(value, seed=None, name=None) -> Tensor:
     [1, 2, 3]
     """
     value = tensor(value)
-    size = value.shape[0] if value.ndim else 0
+    size = extents_of(value)[0] if value.ndim else 0
     return _shuffled(Own(seed, value.dtype.numpy, blocks=-(-max(size - 1, 0) // 4)), value)
 
 
