@@ -96,12 +96,12 @@ class Call:
         if not callable(function):
             raise ValueError(f"Argument `func` must be a callable. Received func={function} (of {type(function)}) in {what}.")
         self.function, self.what = frozen(function), what
-        self._seeds = None
+        self.source: Any = None  # of random numbers: that of a pass
 
     def begun(self) -> Call:
         """Return the same for one pass, in which random ops give what they gave in the others, as far as they have seeds."""
         call = copy.copy(self)
-        call._seeds = seeds.begun()
+        call.source = seeds.begun()
         return call
 
     def __call__(self, index: int, given: Element) -> Element:
@@ -111,7 +111,7 @@ class Call:
 
     def _result(self, index: int, value: Any) -> Element:
         try:
-            with seeds.drawn_from(self._seeds):
+            with seeds.drawn_from(self.source):
                 result = self.function(*arguments(value))
         except Exception as error:
             raise failed(error, f"Error in the function passed to {self.what}", index) from error

@@ -147,4 +147,4 @@ def safe_embedding_lookup_sparse(
         there = np.ones((count, *(1,) * (result.ndim - 1)), bool)
         there[empty] = False
         result = where(host_constant(there), result, tensor(0, result.dtype))
-    return reshape(result, [*outer, *result.shape[1:]])
+    return reshape(result, [*outer, *extents_of(result)[1:]])
