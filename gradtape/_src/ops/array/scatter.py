@@ -86,7 +86,6 @@ def _update(variable, function, indices, updates, attrs):
     with engine.shared:
         held = variable.held()
         nodes = (held, node_of(indices), tensor(updates, held.aval.type).node)
-        function.op.resolved(tuple([node.aval for node in nodes]), attrs)
         return variable._hold(engine.record(check(function.op, nodes, attrs), nodes, attrs))
 
 
