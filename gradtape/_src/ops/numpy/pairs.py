@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import operator
 
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.convert import tensor
@@ -33,7 +34,7 @@ def add(x1, x2, *, policy=TENSORFLOW):
     >>> tf.experimental.numpy.add([1, 2], 0.5).numpy()
     array([1.5, 2.5])
     """
-    return either(arithmetic.add, compare.logical_or, x1, x2, policy)
+    return either(operator.add, compare.logical_or, x1, x2, policy)
 
 
 @numpy_function
@@ -63,7 +64,8 @@ def true_divide(x1, x2, *, policy=TENSORFLOW):
     >>> tf.experimental.numpy.true_divide([1, 2], 2).numpy()
     array([0.5, 1. ])
     """
-    return arithmetic.truediv(*policy.fraction(x1, x2))
+    x1, x2 = policy.fraction(x1, x2)
+    return x1 / x2
 
 
 @numpy_function
