@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtape._src.autodiff.backward import Operation
+from gradtape._src.control.built import built, called
 from gradtape._src.control.loop import while_loop
 from gradtape._src.core import engine
 from gradtape._src.core.aval import aval
@@ -27,8 +28,6 @@ from gradtape._src.derivatives.linear_solve import (
     Unknowns,
     adjoint_of,
     approximate,
-    built,
-    called,
     checked,
     pulled_back,
     slope_of,
@@ -225,10 +224,10 @@ def argmin(f: Callable[[Any], Any], start: Any, max_steps: int = 200, tolerance:
     unknowns = Unknowns(start, "argmin")
     options = _options(unknowns.vector, max_steps, tolerance)
     objective, used = unknowns.traced(f, scalar=True)
-    return _found(Search("argmin", _gradient_of(objective), objective, True, *options), unknowns, used)
+    return _found(Search("argmin", gradient_of(objective), objective, True, *options), unknowns, used)
 
 
-def _gradient_of(objective: Program) -> Program:
+def gradient_of(objective: Program) -> Program:
     """Return the Program of the gradient of a scalar one."""
     if "gradient" not in objective.derived:
         slope = slope_of(objective)

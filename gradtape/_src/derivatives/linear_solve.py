@@ -14,6 +14,7 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.control.built import built, called
 from gradtape._src.control.loop import while_loop
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import engine, execution, tracing
@@ -124,22 +125,6 @@ class Unknowns:
         if body.program.effects or body.draws or body.written:
             raise ValueError(f"{name} must be pure: it assigns variables, draws random numbers or has effects.")
         return tracing.without_effects(body.program), list(body.inputs(parameters)[len(parameters) :])
-
-
-def built(function: Callable[..., Sequence[Tensor]], parameters: Sequence[Any]) -> Program:
-    """Return the Program of a function of tensors, which calls Programs and loops, for parameters of these Avals."""
-    leaves = [leaf(a, None) for a in parameters]
-    body = trace(lambda: list(function(*map(EagerTensor, leaves))), leaves, Scope(True, creates=False))
-    made = body.program
-    constants = (*[np.asarray(engine.value(node)) for node in body.captures], *made.constants)  # large ones are captures
-    made = Program(made.keys, made.avals, made.parameters, made.outputs, constants, made.lines, made.precision)
-    return tracing.without_effects(execution.intern(made))
-
-
-def called(program: Program, *inputs: Any) -> Tensor:
-    """Call a Program on tensors; return its one result."""
-    (node,) = tracing.call(program, tuple([x.node for x in inputs]))
-    return EagerTensor(node)
 
 
 def adjoint_of(function: Program) -> Program:

@@ -17,6 +17,7 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.control.built import built, called
 from gradtape._src.control.loop import while_loop
 from gradtape._src.control.mapping import carry_rows
 from gradtape._src.core import engine, nest, tracing
@@ -28,7 +29,7 @@ from gradtape._src.core.program import Node, Program
 from gradtape._src.core.structured import arity, by_program
 from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.derivatives.implicit import root
-from gradtape._src.derivatives.linear_solve import Unknowns, built, called, checked
+from gradtape._src.derivatives.linear_solve import Unknowns, checked
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import zeros_like
 from gradtape._src.ops.array.joining import concat, stack

@@ -53,18 +53,19 @@ def check_loss(loss: str, scale: float) -> None:
         raise ValueError(f"loss_scale must be a positive number, received {scale!r}.")
 
 
-def roots_of(weights: Any, avals: Sequence[Aval]) -> list[np.ndarray]:
-    """Return the roots of weights, one array for each tensor of residuals; ValueError if they do not fit."""
+def roots_of(weights: Any, avals: Sequence[Aval], count: int | None = None) -> list[np.ndarray]:
+    """Return the roots of weights, one array for each tensor of residuals, in `count` rows; ValueError if they do not fit."""
     given = flatten(weights) if len(avals) > 1 else [weights]
     if len(given) != len(avals):
         raise ValueError(f"weights has {len(given)} entries for {len(avals)} tensors of residuals: give an array for each.")
     roots = []
     for number, (weight, of) in enumerate(zip(given, avals, strict=True)):
+        shape = of.shape if count is None else (count, *of.shape)
         try:
-            whole = np.broadcast_to(np.asarray(weight, np.float64), of.shape)
+            whole = np.broadcast_to(np.asarray(weight, np.float64), shape)
         except ValueError:
             raise ValueError(
-                f"weights must be numbers, or arrays of the residuals' shape, {of.shape}; received shape {np.shape(weight)}."
+                f"weights must be numbers, or arrays of the residuals' shape, {shape}; received shape {np.shape(weight)}."
             ) from None
         wrong = np.flatnonzero(~((whole >= 0) & (whole < np.inf)))
         if wrong.size:
