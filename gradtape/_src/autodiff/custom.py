@@ -39,13 +39,10 @@ def _results(*values: Any, count: int, **attributes: Any) -> tuple[Any, ...]:
 
 CUSTOM = define(
     Op(
-        "CustomGradient",
-        lambda *values, count, transparent: values[:count],
-        infer=_results,
-        strings=_results,
-        reason="custom_gradient gave it a gradient function for one tape only",
+        "CustomGradient", lambda *values, count, transparent: values[:count], infer=_results, strings=_results,
+        reason="custom_gradient gave it a gradient function for one tape only", traits="own renames gradient_given",
     )
-)
+)  # fmt: skip
 
 
 class Closed(NamedTuple):
@@ -94,18 +91,11 @@ def _closed_kernel(
 # The same in a function that is traced: (results…, arguments…, what the gradient uses besides) → results.
 CLOSED = define(
     StructuredOp(
-        "CustomGradientProgram",
-        _closed_kernel,
-        Closed,
-        kind=GRADIENT,
-        bodies=Closed.bodies,
-        run=lambda interpreter, attrs, inputs: inputs[: attrs.results],
-        runs=lambda attrs, decision: (),
-        infer=_closed_kernel,
-        saves="values",
-        strings=_closed_kernel,
+        "CustomGradientProgram", _closed_kernel, Closed, kind=GRADIENT, bodies=Closed.bodies,
+        run=lambda interpreter, attrs, inputs: inputs[: attrs.results], runs=lambda attrs, decision: (), infer=_closed_kernel,
+        saves="values", strings=_closed_kernel, traits="own renames",
     )
-)
+)  # fmt: skip
 
 
 class Watcher:
@@ -513,7 +503,12 @@ def _chosen(*values: Any) -> tuple[Any, ...]:
     return tuple([jnp.where(unforeseen, jnp.full_like(v, np.nan), v) if f else v for v, f in zip(values, inexact, strict=True)])
 
 
-BARRIER = define(Op("OptimizationBarrier", _barrier, infer=lambda *avals: avals, gradient=lambda op, *grads: list(grads)))
+BARRIER = define(
+    Op(
+        "OptimizationBarrier", _barrier, infer=lambda *avals: avals, gradient=lambda op, *grads: list(grads),
+        traits="own renames",
+    )
+)  # fmt: skip
 
 
 @public

@@ -119,7 +119,7 @@ _BRANCH: dict[str, Any] = {
     "kind": BRANCH, "bodies": _bodies, "run": _taken, "runs": _runs, "pruned": _pruned, "decided_by": lambda attrs: 0,
     "takes_none": True,
 }  # fmt: skip
-IF = define(StructuredOp("If", _if, If, infer=_if_avals, saves="pred inputs", **_BRANCH))
+IF = define(StructuredOp("If", _if, If, infer=_if_avals, saves="pred inputs", **_BRANCH, default_name="cond"))
 CASE = define(StructuredOp("Case", _case, Case, infer=_case_avals, saves="branch_index inputs", **_BRANCH))
 
 

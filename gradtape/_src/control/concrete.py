@@ -35,6 +35,7 @@ from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.ways import Guide, Path
+from gradtape._src.ops.array.shape import _identity
 from gradtape._src.ops.random import seeds
 
 if TYPE_CHECKING:
@@ -204,7 +205,8 @@ class ConcreteFunction:
         """The specs of the tensors that it gives, with the names that they have in TensorFlow's graph of it."""
         numbered = Numbered()
         return [
-            TensorSpec(shape, a.type, f"{numbered('Identity')}:0") for shape, a in zip(self._shapes(), self.results, strict=True)
+            TensorSpec(shape, a.type, f"{numbered(_identity.op.type)}:0")
+            for shape, a in zip(self._shapes(), self.results, strict=True)
         ]
 
     @property

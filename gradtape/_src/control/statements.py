@@ -41,6 +41,7 @@ from gradtape._src.ops.array import cast, select, shape as array
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.math import compare
 from gradtape._src.ops.math.arithmetic import minimum
+from gradtape._src.ops.math.compare import logical_not
 from gradtape._src.ops.math.rounding import ceil
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -119,7 +120,7 @@ def _array_of_zeros(arrays: Sequence[TensorArray], places: list[list[int | None]
 def _negates(condition: Any, value: Any) -> bool:
     """Return whether `condition` is `not value`."""
     node = condition.node
-    return isinstance(value, Tensor) and node.inputs == (value.node,) and node.key[0].type == "LogicalNot"
+    return isinstance(value, Tensor) and node.inputs == (value.node,) and node.key[0].plain is logical_not.op
 
 
 def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any) -> list[Any]:

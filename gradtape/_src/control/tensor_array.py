@@ -25,9 +25,10 @@ from gradtape._src.core.spec import TypeSpec
 from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import zeros_like, zeros_of
+from gradtape._src.ops.array.extents import shape as shape_of
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat, split, stack, unstack
-from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape, shape as shape_of, zeros
+from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape, zeros
 
 
 def _write(buffer: Any, value: Any, index: Any) -> Any:
@@ -57,7 +58,7 @@ def _write_aval(buffer: Aval, value: Aval, index: Aval) -> Aval:
     return buffer
 
 
-WRITE = define(Op("TensorListSetItem", _write, infer=_write_aval, saves="index", strings=_written))
+WRITE = define(Op("TensorListSetItem", _write, infer=_write_aval, saves="index", strings=_written, flops=0))
 
 
 @gradient(WRITE)
@@ -71,11 +72,9 @@ def _write_gradient(op: Operation, dy: Tensor) -> list[Any]:
 
 
 @op(
-    "TensorListResize",
-    infer=lambda buffer, index: aval((unknown(), *buffer.shape[1:]), buffer.dtype),
-    unhosted=AT_ONCE,
-    saves="buffer",
-)
+    "TensorListResize", infer=lambda buffer, index: aval((unknown(), *buffer.shape[1:]), buffer.dtype), unhosted=AT_ONCE,
+    saves="buffer", flops=0,
+)  # fmt: skip
 def _resized(buffer, index):
     """Append rows of zeros to the NumPy array `buffer` until there is one at `index`."""
     missing = max(0, int(index) + 1 - len(buffer))
@@ -473,15 +472,10 @@ class TensorArray:
 
 WRITE_CHECK = define(
     Op(
-        "TensorListSetItemCheck",
-        lambda buffer, index: index,
-        infer=lambda buffer, index: index,
-        wrong=_is_outside,
-        status=_outside,
-        checked="buffer index",
-        reason="it gives an index",
+        "TensorListSetItemCheck", lambda buffer, index: index, infer=lambda buffer, index: index, wrong=_is_outside,
+        status=_outside, checked="buffer index", reason="it gives an index", flops=0, traits="own",
     )
-)
+)  # fmt: skip
 
 
 def _children(array: TensorArray) -> tuple[list[Any], Any]:

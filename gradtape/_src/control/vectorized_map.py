@@ -19,8 +19,9 @@ from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import Tensor, extents_of, handle
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.creation import range_
+from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.array.joining import concat, stack
-from gradtape._src.ops.array.shape import broadcast_to, reshape, shape
+from gradtape._src.ops.array.shape import broadcast_to, reshape
 from gradtape._src.ops.math.reduction import reduce_max
 from gradtape._src.ops.random.seeds import of_trip
 from gradtape._src.ops.sparse.tensor import SparseTensor

@@ -15,7 +15,6 @@ from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNu
 from gradtape._src.core.function_names import in_function, name_in_function
 from gradtape._src.core.hidden import hides
 from gradtape._src.core.native import twins
-from gradtape._src.core.op import ops
 from gradtape._src.core.other_libraries import METHODS, NoArray
 from gradtape._src.core.shape import TensorShape
 
@@ -154,7 +153,7 @@ class Tensor(Operators):
         if not self.node.aval.tensor_shape.is_compatible_with(stated):
             raise ValueError(f"Tensor's shape {self.shape} is not compatible with supplied shape {stated}.")
         if self.node.aval.open and stated.rank is not None:  # users see what is stated from here on
-            self.node = engine.record_as(ops["Identity"], (self.node,), (), self.node.aval.stated(stated))
+            self.node = hooks.core.stated(self.node, self.node.aval.stated(stated))
 
     @public
     def numpy(self) -> Any:

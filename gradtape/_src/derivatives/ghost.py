@@ -15,19 +15,22 @@ from typing import NamedTuple
 
 from gradtape._src.core import execution, tracing
 from gradtape._src.core.dtypes import float32
+from gradtape._src.core.op import Op
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.traits import Trait
 from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.gather import _gather_gradient
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.shape import reshape, transpose
-from gradtape._src.ops.linalg.matmul import matmul
+from gradtape._src.ops.linalg.einsum import _einsum
+from gradtape._src.ops.linalg.matmul import MAT_MUL, matmul
 from gradtape._src.ops.math.arithmetic import add_n
 from gradtape._src.ops.math.compare import equal
 from gradtape._src.ops.math.complex import conj, real
 from gradtape._src.ops.math.reduction import reduce_sum
+from gradtape._src.ops.nn.convolution import DENSE
 from gradtape._src.ops.nn.patches import extract_patches
-
-SAME_NORM = frozenset(["Reshape", "Transpose", "Identity", "ExpandDims", "Squeeze", "Neg"])
 
 
 class Factors(NamedTuple):
@@ -72,13 +75,12 @@ def factors_of(gradient: Node) -> list[Factors]:
         node = stack.pop()
         if node.trace is None:
             return []
-        kind = node.op.type
-        if kind in ("AddV2", "AddN") and all(i.aval is node.aval for i in node.inputs):
+        if Trait.ADDS in node.op.traits and all(i.aval is node.aval for i in node.inputs):
             stack += node.inputs
-        elif kind in SAME_NORM and not stack and not found:
+        elif Trait.KEEPS_NORM in node.op.traits and not stack and not found:
             stack.append(node.inputs[0])
-        elif kind in FACTORS:
-            factors = FACTORS[kind](node)
+        elif node.op.plain in FACTORS:
+            factors = FACTORS[node.op.plain](node)
             if factors is None:
                 return []
             found.append(factors)
@@ -144,11 +146,11 @@ def _of_lookup(node: Node) -> Factors | None:
     return Factors(None, reshape(dy, [rows, dy.node.aval.size // max(rows, 1)]), reshape(indices, [rows]), 0)
 
 
-FACTORS: dict[str, Callable[[Node], Factors | None]] = {
-    "MatMul": _of_product,
-    "Einsum": _of_einsum,
-    "Conv2DBackpropFilter": _of_convolution,
-    "GatherV2Grad": _of_lookup,
+FACTORS: dict[Op, Callable[[Node], Factors | None]] = {
+    MAT_MUL: _of_product,
+    _einsum.op: _of_einsum,
+    DENSE[2].to_filter.op: _of_convolution,
+    _gather_gradient.op: _of_lookup,
 }
 
 

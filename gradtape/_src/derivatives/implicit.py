@@ -55,7 +55,9 @@ class Solution(NamedTuple):
     pattern: Sparsity | None
 
 
-IMPLICIT = define(by_program("ImplicitSolution", Solution))  # (start, what the function uses…) → (z, how it was found)
+IMPLICIT = define(
+    by_program("ImplicitSolution", Solution, traits="own")
+)  # (start, what the function uses…) → (z, how it was found)
 
 
 @gradient(IMPLICIT)

@@ -58,7 +58,7 @@ class System(NamedTuple):
     pattern: Sparsity | None
 
 
-SOLVE = define(by_program("LinearSolve", System))  # (b, what the matrix uses…) → x
+SOLVE = define(by_program("LinearSolve", System, traits="own"))  # (b, what the matrix uses…) → x
 
 
 class Unknowns:
@@ -256,7 +256,10 @@ def _status(x, found, what):
     )
 
 
-@op("ConvergedSolution", infer=lambda x, found, what: x, wrong=_not_converged, status=_status, checked="x found", cheap=True)
+@op(
+    "ConvergedSolution", infer=lambda x, found, what: x, wrong=_not_converged, status=_status, checked="x found", cheap=True,
+    traits="own",
+)  # fmt: skip
 def checked(x, found, *, what):
     """Return `x`, unless it is no solution: an InvalidArgumentError."""
     return x

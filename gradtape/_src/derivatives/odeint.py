@@ -74,7 +74,7 @@ class Guarded(NamedTuple):
     judged: int | None
 
 
-STEP = define(by_program("OdeStep", Guarded, saves="inputs y"))
+STEP = define(by_program("OdeStep", Guarded, saves="inputs y", traits="own"))
 
 
 @gradient(STEP)

@@ -21,11 +21,21 @@ def _straight(op: Operation, dy: Tensor) -> list[Any]:
 
 
 SCALED = define(
-    Op("ScaledGradient", lambda x, factors: x, infer=lambda x, factors: x, saves="factors", cheap=True, gradient=_scaled_gradient)
-)
+    Op(
+        "ScaledGradient", lambda x, factors: x, infer=lambda x, factors: x, saves="factors", cheap=True,
+        gradient=_scaled_gradient, traits="own renames",
+    )
+)  # fmt: skip
 STRAIGHT_THROUGH = define(
-    Op("StraightThrough", lambda value, x: value, infer=lambda value, x: value, cheap=True, gradient=_straight)
-)
+    Op(
+        "StraightThrough",
+        lambda value, x: value,
+        infer=lambda value, x: value,
+        cheap=True,
+        gradient=_straight,
+        traits="own renames",
+    )
+)  # fmt: skip
 
 
 @public

@@ -242,13 +242,9 @@ def _missed_entries(excess, line, symmetric):
 
 
 @op(
-    "SparseEntries",
-    infer=lambda values, excess, **attributes: values,
-    wrong=_misses_entries,
-    status=_missed_entries,
-    checked="excess",
-    cheap=True,
-)
+    "SparseEntries", infer=lambda values, excess, **attributes: values, wrong=_misses_entries, status=_missed_entries,
+    checked="excess", cheap=True, traits="own",
+)  # fmt: skip
 def _checked_entries(values, excess, *, line, symmetric):
     """Return `values`, unless a product exceeds what rounding explains: an InvalidArgumentError."""
     return values

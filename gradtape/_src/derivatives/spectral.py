@@ -27,9 +27,10 @@ from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.derivatives.divided_differences import divided_differences
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, zeros_like
+from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.select import where
-from gradtape._src.ops.array.shape import expand_dims, ones, reshape, shape, zeros
+from gradtape._src.ops.array.shape import expand_dims, ones, reshape, zeros
 from gradtape._src.ops.linalg.decompositions import eigh
 from gradtape._src.ops.linalg.diagonals import adjoint, trace as trace_of
 from gradtape._src.ops.linalg.einsum import einsum
@@ -52,8 +53,8 @@ class Derivative(NamedTuple):
 
 
 # (A, directions…, what the function uses…) → the derivative; with dy behind → the cotangents of what the function uses
-DERIVATIVE = define(by_program("SpectralDerivative", Derivative))
-COTANGENTS = define(by_program("SpectralCotangents", Derivative))
+DERIVATIVE = define(by_program("SpectralDerivative", Derivative, traits="own"))
+COTANGENTS = define(by_program("SpectralCotangents", Derivative, traits="own"))
 
 
 def _derivative(function: Program, inputs: Sequence[Node], directions: int) -> Tensor:

@@ -27,7 +27,10 @@ AXIS = "batch"  # of the mesh of a strategy: rows are split along it
 _NAME = re.compile(r"(?:.*/)?(?:device:)?(CPU|GPU|TPU)(?::(\d+|\*))?", re.IGNORECASE)
 
 
-@op("ShardingConstraint", infer=lambda input, sharding: input, cheap=True, unhosted="it lays values out on devices")
+@op(
+    "ShardingConstraint", infer=lambda input, sharding: input, cheap=True, unhosted="it lays values out on devices",
+    traits="own places", flops=0,
+)  # fmt: skip
 def _constrained(input, *, sharding):
     laid_out = jax.lax.with_sharding_constraint(input, sharding)
     if sharding.is_fully_replicated:

@@ -13,7 +13,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import InvalidArgumentError, invalid_for, public
 from gradtape._src.core.module import State, Stateful
 from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of, to_numpy
-from gradtape._src.lookup.static import looked_up, vector
+from gradtape._src.lookup.static import _find, looked_up, vector
 from gradtape._src.ops.strings.hashing import murmur
 
 Shape = tuple[int, ...]
@@ -83,7 +83,7 @@ class MutableHashTable(Stateful):
 
     def _find(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         keys, default = arrays
-        self._check(keys, "LookupTableFindV2")
+        self._check(keys, _find.op.type)
         found = np.empty((*keys.shape, *self._shape), self.value_dtype.numpy)
         found[...] = default
         rows = found.reshape(-1, *self._shape)

@@ -19,7 +19,8 @@ from gradtape._src.core.tensor import extents_of
 from gradtape._src.operators import rules
 from gradtape._src.operators.parts import LinearOperatorSpec, batch_slice, shape_of
 from gradtape._src.ops.array.cast import cast
-from gradtape._src.ops.array.shape import broadcast_to, expand_dims, shape as shape_tensor_of, squeeze
+from gradtape._src.ops.array.extents import shape as shape_tensor_of
+from gradtape._src.ops.array.shape import broadcast_to, expand_dims, squeeze
 from gradtape._src.ops.debugging.checks import assert_equal, assert_less, assert_positive
 from gradtape._src.ops.linalg.decompositions import eigvals, eigvalsh, svd
 from gradtape._src.ops.linalg.diagonals import adjoint, diag_part

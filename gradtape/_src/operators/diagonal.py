@@ -16,8 +16,9 @@ from gradtape._src.operators.parts import broadcast_batches, reference, shape_of
 from gradtape._src.operators.rules import rule
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import zeros_like
+from gradtape._src.ops.array.extents import shape as shape_tensor_of
 from gradtape._src.ops.array.joining import concat
-from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape, shape as shape_tensor_of, zeros
+from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape, zeros
 from gradtape._src.ops.debugging.checks import assert_equal, assert_greater, assert_positive
 from gradtape._src.ops.linalg.diagonals import adjoint, diag, diag_part, set_diag
 from gradtape._src.ops.math.arithmetic import abs, sqrt

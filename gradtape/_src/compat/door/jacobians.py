@@ -10,8 +10,9 @@ from gradtape._src.core import nest
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.creation import eye
+from gradtape._src.ops.array.extents import shape as shape_of, size
 from gradtape._src.ops.array.joining import concat
-from gradtape._src.ops.array.shape import broadcast_to, reshape, shape as shape_of, size, transpose
+from gradtape._src.ops.array.shape import broadcast_to, reshape, transpose
 from gradtape._src.v1.graphs.gradients import gradients
 
 

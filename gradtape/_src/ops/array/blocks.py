@@ -32,7 +32,7 @@ def _blocks(input, block_shape, paddings):
     return aval((input.shape[0] * prod(block_shape), *spatial, *input.shape[1 + len(block_shape) :]), input.dtype)
 
 
-@op("SpaceToBatchND", infer=_blocks)
+@op("SpaceToBatchND", infer=_blocks, flops=0)
 def _space_to_batch(input, *, block_shape, paddings):
     count = len(block_shape)
     rest = input.shape[1 + count :]
@@ -69,7 +69,7 @@ def _unblocked(input, block_shape, crops):
     return aval((input.shape[0] // prod(block_shape), *spatial, *input.shape[1 + len(block_shape) :]), input.dtype)
 
 
-@op("BatchToSpaceND", infer=_unblocked)
+@op("BatchToSpaceND", infer=_unblocked, flops=0)
 def _batch_to_space(input, *, block_shape, crops):
     count = len(block_shape)
     x = input.reshape((*block_shape, input.shape[0] // prod(block_shape), *input.shape[1:]))
@@ -145,7 +145,7 @@ def _to_depth_aval(input, block_size, data_format):
     return _image_aval(batch, height, width, depth, data_format, input.dtype)
 
 
-@op("SpaceToDepth", infer=_to_depth_aval)
+@op("SpaceToDepth", infer=_to_depth_aval, flops=0)
 def _space_to_depth(input, *, block_size, data_format):
     x = input if data_format == "NHWC" else input.transpose((0, 2, 3, 1))
     n, h, w, c = x.shape
@@ -167,7 +167,7 @@ def _to_space_aval(input, block_size, data_format):
     return _image_aval(batch, height, width, depth, data_format, input.dtype)
 
 
-@op("DepthToSpace", infer=_to_space_aval)
+@op("DepthToSpace", infer=_to_space_aval, flops=0)
 def _depth_to_space(input, *, block_size, data_format):
     x = input if data_format == "NHWC" else input.transpose((0, 2, 3, 1))
     n, h, w, c = x.shape

@@ -49,7 +49,10 @@ def _concatenated(*values, axis):
     return aval((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype)
 
 
-@op("ConcatV2", infer=_concatenated, joins="ConcatV2", strings=lambda *values, axis: np.concatenate(values, axis))
+@op(
+    "ConcatV2", infer=_concatenated, joins="ConcatV2", strings=lambda *values, axis: np.concatenate(values, axis), flops=0,
+    default_name="concat", traits="linear hands_on", folds=True,
+)  # fmt: skip
 def _concat(*values, axis):
     return lax.concatenate(values, axis % values[0].ndim)
 
@@ -108,7 +111,10 @@ def _equal_parts(value, num_split, axis):
     return (aval((*value.shape[:axis], part, *value.shape[axis + 1 :]), value.dtype),) * num_split
 
 
-@op("Split", infer=_equal_parts, strings=lambda value, *, num_split, axis: tuple(np.split(value, num_split, axis)))
+@op(
+    "Split", infer=_equal_parts, strings=lambda value, *, num_split, axis: tuple(np.split(value, num_split, axis)), flops=0,
+    default_name="split",
+)  # fmt: skip
 def _split(value, *, num_split, axis):
     return tuple(jnp.split(value, num_split, axis))
 
@@ -128,7 +134,7 @@ def cut(value, *, size_splits, axis):
     return tuple(np.split(value, list(itertools.accumulate(size_splits))[:-1], axis))
 
 
-@op("SplitV", infer=_parts, strings=cut)
+@op("SplitV", infer=_parts, strings=cut, flops=0, default_name="split")
 def _split_v(value, *, size_splits, axis):
     return tuple(lax.split(value, size_splits, axis))
 
@@ -205,7 +211,10 @@ def _packed(*values, axis):
     return aval((*first.shape[:axis], len(values), *first.shape[axis:]), first.dtype)
 
 
-@op("Pack", infer=_packed, joins="ConcatV2", strings=lambda *values, axis: np.stack(values, axis))
+@op(
+    "Pack", infer=_packed, joins="ConcatV2", strings=lambda *values, axis: np.stack(values, axis), flops=0, default_name="stack",
+    traits="linear hands_on", folds=True,
+)  # fmt: skip
 def _pack(*values, axis):
     return jnp.stack(values, axis)
 
@@ -266,7 +275,10 @@ def _unpacked(value, num, axis):
     return (aval((*value.shape[:axis], *value.shape[axis + 1 :]), value.dtype),) * num
 
 
-@op("Unpack", infer=_unpacked, strings=lambda value, *, num, axis: tuple(np.moveaxis(value, axis, 0)))
+@op(
+    "Unpack", infer=_unpacked, strings=lambda value, *, num, axis: tuple(np.moveaxis(value, axis, 0)), flops=0,
+    default_name="unstack", traits="hands_on",
+)  # fmt: skip
 def _unpack(value, *, num, axis):
     return tuple([lax.index_in_dim(value, i, axis, keepdims=False) for i in range(num)])
 

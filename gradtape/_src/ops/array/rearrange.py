@@ -34,7 +34,7 @@ def _tiled(input, multiples):
     return aval(tuple([n * count for n, count in zip(input.shape, multiples, strict=True)]), input.dtype)
 
 
-@op("Tile", infer=_tiled, strings=lambda input, *, multiples: np.tile(input, multiples))
+@op("Tile", infer=_tiled, strings=lambda input, *, multiples: np.tile(input, multiples), flops=0)
 def _tile(input, *, multiples):
     return jnp.tile(input, multiples)
 
@@ -116,7 +116,7 @@ def _inside_of(input, constant_values, *, paddings):
     return result
 
 
-@op("Pad", infer=_padded, strings=lambda input, *, paddings: _inside_of(input, b"", paddings=paddings))
+@op("Pad", infer=_padded, strings=lambda input, *, paddings: _inside_of(input, b"", paddings=paddings), flops=0)
 def _pad(input, *, paddings):
     return lax.pad(input, jnp.zeros((), input.dtype), tuple([(*pair, 0) for pair in paddings]))
 
@@ -138,7 +138,7 @@ def _padded_with(input, constant_values, paddings):
     return _padded(input, paddings=paddings)
 
 
-@op("PadV2", infer=_padded_with, strings=_inside_of)
+@op("PadV2", infer=_padded_with, strings=_inside_of, flops=0)
 def _pad_v2(input, constant_values, *, paddings):
     return lax.pad(input, constant_values, tuple([(*pair, 0) for pair in paddings]))
 
@@ -159,7 +159,7 @@ def _mirrored(input, paddings, mode):
     return result
 
 
-@op("MirrorPad", infer=_mirrored, strings=lambda input, *, paddings, mode: np.pad(input, paddings, mode.lower()))
+@op("MirrorPad", infer=_mirrored, strings=lambda input, *, paddings, mode: np.pad(input, paddings, mode.lower()), flops=0)
 def _mirror_pad(input, *, paddings, mode):
     return jnp.pad(input, paddings, mode=mode.lower())
 
@@ -248,7 +248,7 @@ def _reversed(tensor, axis):
     return tensor
 
 
-@op("ReverseV2", infer=_reversed, strings=lambda tensor, *, axis: np.flip(tensor, axis))
+@op("ReverseV2", infer=_reversed, strings=lambda tensor, *, axis: np.flip(tensor, axis), flops=0)
 def _reverse(tensor, *, axis):
     return jnp.flip(tensor, axis) if axis else tensor
 
@@ -300,7 +300,7 @@ def _reversed_rows(input, seq_lengths, *, seq_axis, batch_axis, extent):
 
 @op(
     "ReverseSequence", infer=_sequences, saves="seq_lengths", mixed=True, wrong=_wrong_lengths, status=_length_fault,
-    checked="seq_lengths", strings=_reversed_rows,
+    checked="seq_lengths", strings=_reversed_rows, flops=0,
 )  # fmt: skip
 def _reverse_sequence(input, seq_lengths, *, seq_axis, batch_axis, extent):
     lengths = jnp.expand_dims(seq_lengths, [a for a in range(input.ndim) if a != batch_axis])
@@ -346,12 +346,9 @@ def _rolled(input, shift, axis):
 
 
 @op(
-    "Roll",
-    infer=_rolled,
-    saves="shift",
-    mixed=True,
-    strings=lambda input, shift, *, axis: np.roll(input, shift.reshape(-1).tolist(), axis),
-)
+    "Roll", infer=_rolled, saves="shift", mixed=True,
+    strings=lambda input, shift, *, axis: np.roll(input, shift.reshape(-1).tolist(), axis), flops=0,
+)  # fmt: skip
 def _roll(input, shift, *, axis):
     if 0 in input.shape:
         return input

@@ -42,7 +42,10 @@ def _selected(condition, t, e):
     return aval(shape, t.dtype)
 
 
-@op("SelectV2", infer=_selected, broadcasting=True, saves="condition", mixed=True, strings=lambda c, t, e: np.where(c, t, e))
+@op(
+    "SelectV2", infer=_selected, broadcasting=True, saves="condition", mixed=True, strings=lambda c, t, e: np.where(c, t, e),
+    flops=0,
+)  # fmt: skip
 def _select(condition, t, e):
     return jnp.where(condition, t, e)
 
@@ -55,7 +58,7 @@ def _(op, dy):  # values of t and e are not used, so what is not finite on the s
     return None, dt, where(condition, 0, dy) if needs_e else None
 
 
-@op("Where", infer=lambda condition: aval((unknown(), condition.ndim), np.dtype(np.int64)), unhosted=AT_ONCE)
+@op("Where", infer=lambda condition: aval((unknown(), condition.ndim), np.dtype(np.int64)), unhosted=AT_ONCE, flops=0)
 def _where(condition):
     return np.argwhere(condition).astype(np.int64)
 
@@ -274,7 +277,7 @@ def _parts_of(data, partitions, order, *, counts):
     return cut(rows[order], size_splits=counts, axis=0)
 
 
-@op("DynamicPartition", infer=_partitioned, saves="order", mixed=True, strings=_parts_of)
+@op("DynamicPartition", infer=_partitioned, saves="order", mixed=True, strings=_parts_of, flops=0)
 def _dynamic_partition(data, partitions, order, *, counts):
     rows = data.reshape((partitions.size, *data.shape[partitions.ndim :]))
     return tuple(lax.split(rows[order], counts))
@@ -330,7 +333,7 @@ def _stitched_rows(source, *data):
     return np.concatenate((*data, nothing))[source]
 
 
-@op("DynamicStitch", infer=_stitched, saves="source", mixed=True, strings=_stitched_rows)
+@op("DynamicStitch", infer=_stitched, saves="source", mixed=True, strings=_stitched_rows, flops=0)
 def _dynamic_stitch(source, *data):
     nothing = jnp.zeros((1, *data[0].shape[1:]), data[0].dtype)  # what `source` names where there is no row
     return at(lax.concatenate((*data, nothing), 0))[source].get(mode="clip")

@@ -83,13 +83,16 @@ def _left(boxes, scores, **_):
     return aval((left,), np.dtype(np.int32)), aval((left,), scores.dtype)
 
 
-@op("NonMaxSuppressionV3", infer=lambda *boxes, **_: _left(*boxes)[0], unhosted=AT_ONCE)
+TAKEN = "take the scores of the boxes that are kept, `tf.gather(scores, selected)`: through these a gradient flows"
+
+
+@op("NonMaxSuppressionV3", infer=lambda *boxes, **_: _left(*boxes)[0], unhosted=AT_ONCE, instead=TAKEN, traits="holds_for_all")
 def _suppression(boxes, scores, *, max_output_size, iou_threshold, score_threshold):
     return _suppressed(_overlaps(boxes), scores, max_output_size, iou_threshold, score_threshold)[0]
 
 
 # TensorFlow has no gradient for the scores either: LookupError.
-@op("NonMaxSuppressionV5", infer=_left, unhosted=AT_ONCE)
+@op("NonMaxSuppressionV5", infer=_left, unhosted=AT_ONCE, instead=TAKEN, traits="holds_for_all")
 def _soft_suppression(boxes, scores, *, max_output_size, iou_threshold, score_threshold, soft_nms_sigma):
     kept, final = _suppressed(_overlaps(boxes), scores, max_output_size, iou_threshold, score_threshold, soft_nms_sigma)
     return kept, final.astype(scores.dtype)
@@ -137,7 +140,7 @@ def _best_of_class(boxes, scores, count, iou_threshold):
     return lax.scan(step, scores, None, count)[1]
 
 
-@op("CombinedNonMaxSuppression", infer=_combined_avals, unhosted="it loops")
+@op("CombinedNonMaxSuppression", infer=_combined_avals, unhosted="it loops", instead=TAKEN, traits="holds_for_all")
 def _combined(
     boxes, scores, *, max_output_size_per_class, max_total_size, pad_per_class, iou_threshold, score_threshold, clip_boxes
 ):

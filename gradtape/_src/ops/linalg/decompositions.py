@@ -17,6 +17,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import eye, ones_like, zeros_like
 from gradtape._src.ops.array.gather import gather
@@ -96,7 +97,7 @@ def _qr_rule(input, full_matrices):
     return aval((*batch, m, k), input.dtype), aval((*batch, k, n), input.dtype)
 
 
-@op("Qr", infer=_qr_rule, saves="input y0 y1")
+@op("Qr", infer=_qr_rule, saves="input y0 y1", flops=flops.qr, traits="blockwise reflects")
 def _qr(input, *, full_matrices):
     q, r = jnp.linalg.qr(wide(input), mode="complete" if full_matrices else "reduced")
     return q.astype(input.dtype), r.astype(input.dtype)
@@ -161,7 +162,10 @@ def _svd_rule(input, compute_uv, full_matrices):
     )
 
 
-@op("Svd", infer=_svd_rule, saves="input y0 y1 y2")
+@op(
+    "Svd", infer=_svd_rule, saves="input y0 y1 y2", traits="blockwise",
+    at_edge="keep the singular values apart: add a small random matrix",
+)  # fmt: skip
 def _svd(input, *, compute_uv, full_matrices):
     kind = _real_type(input.dtype)
     if not compute_uv:
@@ -256,7 +260,10 @@ def _eigh_rule(input, compute_v):
     return (e, input) if compute_v else e
 
 
-@op("SelfAdjointEigV2", infer=_eigh_rule, saves="input y0 y1")
+@op(
+    "SelfAdjointEigV2", infer=_eigh_rule, saves="input y0 y1", traits="blockwise",
+    at_edge="keep the eigenvalues apart: add a small random matrix",
+)  # fmt: skip
 def _eigh(input, *, compute_v):
     if 0 in input.shape:
         e = jnp.zeros(input.shape[:-1], dtype=input.dtype)
@@ -333,7 +340,7 @@ def _eig_rule(input, compute_v):
     return (e, aval(input.shape, kind)) if compute_v else e
 
 
-@op("Eig", unhosted="NumPy has no twin of it", infer=_eig_rule, saves="input y0 y1")
+@op("Eig", unhosted="NumPy has no twin of it", infer=_eig_rule, saves="input y0 y1", traits="blockwise")
 def _eig(input, *, compute_v):
     if compute_v:
         return tuple(lax.linalg.eig(input, compute_left_eigenvectors=False))
@@ -404,14 +411,9 @@ def _has_no_factors(input, output_idx_type):
 
 
 @op(
-    "Lu",
-    unhosted="NumPy has no twin of it",
-    infer=_lu_rule,
-    saves="y0 y1",
-    wrong=_has_no_factors,
-    status=_lu_fault,
-    checked="input",
-)
+    "Lu", unhosted="NumPy has no twin of it", infer=_lu_rule, saves="y0 y1", wrong=_has_no_factors, status=_lu_fault,
+    checked="input", flops=flops.lu, traits="blockwise",
+)  # fmt: skip
 def _lu(input, *, output_idx_type):
     factors, _, permutation = lax.linalg.lu(wide(input))
     return factors.astype(input.dtype), permutation.astype(output_idx_type)

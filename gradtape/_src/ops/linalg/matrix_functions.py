@@ -74,7 +74,7 @@ def _powers(x, coefficients):
 
 
 @public
-@op("MatrixExponential", infer=square, saves="input")
+@op("MatrixExponential", infer=square, saves="input", traits="blockwise")
 def expm(input):
     """Return the exponential of square matrices: they are scaled down, approximated by a fraction of Padé and squared again.
 
@@ -123,7 +123,7 @@ def _along(function, a, direction):
 
 
 @public
-@op("MatrixSquareRoot", unhosted="NumPy has no twin of it", infer=square, saves="y")
+@op("MatrixSquareRoot", unhosted="NumPy has no twin of it", infer=square, saves="y", traits="blockwise")
 def sqrtm(input):
     """Return the principal square root of square matrices; NaN where it is not real, for real ones.
 
@@ -183,7 +183,7 @@ def _log_of_one(x):
     return scale * jnp.matmul(jnp.matmul(basis, total), jnp.conj(basis.T))
 
 
-@op("MatrixLogarithm", unhosted="NumPy has no twin of it", infer=_log_rule, saves="input")
+@op("MatrixLogarithm", unhosted="NumPy has no twin of it", infer=_log_rule, saves="input", traits="blockwise")
 def logm(input):
     """Return the principal logarithm of square complex matrices that have an inverse. TensorFlow has no gradient of it.
 

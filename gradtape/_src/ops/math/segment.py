@@ -15,6 +15,7 @@ from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, invalid_dtype, invalid_for, public
 from gradtape._src.core.tensor import Tensor, extents_of, to_numpy
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, ones, plain, zeros
@@ -30,7 +31,7 @@ from gradtape._src.ops.shapes import FLOATING, INDEX, NUMERIC, REAL, require
 # Rows by id, the transpose of a segment sum
 
 
-@op("TakeRows", infer=lambda x, ids: aval((*ids.shape, *x.shape[1:]), x.dtype), saves="ids", mixed=True)
+@op("TakeRows", infer=lambda x, ids: aval((*ids.shape, *x.shape[1:]), x.dtype), saves="ids", mixed=True, traits="own takes")
 def take_rows(x, ids):
     """Return the rows of `x` that `ids` (integers of any shape) name; zeros for an id that is none of x's rows."""
     return at(x)[ids].get(mode="fill", fill_value=0, wrap_negative_indices=False)
@@ -88,7 +89,7 @@ def _sorted_rule(allowed):
     return infer
 
 
-@op("SegmentSum", infer=_sorted_rule(NUMERIC), saves="segment_ids", mixed=True)
+@op("SegmentSum", infer=_sorted_rule(NUMERIC), saves="segment_ids", mixed=True, flops=flops.of_input(1))
 def _segment_sum(data, segment_ids, *, num_segments):
     return _sum(data, segment_ids, num_segments, ordered=True)
 
@@ -103,7 +104,7 @@ def _segment_mean(data, segment_ids, *, num_segments):
     return (total / count).astype(data.dtype)
 
 
-@op("SegmentProd", infer=_sorted_rule(NUMERIC), saves="data segment_ids", mixed=True)
+@op("SegmentProd", infer=_sorted_rule(NUMERIC), saves="data segment_ids", mixed=True, flops=flops.of_input(1))
 def _segment_prod(data, segment_ids, *, num_segments):
     return _combined(wide(data), segment_ids, num_segments, "multiply", 1, ordered=True).astype(data.dtype)
 
@@ -115,12 +116,12 @@ def _extremum_or_zero(data, ids, count, how, start):
     return jnp.where(present.reshape(-1, *(1,) * (data.ndim - 1)), found, jnp.zeros_like(found))
 
 
-@op("SegmentMax", infer=_sorted_rule(REAL), saves="data segment_ids y", mixed=True)
+@op("SegmentMax", infer=_sorted_rule(REAL), saves="data segment_ids y", mixed=True, flops=flops.of_input(1))
 def _segment_max(data, segment_ids, *, num_segments):
     return _extremum_or_zero(data, segment_ids, num_segments, "max", _lowest(data.dtype))
 
 
-@op("SegmentMin", infer=_sorted_rule(REAL), saves="data segment_ids y", mixed=True)
+@op("SegmentMin", infer=_sorted_rule(REAL), saves="data segment_ids y", mixed=True, flops=flops.of_input(1))
 def _segment_min(data, segment_ids, *, num_segments):
     return _extremum_or_zero(data, segment_ids, num_segments, "min", _highest(data.dtype))
 
@@ -246,7 +247,7 @@ def _id_fault(segment_ids, num_segments):
 
 
 def _unsorted(type, allowed, saves="segment_ids", index=INDEX):
-    declared = {"wrong": _too_large, "status": _id_fault, "checked": "segment_ids"}
+    declared = {"wrong": _too_large, "status": _id_fault, "checked": "segment_ids", "flops": flops.of_input(1)}
     return op(type, infer=_unsorted_rule(allowed, index), saves=saves, mixed=True, **declared)
 
 
@@ -432,7 +433,7 @@ def _recurrence_rule(a, b, restarts, reverse):
     return b
 
 
-@op("SegmentRecurrence", unhosted="it loops", infer=_recurrence_rule, saves="a restarts y", mixed=True)
+@op("SegmentRecurrence", unhosted="it loops", infer=_recurrence_rule, saves="a restarts y", mixed=True, traits="own")
 def _segment_recurrence(a, b, restarts, *, reverse):
     """Return `hₜ = aₜ·hₜ₋₁ + bₜ` along the first axis, and `hₜ = bₜ` in rows where `restarts`; from the end if `reverse`.
 

@@ -12,7 +12,7 @@ from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import host_constant, ones, reshape
 from gradtape._src.ops.math.arithmetic import divide_no_nan, sqrt, square
-from gradtape._src.ops.math.segment import unsorted_segment_sum
+from gradtape._src.ops.math.segment import _segment_sum, unsorted_segment_sum
 from gradtape._src.ops.nn.embedding import embedding_lookup
 from gradtape._src.ops.sparse.segment import segment_mean, segment_sqrt_n, segment_sum
 from gradtape._src.ops.sparse.tensor import SparseTensor
@@ -93,7 +93,7 @@ def embedding_lookup_sparse(params, sp_ids, sp_weights, combiner=None, max_norm=
     sp_ids, sp_weights = _sparse(sp_ids, sp_weights)
     rows = to_numpy(sp_ids.indices.node)[:, 0]
     if (rows[1:] < rows[:-1]).any():
-        raise invalid_for("SegmentSum", "segment ids are not increasing: sort the places of sp_ids by row.")
+        raise invalid_for(_segment_sum.op.type, "segment ids are not increasing: sort the places of sp_ids by row.")
     count = int(rows[-1]) + 1 if rows.size else 0
     weights = None if sp_weights is None else sp_weights.values
     return _combined(params, sp_ids.values, weights, rows, count, combiner, max_norm)

@@ -9,6 +9,7 @@ from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import InvalidArgumentError, invalid, public
 from gradtape._src.core.tensor import Tensor, extents_of, stated_shape
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import one_hot
 from gradtape._src.ops.array.select import where
@@ -44,7 +45,10 @@ def _cross_entropy_avals(features, labels, axis):
     return aval(shape[:axis] + shape[axis + 1 :], features.dtype), features
 
 
-@op("SoftmaxCrossEntropyWithLogits", infer=_cross_entropy_avals, saves="features labels")
+@op(
+    "SoftmaxCrossEntropyWithLogits", infer=_cross_entropy_avals, saves="features labels",
+    flops=lambda attrs, inputs, result: 7 * inputs[0].size - 2 * result[0].size,
+)  # fmt: skip
 def _softmax_cross_entropy(features, labels, *, axis):
     p = wide(labels)
     _, z, e, s = exponentials(wide(features), axis)
@@ -93,14 +97,9 @@ def _wrong_label(labels, classes):
 
 
 @op(
-    "SparseSoftmaxCrossEntropyWithLogits",
-    infer=_label_avals,
-    mixed=True,
-    saves="features labels",
-    wrong=_labels_outside,
-    status=_wrong_label,
-    checked="labels",
-)
+    "SparseSoftmaxCrossEntropyWithLogits", infer=_label_avals, mixed=True, saves="features labels", wrong=_labels_outside,
+    status=_wrong_label, checked="labels", flops=flops.of_input(4),
+)  # fmt: skip
 def _sparse_softmax_cross_entropy(features, labels, *, classes):
     top, z, e, s = exponentials(wide(features), -1)
     # Gathered, not summed over a one-hot mask: half of the whole loss's time. Of the logits, which are in memory already.
@@ -211,10 +210,9 @@ def _both(labels, logits, what):
 
 
 @op(
-    "SigmoidCrossEntropyWithLogits",
-    infer=only(FLOATING, lambda labels, logits: _beside_labels(logits, labels)),
-    saves="labels logits",
-)
+    "SigmoidCrossEntropyWithLogits", infer=only(FLOATING, lambda labels, logits: _beside_labels(logits, labels)),
+    saves="labels logits", flops=4, traits="own",
+)  # fmt: skip
 def _sigmoid_cross_entropy(labels, logits):
     p, z = wide(labels), wide(logits)
     loss = jnp.maximum(z, 0) - z * p + jnp.log1p(jnp.exp(-jnp.abs(z)))

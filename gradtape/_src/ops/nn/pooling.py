@@ -18,6 +18,7 @@ from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import UnimplementedError, invalid, public
 from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _broadcast_to, broadcast_source, expand_dims, plain, reshape, squeeze, zeros
 from gradtape._src.ops.floats import divided, is_zeros, mean_over, wide
 from gradtape._src.ops.math.arithmetic import under_broadcast
@@ -215,11 +216,11 @@ def _maxima(types, rank):
     """
     infer = functools.partial(_pool_aval, rank, ORDERED if rank == 2 else FLOATING)
 
-    @op(types[0], infer=infer, saves="input y", prefers="float32" if rank == 2 else None)
+    @op(types[0], infer=infer, saves="input y", prefers="float32" if rank == 2 else None, flops=flops.pooling(-1, -1))
     def pool(input, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
         return _maximum(input, _ways(input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations))
 
-    @op(types[1], infer=lambda orig_input, orig_output, grad, **geometry: orig_input, saves="orig_input orig_output")
+    @op(types[1], infer=lambda x, y, grad, **geometry: x, saves="orig_input orig_output", flops=flops.pooling(2, 0))
     def to_input(orig_input, orig_output, grad, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
         ways = _ways(orig_input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations)
         return (_to_winners if rank == 2 else _to_all_equal)(orig_input, orig_output, grad, ways)
@@ -338,11 +339,11 @@ def _averages(types, rank):
     """Define a mean pool of `rank` spatial axes and its gradient; return the two functions."""
     infer = functools.partial(_pool_aval, rank, FLOATING)
 
-    @op(types[0], infer=infer)
+    @op(types[0], infer=infer, flops=flops.pooling(-1, 0))
     def pool(value, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
         return _average(value, _ways(value.shape, ksize, strides, padding, explicit_paddings, data_format, dilations))
 
-    @op(types[1], infer=lambda grad, *, input_sizes, **geometry: aval(input_sizes, grad.dtype))
+    @op(types[1], infer=lambda grad, *, input_sizes, **geometry: aval(input_sizes, grad.dtype), flops=flops.pooling(0, 1))
     def to_input(grad, *, input_sizes, ksize, strides, padding, explicit_paddings, data_format, dilations):
         return _to_all(grad, _ways(input_sizes, ksize, strides, padding, explicit_paddings, data_format, dilations))
 

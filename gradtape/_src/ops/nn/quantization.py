@@ -101,7 +101,7 @@ def _sides_avals(inputs, min, max, *, num_bits, narrow_range):
     return (aval(inputs.shape, BOOL),) * 3
 
 
-@op("FakeQuantSides", infer=_sides_avals)
+@op("FakeQuantSides", infer=_sides_avals, traits="own")
 def _sides(inputs, min, max, *, num_bits, narrow_range):
     """Return whether the inputs lie below, in and above the nudged range; without a range, in it."""
     bottom, top, _ = _nudged(min, max, num_bits, narrow_range)

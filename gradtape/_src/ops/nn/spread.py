@@ -13,6 +13,7 @@ from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.tensor import emit, extents_of
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, broadcast_source
 from gradtape._src.ops.linalg.einsum import einsum
 from gradtape._src.ops.nn.window import spatial_axes, sweeps
@@ -71,14 +72,17 @@ def _sum_aval(input, *, window, data_format, **geometry):
     return aval((input.shape[0], *window, input.shape[channel]), input.dtype)
 
 
-@op("WindowSum", infer=_sum_aval)
+@op("WindowSum", infer=_sum_aval, flops=flops.window_sums, traits="own")
 def _window_sum(input, *, window, strides, padding, explicit_paddings, data_format, dilations):
     ways = sweeps(input.shape, window, strides, padding, explicit_paddings, data_format, dilations)
     image, matrices, cells = _letters(ways, data_format)
     return jnp.einsum(f"{image},{','.join(matrices)}->{cells}", input, *_meetings(ways, input.dtype), precision="highest")
 
 
-@op("WindowSpread", infer=lambda sums, *, input_sizes, **geometry: aval(input_sizes, sums.dtype))
+@op(
+    "WindowSpread", infer=lambda sums, *, input_sizes, **geometry: aval(input_sizes, sums.dtype), flops=flops.window_sums,
+    traits="own",
+)  # fmt: skip
 def _window_spread(sums, *, input_sizes, strides, padding, explicit_paddings, data_format, dilations):
     ways = sweeps(input_sizes, sums.shape[1:-1], strides, padding, explicit_paddings, data_format, dilations)
     image, matrices, cells = _letters(ways, data_format)

@@ -280,7 +280,7 @@ def polyval(p, x):
     return value
 
 
-@op("Gcd", infer=only(INTEGER, broadcast), broadcasting=True)
+@op("Gcd", infer=only(INTEGER, broadcast), broadcasting=True, traits="own")
 def _gcd(x, y):
     return jnp.gcd(x, y)
 

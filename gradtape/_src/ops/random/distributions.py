@@ -121,7 +121,13 @@ def stateless_gamma(shape, seed, alpha, beta=None, dtype=dtypes.float32, name=No
 # Poisson and binomial
 
 
-@sampler("StatelessRandomPoisson", "RandomPoissonV2", infer=drawn(COUNTS))
+REWARDED = (
+    "try the log-probability of what was drawn, times its reward (as tf.nn.sparse_softmax_cross_entropy_with_logits gives it), "
+    "or a soft sample: tf.nn.softmax of the logits plus Gumbel noise"
+)
+
+
+@sampler("StatelessRandomPoisson", "RandomPoissonV2", infer=drawn(COUNTS), instead=REWARDED)
 def _poisson(state, lam, *, shape, dtype):
     is_drawn = jnp.isfinite(lam) & (lam > 0)
     count = rejection.poisson(state, jnp.where(is_drawn, lam, 1).astype(jnp.float64), shape)
@@ -160,7 +166,7 @@ def _floating(parameter):
     return cast(parameter, dtypes.float64) if parameter.dtype.is_integer else parameter
 
 
-@sampler("StatelessRandomBinomial", "StatefulRandomBinomial", infer=drawn(COUNTS))
+@sampler("StatelessRandomBinomial", "StatefulRandomBinomial", infer=drawn(COUNTS), instead=REWARDED)
 def binomials(state, counts, probs, *, shape, dtype):
     """Draw the number of trials that succeed."""
     return rejection.binomial(state, counts, probs, shape).astype(dtype)
@@ -234,7 +240,7 @@ def _categorical_aval(state, logits, num_samples, dtype):
     return aval((logits.shape[0], num_samples), dtype)
 
 
-@sampler("StatelessMultinomial", "Multinomial", infer=_categorical_aval, unhosted="NumPy has no twin of it")
+@sampler("StatelessMultinomial", "Multinomial", infer=_categorical_aval, unhosted="NumPy has no twin of it", instead=REWARDED)
 def _categorical(state, logits, *, num_samples, dtype):
     logits = logits.astype(jnp.float64)
     has_weight = jnp.isfinite(logits)

@@ -64,11 +64,13 @@ def reserved(shape):
     return philox.RESERVED * math.prod(shape)
 
 
-def sampler(stateless, stateful, **declared):
-    """Declare the two ops of a kernel whose first input is the state."""
+def sampler(stateless, stateful, default_name=None, **declared):
+    """Declare the two ops of a kernel whose first input is the state; `default_name` is that of the stateful one."""
 
     def decorate(kernel):
-        return Sampler(op(stateless, mixed=True, **declared)(kernel), op(stateful, mixed=True, **declared)(kernel))
+        return Sampler(
+            op(stateless, mixed=True, **declared)(kernel), op(stateful, mixed=True, default_name=default_name, **declared)(kernel)
+        )
 
     return decorate
 
@@ -147,7 +149,7 @@ def drawn(allowed):
 # Normal and uniform numbers
 
 
-@sampler("StatelessRandomNormalV2", "RandomStandardNormal", infer=drawn(FLOATING))
+@sampler("StatelessRandomNormalV2", "RandomStandardNormal", default_name="random_normal", infer=drawn(FLOATING))
 def _normal(state, *, shape, dtype):
     return philox.normal(state, shape, dtype)
 
@@ -157,7 +159,7 @@ def _truncated_normal(state, *, shape, dtype):
     return philox.truncated_normal(state, shape, dtype)
 
 
-@sampler("StatelessRandomUniformV2", "RandomUniform", infer=drawn(FLOATING))
+@sampler("StatelessRandomUniformV2", "RandomUniform", default_name="random_uniform/RandomUniform", infer=drawn(FLOATING))
 def uniform_numbers(state, *, shape, dtype):
     """Draw uniform numbers in [0, 1)."""
     return philox.uniform(state, shape, dtype)
@@ -326,7 +328,7 @@ def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, 
 # Shuffling, splitting of seeds
 
 
-@sampler("StatelessShuffle", "RandomShuffle", infer=lambda state, size: aval((size,), np.dtype(np.int32)))
+@sampler("StatelessShuffle", "RandomShuffle", infer=lambda state, size: aval((size,), np.dtype(np.int32)), flops=0)
 def _permutation(state, *, size):
     """Return the numbers 0 to size − 1 in random order."""
     return philox.permutation(state, size)

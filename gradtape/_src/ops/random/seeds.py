@@ -438,7 +438,7 @@ def _of_trip(state, number):
 
 
 REASON = "a seed has no derivative"
-_OF_TRIP = define(Op("SeedOfTrip", _of_trip, infer=lambda state, number: state, reason=REASON))
+_OF_TRIP = define(Op("SeedOfTrip", _of_trip, infer=lambda state, number: state, reason=REASON, traits="own"))
 _ADVANCED = define(Op("RngSkip", philox.advanced, infer=lambda state, count, blocks: state, reason=REASON))
 
 

@@ -40,7 +40,7 @@ def _framed(signal, frames, frame_length, frame_step):
     return aval((*signal.shape[:-1], frames, frame_length), signal.dtype)
 
 
-@op("Frame", infer=_framed)
+@op("Frame", infer=_framed, flops=0, traits="own")
 def _frame(signal, *, frames, frame_length, frame_step):
     """Return the first `frames` frames of the last axis, [..., samples] to [..., frames, frame_length]; None: all that fit."""
     frames = _count(signal.shape[-1], frame_length, frame_step) if frames is None else frames
@@ -58,7 +58,7 @@ def _added(frames, samples, frame_step):
     return aval((*frames.shape[:-2], samples), frames.dtype)
 
 
-@op("OverlapAndAdd", infer=_added)
+@op("OverlapAndAdd", infer=_added, traits="own")
 def _overlap_and_add(frames, *, samples, frame_step):
     """Add frames [..., frames, frame_length] up, one `frame_step` behind the other, into [..., samples].
 

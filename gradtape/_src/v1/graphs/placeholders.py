@@ -41,7 +41,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
 
 
 WITH_DEFAULT = define(
-    Op("PlaceholderWithDefault", lambda input: input, infer=lambda input: input, cheap=True, gradient=lambda op, dy: dy)
+    Op("PlaceholderWithDefault", lambda input: input, infer=lambda input: input, cheap=True, gradient=lambda op, dy: dy, flops=0)
 )
 
 

@@ -14,7 +14,8 @@ from gradtape._src.core.scopes import name_scope
 from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, range_, zeros_like
-from gradtape._src.ops.array.shape import rank, shape, stop_gradient
+from gradtape._src.ops.array.extents import rank, shape
+from gradtape._src.ops.array.shape import stop_gradient
 from gradtape._src.ops.math import arithmetic, elementary
 from gradtape._src.ops.math.arithmetic import add_n, divide_no_nan
 from gradtape._src.ops.math.compare import not_equal

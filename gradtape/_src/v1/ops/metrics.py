@@ -14,8 +14,9 @@ from gradtape._src.core.scopes import control_dependencies
 from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, zeros_like
+from gradtape._src.ops.array.extents import size
 from gradtape._src.ops.array.select import where
-from gradtape._src.ops.array.shape import expand_dims, reshape, size, squeeze, zeros
+from gradtape._src.ops.array.shape import expand_dims, reshape, squeeze, zeros
 from gradtape._src.ops.linalg.diagonals import diag_part
 from gradtape._src.ops.math.arithmetic import abs as absolute, divide_no_nan, sqrt, square
 from gradtape._src.ops.math.compare import equal, greater, less, not_equal

@@ -19,9 +19,10 @@ from gradtape._src.core.tensor import Stored, Tensor, extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import fill, ones_like
+from gradtape._src.ops.array.extents import size
 from gradtape._src.ops.array.gather import scatter_rows
 from gradtape._src.ops.array.select import unique, where
-from gradtape._src.ops.array.shape import size, zeros
+from gradtape._src.ops.array.shape import zeros
 from gradtape._src.ops.math.segment import unsorted_segment_sum
 from gradtape._src.v1.graphs.collections import GraphKeys, trainable_variables
 from gradtape._src.v1.graphs.gradients import gradients
