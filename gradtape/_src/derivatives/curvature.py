@@ -45,7 +45,7 @@ class Outputs(PerExample):
 
 def _factors_of(gradient: Node) -> Factors | None:
     """Return the factors A and B of a gradient AᵀB in the layout of its source, if it has any."""
-    found = FACTORS[gradient.op.type](gradient) if gradient.trace is not None and gradient.op.type in FACTORS else None
+    found = FACTORS[gradient.op.plain](gradient) if gradient.trace is not None and gradient.op.plain in FACTORS else None
     return None if found is None or found.a is None else found
 
 

@@ -23,7 +23,7 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.op import define
 from gradtape._src.core.program import Program
 from gradtape._src.core.structured import arity, by_program
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.derivatives.linear_solve import (
     Unknowns,
     adjoint_of,
@@ -55,7 +55,9 @@ class Solution(NamedTuple):
     pattern: Sparsity | None
 
 
-IMPLICIT = define(by_program("ImplicitSolution", Solution))  # (start, what the function uses…) → (z, how it was found)
+IMPLICIT = define(
+    by_program("ImplicitSolution", Solution, traits="own")
+)  # (start, what the function uses…) → (z, how it was found)
 
 
 @gradient(IMPLICIT)
@@ -122,7 +124,7 @@ class Search(NamedTuple):
         ended = while_loop(lambda i, done, *_: logical_and(i < self.max_steps, logical_not(done)), step, state)
         i, done, z, residual, _, _, size = ended
         found = stack([cast(done, kind), norm(residual), size, cast(i, kind)])
-        return [where(done, z, fill(z.shape, tensor(np.nan, kind))), found]
+        return [where(done, z, fill(extents_of(z), tensor(np.nan, kind))), found]
 
 
 def _shifted(slope: Program) -> Program:

@@ -17,7 +17,7 @@ from gradtape._src.core.aval import Aval
 from gradtape._src.core.nest import flatten
 from gradtape._src.core.program import Program, leaf
 from gradtape._src.core.structured import arity
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.math.arithmetic import sign, sqrt
@@ -26,7 +26,7 @@ from gradtape._src.ops.math.elementary import log1p
 
 def _huber(r: Tensor) -> Tensor:
     far = abs(r) > 1.0
-    root: Tensor = sqrt(2.0 * where(far, abs(r), ones(r.shape, r.dtype)) - 1.0)
+    root: Tensor = sqrt(2.0 * where(far, abs(r), ones(extents_of(r), r.dtype)) - 1.0)
     return where(far, sign(r) * root, r)
 
 
@@ -37,7 +37,7 @@ def _soft_l1(r: Tensor) -> Tensor:
 
 def _cauchy(r: Tensor) -> Tensor:
     square, eps = r * r, float(np.finfo(r.dtype.as_numpy_dtype).eps)
-    square = where(square > eps, square, eps * ones(r.shape, r.dtype))  # where log1p(x) / x is 1 to rounding
+    square = where(square > eps, square, eps * ones(extents_of(r), r.dtype))  # where log1p(x) / x is 1 to rounding
     root: Tensor = sqrt(log1p(square) / square)
     return r * root
 
@@ -76,7 +76,7 @@ def roots_of(weights: Any, avals: Sequence[Aval], count: int | None = None) -> l
 
 
 def _times(r: Tensor, root: Tensor) -> Tensor:
-    left: Tensor = where(root > 0.0, r, zeros(r.shape, r.dtype)) * root  # what is left out may be NaN
+    left: Tensor = where(root > 0.0, r, zeros(extents_of(r), r.dtype)) * root  # what is left out may be NaN
     return left
 
 
