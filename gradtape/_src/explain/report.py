@@ -19,6 +19,7 @@ from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis, Lack, counted, told
 from gradtape._src.explain.explain import Question, user_frame
 from gradtape._src.explain.inside import Inside, finite
+from gradtape._src.explain.ran import interpreter
 
 LOOKS = 16  # so many calls of a function with tapes in it are looked into
 LAST_LOOK = LOOKS + 1
@@ -274,6 +275,7 @@ def _flaw_of(values: np.ndarray) -> str | None:
 def watching(heard: Callable[[], None] = lambda: None, done: Callable[[], str] = str) -> Iterator[Report]:
     """Note all gradient calls inside of the context; yields the Report. It calls `heard` after each, and asks what was `done`."""
     report = Report(heard, done)
-    listeners = {"asked": report.asked, "ran": report.ran, "graphed": report.graphed, "called": None}
-    with hooks.filled(hooks.watch, **listeners), transcript.keeping():
+    noted = interpreter()
+    listeners = {"asked": report.asked, "taped": noted.taped, "ran": report.ran, "graphed": report.graphed, "called": None}
+    with hooks.filled(hooks.watch, **listeners), transcript.keeping(), contextlib.closing(noted):
         yield report
