@@ -479,7 +479,7 @@ def text(line: Line) -> str | None:
 def _on_one_line(line: Line) -> str | None:
     """Return the statement that begins on the line, or the expression, if it goes over several lines; None for a block."""
     found, at = statement(line), number(line)
-    if found is None or hasattr(found, "body") or found.lineno == found.end_lineno:
+    if found is None or hasattr(found, "body") or isinstance(found, ast.Match) or found.lineno == found.end_lineno:
         return None
     with contextlib.suppress(SyntaxError):
         written = ast.unparse(found if found.lineno == at else ast.parse(expression(line) or "", mode="eval"))

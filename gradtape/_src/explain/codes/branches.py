@@ -17,12 +17,13 @@ from gradtape._src.explain.callers import callee, scope_of, statements_under_tap
 from gradtape._src.explain.codes.unused import Unknown
 from gradtape._src.explain.evidence import Evidence, Said, of_no_way
 from gradtape._src.explain.history import History, Name, Step
+from gradtape._src.explain.holders import holders
 from gradtape._src.explain.ran import Ran
 from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
     from gradtape._src.explain.apart import Apart
-    from gradtape._src.explain.breaks import View
+    from gradtape._src.explain.breaks import Source, View
 
 CHOICES = {"cond", "case", "switch_case"}
 ABOUT = {"name", "shape", "dtype", "device", "trainable", "path"}  # what is read of a variable without using its value
@@ -34,8 +35,9 @@ class BranchNotTaken(Evidence):
     code, named = "branch_not_taken", "the condition, loop or `except`"
     when = "the source is used in a branch that did not run, in a loop without a trip, or in a `try` that failed"
     harmless = True
-    of: Literal["branch", "loop", "try"]
+    of: Literal["branch", "loop", "try", "one"]  # one of those that a loop goes through
     flag: str | None = None  # the argument of the function that has to be another for it, as `training=True`
+    by_value: bool = True  # a tensor decides
 
     def said(self, w: Words) -> Said:
         match self.of:
@@ -49,14 +51,22 @@ class BranchNotTaken(Evidence):
                     f"{w.source} is used in the loop {self.written}, which made no trip",
                     "let the loop run once at least, or ask for `unconnected_gradients='zero'`",
                 )
+            case "one":
+                return Said(
+                    f"{w.source} is held by what the loop around {self.written} goes through, and is passed over there",
+                    f"let the condition take it in, or leave {w.source} out of the sources",
+                )
             case "branch" if self.flag is not None:
                 name, _, wanted = self.flag.partition("=")
                 call = _call_with(self.line, w.asked, self.flag)
                 cause = f"{w.source} is used in a branch of {self.written} that did not run, as {name} was not {wanted}"
                 return Said(cause, f"call with `{self.flag if call is None else call[1]}`", call and text.span(call[0]))
             case "branch":
+                cause = f"{w.source} is used in a branch of {self.written} that did not run"
+                if not self.by_value:
+                    return Said(cause, f"let it run once before you ask, or leave {w.source} out of the sources until it does")
                 return Said(
-                    f"{w.source} is used in a branch of {self.written} that did not run",
+                    cause,
                     "look at the condition: the side that does not run has no gradient, or zeros; where both are to learn, add "
                     "them with soft weights, tf.sigmoid(…)",
                 )
@@ -64,22 +74,22 @@ class BranchNotTaken(Evidence):
 
 @of_no_way(40)
 def _not_taken(case: Apart) -> Evidence | None:
-    return not_taken(case.view, case.used, case.names, case.frame)
+    return not_taken(case.view, case.source, case.used, case.names, case.frame)
 
 
-def not_taken(view: View, used: dict[Name, None], names: set[str], frame: FrameType | None) -> BranchNotTaken | None:
+def not_taken(
+    view: View, source: Source, used: dict[Name, None], names: set[str], frame: FrameType | None
+) -> BranchNotTaken | None:
     """Return the condition, loop or `try` that kept code from running in which one of `names` stands.
 
     The code of `frame` counts up to where it asks. Names are those of the source, and of objects that hold it and nothing that
     was used; ".head" is an attribute of any object.
     """
     ran = Ran(_lines(view, used), None if view.tape is None else view.tape.lines)
-    for name in ran.files if names else ():
-        tree = text.tree(name)
-        found = None if tree is None else Unrun(name, _file(tree), ran, frame).first(names)
-        if found is not None:
-            return found
-    return None
+    files = [Unrun(name, _file(tree), ran, frame) for name in ran.files if (tree := text.tree(name)) is not None]
+    found = next((b for file in files if names and (b := file.first(names)) is not None), None)
+    all_holders = holders(source.variable, frame, set()) if found is None and files else set()
+    return found or next((b for file in files if all_holders and (b := file.passed_over(all_holders)) is not None), None)
 
 
 def _lines(view: View, used: dict[Name, None]) -> Iterator[Line]:
@@ -116,13 +126,25 @@ class Unrun:
                 waiting += [given for given in self._file.given(use) if given not in waiting]
         return None
 
+    def passed_over(self, holders: set[str]) -> BranchNotTaken | None:
+        """Return the evidence of a condition in a loop over what one of the `holders` holds, which may pass over the source."""
+        for loop, names in self._file.loops(holders):
+            for use in self._file.uses(loop, names):
+                function, choices, _ = self._file.way(use)
+                inside = [c for c in choices if isinstance(c.part, ast.If) and loop in self._file.above(c.part)]
+                if inside and self._entered(function) and self._counts(use, function) and not self._asks(function, loop):
+                    return BranchNotTaken(text.line_in(self._name, inside[-1].part.lineno), of="one")
+        return None
+
     def _evidence(self, choice: Choice) -> BranchNotTaken:
         part: Any = choice.part
         if isinstance(part, ast.Try):
             return BranchNotTaken(text.line_in(self._name, part.handlers[0].lineno), of="try")
         loop = isinstance(part, (ast.While, ast.For)) or callee(part) == "while_loop"
         line = text.line_in(self._name, part.lineno)
-        return BranchNotTaken(line, of="loop" if loop else "branch", flag=_flag(line, part, choice.branch))
+        asked = next((getattr(part, name) for name in ("test", "iter", "subject") if hasattr(part, name)), None)
+        by_value = asked is None or self._ran.saw(self._name, [asked], sys.maxsize)
+        return BranchNotTaken(line, of="loop" if loop else "branch", flag=_flag(line, part, choice.branch), by_value=by_value)
 
     def _decided(self, use: ast.AST, deferred: ast.AST | None = None) -> Choice | None:
         """Return what decided that a use did not run; None if it may have run. What is `deferred` is called later, or never.
@@ -218,11 +240,16 @@ class File:
         found = []
         for last in {re.split(r"[.\[]", name)[-1 if "[" not in name else 0] for name in names}:
             for node in self._loads.get(last, ()):
-                known = ast.unparse(node) in names or (isinstance(node, ast.Attribute) and f".{node.attr}" in names)
                 about = getattr(self.parents[node], "attr", "") in ABOUT
-                if known and not about and (root is self.tree or root in self.above(node)):
+                if not about and _written(node) & names and (root is self.tree or root in self.above(node)):
                     found.append(node)
         return sorted(found, key=lambda n: (n.lineno, n.col_offset))
+
+    def loops(self, holders: set[str]) -> Iterator[tuple[ast.For, frozenset[str]]]:
+        """Yield the loops over what one of the holders holds, each with the names that it gives to that."""
+        for n in self.parents:
+            if isinstance(n, ast.For) and any(_written(part) & holders for part in ast.walk(n.iter)):
+                yield n, frozenset(t.id for t in ast.walk(n.target) if isinstance(t, ast.Name))
 
     def given(self, use: ast.expr) -> list[tuple[ast.AST, frozenset[str]]]:
         """Return the loop, or the functions, that a use is given to, each with the name that it has there."""
@@ -281,6 +308,13 @@ class File:
 @functools.lru_cache(64)
 def _file(tree: ast.Module) -> File:
     return File(tree)
+
+
+def _written(node: ast.AST) -> set[str]:
+    """Return a name, `self.w`, as it is written, and of an attribute ".w"."""
+    if isinstance(node, ast.Attribute):
+        return {ast.unparse(node), f".{node.attr}"}
+    return {ast.unparse(node)} if isinstance(node, (ast.Name, ast.Subscript)) else set()
 
 
 def _last(node: ast.expr) -> str:

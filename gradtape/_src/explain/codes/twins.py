@@ -310,8 +310,14 @@ def _twin(variable: Variable, others: list[Variable]) -> Variable | None:
 
 
 def _alike(a: Variable, b: Variable) -> bool:
-    """Return whether two variables of one shape were made at the same line."""
-    return a._tensor.node.aval is b._tensor.node.aval and a._made[0] is not None and a._made == b._made
+    """Return whether two variables of one shape were made at the same line, by a layer with the same name in it."""
+    alike = a._tensor.node.aval is b._tensor.node.aval and a._made[0] is not None and a._made == b._made
+    return alike and (text.target(a._made) is not None or _role(a) == _role(b))
+
+
+def _role(variable: Variable) -> str:
+    """Return the name of a variable in its layer, "kernel"."""
+    return variable.name.rpartition("/")[2]
 
 
 def _read_back(history: History, other: Variable, variable: Variable) -> Line | None:
@@ -348,8 +354,7 @@ def _same_place(a: Variable, b: Variable) -> bool:
     if a._made[0] is None or b._made[0] is None:
         return False
     if text.same_line(a._made, b._made):
-        role = a.name.rsplit("/", 1)[-1]
-        return a._made == b._made and role == b.name.rsplit("/", 1)[-1] and not role.startswith("Variable")
+        return a._made == b._made and _role(a) == _role(b) and not _role(a).startswith("Variable")
     place, other = text.target(a._made), text.target(b._made)
     if place is None or other is None:
         return False
