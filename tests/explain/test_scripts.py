@@ -37,7 +37,7 @@ ADVICE = {  # where the change of a line does not mend, a part of the sentence
     "padding": "check the mask",
     "pixels": "scale its input down",
     "probabilities": "give the loss the logits",
-    "ratio": "widen the bounds",
+    "ratio": "fewer steps with the same ones",
     "siamese": "check the signs",
     "squared_scale": "another value",
     "threshold": "tf.sigmoid(x - self.threshold)",
