@@ -1,4 +1,4 @@
-"""What ran under a tape: the lines that the interpreter noted, if it was asked to, and the places of ops."""
+"""The lines that ran under a tape, as the interpreter noted them if it was asked to, and the places of ops."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gradtape._src.core.journal import Line, Taped
 from gradtape._src.explain import source as text
 
 MOST = 16  # tapes that are opened at one line, of which the lines are noted
+MONITORING: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on
 Lines = dict[str, set[int]]  # by file
 Place = tuple[int, int]  # a line, and the column in it
 
@@ -82,37 +83,37 @@ class Monitoring(Interpreter):
     """The same by `sys.monitoring`, which lets go of each place once it has run."""
 
     def _begin(self) -> bool:
-        tool, events = sys.monitoring.PROFILER_ID, sys.monitoring.events
-        if sys.monitoring.get_tool(tool) is not None:
+        tool, events = MONITORING.PROFILER_ID, MONITORING.events
+        if MONITORING.get_tool(tool) is not None:
             return False
-        sys.monitoring.use_tool_id(tool, "gradtape why")
-        sys.monitoring.register_callback(tool, events.LINE, self._line)
-        sys.monitoring.set_events(tool, events.LINE)
+        MONITORING.use_tool_id(tool, "gradtape why")
+        MONITORING.register_callback(tool, events.LINE, self._line)
+        MONITORING.set_events(tool, events.LINE)
         return True
 
     def _arm(self) -> None:
-        sys.monitoring.restart_events()
+        MONITORING.restart_events()
 
     def _end(self) -> None:
-        tool = sys.monitoring.PROFILER_ID
-        sys.monitoring.set_events(tool, 0)
-        sys.monitoring.free_tool_id(tool)
+        tool = MONITORING.PROFILER_ID
+        MONITORING.set_events(tool, 0)
+        MONITORING.free_tool_id(tool)
 
     def _line(self, code: CodeType, line: int) -> Any:
         if get_ident() != self._thread:
             return None
         if self._open and not journal.others[code.co_filename]:
             self._note(code.co_filename, line)
-        return sys.monitoring.DISABLE
+        return MONITORING.DISABLE
 
 
 def interpreter() -> Interpreter:
     """Return what notes lines with this Python."""
-    return Monitoring() if sys.version_info >= (3, 12) else Interpreter()
+    return Interpreter() if MONITORING is None else Monitoring()
 
 
 class Ran:
-    """What ran of the user's code, as far as it is known: at these `lines`, where ops stand, and those `noted` if any are."""
+    """The part of the user's code that is known to have run: these `lines`, at which ops stand, and those `noted`, if any are."""
 
     def __init__(self, lines: Iterable[Line], noted: Lines | None) -> None:
         self.noted = noted

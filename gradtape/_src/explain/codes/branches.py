@@ -147,7 +147,7 @@ class Unrun:
         return BranchNotTaken(line, of="loop" if loop else "branch", flag=_flag(line, part, choice.branch), by_value=by_value)
 
     def _decided(self, use: ast.AST, deferred: ast.AST | None = None) -> Choice | None:
-        """Return what decided that a use did not run; None if it may have run. What is `deferred` is called later, or never.
+        """Return what decided that a use did not run; None if it may have run. A `deferred` function is called later, or never.
 
         Of a function of which nothing ran it is what decided that it was not called, if that is known.
         """
@@ -156,18 +156,15 @@ class Unrun:
             return None
         self._seen.add(use)
         choices = [c for c in choices if self._counts(use, function) and not self._asks(function, c.part)]
-        own = next((c for c in reversed(choices) if not self._ran_in(c)), None)
+        own: Choice | None = next((c for c in reversed(choices) if not self._ran_in(c)), None)
         if self._entered(function) and own is not None:
             return own
+        named = [] if function in (None, self._asker) else self._file.mentions(function.name, self._file.scope(function))
         calls = self._file.mentions(*self._file.kept_in(deferred))
-        made = (
-            [] if function is None or function is self._asker else self._file.mentions(function.name, self._file.scope(function))
-        )
-        entered = self._entered(function)
-        calls += [n for n in made if not entered or any(c.failed for c in self._file.way(n)[1])]
-        decided = next((d for call in calls if (d := self._decided(call, call)) is not None), None)
-        reached = self._ran.noted is None and any(self._entered(self._file.function(call)) for call in made)
-        return decided or (own if reached else None)
+        calls += [n for n in named if not self._entered(function) or any(c.failed for c in self._file.way(n)[1])]
+        decided = (self._decided(call, call) for call in calls)
+        reached = self._ran.noted is None and any(self._entered(self._file.function(call)) for call in named)
+        return next((d for d in decided if d is not None), own if reached else None)
 
     def _entered(self, function: Any) -> bool:
         if function not in self._ran_of:
@@ -191,7 +188,7 @@ class Unrun:
 
 
 class Choice(NamedTuple):
-    """What decides whether a `branch` runs; `failed` of a `try`, `deferred` of functions that a call chooses from."""
+    """A statement or call that decides whether a `branch` runs: `failed` of a `try`, `deferred` of functions to choose from."""
 
     part: Any
     branch: Sequence[ast.AST]
@@ -256,19 +253,19 @@ class File:
         around = self.parents[use]
         if isinstance(around, ast.For) and use is around.iter:
             return [(around, frozenset(n.id for n in ast.walk(around.target) if isinstance(n, ast.Name)))]
-        found: list[tuple[ast.AST, frozenset[str]]] = []
-        for function in self._functions.get(callee(around) or "", ()) if isinstance(around, ast.Call) else ():
-            names = [a.arg for a in function.args.args if a.arg != "self"]
-            if use in around.args and around.args.index(use) < len(names):
-                found.append((function, frozenset({names[around.args.index(use)]})))
-        return found
+        if not isinstance(around, ast.Call) or use not in around.args:
+            return []
+        at = around.args.index(use)
+        functions = self._functions.get(callee(around) or "", ())
+        named = [(f, [a.arg for a in f.args.args if a.arg != "self"][at : at + 1]) for f in functions]
+        return [(function, frozenset(names)) for function, names in named if names]
 
     def kept_in(self, deferred: ast.AST | None) -> tuple[str | None, ast.AST]:
         """Return the name that a lambda, a function or a table of them is given to, or None, and where it is known."""
-        statement = None if deferred is None else next((n for n in self.above(deferred) if isinstance(n, ast.stmt)), None)
-        single = isinstance(statement, ast.Assign) and len(statement.targets) == 1
-        name = statement.targets[0].id if single and isinstance(statement.targets[0], ast.Name) else None
-        return name, self.tree if name is None else self.scope(statement)
+        match None if deferred is None else next((n for n in self.above(deferred) if isinstance(n, ast.stmt)), None):
+            case ast.Assign(targets=[ast.Name(name)]) as statement:
+                return name, self.scope(statement)
+        return None, self.tree
 
     def way(self, use: ast.AST, deferred: ast.AST | None = None) -> tuple[Any, list[Choice], ast.AST | None]:
         """Return the function around a use, the choices between, the innermost first, and the outermost lambda, or `deferred`."""
