@@ -19,7 +19,7 @@ ADVICE = {  # where the change of a line does not mend, a part of the sentence
     "forgotten_loss": "add critic_loss to loss",
     "paused": "leave out `@quiet`",
     "unbuilt": "build the model before",
-    "adapter": "start sequential",
+    "adapter": "start model.layers[0].up",
     "attention": "mask with a large negative number",
     "centers": "logarithms",
     "dead_units": "tf.nn.leaky_relu",
