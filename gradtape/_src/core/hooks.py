@@ -77,6 +77,9 @@ class Core:
     traced: Callable[[Any, str], Any] = _nothing
     """Return `op` or `graph` of a tensor of a function. By `control/traced_graph`; called by `core/tensor`."""
 
+    stated: Callable[[Node, Any], Node] = _first
+    """Return a node of the same value with a stated Aval. By `ops/array/shape`; called by `Tensor.set_shape`."""
+
     pack: Callable[[Sequence[Any], np.dtype | None], Node] = _nothing
     """Return the node that stacks a list which holds tensors. By `ops/array/joining`; called by `core/convert`."""
 

@@ -14,13 +14,10 @@ from types import CodeType, FrameType
 from typing import Any
 
 from gradtape._src.core.journal import Line
+from gradtape._src.explain.operators import OPERATORS
 
 NO_LINE: Line = (None, 0)
 LONGEST = 120  # characters of a statement over several lines
-OPERATORS = {
-    "Greater": ast.Gt, "GreaterEqual": ast.GtE, "Less": ast.Lt, "LessEqual": ast.LtE, "Equal": ast.Eq, "NotEqual": ast.NotEq,
-    "RealDiv": ast.Div, "FloorDiv": ast.FloorDiv, "Pow": ast.Pow,
-}  # fmt: skip
 PRODUCTS = ("matmul", "multiply")
 STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
 LOADS = ("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_FAST_CHECK", "LOAD_CLASSDEREF")

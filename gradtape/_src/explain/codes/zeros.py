@@ -19,6 +19,13 @@ from gradtape._src.explain.probe import array, value
 from gradtape._src.explain.smooth import instead_of, wider
 from gradtape._src.explain.varied import Tried, as_it_is, elsewhere, empty
 from gradtape._src.explain.words import Words
+from gradtape._src.ops.array.creation import _sequence_mask
+from gradtape._src.ops.math.arithmetic import maximum, sum_of_two
+from gradtape._src.ops.math.complex import _complex, _imag, _real
+from gradtape._src.ops.nn.activation import relu6
+from gradtape._src.ops.nn.softmax import _log_softmax, _softmax
+
+ADD, PARTS = sum_of_two.op.type, [part.op.type for part in (_complex, _real, _imag)]
 
 RANDOM = ("Random", "StatelessRandom", "SeedOf")
 MET = "nothing is left to learn from these values: try harder examples, or a larger margin"
@@ -73,7 +80,7 @@ class Clipped(Share):
                 f"{self.written} takes its other value in {self.share} of the elements, and in all that the target uses",
                 "give each of the two values a part in the loss, such as its own loss, or their mean",
             )
-        if self.zero and self.op == "Maximum":
+        if self.zero and self.op == maximum.op.type:
             return Said(
                 f"in {self.written} {self.share} of the elements are below 0, where it is flat: nothing there says which way is "
                 "better",
@@ -212,7 +219,7 @@ class NotSelected(OfZeros):
     code, when = "not_selected", "the target takes other elements"
 
     def said(self, w: Words) -> Said:
-        if self.op in ("Complex", "Real", "Imag"):
+        if self.op in PARTS:
             return Said(
                 f"what follows {self.written} depends on the other part of the complex number, and not on that of {w.source}",
                 "let the target depend on both parts, such as by tf.math.angle, or leave the source out",
@@ -228,7 +235,7 @@ class Stationary(OfZeros):
     met: bool = False
 
     def said(self, w: Words) -> Said:
-        if self.op is not None and self.op.startswith("CustomGradient"):
+        if self.op is not None and self.op.startswith(CUSTOM.type):
             return Said(
                 f"the gradient function of the tf.custom_gradient that {self.written} calls gives zeros here",
                 "look at what that function returns for what it is given",
@@ -297,10 +304,10 @@ def _nothing_kept(tried: Tried) -> Evidence | None:
 
 @of_zeros(30)
 def _of_a_hard_sigmoid(tried: Tried) -> Evidence | None:
-    if tried.kind != "Relu6":
+    if tried.kind != relu6.op.type:
         return None
     maker = tried.probe.maker.get(tried.entry.inputs[0])
-    added = [] if maker is None or maker.node.op.type != "AddV2" else maker.inputs
+    added = [] if maker is None or maker.node.op.type != ADD else maker.inputs
     hard = any(i not in tried.probe.maker and np.all(value(i) == 3) for i in added)  # relu6(x + 3) / 6
     return Saturated(*tried.at) if hard or np.all(value(tried.entry.node) >= 6) else None
 
@@ -327,9 +334,9 @@ def _adds_up(tried: Tried) -> Evidence | None:
         first = contribution_at(tried.probe, tried.node, tried.entry, tried.cotangent, as_it_is, apart=True)
         if first is not None and np.any(array(first)):
             return Cancelled(*tried.at, how="inputs")
-    if tried.kind in ("Softmax", "LogSoftmax"):
+    if tried.kind in (_softmax.op.type, _log_softmax.op.type):
         outputs = value(tried.entry.node)
-        shares = np.exp(outputs) if tried.kind == "LogSoftmax" else outputs
+        shares = np.exp(outputs) if tried.kind == _log_softmax.op.type else outputs
         alone = outputs.shape[-1] == 1
         flat = alone or np.all((shares < 1e-6) | (shares > 1 - 1e-6))
         return Saturated(*tried.at, alone=alone) if flat else Cancelled(*tried.at, how="outputs")
@@ -389,7 +396,7 @@ def _by_a_factor(tried: Tried) -> Evidence | None:
 
 def _masks(entry: Any) -> bool:
     kinds = [i.aval.dtype.kind for i in entry.inputs if type(i.aval) is not tuple]
-    return "b" in kinds or entry.node.op.type == "SequenceMask"
+    return "b" in kinds or entry.node.op.type == _sequence_mask.op.type
 
 
 @of_zeros(120)
