@@ -13,6 +13,17 @@ from tests.explain.table import MARK
 
 FOLDER = Path(__file__).parent / "scripts"
 ADVICE = {  # where the change of a line does not mend, a part of the sentence
+    "all_padding": "check the mask",
+    "counts": "tf.sigmoid(self(x))",
+    "distilled": "let it run once before you ask",
+    "hinge_met": "try harder examples",
+    "huge_inputs": "scale its input down",
+    "no_gain": "start alpha at other values",
+    "one_class": "try tf.sigmoid for one output",
+    "policy": "open the tape before the loop in line 8",
+    "ranks": "write the function with the tf.* counterparts",
+    "target_critic": "call `critic` there",
+    "vocabulary": "weigh the rows by a soft choice",
     "accuracy": "an accuracy only counts",
     "additive_mask": "mask with a large negative number",
     "cached": "by `@property`",
