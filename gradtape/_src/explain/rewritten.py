@@ -172,8 +172,9 @@ def stable(line: Line) -> tuple[ast.expr, str] | None:
                 if _is(inner, "exp") and isinstance(x, ast.UnaryOp) and isinstance(x.op, ast.USub):
                     return node, f"tf.sigmoid({ast.unparse(x.operand)})"
             case ast.BinOp(above, ast.Div(), ast.Call(args=[below, *_]) as total):
-                meant = _meant(line, above) if _is(total, "sum") and ast.unparse(below) == ast.unparse(above) else None
-                if isinstance(meant, ast.Call) and _is(meant, "exp"):
+                meant = _meant(line, above)
+                summed = _is(total, "sum") and ast.unparse(below) == ast.unparse(above)
+                if summed and isinstance(meant, ast.Call) and _is(meant, "exp"):
                     return node, f"tf.nn.softmax({ast.unparse(meant.args[0])})"
     return None
 
@@ -215,7 +216,8 @@ def where_it_counts(line: Line, op: str | None) -> tuple[ast.expr, str] | None:
     found, name = text.expression_at(line, op), text.stored_name(line)
     calls = [c for n in (text.statement(line), *_after(line)) if n is not None for c in ast.walk(n) if isinstance(c, ast.Call)]
     for call in [n for n in calls if found is not None and _is(n, "where") and len(n.args) == 3]:
-        side = next((k for k in (1, 2) if found in ast.walk(call.args[k]) or ast.unparse(call.args[k]) == name), None)
+        sides = [k for k in (1, 2) if ast.unparse(call.args[k]) == name or any(n is found for n in ast.walk(call.args[k]))]
+        side = sides[0] if sides else None
         operand = None if found is None else _operand(found)
         if side is not None and operand is not None and found is not None:
             condition, value, safe = ast.unparse(call.args[0]), ast.unparse(operand), HARMLESS.get(op or "", 1.0)
