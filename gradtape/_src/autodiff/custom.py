@@ -24,7 +24,7 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Op, Rule, define
 from gradtape._src.core.program import ELEMENT, INSIDE, NUMBER, Node, Program, leaf, read_by
 from gradtape._src.core.structured import GRADIENT, Body, StructuredOp, arity, is_call
-from gradtape._src.core.tensor import EagerTensor, Stored
+from gradtape._src.core.tensor import EagerTensor, Stored, extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.array.shape import broadcast_to
@@ -311,7 +311,7 @@ def _traced_gradients(
         number = isinstance(d, (int, float))
         d = d.to_dense() if isinstance(d, IndexedSlices) else convert.tensor(d, None if is_tensor(d) else i.aval.type)
         d = broadcast_to(d, i.aval.shape) if number else d
-        if d.shape != i.aval.shape and raising is None:
+        if extents_of(d) != extents_of(i.aval) and raising is None:
             raising = ValueError(
                 "Incompatible shapes between op input and calculated input gradient: custom_gradient's function "
                 f"returned shape {d.shape} for an input of shape {i.aval.tensor_shape}."

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
-    from gradtape._src.core.journal import Asked
+    from gradtape._src.core.journal import Asked, Taped
     from gradtape._src.core.op import Attributes, Op
     from gradtape._src.core.program import Node, Program, Trace
 
@@ -192,6 +192,9 @@ class Watch:
 
     asked: Callable[[Asked, Any, Sequence[Any], Sequence[Any], Sequence[Any]], Any] | None = None
     """Note a call of `gradient`: `(call, tape, targets, sources, results)`. By `explain`; called by tapes."""
+
+    taped: Callable[[Taped, bool], None] | None = None
+    """Note that a tape opens, or closes. By `explain`; called by tapes."""
 
     ran: Callable[[Any], None] | None = None
     """Note the results of a function with a tape in it. By `explain`; called by `control` in eager code."""

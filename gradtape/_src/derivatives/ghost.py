@@ -17,7 +17,7 @@ from gradtape._src.core import execution, tracing
 from gradtape._src.core.dtypes import float32
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import Node, Program, leaf
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.traits import Trait
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import _gather_gradient
@@ -61,7 +61,7 @@ def squared_norm(gradient: Node) -> Tensor:
     """Return the sum of the squares of a gradient's elements, by its factors where they are the smaller."""
     parts = factors_of(gradient)
     if parts:
-        steps = sum([int(p.b.shape[0]) for p in parts])
+        steps = sum([int(extents_of(p.b)[0]) for p in parts])
         if steps * steps + sum([p.size for p in parts]) < gradient.aval.size:
             return _by_grams(parts)
     return _squares(EagerTensor(gradient))
@@ -86,7 +86,7 @@ def factors_of(gradient: Node) -> list[Factors]:
             found.append(factors)
         else:
             return []
-    same_kind = len({f.rows is None for f in found}) == 1 and len({f.b.shape[1] for f in found}) == 1
+    same_kind = len({f.rows is None for f in found}) == 1 and len({extents_of(f.b)[1] for f in found}) == 1
     return found if same_kind else []
 
 
@@ -125,7 +125,7 @@ def _of_convolution(node: Node) -> Factors | None:
     image, dy = [EagerTensor(n) for n in node.inputs]
     attrs = dict(zip(node.op.attributes, node.attrs, strict=True))
     *window, channels, outputs = attrs["filter_sizes"]
-    if attrs["data_format"] != "NHWC" or attrs["padding"] not in ("SAME", "VALID") or channels != image.shape[-1]:
+    if attrs["data_format"] != "NHWC" or attrs["padding"] not in ("SAME", "VALID") or channels != extents_of(image)[-1]:
         return None
     sizes = [1, *window, 1]
     places = dy.node.aval.size // outputs
@@ -161,7 +161,7 @@ def _by_grams(parts: list[Factors]) -> Tensor:
         same = cast(equal(rows[:, None], rows[None, :]), b.dtype)
         return _sum(same * matmul(b, b, adjoint_b=True))
     a = _rows([p.a for p in parts])
-    if a.shape[0] == 1:
+    if extents_of(a)[0] == 1:
         return _squares(a) * _squares(b)
     return _sum(matmul(a, a, adjoint_b=True) * conj(matmul(b, b, adjoint_b=True)))
 

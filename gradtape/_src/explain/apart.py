@@ -57,7 +57,7 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
     instead = called_instead(view, source, targets, frame)
     data = None if instead is None else _left(view, source, history.since_state(targets))
     if instead is not None and (data is None or _copied_out(view, source, data) or _into_a_variable(data)):
-        return [not_taken(view, used, names, frame) or instead]
+        return [not_taken(view, source, used, names, frame) or instead]
     left = _left(view, source, used)
     early = left is not None and view.tape is not None and left.number < view.tape.number
     if early and linear(history, source, history.since_state(targets)) is not None:

@@ -63,10 +63,18 @@ class Clipped(Share):
     code, when = "clipped", "clipped to a bound"
     live: bool = False  # the bound is another value that is computed
     zero: bool = False  # the bound is 0
+    joined: Line | None = None  # where what is clipped meets what it was before
 
     def said(self, w: Words) -> Said:
         if self.met:
             return self.reached(w)
+        if self.joined is not None:
+            return Said(
+                f"{self.written} clips {self.share} of the elements, and {cited(self.joined)}, which has both values, takes the "
+                "clipped one: beyond the bounds nothing is to be learned",
+                "take new samples, or fewer steps with the same ones; where it is so from the first step, look whether both "
+                "values come from the same samples",
+            )
         if self.live:
             return Said(
                 f"{self.written} takes its other value in {self.share} of the elements, and in all that the target uses",
@@ -346,7 +354,8 @@ def _left(tried: Tried) -> Evidence | None:
         others = [i for i in entry.inputs if i is not node]
         live = any(i in tried.probe.maker or np.unique(value(i)).size > 1 for i in others)
         zero = not any(np.any(value(i)) for i in others)
-        return Clipped(*tried.at, fraction=float(np.mean(taken)), live=live, zero=zero)
+        joined = None if live or tried.joined is None else (tried.joined.node.code, tried.joined.node.offset)
+        return Clipped(*tried.at, fraction=float(np.mean(taken)), live=live, zero=zero, joined=joined)
     if not tried.leaves:
         return None
     decides = next(i for i in entry.inputs if i.aval.dtype.kind == "b")

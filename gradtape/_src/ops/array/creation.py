@@ -14,7 +14,7 @@ from gradtape._src.core.engine import tracing
 from gradtape._src.core.errors import invalid, invalid_dtype, invalid_for, public
 from gradtape._src.core.op import Op
 from gradtape._src.core.signatures import known_as
-from gradtape._src.core.tensor import Stored, Tensor, emit, handle, to_numpy
+from gradtape._src.core.tensor import Stored, Tensor, emit, extents_of, handle, to_numpy
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.select import where
@@ -197,7 +197,7 @@ def range_(start, limit=None, delta=1, dtype=None, name="range") -> Tensor:
     bounds = [_number(tensor(x) if isinstance(x, (Tensor, Stored)) else tensor(x, dtype)) for x in given]
     for what, bound in zip(("start", "limit", "delta"), bounds, strict=True):
         if bound.ndim:
-            raise invalid_for("Range", f"{what} must be a scalar, not shape {plain(bound.shape)}")
+            raise invalid_for("Range", f"{what} must be a scalar, not shape {plain(extents_of(bound))}")
         if bound.dtype not in _RANGES:
             raise TypeError(f"range takes int32, int64 and floating-point numbers, received {what} of dtype {bound.dtype.name}.")
     numpy_dtype = (dtype or max([bound.dtype for bound in bounds], key=_RANGES.index)).numpy

@@ -186,7 +186,7 @@ def _integer(index):
     if isinstance(index, numbers.Integral):
         return int(index)
     if isinstance(index, (Tensor, Stored)):
-        if index.dtype.is_integer and not index.shape.rank:
+        if index.dtype.is_integer and not index.ndim:
             node = index.node if isinstance(index, Tensor) else index.read()
             if node.value is None and engine.local.trace.parent is not None:
                 known = constant_folding.folded(node)

@@ -15,7 +15,7 @@ from gradtape._src.core.convert import node_of, operands, static, static_vector,
 from gradtape._src.core.define import check, gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import Tensor, emit
+from gradtape._src.core.tensor import Tensor, emit, extents_of
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import require_indices, widened
@@ -127,8 +127,8 @@ def _gather_nd(params, indices, *, batch_dims, shape, ignore):
 def _(op, dy):
     indices = op.inputs[1]
     batch_dims, shape, ignore = op.entry.node.attrs
-    if indices.ndim == 2 and indices.shape[-1] == 1 and not batch_dims and not ignore:
-        flat = _reshape(indices, shape=(indices.shape[0],))
+    if indices.ndim == 2 and extents_of(indices)[-1] == 1 and not batch_dims and not ignore:
+        flat = _reshape(indices, shape=(extents_of(indices)[0],))
         return IndexedSlices(dy, flat, host_shape(shape)), None
     return _scattered(indices, dy, shape, batch_dims, ignore), None
 
@@ -307,7 +307,7 @@ def _(op, dy):
     needs_tensor, _, needs_updates = op.needed
     dx = None
     if needs_tensor:
-        nothing = zeros(updates.shape, dy.dtype)
+        nothing = zeros(extents_of(updates), dy.dtype)
         dx = emit(_scatter_update.op, (dy.node, indices.node, nothing.node), op.entry.node.attrs)
     return dx, None, _gathered(dy, indices, ignore=op.get_attr("ignore")) if needs_updates else None
 

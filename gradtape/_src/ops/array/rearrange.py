@@ -8,7 +8,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import node_of, not_an_integer, static, static_list, static_vector, tensor
 from gradtape._src.core.define import check, gradient, op
 from gradtape._src.core.errors import invalid, invalid_for, public
-from gradtape._src.core.tensor import Stored, Tensor, emit
+from gradtape._src.core.tensor import Stored, Tensor, emit, extents_of
 from gradtape._src.ops.array.gather import _gather
 from gradtape._src.ops.array.indexing import slice_
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, expand_dims, host_constant, plain
@@ -200,8 +200,8 @@ def pairs_of(paddings, what):
     if paddings is None:
         raise not_an_integer(paddings, what)
     if isinstance(paddings, (Tensor, Stored)) and paddings.ndim == 2:
-        flat, width = static_list(paddings, what), paddings.shape[1]
-        paddings = [flat[i * width : (i + 1) * width] for i in range(paddings.shape[0])]
+        flat, width = static_list(paddings, what), extents_of(paddings)[1]
+        paddings = [flat[i * width : (i + 1) * width] for i in range(extents_of(paddings)[0])]
     rows = tuple([static_list(row, what) for row in paddings])
     if any(len(row) != 2 for row in rows):
         raise invalid(f"{what} must be a matrix with 2 columns: {plain([len(row) for row in rows])} columns were given.")
@@ -329,7 +329,6 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
             raise invalid_for("ReverseSequence", f"{what} must be in [0, {x.aval.ndim}), the axes of the input, received {axis}.")
     seq, batch = axes
     attrs = (seq, batch, x.aval.shape[seq])
-    _reverse_sequence.op.resolved((x.aval, lengths.aval), attrs)
     return emit(check(_reverse_sequence.op, (x, lengths), attrs), (x, lengths), attrs)
 
 

@@ -10,6 +10,7 @@ from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.hooks import attach
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.signatures import known_as
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.variable_ops import STATE
 from gradtape._src.ops import flops
@@ -92,7 +93,6 @@ def _update(variable, function, indices, updates, attrs):
     with engine.shared:
         held = variable.held()
         nodes = (held, node_of(indices), tensor(updates, held.aval.type).node)
-        function.op.resolved(tuple([node.aval for node in nodes]), attrs)
         return variable._hold(engine.record(check(function.op, nodes, attrs), nodes, attrs))
 
 
@@ -158,8 +158,8 @@ def scatter_min(self, sparse_delta, use_locking=False, name=None):
 def batch_scatter_update(self, sparse_delta, use_locking=False, name=None):
     """Assign rows like `scatter_update` for each entry of the leading axes: `variable[b, indices[b, j]] = values[b, j]`."""
     indices = tensor(sparse_delta.indices)
-    batch = np.indices(indices.shape[:-1], indices.dtype.as_numpy_dtype)
-    leading = np.broadcast_to(np.moveaxis(batch, 0, -1)[..., None, :], (*indices.shape, indices.ndim - 1))
+    batch = np.indices(extents_of(indices)[:-1], indices.dtype.as_numpy_dtype)
+    leading = np.broadcast_to(np.moveaxis(batch, 0, -1)[..., None, :], (*extents_of(indices), indices.ndim - 1))
     return scatter_nd_update(self, concat([host_constant(leading.copy()), expand_dims(indices, -1)], -1), sparse_delta.values)
 
 

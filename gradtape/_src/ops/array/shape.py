@@ -14,7 +14,7 @@ from gradtape._src.core.dim import is_unknown
 from gradtape._src.core.errors import invalid, invalid_for, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import EagerTensor, Tensor, emit, handle
+from gradtape._src.core.tensor import EagerTensor, Tensor, emit, extents_of, handle
 from gradtape._src.ops.shapes import INDEX, broadcast_shapes, plain as plain, require, same
 
 
@@ -463,7 +463,7 @@ def _transposed_cotangent(dy, perm):
     source = broadcast_source(dy)
     if source is None:
         return _transpose(dy, perm=perm)
-    return _broadcast_to(_transpose(source, perm=perm), shape=tuple([dy.shape[axis] for axis in perm]))
+    return _broadcast_to(_transpose(source, perm=perm), shape=tuple([extents_of(dy)[axis] for axis in perm]))
 
 
 @public

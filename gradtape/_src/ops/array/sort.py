@@ -11,7 +11,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import settled, static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, invalid_for, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import plain, reshape
 from gradtape._src.ops.shapes import BOOL, INDEX, REAL, axis_of, require
@@ -164,7 +164,7 @@ def _top_k(input, *, k, sorted, index_type):
 @gradient(_top_k)
 def _(op, dy, _):
     x = op.inputs[0].node.aval
-    return put_along(dy, op.outputs[1], axis=x.ndim - 1, extent=x.shape[-1])
+    return put_along(dy, op.outputs[1], axis=x.ndim - 1, extent=extents_of(x)[-1])
 
 
 @public
@@ -273,7 +273,7 @@ def _arg(function, input, axis, output_type):
         raise invalid_for(
             function.op.type,
             f"Expected dimension in the range [{-x.ndim}, {x.ndim}), but got {axis}\naxis must be one of the axes of shape "
-            f"{plain(x.shape)}.",
+            f"{plain(extents_of(x))}.",
         )
     return function(x, axis=axis % x.ndim, output_type=output_type)
 
@@ -364,8 +364,8 @@ def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, na
             raise invalid(f"slice index -1 of dimension 0 out of bounds: {what} is a scalar; give it a last axis.")
     function = _lower_bound if side == "left" else _upper_bound
     out_type = _index_type(dtypes.int32 if out_type is None else out_type, "out_type", INDEX)
-    flat = [reshape(x, (prod(x.shape[:-1]), x.shape[-1])) for x in (rows, wanted)]
-    return reshape(function(*flat, out_type=out_type), tuple(wanted.shape))
+    flat = [reshape(x, (prod(extents_of(x)[:-1]), extents_of(x)[-1])) for x in (rows, wanted)]
+    return reshape(function(*flat, out_type=out_type), extents_of(wanted))
 
 
 def _is_no_permutation(x):

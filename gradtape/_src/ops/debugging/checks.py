@@ -18,7 +18,7 @@ from gradtape._src.core.errors import InvalidArgumentError, invalid, of_op, publ
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import data
 from gradtape._src.core.scopes import control_dependencies
-from gradtape._src.core.tensor import Stored, Tensor, to_numpy
+from gradtape._src.core.tensor import Stored, Tensor, extents_of, to_numpy
 from gradtape._src.ops.array import extents as sizes, shape as array
 from gradtape._src.ops.debugging.printing import strings_of
 from gradtape._src.ops.grouping import no_op
@@ -185,7 +185,7 @@ class Comparison:
 
     def __call__(self, holds, xs, ys):
         lines = [self.message, self.headline] if self.message else [self.headline]
-        if xs.shape == ys.shape and xs.shape:
+        if extents_of(xs) == extents_of(ys) and extents_of(xs):
             where = np.argwhere(~holds)
             where = where[: _count(self.summarize, len(where))]
             lines += [f"Indices of first {len(where)} different values:", str(where)]

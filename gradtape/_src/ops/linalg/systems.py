@@ -15,7 +15,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import InvalidArgumentError, invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _reshape, plain
 from gradtape._src.ops.floats import wide
@@ -476,7 +476,7 @@ def pinv(a, rcond=None, validate_args=False, name=None) -> Tensor:
     check_float_matrix(a)
     kind = a.dtype.real_dtype
     if rcond is None:
-        rcond = _cutoff(a.shape, kind.numpy)
+        rcond = _cutoff(extents_of(a), kind.numpy)
     return _pinv(a, rcond if is_tensor(rcond) else tensor(rcond, kind))
 
 
@@ -521,7 +521,7 @@ def _(op, dy):
     if not fast:  # X = A⁺ B
         inverse = pinv(a)
         return _pinv_gradient(a, inverse, matmul(dy, b, adjoint_b=True)), matmul(inverse, dy, adjoint_a=True)
-    tall = a.shape[-2] >= a.shape[-1]
+    tall = extents_of(a)[-2] >= extents_of(a)[-1]
     factor = cholesky(_regularized(matmul(a, a, adjoint_a=tall, adjoint_b=not tall), l2_regularizer))
     if tall:  # X = C⁻¹ Aᴴ B with C = Aᴴ A + λ
         z = cholesky_solve(factor, dy)

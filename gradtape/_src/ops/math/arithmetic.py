@@ -10,7 +10,7 @@ from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.native import twins
-from gradtape._src.core.tensor import Tensor, emit
+from gradtape._src.core.tensor import Tensor, emit, extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import filled, identity, under_broadcast
 from gradtape._src.ops.math.compare import greater_equal, less_equal, logical_not
@@ -160,7 +160,7 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
     inputs = [tensor(x) for x in inputs]
     first = inputs[0]
     for x in inputs:
-        if not x.shape.is_compatible_with(first.shape if shape is None else shape):
+        if not x.node.aval.tensor_shape.is_compatible_with(extents_of(first) if shape is None else shape):
             raise ValueError(f"Shapes {first.shape if shape is None else shape} and {x.shape} are not compatible")
         if x.dtype != first.dtype:
             raise ValueError(f"inputs must have one dtype, received {first.dtype.name} and {x.dtype.name}. Use tf.cast.")

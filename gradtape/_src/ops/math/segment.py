@@ -14,7 +14,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, invalid_dtype, invalid_for, public
-from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.core.tensor import Tensor, extents_of, to_numpy
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
@@ -73,7 +73,7 @@ def _sum(data, ids, count, ordered=False):
 
 def _counts(ids, count, dtype, trailing):
     """Return the number of rows of each segment, at least 1, as a Tensor that divides rows with `trailing` more axes."""
-    rows = maximum(_unsorted_sum(ones(ids.shape, dtypes.int32), ids, num_segments=count), 1)
+    rows = maximum(_unsorted_sum(ones(extents_of(ids), dtypes.int32), ids, num_segments=count), 1)
     return _reshape(cast(rows, dtype), shape=(count, *(1,) * trailing))
 
 
@@ -134,11 +134,11 @@ def _by_sorted_ids(function, data, segment_ids):
     if not data.ndim:
         raise invalid_for(name, "input must be at least rank 1, received a scalar as data")
     if ids.ndim != 1:
-        raise invalid_for(name, f"segment_ids should be a vector. Received shape {plain(ids.shape)}")
-    if not ids.shape.is_compatible_with(data.shape[:1]):
+        raise invalid_for(name, f"segment_ids should be a vector. Received shape {plain(extents_of(ids))}")
+    if not ids.node.aval.tensor_shape.is_compatible_with(extents_of(data)[:1]):
         raise invalid_for(
             name,
-            f"segment_ids should be the same size as dimension 0 of input. Received {ids.shape[0]} ids for data of shape "
+            f"segment_ids should be the same size as dimension 0 of input. Received {extents_of(ids)[0]} ids for data of shape "
             f"{plain(data.shape)}",
         )
     values = to_numpy(ids.node)
@@ -361,7 +361,7 @@ def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
 def _sum_and_counts(data, segment_ids, num_segments):
     data, ids = tensor(data), tensor(segment_ids)
     total = unsorted_segment_sum(data, ids, num_segments)
-    return total, _counts(ids, total.shape[0], data.dtype, total.ndim - 1)
+    return total, _counts(ids, extents_of(total)[0], data.dtype, total.ndim - 1)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -374,7 +374,7 @@ def _sum_gradient(op, dy):
 
 def _mean_gradient(op, dy):
     ids = op.inputs[1]
-    return take_rows(dy / _counts(ids, dy.shape[0], dy.dtype, dy.ndim - 1), ids), None
+    return take_rows(dy / _counts(ids, extents_of(dy)[0], dy.dtype, dy.ndim - 1), ids), None
 
 
 def _extremum_gradient(op, dy):
@@ -394,9 +394,9 @@ def _segment_prod_gradient(op, dy):
 def _unsorted_prod_gradient(op, dy):
     data, ids = op.inputs
     shape = data.node.aval.shape
-    flat_ids = _reshape(ids, shape=(prod(ids.shape),))
+    flat_ids = _reshape(ids, shape=(prod(extents_of(ids)),))
     order = argsort(flat_ids)
-    rows = take_rows(_reshape(data, shape=(prod(ids.shape), *shape[ids.ndim :])), order)
+    rows = take_rows(_reshape(data, shape=(prod(extents_of(ids)), *shape[ids.ndim :])), order)
     others = take_rows(_others(rows, take_rows(flat_ids, order)), invert_permutation(order))
     return take_rows(dy, ids) * conj(_reshape(others, shape=shape)), None
 
@@ -453,7 +453,7 @@ def _(op, dy):  # as that of LinearRecurrence: the last row of each segment is w
     (a, _, restarts), (h,) = op.inputs, op.outputs
     reverse = op.get_attr("reverse")
     needs_a, needs_b, _ = op.needed
-    last = tensor(np.arange(dy.shape[0]) == (0 if reverse else dy.shape[0] - 1))
+    last = tensor(np.arange(extents_of(dy)[0]) == (0 if reverse else extents_of(dy)[0] - 1))
     following = logical_or(shift(restarts, axis=0, reverse=not reverse), last)
     db = _segment_recurrence(shift(conj(a), axis=0, reverse=not reverse), dy, following, reverse=not reverse)
     if not needs_a:

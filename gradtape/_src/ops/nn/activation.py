@@ -12,7 +12,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor, shape_of
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat
@@ -77,7 +77,7 @@ def _masked(function, mask):
         needs_gradients, needs_features = op.needed
         return (
             mask(dz, features) if needs_gradients else None,
-            zeros(shape_of(features), features.dtype) if needs_features else None,
+            zeros(extents_of(features), features.dtype) if needs_features else None,
         )
 
 
@@ -106,7 +106,7 @@ def _(op, dz):
     needs_gradients, needs_features = op.needed
     return (
         _leaky_relu_grad(dz, features, alpha=op.get_attr("alpha")) if needs_gradients else None,
-        zeros(shape_of(features), features.dtype) if needs_features else None,
+        zeros(extents_of(features), features.dtype) if needs_features else None,
     )
 
 
@@ -343,7 +343,7 @@ def _to_bias(dy, data_format):
 @gradient(_bias_add_grad)
 def _(op, dz):
     (dy,) = op.inputs
-    shape = shape_of(dy)
+    shape = extents_of(dy)
     channel = _channel(len(shape), op.get_attr("data_format"))
     return _broadcast_to(_reshape(dz, shape=_along(shape[channel], len(shape), channel)), shape=shape)
 

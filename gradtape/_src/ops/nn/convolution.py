@@ -12,7 +12,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import UnimplementedError, invalid, public
-from gradtape._src.core.tensor import Stored, Tensor, shape_of
+from gradtape._src.core.tensor import Stored, Tensor, extents_of
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _reshape, expand_dims, plain, squeeze
 from gradtape._src.ops.nn import planes
@@ -323,7 +323,7 @@ def family(types, forward_aval, kernels, own=1, traits="product contracts", in_g
     @gradient(forward)
     def _(op, dy):
         image, kernel = op.inputs
-        shape, filter_shape, attributes = shape_of(image), shape_of(kernel), attributes_of(op)
+        shape, filter_shape, attributes = extents_of(image), extents_of(kernel), attributes_of(op)
         needs_image, needs_kernel = op.needed
         dx = dk = None
         constant = constant_over(dy, spatial_axes(attributes["data_format"])[0])
@@ -346,7 +346,7 @@ def family(types, forward_aval, kernels, own=1, traits="product contracts", in_g
         attributes = attributes_of(op)
         needs_kernel, needs_cotangent = op.needed
         return (
-            to_filter(dx, cotangent, filter_sizes=shape_of(kernel), **attributes) if needs_kernel else None,
+            to_filter(dx, cotangent, filter_sizes=extents_of(kernel), **attributes) if needs_kernel else None,
             forward(dx, kernel, **attributes) if needs_cotangent else None,
         )
 
@@ -356,7 +356,7 @@ def family(types, forward_aval, kernels, own=1, traits="product contracts", in_g
         attributes = attributes_of(op)
         needs_image, needs_cotangent = op.needed
         return (
-            to_input(dk, cotangent, input_sizes=shape_of(image), **attributes) if needs_image else None,
+            to_input(dk, cotangent, input_sizes=extents_of(image), **attributes) if needs_image else None,
             forward(image, dk, **attributes) if needs_cotangent else None,
         )
 
@@ -484,7 +484,7 @@ def _output_shape(output_shape, image, filters, rank, data_format):
     """Return the extents that were asked for; given for the spatial axes only, the others follow."""
     extents = static_list(output_shape, "output_shape")
     if len(extents) == rank:
-        batch, channels = shape_of(image)[0], shape_of(filters)[-2]
+        batch, channels = extents_of(image)[0], extents_of(filters)[-2]
         extents = (batch, channels, *extents) if data_format.startswith("NC") else (batch, *extents, channels)
     if len(extents) != rank + 2:
         raise invalid(
@@ -576,7 +576,7 @@ def atrous_conv2d_transpose(value, filters, output_shape, rate, padding, name=No
      [1. 0. 1.]]
     """
     value, filters = tensor(value), tensor(filters)
-    if value.ndim == filters.ndim == 4 and value.shape[3] != filters.shape[3]:
+    if value.ndim == filters.ndim == 4 and extents_of(value)[3] != extents_of(filters)[3]:
         raise ValueError(
             "`value` channel count must be compatible with `filters` input channel count. Received: "
             f"value.shape={value.shape} with channel count {value.shape[3]} and filters.shape={filters.shape} with "

@@ -9,6 +9,7 @@ from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import AT_ONCE, not_differentiable, op, ran
 from gradtape._src.core.dim import is_unknown, unknown
 from gradtape._src.core.errors import FailedPreconditionError, invalid, public
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array.shape import transpose
 from gradtape._src.ops.shapes import require
 from gradtape._src.ops.sparse.tensor import SparseTensor
@@ -34,7 +35,9 @@ def _checked(inputs, sequence_length):
     count = lengths.node.aval.size
     if lengths.ndim != 1 or (count != batch and not is_unknown(count) and not is_unknown(batch)):
         raise FailedPreconditionError(
-            None, None, f"len(sequence_length) != batch_size. sequence_length has shape {lengths.shape}, batch_size: {batch}"
+            None,
+            None,
+            f"len(sequence_length) != batch_size. sequence_length has shape {lengths.shape}, batch_size: {batch}",
         )
     return x, lengths
 
@@ -264,7 +267,7 @@ def collapse_repeated(labels, seq_length, name=None):
     ([[1, 2]], [2])
     """
     labels, seq_length = tensor(labels), tensor(seq_length)
-    if labels.ndim != 2 or seq_length.shape != labels.shape[:1]:
+    if labels.ndim != 2 or extents_of(seq_length) != extents_of(labels)[:1]:
         raise invalid(
             f"labels must be [batch, time] and seq_length [batch], received shapes {labels.shape} and {seq_length.shape}."
         )

@@ -4,7 +4,7 @@ import numpy as np
 
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import invalid_for, public
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.tensor import extents_of, to_numpy
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat
@@ -67,7 +67,7 @@ def _sparse(ids, weights):
 def _check(ids, weights):
     if weights is None:
         return
-    if weights.values.shape != ids.values.shape:
+    if extents_of(weights.values) != extents_of(ids.values):
         raise ValueError(
             f"Shapes {ids.values.shape} and {weights.values.shape} are incompatible: sp_weights has a weight for each of sp_ids."
         )
@@ -147,4 +147,4 @@ def safe_embedding_lookup_sparse(
         there = np.ones((count, *(1,) * (result.ndim - 1)), bool)
         there[empty] = False
         result = where(host_constant(there), result, tensor(0, result.dtype))
-    return reshape(result, [*outer, *result.shape[1:]])
+    return reshape(result, [*outer, *extents_of(result)[1:]])

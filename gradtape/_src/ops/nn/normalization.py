@@ -12,7 +12,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, host_constant
@@ -79,7 +79,7 @@ def moments(x, axes, shift=None, keepdims=False, name=None):
     if x.dtype.is_integer:
         mean = reduce_mean(x, axes, keepdims=True)
         variance = reduce_mean(squared_difference(x, mean), axes, keepdims)
-        return _reshape(mean, variance.shape), variance
+        return _reshape(mean, extents_of(variance)), variance
     return _moments(x, reduction_axes(axes, x.ndim), bool(keepdims))
 
 
@@ -95,7 +95,7 @@ def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None):
     """
     x = tensor(x)
     axes = reduction_axes(axes, x.ndim)
-    count = tensor(float(prod([x.shape[a] for a in axes])), x.dtype)
+    count = tensor(float(prod([extents_of(x)[a] for a in axes])), x.dtype)
     if shift is not None:
         shift = tensor(shift, x.dtype)
         x = x - shift
@@ -132,7 +132,7 @@ def weighted_moments(x, axes, frequency_weights, keepdims=False, name=None):
         x = cast(x, dtypes.float32)
     weights = cast(frequency_weights, x.dtype)
     axes = reduction_axes(axes, x.ndim)
-    shape = broadcast_shapes(tuple(weights.shape), tuple(x.shape))
+    shape = broadcast_shapes(extents_of(weights), extents_of(x))
     total = reduce_sum(_broadcast_to(weights, shape), axes, keepdims=True)
     mean = divide_no_nan(reduce_sum(weights * x, axes, keepdims=True), total)
     squares = squared_difference(x, mean)

@@ -17,7 +17,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import UnimplementedError, invalid, public
-from gradtape._src.core.tensor import Tensor, shape_of
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _broadcast_to, broadcast_source, expand_dims, plain, reshape, squeeze, zeros
 from gradtape._src.ops.floats import divided, is_zeros, mean_over, wide
@@ -234,7 +234,7 @@ def _maxima(types, rank):
     def _(op, dy):
         (image,), (maxima,) = op.inputs, op.outputs
         if is_zeros(dy):
-            return zeros(shape_of(image), image.dtype)
+            return zeros(extents_of(image), image.dtype)
         return to_input(image, maxima, dy, **_geometry_of(op))
 
     for function, transpose in ((to_input, to_output), (to_output, to_input)):
@@ -244,8 +244,8 @@ def _maxima(types, rank):
             image, maxima, _ = op.inputs
             needs_image, needs_maxima, needs_cotangent = op.needed
             return (
-                zeros(shape_of(image), image.dtype) if needs_image else None,
-                zeros(shape_of(maxima), maxima.dtype) if needs_maxima else None,
+                zeros(extents_of(image), image.dtype) if needs_image else None,
+                zeros(extents_of(maxima), maxima.dtype) if needs_maxima else None,
                 transpose(image, maxima, dy, **_geometry_of(op)) if needs_cotangent else None,
             )
 
@@ -350,7 +350,7 @@ def _averages(types, rank):
     @gradient(pool)
     def _(op, dy):
         (image,) = op.inputs
-        shape, geometry = shape_of(image), _geometry_of(op)
+        shape, geometry = extents_of(image), _geometry_of(op)
         ways = _ways(shape, **geometry)
         if _tile(ways):
             once = sum([way.out for way in ways]) == len(ways)
@@ -471,7 +471,7 @@ def _over_channels(input, ksize, strides):
         )
     groups = {"ksize": (1, window, 1, 1), "strides": (1, window, 1, 1)}
     pooled = MAXIMA[2][0](reshape(input, [-1, channels, 1, 1]), **_channels_last(padding="VALID", **groups))
-    return reshape(pooled, [*input.shape[:-1], channels // window])
+    return reshape(pooled, [*extents_of(input)[:-1], channels // window])
 
 
 @public

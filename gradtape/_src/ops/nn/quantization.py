@@ -139,7 +139,7 @@ def _(op, dy):
 
 @gradient(_per_channel)
 def _(op, dy):
-    return tuple(_gradients(op, dy, op.inputs[1:], list(range(dy.shape.rank - 1))))
+    return tuple(_gradients(op, dy, op.inputs[1:], list(range(dy.ndim - 1))))
 
 
 @public
@@ -217,7 +217,7 @@ def fake_quant_with_min_max_vars_per_channel_gradient(gradients, inputs, min, ma
     """
     dy, inputs, low, high = map(_float32, (gradients, inputs, min, max))
     _within_channels(inputs.node.aval, low.node.aval, high.node.aval, num_bits=num_bits, narrow_range=narrow_range)
-    axes = list(range(inputs.shape.rank - 1))
+    axes = list(range(inputs.ndim - 1))
     return _straight_through(dy, inputs, low, high, int(num_bits), bool(narrow_range), axes)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.define import gradient, op
-from gradtape._src.core.tensor import emit, shape_of
+from gradtape._src.core.tensor import emit, extents_of
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, broadcast_source
 from gradtape._src.ops.linalg.einsum import einsum
@@ -28,8 +28,8 @@ def constant_over(dy, axes):
         source = _source_before_reshape(dy, axes)
     if source is None:
         return None
-    kept = tuple([extent for axis, extent in enumerate(shape_of(source)) if axis not in axes])
-    wanted = tuple([extent for axis, extent in enumerate(shape_of(dy)) if axis not in axes])
+    kept = tuple([extent for axis, extent in enumerate(extents_of(source)) if axis not in axes])
+    wanted = tuple([extent for axis, extent in enumerate(extents_of(dy)) if axis not in axes])
     source = _reshape(source, shape=kept)
     return source if kept == wanted else _broadcast_to(source, shape=wanted)
 
@@ -96,20 +96,20 @@ def _geometry_of(op):
 @gradient(_window_sum)
 def _(op, dy):
     (image,) = op.inputs
-    return _window_spread(dy, input_sizes=shape_of(image), **_geometry_of(op))
+    return _window_spread(dy, input_sizes=extents_of(image), **_geometry_of(op))
 
 
 @gradient(_window_spread)
 def _(op, dy):
     (sums,) = op.inputs
-    return _window_sum(dy, window=shape_of(sums)[1:-1], **_geometry_of(op))
+    return _window_sum(dy, window=extents_of(sums)[1:-1], **_geometry_of(op))
 
 
 def filter_of_constant(image, dy, filter_shape, geometry):
     """Return the gradient of a filter [*window, channels / groups, outputs], `dy` [N, outputs] being the same everywhere."""
     *window, inputs, outputs = filter_shape
     sums = _window_sum(image, window=tuple(window), **geometry)
-    batch, channels = shape_of(sums)[0], shape_of(sums)[-1]
+    batch, channels = extents_of(sums)[0], extents_of(sums)[-1]
     groups = channels // inputs
     sums = _reshape(sums, shape=(batch, math.prod(window), groups, inputs))
     dy = _reshape(dy, shape=(batch, groups, outputs // groups))
@@ -118,8 +118,8 @@ def filter_of_constant(image, dy, filter_shape, geometry):
 
 def input_of_constant(kernel, dy, input_shape, geometry):
     """Return the gradient of the image, of `input_shape`, for a `dy` [N, outputs] that is the same everywhere."""
-    *window, inputs, outputs = shape_of(kernel)
-    batch, channels = shape_of(dy)[0], input_shape[spatial_axes(geometry["data_format"])[1]]
+    *window, inputs, outputs = extents_of(kernel)
+    batch, channels = extents_of(dy)[0], input_shape[spatial_axes(geometry["data_format"])[1]]
     groups = channels // inputs
     kernel = _reshape(kernel, shape=(math.prod(window), inputs, groups, outputs // groups))
     dy = _reshape(dy, shape=(batch, groups, outputs // groups))

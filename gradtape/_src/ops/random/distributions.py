@@ -15,7 +15,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import broadcast_to
@@ -47,7 +47,7 @@ def sample_shape(shape, *parameters):
     """Return the `shape` argument of a stateless function, which must end with what the parameters broadcast to."""
     shape, wanted = static_shape(shape), ()
     for p in parameters:
-        wanted = broadcast_shapes(wanted, tuple(p.shape))
+        wanted = broadcast_shapes(wanted, extents_of(p))
     if len(wanted) > len(shape) or shape[len(shape) - len(wanted) :] != wanted:
         raise invalid(
             f"Shape passed in must end with broadcasted shape. shape is {list(shape)}, the parameters broadcast to "
@@ -88,9 +88,9 @@ def _gamma_slope(alpha, sample):
 def _draw_gamma(source, shape, alpha, beta, dtype, prefix):
     alpha = tensor(alpha, dtype)
     beta = tensor(1 if beta is None else beta, alpha.dtype)
-    batch = broadcast_shapes(tuple(alpha.shape), tuple(beta.shape))
+    batch = broadcast_shapes(extents_of(alpha), extents_of(beta))
     shape = (*static_shape(shape), *batch) if prefix else sample_shape(shape, alpha, beta)
-    alpha = alpha if tuple(alpha.shape) == batch else broadcast_to(alpha, batch)
+    alpha = alpha if extents_of(alpha) == batch else broadcast_to(alpha, batch)
     return maximum(_gamma(source, alpha, shape=shape) / beta, float(np.finfo(alpha.dtype.numpy).tiny))
 
 
@@ -147,7 +147,7 @@ def poisson(shape, lam, dtype=dtypes.float32, seed=None, name=None) -> Tensor:
     TensorShape([4, 2])
     """
     lam = tensor(lam, hint=dtypes.float32)
-    shape = (*static_shape(shape), *lam.shape)
+    shape = (*static_shape(shape), *extents_of(lam))
     return _poisson(Own(seed, lam.dtype), _floating(lam), shape=shape, dtype=dtypes.as_dtype(dtype).numpy)
 
 
@@ -262,7 +262,7 @@ def _draw_classes(source, logits, num_samples, dtype):
     logits, num_samples = tensor(logits), static(num_samples, "num_samples")
     if isinstance(source, Own):
         words = 2 * 4 * -(-max(num_samples, 0) // 4)
-        source = source._replace(dtype=logits.dtype.numpy, blocks=reserved((*logits.shape[:1], words)))
+        source = source._replace(dtype=logits.dtype.numpy, blocks=reserved((*extents_of(logits)[:1], words)))
     return _categorical(source, logits, num_samples=num_samples, dtype=dtype.numpy)
 
 

@@ -11,7 +11,6 @@ from gradtape._src.core.convert import static, static_list, tensor
 from gradtape._src.core.errors import invalid_for, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import to_numpy
-from gradtape._src.ops.array.creation import zeros_like
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat as joined
 from gradtape._src.ops.array.shape import broadcast_to, host_constant, reshape
@@ -125,7 +124,7 @@ def _extremum(function, type):
 
 def _at(values, places, wanted):
     """Return the values at the `wanted` of all places, 0 where none is."""
-    padded = joined([values, zeros_like(values[:1]) if values.shape[0] else host_constant(np.zeros(1, values.dtype.numpy))], 0)
+    padded = joined([values, host_constant(np.zeros(1, values.dtype.numpy))], 0)
     order = np.argsort(places, kind="stable")
     at = np.searchsorted(places[order], wanted)
     there = (at < len(places)) & (places[order][at.clip(max=max(len(places) - 1, 0))] == wanted if len(places) else False)

@@ -53,8 +53,8 @@ class SparseTensor:
             raise ValueError(f"Shape {stored} must have rank 1: values is a vector, with a value for each of the indices.")
         extents = _extents_of(dense_shape)
         places = stated_shape(indices.node)
-        count, rank = places if places.rank else (None, None)
-        number = stored[0] if stored.rank else None
+        count, rank = places.as_list() if places.rank else (None, None)
+        number = stored.as_list()[0] if stored.rank else None
         if extents is not None and rank not in (None, len(extents)):
             raise ValueError(
                 f"Dimensions {rank} and {len(extents)} are not compatible: indices of shape {places} name {rank} axes, "
@@ -105,7 +105,7 @@ class SparseTensor:
         """The shape of the whole, a TensorShape."""
         if self._known_extents is None:
             places = stated_shape(self._indices.node)
-            return TensorShape(None if places.rank is None or places[1] is None else [None] * places[1])
+            return TensorShape(None if places[1:].num_elements() is None else [None] * places[1])
         return TensorShape([None if is_unknown(extent) else extent for extent in self._known_extents])
 
     @property
