@@ -73,3 +73,20 @@ def test_a_seed_beyond_32_bits():
 def test_an_initializer_that_gives_another_dtype():
     variable = keras.Variable(initializer=lambda *shape, **dtype: np.ones([1]), shape=[1], dtype="float32")
     assert (variable.dtype, variable.numpy().tolist()) == ("float32", [1.0])
+
+
+def test_a_number_on_either_side_has_no_dtype_of_its_own():
+    x = tf.constant([1.0, 2.0], tf.float64)
+    for name in "add subtract multiply divide power maximum minimum mod floor_divide arctan2 where".split():
+        function = getattr(keras.ops, name)
+        function = (lambda a, b: keras.ops.where([True, False], a, b)) if name == "where" else function
+        assert function(2, x).dtype == function(x, 2).dtype == function(1.5, x).dtype == tf.float64, name
+
+
+def test_signatures_are_those_of_keras_and_arguments_go_by_either_way():
+    x = tf.constant([[3, 1], [2, 5]], tf.uint8)
+    assert keras.backend.numpy.sum(x, 0, True).numpy().tolist() == [[5, 6]]
+    assert keras.backend.numpy.sum(x, keepdims=True, axis=0).dtype == tf.uint32  # tf.experimental.numpy has uint64
+    assert keras.backend.numpy.arange(3.0).dtype == keras.backend.numpy.zeros([2]).dtype == tf.float32
+    with pytest.raises(ValueError, match="axis 2 is out of bounds for a tensor of 2 dimensions"):
+        keras.ops.flip(x, 2)

@@ -32,7 +32,7 @@ from gradtape._src.core.errors import (
 from gradtape._src.core.program import Trace, leaf
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.tensor import EagerTensor, extents_of
 from gradtape._src.core.ways import Path, explored
 from gradtape._src.data.ragged import with_shape
 from gradtape._src.data.structure import (
@@ -97,12 +97,12 @@ class Call:
         if not callable(function):
             raise ValueError(f"Argument `func` must be a callable. Received func={function} (of {type(function)}) in {what}.")
         self.function, self.what = frozen(function), what
-        self._seeds = None
+        self.source: Any = None  # of random numbers: that of a pass
 
     def begun(self) -> Call:
         """Return the same for one pass, in which random ops give what they gave in the others, as far as they have seeds."""
         call = copy.copy(self)
-        call._seeds = seeds.begun()
+        call.source = seeds.begun()
         return call
 
     def __call__(self, index: int, given: Element) -> Element:
@@ -112,7 +112,7 @@ class Call:
 
     def _result(self, index: int, value: Any) -> Element:
         try:
-            with seeds.drawn_from(self._seeds):
+            with seeds.drawn_from(self.source):
                 result = self.function(*arguments(value))
         except Exception as error:
             raise failed(error, f"Error in the function passed to {self.what}", index) from error
@@ -326,7 +326,7 @@ def _spec_without_value(item: Any) -> Any:
     if isinstance(item, SparseTensor | RaggedTensor):
         return item._type_spec
     value = tensor(item)
-    return TensorSpec(value.shape, value.dtype)
+    return TensorSpec(extents_of(value), value.dtype)
 
 
 def common(first: Any, second: Any) -> Any:

@@ -1,6 +1,8 @@
 """`tf.experimental.numpy` gives what TensorFlow's gives: `answers.json`, recorded by `record.py`."""
 
+import inspect
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -14,17 +16,18 @@ from tests.ops.numpy import calls, record
 ANSWERS = json.loads(Path(__file__).with_name("answers.json").read_text("utf-8"))
 tnp = tf.experimental.numpy
 
-# NumPy's rule holds here. In TensorFlow a constant of NumPy's makes float64 of float32, an angle of real numbers is float32
-# whatever they are, and an int that is rounded to tens loses its last bit.
+# NumPy's rule holds here. In TensorFlow a constant of NumPy's, or a number, makes float64 of float32, an angle of real numbers is
+# float32 whatever they are, and an int that is rounded to tens loses its last bit.
 NUMPYS = (
     "tnp.angle([0.25, 0.5, -0.75])", "tnp.angle([1, 2, 3])", "tnp.angle(tf.constant([2, 1], tf.int8))",
     "tnp.angle(np.float16(0.5))",
     "tnp.angle([-1.0, 1.0], deg=True)", "tnp.log10(tf.constant([0.5, 1.0, 2.0]))", "tnp.log10(np.float16(0.5))",
     "tnp.log2(tf.constant([0.5, 1.0, 2.0]))", "tnp.log2(np.float16(0.5))", "tnp.logaddexp2(tf.constant([1.0, 2.0]), 2)",
     "tnp.logaddexp2(tf.constant([3], tf.int8), tf.constant([2.0]))", "tnp.around([15, 25, 34], -1)",
+    "tnp.hypot(tf.constant([1.0, 2.0]), 2)",
 )  # fmt: skip
-# TensorFlow has no answer: a method that lists do not have, a float64 beside a float32, no kernel.
-ANSWERED_HERE = ("rad2deg", "heaviside", "logaddexp", "vsplit", "hsplit", "var")
+# TensorFlow has no answer: a method that lists lack, a float64 beside a float32, no kernel, no such mode.
+ANSWERED_HERE = "rad2deg heaviside logaddexp vsplit hsplit var arctan2 float_power power hypot nextafter pad".split()
 ERRORS = {"NotFoundError": "InvalidArgumentError"}  # a dtype for which there is no kernel
 BITS = {"float16": 10, "bfloat16": 7, "float32": 20, "float64": 40, "complex64": 20, "complex128": 40}
 
@@ -73,7 +76,9 @@ def test_every_function_is_called():
 
 
 PROGRAM = """
+import inspect
 import json
+import math
 import gradtape as tf
 from tests.ops.numpy import record
 print(json.dumps(record.answers(tf)))
@@ -171,3 +176,23 @@ def test_maximum_with_zero_is_relu_whose_gradient_at_zero_is_zero():
 def test_an_axis_out_of_range_is_refused(call, axis):
     with pytest.raises(tf.errors.InvalidArgumentError, match=rf"{axis} is out of range for a tensor of rank 2: it must be in"):
         call(axis)
+
+
+@pytest.mark.better
+@pytest.mark.parametrize(
+    "call, shape, tensorflows",
+    [
+        (lambda: tnp.stack(tf.zeros([4, 2, 3]), axis=2), [2, 3, 4], [3, 2, 4]),
+        (lambda: tnp.eye(3, 0), [3, 0], [3, 3]),
+    ],
+)
+def test_shapes_are_numpys(call, shape, tensorflows):
+    assert call().shape == shape != tensorflows
+
+
+def test_functions_have_numpys_answers_under_either_policy():
+    assert tnp.pad([1, 2, 3], 1, "wrap").numpy().tolist() == [3, 1, 2, 3, 1]
+    assert [part.numpy().tolist() for part in tnp.split([1, 2, 3], [-1, 1])] == [[1, 2], [], [2, 3]]
+    assert tnp.concatenate([[[1, 2]], [3]], axis=None).numpy().tolist() == [1, 2, 3]
+    assert tnp.hypot(1e200, 1e200).numpy() == pytest.approx(math.sqrt(2) * 1e200)
+    assert "policy" not in str(inspect.signature(tnp.add))

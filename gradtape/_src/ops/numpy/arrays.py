@@ -4,42 +4,24 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.convert import convert_to_tensor, is_tensor, tensor
+from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array import creation
 from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import broadcast_to as _broadcast_to, ones as _ones, reshape, transpose, zeros as _zeros
 from gradtape._src.ops.linalg import diagonals
-from gradtape._src.ops.math import arithmetic, elementary, rounding
+from gradtape._src.ops.math import arithmetic, compare, elementary, rounding
 from gradtape._src.ops.math.complex import real
-from gradtape._src.ops.numpy.dtypes import default_float, of_value, result_type
+from gradtape._src.ops.numpy.dtypes import default_float, result_type
+from gradtape._src.ops.numpy.policy import TENSORFLOW, as_array, floating, numpy_function, promoted
 from gradtape._src.ops.shapes import axis_of
 
 
-def as_array(value, dtype=None):
-    """Return a value as a tensor of `dtype`, or of the dtype that NumPy gives it. A tensor keeps its own."""
-    if is_tensor(value):
-        x = tensor(value)
-        return x if dtype is None or x.dtype == dtype else cast(x, dtype)
-    dtype = of_value(value, dtype)
-    return cast(convert_to_tensor(value, dtype_hint=dtype), dtype)
-
-
-def promoted(*values):
-    """Return values as tensors of their common dtype."""
-    dtype = result_type(*values)
-    return [as_array(value, dtype) for value in values]
-
-
-def floating(value):
-    """Return a value as a tensor of floats or complex numbers; integers become the default float."""
-    x = as_array(value)
-    return x if x.dtype.is_floating or x.dtype.is_complex else cast(x, default_float())
-
-
-@public
-def array(val, dtype=None, copy=True, ndmin=0):
+@numpy_function
+def array(val, dtype=None, copy=True, ndmin=0, *, policy=TENSORFLOW):
     """Return a value as a tensor, with at least `ndmin` axes. Tensors do not change, so none is copied.
 
     >>> tf.experimental.numpy.array([1, 2.5], ndmin=2).numpy()
@@ -47,7 +29,7 @@ def array(val, dtype=None, copy=True, ndmin=0):
     """
     if ndmin > 32:
         raise ValueError("ndmin bigger than allowable number of dimensions: 32.")
-    x = as_array(val, None if dtype is None else result_type(dtype))
+    x = policy.array(val, None if dtype is None else policy.dtype(dtype))
     return reshape(x, [1] * (ndmin - x.ndim) + list(x.shape)) if x.ndim < ndmin else x
 
 
@@ -81,74 +63,74 @@ def ascontiguousarray(a, dtype=None):
     return array(a, dtype, ndmin=1)
 
 
-@public
-def copy(a):
+@numpy_function
+def copy(a, *, policy=TENSORFLOW):
     """Return a value as a tensor. Tensors do not change, so none is copied.
 
     >>> tf.experimental.numpy.copy([1, 2]).numpy()
     array([1, 2])
     """
-    return as_array(a)
+    return policy.array(a)
 
 
-@public
-def zeros(shape, dtype=float):
+@numpy_function
+def zeros(shape, dtype=float, *, policy=TENSORFLOW):
     """Return zeros of a shape, float64 by default.
 
     >>> tf.experimental.numpy.zeros([2]).numpy()
     array([0., 0.])
     """
-    return _zeros(shape, result_type(dtype) if dtype else default_float())
+    return _zeros(shape, policy.dtype(dtype))
 
 
-@public
-def ones(shape, dtype=float):
+@numpy_function
+def ones(shape, dtype=float, *, policy=TENSORFLOW):
     """Return ones of a shape, float64 by default.
 
     >>> tf.experimental.numpy.ones([2], int).numpy()
     array([1, 1])
     """
-    return _ones(shape, result_type(dtype) if dtype else default_float())
+    return _ones(shape, policy.dtype(dtype))
 
 
-@public
-def empty(shape, dtype=float):
+@numpy_function
+def empty(shape, dtype=float, *, policy=TENSORFLOW):
     """Return zeros of a shape: nothing is left undefined.
 
     >>> tf.experimental.numpy.empty([2]).numpy()
     array([0., 0.])
     """
-    return zeros(shape, dtype)
+    return zeros(shape, dtype, policy=policy)
 
 
-@public
-def zeros_like(a, dtype=None):
+@numpy_function
+def zeros_like(a, dtype=None, *, policy=TENSORFLOW):
     """Return zeros of the shape of `a`, of its dtype or `dtype`.
 
     >>> tf.experimental.numpy.zeros_like([1.5, 2.5]).numpy()
     array([0., 0.])
     """
-    return creation.zeros_like(as_array(a, of_value(a, dtype)))
+    return creation.zeros_like(policy.array(a), None if dtype is None else policy.dtype(dtype))
 
 
-@public
-def ones_like(a, dtype=None):
+@numpy_function
+def ones_like(a, dtype=None, *, policy=TENSORFLOW):
     """Return ones of the shape of `a`, of its dtype or `dtype`.
 
     >>> tf.experimental.numpy.ones_like([1.5, 2.5], int).numpy()
     array([1, 1])
     """
-    return creation.ones_like(as_array(a, of_value(a, dtype)))
+    return creation.ones_like(policy.array(a), None if dtype is None else policy.dtype(dtype))
 
 
-@public
-def empty_like(a, dtype=None):
+@numpy_function
+def empty_like(a, dtype=None, *, policy=TENSORFLOW):
     """Return zeros of the shape of `a`: nothing is left undefined.
 
     >>> tf.experimental.numpy.empty_like([1, 2]).numpy()
     array([0, 0])
     """
-    return zeros_like(a, dtype)
+    return zeros_like(a, dtype, policy=policy)
 
 
 @public
@@ -179,19 +161,19 @@ def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None):
     return _broadcast_to(asarray(fill_value, dtype or x.dtype), x.shape)
 
 
-@public
-def broadcast_to(array, shape):
+@numpy_function
+def broadcast_to(array, shape, *, policy=TENSORFLOW):
     """Return an array broadcast to a shape.
 
     >>> tf.experimental.numpy.broadcast_to([1, 2], [2, 2]).numpy()
     array([[1, 2],
            [1, 2]])
     """
-    return full(shape, array)
+    return _broadcast_to(policy.array(array), _as_shape(shape))
 
 
-@public
-def broadcast_arrays(*args, **kwargs):
+@numpy_function
+def broadcast_arrays(*args, policy=TENSORFLOW, **kwargs):
     """Return arrays broadcast to their common shape, a list.
 
     >>> [x.shape.as_list() for x in tf.experimental.numpy.broadcast_arrays([1, 2], [[1], [2]])]
@@ -201,7 +183,7 @@ def broadcast_arrays(*args, **kwargs):
         raise ValueError("subok=True is not supported.")
     if kwargs:
         raise ValueError(f"Received unsupported arguments {list(kwargs)}; `subok` is the only one.")
-    arrays = [as_array(a) for a in args]
+    arrays = [policy.array(a) for a in args]
     shape = np.broadcast_shapes(*[tuple(x.shape) for x in arrays])
     return [_broadcast_to(x, shape) for x in arrays]
 
@@ -212,8 +194,8 @@ def _as_shape(shape):
     return [shape] if isinstance(shape, (int, np.integer)) else shape
 
 
-@public
-def arange(start, stop=None, step=1, dtype=None):
+@numpy_function
+def arange(start, stop=None, step=1, dtype=None, *, policy=TENSORFLOW):
     """Return the numbers from `start` to `stop`, which is left out, `step` apart. With one argument they begin at 0.
 
     ValueError if `step` is 0.
@@ -221,12 +203,17 @@ def arange(start, stop=None, step=1, dtype=None):
     >>> tf.experimental.numpy.arange(1, 7, 2).numpy()
     array([1, 3, 5])
     """
-    if not step:
+    if not is_tensor(step) and not step and step is not None:
         raise ValueError("step must be non-zero.")
-    wanted = result_type(dtype) if dtype else result_type(start, step, *[] if stop is None else [stop])
+    given = [bound for bound in (start, stop, step) if bound is not None]
+    wanted = policy.dtype(dtype) if dtype else policy.result_type(*given)
     low, high = (0, start) if stop is None else (start, stop)
-    if (step > 0 and low > high) or (step < 0 and low < high):
-        return _zeros([0], wanted)
+    step = 1 if step is None else step
+    if not any(map(is_tensor, given)):
+        return tensor(np.arange(low, high, step).astype(wanted.as_numpy_dtype))
+    if not is_tensor(step):  # beyond the end there is nothing
+        high = (arithmetic.maximum if step > 0 else arithmetic.minimum)(*promoted(low, high))
+        low = as_array(low, high.dtype)
     return cast(creation.range_(low, high, step), wanted)
 
 
@@ -290,83 +277,82 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     return cast(result, wanted)
 
 
-@public
-def eye(N, M=None, k=0, dtype=float):
+@numpy_function
+def eye(N, M=None, k=0, dtype=float, *, policy=TENSORFLOW):
     """Return an N × M matrix with ones on the diagonal `k`, above the main one if positive.
 
     >>> tf.experimental.numpy.eye(2, 3, 1).numpy()
     array([[0., 1., 0.],
            [0., 0., 1.]])
     """
-    rows, columns = int(N), int(M or N)
-    ones = np.eye(rows, columns, int(k), dtype=bool)
-    return cast(ones, result_type(dtype) if dtype else default_float())
+    return cast(compare.equal(_offsets(int(N), int(N if M is None else M)), int(k)), policy.dtype(dtype))
 
 
-@public
-def identity(n, dtype=float):
+@numpy_function
+def identity(n, dtype=float, *, policy=TENSORFLOW):
     """Return the identity matrix of n rows.
 
     >>> tf.experimental.numpy.identity(2).numpy()
     array([[1., 0.],
            [0., 1.]])
     """
-    return eye(n, n, dtype=dtype)
+    return eye(n, n, dtype=dtype, policy=policy)
 
 
-def _lower(rows, columns, k):
-    return np.arange(rows)[:, None] + k >= np.arange(columns)
+def _offsets(rows, columns):
+    """Return how far right of the diagonal each element of a matrix lies."""
+    return creation.range_(columns) - creation.range_(rows)[:, None]
 
 
-@public
-def tri(N, M=None, k=0, dtype=None):
+@numpy_function
+def tri(N, M=None, k=0, dtype=None, *, policy=TENSORFLOW):
     """Return an N × M matrix with ones at and below the diagonal `k`.
 
     >>> tf.experimental.numpy.tri(2, 3, 1, int).numpy()
     array([[1, 1, 0],
            [1, 1, 1]])
     """
-    return cast(_lower(N, N if M is None else M, k), result_type(dtype) if dtype else default_float())
+    return cast(compare.less_equal(_offsets(N, N if M is None else M), k), policy.dtype(dtype))
 
 
-@public
-def tril(m, k=0):
+@numpy_function
+def tril(m, k=0, *, policy=TENSORFLOW):
     """Return the elements at and below the diagonal `k`, zeros above it.
 
     >>> tf.experimental.numpy.tril([[1, 2], [3, 4]]).numpy()
     array([[1, 0],
            [3, 4]])
     """
-    return _masked(m, lambda rows, columns: _lower(rows, columns, k), "tril")
+    return _masked(m, compare.less_equal, k, "tril", policy)
 
 
-@public
-def triu(m, k=0):
+@numpy_function
+def triu(m, k=0, *, policy=TENSORFLOW):
     """Return the elements at and above the diagonal `k`, zeros below it.
 
     >>> tf.experimental.numpy.triu([[1, 2], [3, 4]]).numpy()
     array([[1, 2],
            [0, 4]])
     """
-    return _masked(m, lambda rows, columns: ~_lower(rows, columns, k - 1), "triu")
+    return _masked(m, compare.greater_equal, k, "triu", policy)
 
 
-def _masked(m, mask, name):
-    x = as_array(m)
+def _masked(m, kept, k, name, policy):
+    x = policy.array(m)
     if x.ndim < 2:
         raise ValueError(f"Argument to {name} must have rank at least 2, received shape {x.shape}.")
-    return where(mask(*x.shape[-2:]), x, creation.zeros_like(x))
+    return where(kept(_offsets(*x.shape[-2:]), k), x, creation.zeros_like(x))
 
 
-@public
-def diag(v, k=0):
+@numpy_function
+def diag(v, k=0, *, policy=TENSORFLOW):
     """Return a matrix with the vector `v` on its diagonal `k`, or the diagonal `k` of the matrix `v`.
 
     >>> tf.experimental.numpy.diag([1, 2]).numpy()
     array([[1, 0],
            [0, 2]])
     """
-    x = as_array(v)
+    x = policy.array(v)
     if x.ndim == 1:
         return diagonals.diag(x, k=k) if x.shape[0] else _zeros([abs(k), abs(k)], x.dtype)
     if x.ndim == 2:
@@ -374,30 +360,30 @@ def diag(v, k=0):
     raise ValueError(f"diag takes one or two axes, received shape {x.shape}.")
 
 
-@public
-def diagonal(a, offset=0, axis1=0, axis2=1):
+@numpy_function
+def diagonal(a, offset=0, axis1=0, axis2=1, *, policy=TENSORFLOW):
     """Return the diagonal `offset` of the matrices that lie in two axes of `a`, along the last axis.
 
     >>> tf.experimental.numpy.diagonal([[1, 2], [3, 4]]).numpy()
     array([1, 4])
     """
-    x = as_array(a)
-    first, second = axis_of(axis1, x.ndim, "axis1"), axis_of(axis2, x.ndim, "axis2")
+    x = policy.array(a)
+    first, second = policy.axis(axis1, x.ndim, "axis1"), policy.axis(axis2, x.ndim, "axis2")
     x = transpose(x, [axis for axis in range(x.ndim) if axis not in (first, second)] + [first, second])
-    if not -x.shape[-2] < offset < x.shape[-1]:
+    if not -extents_of(x)[-2] < offset < extents_of(x)[-1]:
         return _zeros([*x.shape[:-2], 0], x.dtype)
     return diagonals.diag_part(x, k=offset)
 
 
-@public
-def diagflat(v, k=0):
+@numpy_function
+def diagflat(v, k=0, *, policy=TENSORFLOW):
     """Return a matrix with the elements of `v`, flattened, on its diagonal `k`.
 
     >>> tf.experimental.numpy.diagflat([[1], [2]]).numpy()
     array([[1, 0],
            [0, 2]])
     """
-    return diag(reshape(as_array(v), [-1]), k)
+    return diag(reshape(policy.array(v), [-1]), k)
 
 
 @public
@@ -427,22 +413,24 @@ def meshgrid(*xi, **kwargs):
     return creation.meshgrid(*[as_array(x) for x in xi], indexing=kwargs.get("indexing", "xy"))
 
 
-@public
-def vander(x, N=None, increasing=False):
+@numpy_function
+def vander(x, N=None, increasing=False, *, policy=TENSORFLOW):
     """Return the powers of a vector as columns, the highest first unless `increasing`: a Vandermonde matrix.
 
     >>> tf.experimental.numpy.vander([2, 3], 3).numpy()
     array([[4, 2, 1],
            [9, 3, 1]])
     """
-    x = as_array(x)
+    x = policy.array(x)
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array")
     count = x.shape[0] if N is None else N
     if count < 0:
         raise ValueError("N must be nonnegative")
-    exponents = np.arange(count) if increasing else np.arange(count)[::-1]
-    return elementary.pow(reshape(x, [-1, 1]), cast(exponents, x.dtype))
+    powers = [creation.ones_like(x)]
+    for _ in range(count - 1):
+        powers.append(powers[-1] * x)
+    return stack(powers if increasing else powers[::-1], 1) if count else _zeros([x.shape[0], 0], x.dtype)
 
 
 @public

@@ -8,7 +8,7 @@ from gradtape._src.core.tensor import Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.numpy import dtypes, elements, pairs, products, reductions, selection, shapes
-from gradtape._src.ops.numpy.arrays import promoted
+from gradtape._src.ops.numpy.policy import promoted
 from gradtape._src.ops.operators import COMPARISONS, OPERATORS
 
 _basic = Tensor.__getitem__

@@ -8,250 +8,251 @@ from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, zeros_like
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.math import arithmetic, compare, complex, elementary, rounding
-from gradtape._src.ops.numpy.arrays import as_array, floating
+from gradtape._src.ops.numpy.policy import TENSORFLOW, as_array, floating, numpy_function
 
 
-@public
-def sin(x):
+@numpy_function
+def sin(x, *, policy=TENSORFLOW):
     """Return the sine of each element, in radians.
 
     >>> tf.experimental.numpy.sin([0.0, 1.0]).numpy().round(6)
     array([0.      , 0.841471])
     """
-    return elementary.sin(floating(x))
+    return elementary.sin(policy.floating(x))
 
 
-@public
-def cos(x):
+@numpy_function
+def cos(x, *, policy=TENSORFLOW):
     """Return the cosine of each element, in radians.
 
     >>> tf.experimental.numpy.cos([0.0, 1.0]).numpy().round(6)
     array([1.      , 0.540302])
     """
-    return elementary.cos(floating(x))
+    return elementary.cos(policy.floating(x))
 
 
-@public
-def tan(x):
+@numpy_function
+def tan(x, *, policy=TENSORFLOW):
     """Return the tangent of each element, in radians.
 
     >>> tf.experimental.numpy.tan([0.0, 1.0]).numpy().round(6)
     array([0.      , 1.557408])
     """
-    return elementary.tan(floating(x))
+    return elementary.tan(policy.floating(x))
 
 
-@public
-def sinh(x):
+@numpy_function
+def sinh(x, *, policy=TENSORFLOW):
     """Return the hyperbolic sine of each element.
 
     >>> tf.experimental.numpy.sinh([0.0, 1.0]).numpy().round(6)
     array([0.      , 1.175201])
     """
-    return elementary.sinh(floating(x))
+    return elementary.sinh(policy.floating(x))
 
 
-@public
-def cosh(x):
+@numpy_function
+def cosh(x, *, policy=TENSORFLOW):
     """Return the hyperbolic cosine of each element.
 
     >>> tf.experimental.numpy.cosh([0.0, 1.0]).numpy().round(6)
     array([1.      , 1.543081])
     """
-    return elementary.cosh(floating(x))
+    return elementary.cosh(policy.floating(x))
 
 
-@public
-def tanh(x):
+@numpy_function
+def tanh(x, *, policy=TENSORFLOW):
     """Return the hyperbolic tangent of each element.
 
     >>> tf.experimental.numpy.tanh([0.0, 1.0]).numpy().round(6)
     array([0.      , 0.761594])
     """
-    return elementary.tanh(floating(x))
+    return elementary.tanh(policy.floating(x))
 
 
-@public
-def arcsin(x):
+@numpy_function
+def arcsin(x, *, policy=TENSORFLOW):
     """Return the angle in [-π/2, π/2] whose sine each element is.
 
     >>> tf.experimental.numpy.arcsin([0.0, 1.0]).numpy().round(6)
     array([0.      , 1.570796])
     """
-    return elementary.asin(floating(x))
+    return elementary.asin(policy.floating(x))
 
 
-@public
-def arccos(x):
+@numpy_function
+def arccos(x, *, policy=TENSORFLOW):
     """Return the angle in [0, π] whose cosine each element is.
 
     >>> tf.experimental.numpy.arccos([0.0, 1.0]).numpy().round(6)
     array([1.570796, 0.      ])
     """
-    return elementary.acos(floating(x))
+    return elementary.acos(policy.floating(x))
 
 
-@public
-def arctan(x):
+@numpy_function
+def arctan(x, *, policy=TENSORFLOW):
     """Return the angle in [-π/2, π/2] whose tangent each element is.
 
     >>> tf.experimental.numpy.arctan([0.0, 1.0]).numpy().round(6)
     array([0.      , 0.785398])
     """
-    return elementary.atan(floating(x))
+    return elementary.atan(policy.floating(x))
 
 
-@public
-def arcsinh(x):
+@numpy_function
+def arcsinh(x, *, policy=TENSORFLOW):
     """Return the number whose hyperbolic sine each element is.
 
     >>> tf.experimental.numpy.arcsinh([0.0, 1.0]).numpy().round(6)
     array([0.      , 0.881374])
     """
-    return elementary.asinh(floating(x))
+    return elementary.asinh(policy.floating(x))
 
 
-@public
-def arccosh(x):
+@numpy_function
+def arccosh(x, *, policy=TENSORFLOW):
     """Return the number whose hyperbolic cosine each element is.
 
     >>> tf.experimental.numpy.arccosh([1.0, 2.0]).numpy().round(6)
     array([0.      , 1.316958])
     """
-    return elementary.acosh(floating(x))
+    return elementary.acosh(policy.floating(x))
 
 
-@public
-def arctanh(x):
+@numpy_function
+def arctanh(x, *, policy=TENSORFLOW):
     """Return the number whose hyperbolic tangent each element is.
 
     >>> tf.experimental.numpy.arctanh([0.0, 0.5]).numpy().round(6)
     array([0.      , 0.549306])
     """
-    return elementary.atanh(floating(x))
+    return elementary.atanh(policy.floating(x))
 
 
-@public
-def exp(x):
+@numpy_function
+def exp(x, *, policy=TENSORFLOW):
     """Return e to the power of each element.
 
     >>> tf.experimental.numpy.exp([0.0, 1.0]).numpy().round(6)
     array([1.      , 2.718282])
     """
-    return elementary.exp(floating(x))
+    return elementary.exp(policy.floating(x))
 
 
-@public
-def expm1(x):
+@numpy_function
+def expm1(x, *, policy=TENSORFLOW):
     """Return e to the power of each element, minus 1, exact for small ones.
 
     >>> tf.experimental.numpy.expm1([0.0, 1.0]).numpy().round(6)
     array([0.      , 1.718282])
     """
-    return elementary.expm1(floating(x))
+    return elementary.expm1(policy.floating(x))
 
 
-@public
-def exp2(x):
+@numpy_function
+def exp2(x, *, policy=TENSORFLOW):
     """Return 2 to the power of each element.
 
     >>> tf.experimental.numpy.exp2([0, 3]).numpy()
     array([1., 8.])
     """
-    x = floating(x)
+    x = policy.floating(x)
     return elementary.pow(tensor(2, x.dtype), x)
 
 
-@public
-def log(x):
+@numpy_function
+def log(x, *, policy=TENSORFLOW):
     """Return the natural logarithm of each element.
 
     >>> tf.experimental.numpy.log([1.0, 2.0]).numpy().round(6)
     array([0.      , 0.693147])
     """
-    return elementary.log(floating(x))
+    return elementary.log(policy.floating(x))
 
 
-@public
-def log2(x):
+@numpy_function
+def log2(x, *, policy=TENSORFLOW):
     """Return the logarithm of each element to base 2.
 
     >>> tf.experimental.numpy.log2([1.0, 8.0]).numpy().round(6)
     array([0., 3.])
     """
-    return log(x) * (1.0 / math.log(2.0))
+    return log(x, policy=policy) * (1.0 / math.log(2.0))
 
 
-@public
-def log10(x):
+@numpy_function
+def log10(x, *, policy=TENSORFLOW):
     """Return the logarithm of each element to base 10.
 
     >>> tf.experimental.numpy.log10([1.0, 100.0]).numpy().round(6)
     array([0., 2.])
     """
-    return log(x) * (1.0 / math.log(10.0))
+    return log(x, policy=policy) * (1.0 / math.log(10.0))
 
 
-@public
-def log1p(x):
+@numpy_function
+def log1p(x, *, policy=TENSORFLOW):
     """Return the natural logarithm of 1 plus each element, exact for small ones.
 
     >>> tf.experimental.numpy.log1p([0.0, 1.0]).numpy().round(6)
     array([0.      , 0.693147])
     """
-    return elementary.log1p(floating(x))
+    return elementary.log1p(policy.floating(x))
 
 
-@public
-def sqrt(x):
+@numpy_function
+def sqrt(x, *, policy=TENSORFLOW):
     """Return the square root of each element.
 
     >>> tf.experimental.numpy.sqrt([4, 9]).numpy()
     array([2., 3.])
     """
-    return arithmetic.sqrt(floating(x))
+    return arithmetic.sqrt(policy.floating(x))
 
 
-@public
-def cbrt(x):
+@numpy_function
+def cbrt(x, *, policy=TENSORFLOW):
     """Return the cube root of each element, negative for negative ones.
 
     >>> tf.experimental.numpy.cbrt([8.0, -27.0]).numpy().round(6)
     array([ 2., -3.])
     """
-    x = floating(x)
-    root = elementary.pow(arithmetic.abs(x), tensor(1.0 / 3.0, x.dtype))
-    return where(x < 0, -root, root)
+    x = policy.floating(x)
+    signs = where(x < 0, tensor(-1, x.dtype), ones_like(x))
+    return signs * elementary.pow(signs * x, tensor(1.0 / 3.0, x.dtype))
 
 
-@public
-def square(x):
+@numpy_function
+def square(x, *, policy=TENSORFLOW):
     """Return the square of each element.
 
     >>> tf.experimental.numpy.square([2, 3]).numpy()
     array([4, 9])
     """
-    return arithmetic.square(as_array(x))
+    return arithmetic.square(policy.numeric(x))
 
 
-@public
-def abs(x):
+@numpy_function
+def abs(x, *, policy=TENSORFLOW):
     """Return the absolute value of each element.
 
     >>> tf.experimental.numpy.abs([-2, 3]).numpy()
     array([2, 3])
     """
-    return arithmetic.abs(as_array(x))
+    x = policy.array(x)
+    return x if x.dtype.is_unsigned or x.dtype.is_bool else arithmetic.abs(x)
 
 
-@public
-def absolute(x):
+@numpy_function
+def absolute(x, *, policy=TENSORFLOW):
     """Return the absolute value of each element, as `abs`.
 
     >>> tf.experimental.numpy.absolute([-2, 3]).numpy()
     array([2, 3])
     """
-    return abs(x)
+    return abs(x, policy=policy)
 
 
 @public
@@ -264,14 +265,15 @@ def fabs(x):
     return abs(x)
 
 
-@public
-def negative(x):
+@numpy_function
+def negative(x, *, policy=TENSORFLOW):
     """Return each element with the other sign.
 
     >>> tf.experimental.numpy.negative([-2, 3]).numpy()
     array([ 2, -3])
     """
-    return arithmetic.negative(as_array(x))
+    x = policy.array(x)
+    return 0 - x if x.dtype.is_unsigned else arithmetic.negative(x)
 
 
 @public
@@ -294,8 +296,8 @@ def reciprocal(x):
     return arithmetic.reciprocal(as_array(x))
 
 
-@public
-def sign(x, out=None, where=None, **kwargs):
+@numpy_function
+def sign(x, out=None, where=None, policy=TENSORFLOW, **kwargs):
     """Return -1, 0 or 1 by the sign of each element. `out`, `where` and others are refused.
 
     >>> tf.experimental.numpy.sign([-2.5, 0.0, 3.0]).numpy()
@@ -304,7 +306,10 @@ def sign(x, out=None, where=None, **kwargs):
     for name, given in {"out": out, "where": where, **kwargs}.items():
         if given is not None:
             raise ValueError(f"tf.experimental.numpy.sign does not take `{name}`.")
-    return arithmetic.sign(as_array(x))
+    x = policy.array(x)
+    if x.dtype.is_bool:
+        return x
+    return cast(x != 0, x.dtype) if x.dtype.is_unsigned else arithmetic.sign(x)
 
 
 @public
@@ -318,24 +323,24 @@ def signbit(x):
     return zeros_like(x) if x.dtype.is_bool else compare.less(x, tensor(0, x.dtype))
 
 
-@public
-def floor(x):
+@numpy_function
+def floor(x, *, policy=TENSORFLOW):
     """Return the largest whole number not above each element, a float.
 
     >>> tf.experimental.numpy.floor([1.7, -1.2]).numpy()
     array([ 1., -2.])
     """
-    return rounding.floor(floating(x))
+    return rounding.floor(policy.floating(x))
 
 
-@public
-def ceil(x):
+@numpy_function
+def ceil(x, *, policy=TENSORFLOW):
     """Return the smallest whole number not below each element, a float.
 
     >>> tf.experimental.numpy.ceil([1.2, -1.7]).numpy()
     array([ 2., -1.])
     """
-    return rounding.ceil(floating(x))
+    return rounding.ceil(policy.floating(x))
 
 
 @public
@@ -349,170 +354,186 @@ def fix(x):
     return where(x < 0, rounding.ceil(x), rounding.floor(x))
 
 
-@public
-def around(a, decimals=0):
+@numpy_function
+def around(a, decimals=0, *, policy=TENSORFLOW):
     """Return each element rounded to a number of decimals, halves to even.
 
     >>> tf.experimental.numpy.around([1.25, 1.75], 1).numpy()
     array([1.2, 1.8])
     """
-    x = as_array(a)
-    working = floating(x)
+    x = policy.array(a)
+    if decimals >= 0 and not (x.dtype.is_floating or x.dtype.is_complex):
+        return x
+    if not decimals:
+        return rounding.round(x)
+    working = policy.floating(x)
     scale = tensor(10.0**decimals, working.dtype)
     return cast(arithmetic.divide(rounding.round(working * scale), scale), x.dtype)
 
 
-@public
-def round(a, decimals=0):
+@numpy_function
+def round(a, decimals=0, *, policy=TENSORFLOW):
     """Return each element rounded to a number of decimals, as `around`.
 
     >>> tf.experimental.numpy.round([0.5, 1.5, 2.6]).numpy()
     array([0., 2., 3.])
     """
-    return around(a, decimals)
+    return around(a, decimals, policy=policy)
 
 
-@public
-def deg2rad(x):
+@numpy_function
+def deg2rad(x, *, policy=TENSORFLOW):
     """Return each angle in radians; it was in degrees.
 
     >>> tf.experimental.numpy.deg2rad([0, 180]).numpy().round(6)
     array([0.      , 3.141593])
     """
-    return floating(x) * (math.pi / 180.0)
+    return policy.angular(x) * (math.pi / 180.0)
 
 
-@public
-def rad2deg(x):
+@numpy_function
+def rad2deg(x, *, policy=TENSORFLOW):
     """Return each angle in degrees; it was in radians.
 
     >>> tf.experimental.numpy.rad2deg([0.0, 1.0]).numpy().round(6)
     array([ 0.     , 57.29578])
     """
-    return floating(x) * (180.0 / math.pi)
+    return policy.angular(x) * (180.0 / math.pi)
 
 
-@public
-def angle(z, deg=False):
+@numpy_function
+def angle(z, deg=False, *, policy=TENSORFLOW):
     """Return the angle of each complex number, in radians or degrees; of a real one 0 or π.
 
     >>> tf.experimental.numpy.angle([1j, -1.0], deg=True).numpy()
     array([ 90., 180.])
     """
-    x = floating(z)
-    if x.dtype.is_complex:
-        found = complex.angle(x)
-    else:
-        found = where(x < 0, tensor(math.pi, x.dtype), zeros_like(x))
+    found = complex.angle(policy.floating(z))
     return rad2deg(found) if deg else found
 
 
-@public
-def conj(x):
+@numpy_function
+def conj(x, *, policy=TENSORFLOW):
     """Return the complex conjugate of each element.
 
     >>> tf.experimental.numpy.conj([1 + 2j]).numpy()
     array([1.-2.j])
     """
-    return complex.conj(as_array(x))
+    x = policy.array(x)
+    return x if x.dtype.is_bool else complex.conj(x)
 
 
-@public
-def conjugate(x):
+@numpy_function
+def conjugate(x, *, policy=TENSORFLOW):
     """Return the complex conjugate of each element, as `conj`.
 
     >>> tf.experimental.numpy.conjugate([1 + 2j]).numpy()
     array([1.-2.j])
     """
-    return conj(x)
+    return conj(x, policy=policy)
 
 
-@public
-def real(val):
+@numpy_function
+def real(val, *, policy=TENSORFLOW):
     """Return the real part of each element.
 
     >>> tf.experimental.numpy.real([1 + 2j]).numpy()
     array([1.])
     """
-    return complex.real(as_array(val))
+    x = policy.array(val)
+    return complex.real(x) if x.dtype.is_complex else x
 
 
-@public
-def imag(val):
+@numpy_function
+def imag(val, *, policy=TENSORFLOW):
     """Return the imaginary part of each element; of real ones zeros.
 
     >>> tf.experimental.numpy.imag([1 + 2j]).numpy()
     array([2.])
     """
-    return complex.imag(as_array(val))
+    x = policy.array(val)
+    return complex.imag(x) if x.dtype.is_complex else zeros_like(x)
 
 
-@public
-def sinc(x):
+@numpy_function
+def sinc(x, *, policy=TENSORFLOW):
     """Return sin(πx)/(πx) for each element; 1 at 0.
 
     >>> tf.experimental.numpy.sinc([0.0, 0.5]).numpy().round(6)
     array([1.     , 0.63662])
     """
-    x = floating(x)
-    scaled = where(x == 0, ones_like(x), x * math.pi)
-    return where(x == 0, ones_like(x), arithmetic.divide(elementary.sin(scaled), scaled))
+    x = policy.floating(x) * math.pi
+    zero = compare.equal(x, zeros_like(x))
+    away = where(zero, ones_like(x), x)
+    # At 0 its series, so that the second derivative is right, too.
+    return where(zero, 1.0 - arithmetic.square(x) / 6.0, arithmetic.divide(elementary.sin(away), away))
 
 
-@public
-def isnan(x):
+@numpy_function
+def isnan(x, *, policy=TENSORFLOW):
     """Return whether each element is NaN.
 
     >>> tf.experimental.numpy.isnan([1.0, np.nan]).numpy()
     array([False,  True])
     """
-    return compare.is_nan(floating(x))
+    return in_a_part(compare.is_nan, x, policy)
 
 
-@public
-def isfinite(x):
+@numpy_function
+def isfinite(x, *, policy=TENSORFLOW):
     """Return whether each element is neither NaN nor infinite.
 
     >>> tf.experimental.numpy.isfinite([1.0, np.inf]).numpy()
     array([ True, False])
     """
-    return compare.is_finite(floating(x))
+    x = policy.array(x)
+    if x.dtype.is_complex:
+        return compare.logical_and(compare.is_finite(complex.real(x)), compare.is_finite(complex.imag(x)))
+    return compare.is_finite(x) if x.dtype.is_floating else ones_like(x, "bool")
 
 
-@public
-def isinf(x):
+def in_a_part(predicate, x, policy):
+    """Return where a predicate of floats holds for an element, or for a part of a complex one."""
+    x = policy.array(x)
+    if x.dtype.is_complex:
+        return compare.logical_or(predicate(complex.real(x)), predicate(complex.imag(x)))
+    return predicate(x) if x.dtype.is_floating else zeros_like(x, "bool")
+
+
+@numpy_function
+def isinf(x, *, policy=TENSORFLOW):
     """Return whether each element of a tensor is infinite; a plain False for a tensor that is not of floats.
 
     >>> tf.experimental.numpy.isinf(tf.constant([1.0, -np.inf])).numpy()
     array([False,  True])
     """
-    x = as_array(x)
-    return compare.is_inf(x) if x.dtype.is_floating else False
+    x = policy.array(x)
+    return in_a_part(compare.is_inf, x, policy) if x.dtype.is_floating or x.dtype.is_complex else policy.nowhere(x)
 
 
-@public
-def isposinf(x):
+@numpy_function
+def isposinf(x, *, policy=TENSORFLOW):
     """Return whether each element of a tensor is infinity; a plain False for a tensor that is not of floats.
 
     >>> tf.experimental.numpy.isposinf(tf.constant([np.inf, -np.inf])).numpy()
     array([ True, False])
     """
-    return _is(x, math.inf)
+    return _is(x, math.inf, policy)
 
 
-@public
-def isneginf(x):
+@numpy_function
+def isneginf(x, *, policy=TENSORFLOW):
     """Return whether each element of a tensor is -infinity; a plain False for a tensor that is not of floats.
 
     >>> tf.experimental.numpy.isneginf(tf.constant([np.inf, -np.inf])).numpy()
     array([False,  True])
     """
-    return _is(x, -math.inf)
+    return _is(x, -math.inf, policy)
 
 
-def _is(x, value):
-    x = as_array(x)
-    return compare.equal(x, tensor(value, x.dtype)) if x.dtype.is_floating else False
+def _is(x, value, policy):
+    x = policy.array(x)
+    return compare.equal(x, tensor(value, x.dtype)) if x.dtype.is_floating else policy.nowhere(x)
 
 
 @public
@@ -526,14 +547,14 @@ def iscomplex(x):
     return compare.not_equal(part, zeros_like(part))
 
 
-@public
-def isreal(x):
+@numpy_function
+def isreal(x, *, policy=TENSORFLOW):
     """Return whether each element has no imaginary part, or one of 0.
 
     >>> tf.experimental.numpy.isreal([1 + 2j, 1 + 0j]).numpy()
     array([False,  True])
     """
-    part = imag(x)
+    part = imag(x, policy=policy)
     return compare.equal(part, zeros_like(part))
 
 
@@ -555,3 +576,15 @@ def isrealobj(x):
     False
     """
     return not iscomplexobj(x)
+
+
+@numpy_function
+def nan_to_num(x, nan=0.0, posinf=None, neginf=None, *, policy=TENSORFLOW):
+    """Return each element, with numbers for NaN and infinities: by default 0, and the largest and the smallest there are."""
+    x = policy.array(x)
+    if not x.dtype.is_floating:
+        return x
+    largest, smallest = [float(limit) for limit in (x.dtype.max, x.dtype.min)]
+    x = where(isnan(x), tensor(nan, x.dtype), x)
+    x = where(isposinf(x), largest if posinf is None else posinf, x)
+    return where(isneginf(x), smallest if neginf is None else neginf, x)

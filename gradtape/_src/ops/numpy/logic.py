@@ -4,116 +4,107 @@ from gradtape._src.core.errors import public
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.math import arithmetic, compare
 from gradtape._src.ops.math.reduction import reduce_all
-from gradtape._src.ops.numpy.arrays import as_array, promoted
+from gradtape._src.ops.numpy.policy import TENSORFLOW, numpy_function, promoted
 
 
-def _ordered(function, x1, x2):
-    x1, x2 = promoted(x1, x2)
-    return function(cast(x1, "int32"), cast(x2, "int32")) if x1.dtype.is_bool else function(x1, x2)
-
-
-def _bools(*values):
-    return [cast(as_array(value), "bool") for value in values]
-
-
-@public
-def equal(x1, x2):
+@numpy_function
+def equal(x1, x2, *, policy=TENSORFLOW):
     """Return whether two elements are equal.
 
     >>> tf.experimental.numpy.equal([1, 2], 2.0).numpy()
     array([False,  True])
     """
-    return compare.equal(*promoted(x1, x2))
+    return compare.equal(*policy.operands(x1, x2)[:2])
 
 
-@public
-def not_equal(x1, x2):
+@numpy_function
+def not_equal(x1, x2, *, policy=TENSORFLOW):
     """Return whether two elements differ.
 
     >>> tf.experimental.numpy.not_equal([1, 2], 2.0).numpy()
     array([ True, False])
     """
-    return compare.not_equal(*promoted(x1, x2))
+    return compare.not_equal(*policy.operands(x1, x2)[:2])
 
 
-@public
-def greater(x1, x2):
+@numpy_function
+def greater(x1, x2, *, policy=TENSORFLOW):
     """Return whether the first element is larger; False counts as 0, True as 1.
 
     >>> tf.experimental.numpy.greater([1, 3], 2.0).numpy()
     array([False,  True])
     """
-    return _ordered(compare.greater, x1, x2)
+    return compare.greater(*policy.counted(x1, x2)[:2])
 
 
-@public
-def greater_equal(x1, x2):
+@numpy_function
+def greater_equal(x1, x2, *, policy=TENSORFLOW):
     """Return whether the first element is not smaller; False counts as 0, True as 1.
 
     >>> tf.experimental.numpy.greater_equal([1, 3], 3).numpy()
     array([False,  True])
     """
-    return _ordered(compare.greater_equal, x1, x2)
+    return compare.greater_equal(*policy.counted(x1, x2)[:2])
 
 
-@public
-def less(x1, x2):
+@numpy_function
+def less(x1, x2, *, policy=TENSORFLOW):
     """Return whether the first element is smaller; False counts as 0, True as 1.
 
     >>> tf.experimental.numpy.less([1, 3], 2.0).numpy()
     array([ True, False])
     """
-    return _ordered(compare.less, x1, x2)
+    return compare.less(*policy.counted(x1, x2)[:2])
 
 
-@public
-def less_equal(x1, x2):
+@numpy_function
+def less_equal(x1, x2, *, policy=TENSORFLOW):
     """Return whether the first element is not larger; False counts as 0, True as 1.
 
     >>> tf.experimental.numpy.less_equal([1, 3], 1).numpy()
     array([ True, False])
     """
-    return _ordered(compare.less_equal, x1, x2)
+    return compare.less_equal(*policy.counted(x1, x2)[:2])
 
 
-@public
-def logical_and(x1, x2):
+@numpy_function
+def logical_and(x1, x2, *, policy=TENSORFLOW):
     """Return whether both elements are true, that is not 0.
 
     >>> tf.experimental.numpy.logical_and([0, 2], True).numpy()
     array([False,  True])
     """
-    return compare.logical_and(*_bools(x1, x2))
+    return compare.logical_and(policy.truth(x1), policy.truth(x2))
 
 
-@public
-def logical_or(x1, x2):
+@numpy_function
+def logical_or(x1, x2, *, policy=TENSORFLOW):
     """Return whether one of two elements is true, that is not 0.
 
     >>> tf.experimental.numpy.logical_or([0, 2], False).numpy()
     array([False,  True])
     """
-    return compare.logical_or(*_bools(x1, x2))
+    return compare.logical_or(policy.truth(x1), policy.truth(x2))
 
 
-@public
-def logical_xor(x1, x2):
+@numpy_function
+def logical_xor(x1, x2, *, policy=TENSORFLOW):
     """Return whether just one of two elements is true, that is not 0.
 
     >>> tf.experimental.numpy.logical_xor([0, 2], True).numpy()
     array([ True, False])
     """
-    return compare.logical_xor(*_bools(x1, x2))
+    return compare.logical_xor(policy.truth(x1), policy.truth(x2))
 
 
-@public
-def logical_not(x):
+@numpy_function
+def logical_not(x, *, policy=TENSORFLOW):
     """Return whether an element is 0 or False.
 
     >>> tf.experimental.numpy.logical_not([0, 2]).numpy()
     array([ True, False])
     """
-    return compare.logical_not(*_bools(x))
+    return compare.logical_not(policy.truth(x))
 
 
 @public

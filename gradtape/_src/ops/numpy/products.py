@@ -1,13 +1,18 @@
 """Products of vectors and matrices, in the common dtype by NumPy's rules."""
 
 from gradtape._src.core.errors import InvalidArgumentError, public
-from gradtape._src.ops.array.rearrange import pad
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.rearrange import pad, reverse
 from gradtape._src.ops.array.shape import reshape
 from gradtape._src.ops.linalg import diagonals, matmul as _products
 from gradtape._src.ops.linalg.einsum import einsum as _einsum
-from gradtape._src.ops.math import arithmetic, compare
-from gradtape._src.ops.math.complex import conj
-from gradtape._src.ops.numpy.arrays import as_array, asarray, broadcast_arrays, diagonal, promoted
+from gradtape._src.ops.math import arithmetic, compare, complex, reduction
+from gradtape._src.ops.math.clip import clip_by_value
+from gradtape._src.ops.nn.convolution import conv1d
+from gradtape._src.ops.numpy.arrays import asarray, broadcast_arrays, diagonal
+from gradtape._src.ops.numpy.elements import conj
+from gradtape._src.ops.numpy.pairs import multiply
+from gradtape._src.ops.numpy.policy import TENSORFLOW, as_array, numpy_function, promoted
 from gradtape._src.ops.numpy.reductions import sum
 from gradtape._src.ops.numpy.shapes import moveaxis
 from gradtape._src.ops.shapes import axis_of
@@ -31,62 +36,63 @@ def matmul(x1, x2):
         raise ValueError(str(error)) from None
 
 
-@public
-def dot(a, b):
-    """Return the sums of products over the last axis of `a` and the last but one of `b`, or its only one; scalars multiply.
-
-    >>> tf.experimental.numpy.dot([1, 2], [3, 4]).numpy()
-    np.int64(11)
-    """
-    a, b = promoted(a, b)
+def _dot(a, b):
     if not a.ndim or not b.ndim:
         return a * b
     return _products.tensordot(a, b, [[-1], [-1 if b.ndim == 1 else -2]])
 
 
-@public
-def inner(a, b):
+@numpy_function
+def dot(a, b, *, policy=TENSORFLOW):
+    """Return the sums of products over the last axis of `a` and the last but one of `b`, or its only one; scalars multiply.
+
+    >>> tf.experimental.numpy.dot([1, 2], [3, 4]).numpy()
+    np.int64(11)
+    """
+    return policy.product(_dot, a, b)
+
+
+@numpy_function
+def inner(a, b, *, policy=TENSORFLOW):
     """Return the sums of products over the last axes of two arrays; scalars multiply.
 
     >>> tf.experimental.numpy.inner([[1, 2], [3, 4]], [1, 1]).numpy()
     array([3, 7])
     """
-    a, b = promoted(a, b)
-    return a * b if not a.ndim or not b.ndim else _products.tensordot(a, b, [[-1], [-1]])
+    return policy.product(lambda a, b: _products.tensordot(a, b, [[-1], [-1]]) if a.ndim and b.ndim else a * b, a, b)
 
 
-@public
-def vdot(a, b):
+@numpy_function
+def vdot(a, b, *, policy=TENSORFLOW):
     """Return the sum of products of all elements, those of a complex `a` conjugated.
 
     >>> tf.experimental.numpy.vdot([1j, 2.0], [1j, 1.0]).numpy()
     np.complex128(3+0j)
     """
-    a, b = [reshape(x, [-1]) for x in promoted(a, b)]
-    return dot(conj(a), b)
+    a, b = [reshape(policy.array(x), [-1]) for x in (a, b)]
+    return dot(conj(a), b, policy=policy)
 
 
-@public
-def outer(a, b):
+@numpy_function
+def outer(a, b, *, policy=TENSORFLOW):
     """Return the product of each element of `a` with each of `b`, a matrix.
 
     >>> tf.experimental.numpy.outer([1, 2], [3, 4]).numpy()
     array([[3, 4],
            [6, 8]])
     """
-    a, b = promoted(a, b)
-    return reshape(a, [-1, 1]) * reshape(b, [-1])
+    a, b = policy.promoted(a, b)
+    return multiply(reshape(a, [-1, 1]), reshape(b, [-1]), policy=policy)
 
 
-@public
-def tensordot(a, b, axes=2):
+@numpy_function
+def tensordot(a, b, axes=2, *, policy=TENSORFLOW):
     """Return the sums of products over pairs of axes: so many last of `a` and first of `b`, or two lists of axes.
 
     >>> tf.experimental.numpy.tensordot([[1, 2]], [[3], [4]], 1).numpy()
     array([[11]])
     """
-    a, b = promoted(a, b)
-    return _products.tensordot(a, b, axes)
+    return policy.product(lambda a, b: _products.tensordot(a, b, axes), a, b)
 
 
 @public
@@ -109,34 +115,40 @@ def einsum(subscripts, *operands, **kwargs):
     return _einsum(subscripts, *(promoted(*arrays) if casting == "safe" else arrays))
 
 
-@public
-def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+@numpy_function
+def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None, *, policy=TENSORFLOW):
     """Return the cross product of vectors of two or three components along an axis; of two pairs the third component alone.
 
     >>> tf.experimental.numpy.cross([1, 0, 0], [0, 1, 0]).numpy()
     array([0, 0, 1])
     """
-    a, b = promoted(a, b)
+    a, b = policy.promoted(a, b)
     if axis is not None:
         axisa = axisb = axisc = axis
-    a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
+    a, b = moveaxis(a, axisa, -1, policy=policy), moveaxis(b, axisb, -1, policy=policy)
+    if not {a.shape[-1], b.shape[-1]} <= {2, 3}:
+        raise ValueError(
+            "Both `x1` and `x2` must have 2 or 3 elements along the axis of the vectors. "
+            f"Received: x1.shape={tuple(a.shape)}, x2.shape={tuple(b.shape)}"
+        )
     flat = a.shape[-1] == b.shape[-1] == 2
     a, b = broadcast_arrays(*[pad(x, [[0, 0]] * (x.ndim - 1) + [[0, 3 - x.shape[-1]]]) for x in (a, b)])
     product = diagonals.cross(a, b)
-    return product[..., 2] if flat else moveaxis(product, -1, axisc)
+    return product[..., 2] if flat else moveaxis(product, -1, axisc, policy=policy)
 
 
-@public
-def kron(a, b):
+@numpy_function
+def kron(a, b, *, policy=TENSORFLOW):
     """Return the Kronecker product: `b`, scaled by each element of `a`, as blocks.
 
     >>> tf.experimental.numpy.kron([1, 2], [1, 10]).numpy()
     array([ 1, 10,  2, 20])
     """
-    a, b = promoted(a, b)
+    a, b = policy.promoted(a, b)
     rank = max(a.ndim, b.ndim)
     first, second = [[1] * (rank - x.ndim) + list(x.shape) for x in (a, b)]
-    blocks = reshape(a, [e for extent in first for e in (extent, 1)]) * reshape(b, [e for extent in second for e in (1, extent)])
+    a = reshape(a, [e for extent in first for e in (extent, 1)])
+    blocks = multiply(a, reshape(b, [e for extent in second for e in (1, extent)]), policy=policy)
     return reshape(blocks, [m * n for m, n in zip(first, second, strict=True)])
 
 
@@ -154,14 +166,14 @@ def trace(a, offset=0, axis1=0, axis2=1, dtype=None):
     return sum(diagonal(x, offset, axis1, axis2), -1, dtype)
 
 
-@public
-def diff(a, n=1, axis=-1):
+@numpy_function
+def diff(a, n=1, axis=-1, *, policy=TENSORFLOW):
     """Return the differences of neighbours along an axis, `n` times over; of bools whether they differ.
 
     >>> tf.experimental.numpy.diff([1, 4, 9]).numpy()
     array([3, 5])
     """
-    x = as_array(a)
+    x = policy.array(a)
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(f"Argument `axis` (received axis={axis}) is out of bounds for input of shape {x.shape}.")
     if n < 0:
@@ -171,3 +183,60 @@ def diff(a, n=1, axis=-1):
     for _ in range(n):
         x = function(x[(*before, slice(1, None))], x[(*before, slice(None, -1))])
     return x
+
+
+@numpy_function
+def corrcoef(x, *, policy=TENSORFLOW):
+    """Return the correlation of each row with each other."""
+    x = policy.floating(x)
+    if x.ndim == 0:
+        return x / x
+    rows = x if x.ndim > 1 else x[None]
+    rows = rows - reduction.reduce_mean(rows, -1, keepdims=True)
+    products = _products.matmul(rows, rows, adjoint_b=True)
+    deviation = arithmetic.sqrt(complex.real(diagonals.diag_part(products)))
+    result = products / cast(deviation[:, None] * deviation, products.dtype)
+    if result.dtype.is_complex:
+        result = complex.complex(*[clip_by_value(part, -1.0, 1.0) for part in (complex.real(result), complex.imag(result))])
+    else:
+        result = clip_by_value(result, -1.0, 1.0)
+    return result if x.ndim > 1 else result[0, 0]
+
+
+@numpy_function
+def correlate(x1, x2, mode="valid", *, policy=TENSORFLOW):
+    """Return the products of one vector with the windows of another: "full", "same" or "valid" ones."""
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"Invalid mode: '{mode}'. Mode must be one of: 'full', 'same', 'valid'.")
+    x1, x2 = policy.promoted(x1, x2)
+    x1, x2 = policy.angular(x1), policy.angular(x2)
+    (n,), (m,) = x1.shape, x2.shape
+    if n < m:  # the longer one is the signal
+        return reverse(_slid(x2, x1, mode), [0])
+    return _slid(x1, x2, mode)
+
+
+def _slid(signal, kernel, mode):
+    """Return the products of `kernel` with each window of the longer `signal`."""
+    m = kernel.shape[0]
+    before = {"full": m - 1, "same": m // 2, "valid": 0}[mode]
+    after = {"full": m - 1, "same": m - 1 - m // 2, "valid": 0}[mode]
+    padded = pad(signal, [(before, after)])
+    return conv1d(padded[None, :, None], kernel[:, None, None], stride=1, padding="VALID")[0, :, 0]
+
+
+@numpy_function
+def trapezoid(y, x=None, dx=1.0, axis=-1, *, policy=TENSORFLOW):
+    """Return the integral along an axis by the trapezoidal rule, over the places `x`, or places `dx` apart."""
+    y = policy.floating(y)
+    axis = policy.axis(axis, y.ndim)
+    if x is None:
+        widths = dx if isinstance(dx, (int, float)) else policy.array(dx, y.dtype)
+    else:
+        x = policy.array(x, y.dtype)
+        widths = diff(x, axis=-1 if x.ndim == 1 else axis)
+        if x.ndim == 1:
+            widths = reshape(widths, [-1 if a == axis else 1 for a in range(y.ndim)])
+    after = (*[slice(None)] * axis, slice(1, None))
+    before = (*[slice(None)] * axis, slice(None, -1))
+    return reduction.reduce_sum((y[after] + y[before]) * 0.5 * widths, axis)

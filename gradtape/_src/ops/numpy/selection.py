@@ -4,6 +4,7 @@ import numpy as np
 
 from gradtape._src.core.convert import is_tensor
 from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array import select as _select, sort as _sort
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import gather
@@ -12,39 +13,41 @@ from gradtape._src.ops.array.points import gather_nd
 from gradtape._src.ops.array.shape import broadcast_to, reshape, transpose, zeros
 from gradtape._src.ops.math import rounding
 from gradtape._src.ops.math.clip import clip_by_value
-from gradtape._src.ops.numpy.arrays import as_array, asarray, promoted
+from gradtape._src.ops.numpy.arrays import asarray
+from gradtape._src.ops.numpy.policy import TENSORFLOW, as_array, numpy_function
 from gradtape._src.ops.shapes import axis_of
 
 
-@public
-def where(condition, x=None, y=None):
+@numpy_function
+def where(condition, x=None, y=None, *, policy=TENSORFLOW):
     """Return the elements of `x` where a condition holds, else those of `y`; with neither, the indices where it holds.
 
     >>> tf.experimental.numpy.where([True, False], 1, [5.5, 6.5]).numpy()
     array([1. , 6.5])
     """
-    condition = asarray(condition, bool)
+    condition = policy.truth(condition)
     if x is None and y is None:
-        return nonzero(condition)
+        return nonzero(condition, policy=policy)
     if x is None or y is None:
         raise ValueError("Both x and y must be ndarrays, or both must be None.")
-    return _select.where(condition, *promoted(x, y))
+    x, y, _ = policy.operands(x, y)
+    return _select.where(condition, x, y)
 
 
-@public
-def nonzero(a):
+@numpy_function
+def nonzero(a, *, policy=TENSORFLOW):
     """Return the indices of the elements that are not 0, a list with a vector for each axis.
 
     >>> [x.numpy().tolist() for x in tf.experimental.numpy.nonzero([[0, 3], [4, 0]])]
     [[0, 1], [1, 0]]
     """
-    x = as_array(a)
+    x = policy.array(a)
     x = reshape(x, [1]) if not x.ndim else x
-    return unstack(_select.where(cast(x, "bool")), x.ndim, axis=1)
+    return unstack(cast(_select.where(cast(x, "bool")), policy.PLACES), x.ndim, axis=1)
 
 
-@public
-def select(condlist, choicelist, default=0):
+@numpy_function
+def select(condlist, choicelist, default=0, *, policy=TENSORFLOW):
     """Return the elements of the first choice whose condition holds, or `default` where none does.
 
     >>> x = tf.range(4)
@@ -55,9 +58,9 @@ def select(condlist, choicelist, default=0):
         raise ValueError(f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})")
     if not condlist:
         raise ValueError("condlist must be non-empty")
-    found, *choices = promoted(default, *choicelist)
+    found, *choices = policy.promoted(default, *choicelist)
     for condition, choice in zip(condlist[::-1], choices[::-1], strict=True):
-        found = where(condition, choice, found)
+        found = where(condition, choice, found, policy=policy)
     return found
 
 
@@ -124,12 +127,18 @@ def take_along_axis(arr, indices, axis):
     last = [i for i in range(x.ndim) if i != axis] + [axis]
     back = [last.index(i) for i in range(x.ndim)]
     x, indices = transpose(x, last), transpose(indices, last)
-    indices = _select.where(indices < 0, indices + cast(x.shape[-1], indices.dtype), indices)
+    indices = _select.where(indices < 0, indices + cast(extents_of(x)[-1], indices.dtype), indices)
     return transpose(gather(x, indices, axis=-1, batch_dims=x.ndim - 1), back)
 
 
-@public
-def sort(a, axis=-1, kind="quicksort", order=None):
+def _in_order(x, axis):
+    """Return an array whose elements have an order, bools as integers, and the axis along which it counts."""
+    x = cast(x, "uint8") if x.dtype.is_bool else x
+    return (reshape(x, [-1]), 0) if axis is None else (x, axis)
+
+
+@numpy_function
+def sort(a, axis=-1, kind="quicksort", order=None, *, policy=TENSORFLOW):
     """Return the elements sorted along an axis; without one, of the flattened array.
 
     >>> tf.experimental.numpy.sort([3, 1, 2]).numpy()
@@ -138,12 +147,12 @@ def sort(a, axis=-1, kind="quicksort", order=None):
     if kind != "quicksort":
         raise ValueError(f'Invalid value for argument `kind`. Only kind="quicksort" is supported. Received: kind={kind}')
     _no_order(order)
-    x = as_array(a)
-    return _sort.sort(reshape(x, [-1]), 0) if axis is None else _sort.sort(x, axis)
+    x = policy.array(a)
+    return cast(_sort.sort(*_in_order(x, axis)), x.dtype)
 
 
-@public
-def argsort(a, axis=-1, kind="quicksort", order=None):
+@numpy_function
+def argsort(a, axis=-1, kind="quicksort", order=None, *, policy=TENSORFLOW):
     """Return the indices, int64, that sort the elements along an axis; without one, those of the flattened array.
 
     >>> tf.experimental.numpy.argsort([3, 1, 2]).numpy()
@@ -154,12 +163,10 @@ def argsort(a, axis=-1, kind="quicksort", order=None):
             f'Invalid value for argument `kind`. Only kind="quicksort" and kind="stable" are supported. Received: kind={kind}'
         )
     _no_order(order)
-    x = as_array(a)
+    x = policy.array(a)
     if x.dtype.is_complex:
         raise TypeError(f"argsort does not support complex64/complex128 dtypes. Received dtype: {x.dtype!r}")
-    if not x.ndim:
-        return zeros([1], "int64")
-    return cast(_sort.argsort(reshape(x, [-1]), 0) if axis is None else _sort.argsort(x, axis), "int64")
+    return cast(_sort.argsort(*_in_order(x, axis if x.ndim else None)), policy.PLACES)
 
 
 def _no_order(order):

@@ -1,0 +1,197 @@
+"""Quantiles, counts by bins, and reductions that leave NaN out: NumPy's functions that `tf.experimental.numpy` does not show."""
+
+import math
+
+import numpy as np
+
+from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.ops.array import sort as _sort
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import ones_like, range_, zeros_like
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import reshape, transpose
+from gradtape._src.ops.math import arithmetic, compare, reduction, rounding
+from gradtape._src.ops.math.segment import unsorted_segment_sum
+from gradtape._src.ops.numpy.elements import isnan
+from gradtape._src.ops.numpy.policy import TENSORFLOW, numpy_function
+from gradtape._src.ops.numpy.reductions import amax, amin, argmax, argmin, cumprod, cumsum, nanmean, without_nan
+
+# Quantiles
+
+
+@numpy_function
+def quantile(x, q, axis=None, method="linear", keepdims=False, *, policy=TENSORFLOW):
+    """Return the elements that so much of the sorted ones lies below, `q` from 0 to 1; NaN where there is one."""
+    x, q = policy.floating(x), _exact(q)
+    rows, shape = _rows(x, policy.axes(axis, x.ndim), keepdims)
+    result = _between(_sort.sort(rows, -1), reshape(q, [-1]) * (rows.shape[-1] - 1), method)
+    undefined = reduction.reduce_any(isnan(rows), -1, keepdims=True)
+    return _arranged(where(undefined, math.nan, result), q, shape)
+
+
+@numpy_function
+def nanquantile(x, q, axis=None, method="linear", keepdims=False, *, policy=TENSORFLOW):
+    """Return the quantiles of what is not NaN; NaN where nothing is."""
+    x, q = policy.floating(x), _exact(q)
+    rows, shape = _rows(x, policy.axes(axis, x.ndim), keepdims)
+    count = reduction.reduce_sum(cast(compare.logical_not(isnan(rows)), "float64"), -1, keepdims=True)
+    places = reshape(q, [-1]) * arithmetic.maximum(count - 1.0, 0.0)
+    result = _between(_sort.sort(rows, -1), places, method)  # NaN comes last
+    return _arranged(where(count > 0.0, result, math.nan), q, shape)
+
+
+@numpy_function
+def median(x, axis=None, keepdims=False, *, policy=TENSORFLOW):
+    """Return the middle of the sorted elements, or the mean of the two in the middle."""
+    return quantile(x, 0.5, axis, keepdims=keepdims, policy=policy)
+
+
+@numpy_function
+def percentile(x, q, axis=None, method="linear", keepdims=False, *, policy=TENSORFLOW):
+    """Return the quantiles of `q` percent."""
+    return quantile(x, _exact(q) / 100.0, axis, method, keepdims, policy=policy)
+
+
+@numpy_function
+def nanmedian(x, axis=None, keepdims=False, *, policy=TENSORFLOW):
+    """Return the median of what is not NaN."""
+    return nanquantile(x, 0.5, axis, keepdims=keepdims, policy=policy)
+
+
+@numpy_function
+def nanpercentile(x, q, axis=None, method="linear", keepdims=False, *, policy=TENSORFLOW):
+    """Return the quantiles of `q` percent of what is not NaN."""
+    return nanquantile(x, _exact(q) / 100.0, axis, method, keepdims, policy=policy)
+
+
+def _exact(q):
+    """Return quantiles in float64, so that a place among many elements is exact."""
+    return cast(q, "float64") if is_tensor(q) else tensor(q, "float64")
+
+
+def _rows(x, axes, keepdims):
+    """Return `x` with the axes to be reduced as one last axis, and the shape of the result."""
+    kept = [a for a in range(x.ndim) if a not in axes]
+    extents = tuple(x.shape)
+    rows = transpose(x, [*kept, *axes]) if kept and list(axes) != list(range(len(kept), len(extents))) else x
+    rows = reshape(rows, (*[extents[a] for a in kept], math.prod([extents[a] for a in axes])))
+    return rows, tuple([1 if a in axes else n for a, n in enumerate(extents) if keepdims or a not in axes])
+
+
+def _between(ordered, place, method):
+    """Return the elements of sorted rows at fractional places, which may differ from row to row, along a new last axis."""
+    low, high = rounding.floor(place), rounding.ceil(place)
+    if method == "lower":
+        return _at(ordered, low)
+    if method == "higher":
+        return _at(ordered, high)
+    if method == "nearest":
+        return _at(ordered, rounding.round(place))
+    if method == "midpoint":
+        return (_at(ordered, low) + _at(ordered, high)) * 0.5
+    if method != "linear":
+        raise ValueError(f"Expected method 'linear', 'lower', 'higher', 'midpoint' or 'nearest'. Received: method={method}")
+    share = cast(place - low, ordered.dtype)
+    below = _at(ordered, low)
+    return where(share > 0.0, below * (1.0 - share) + _at(ordered, high) * share, below)  # an infinity stays one
+
+
+def _at(ordered, place):
+    """Return sorted rows at whole `place`s [..., q]: sums of one element, as such places cannot be checked ahead."""
+    here = compare.equal(range_(ordered.shape[-1], dtype="float64"), place[..., None])
+    return reduction.reduce_sum(where(here, ordered[..., None, :], tensor(0, ordered.dtype)), -1)
+
+
+def _arranged(result, q, shape):
+    """Return the last axis, of quantiles, first, in the shape of `q`."""
+    rank = result.ndim
+    result = transpose(result, (rank - 1, *range(rank - 1))) if rank > 1 else result
+    return reshape(result, (*q.shape, *shape))
+
+
+# Without NaN
+
+
+@numpy_function
+def nancumsum(x, axis=None, dtype=None, *, policy=TENSORFLOW):
+    """Return the running sums of what is not NaN."""
+    return cumsum(without_nan(x, zeros_like, policy), axis, dtype, policy=policy)
+
+
+@numpy_function
+def nancumprod(x, axis=None, dtype=None, *, policy=TENSORFLOW):
+    """Return the running products of what is not NaN."""
+    return cumprod(without_nan(x, ones_like, policy), axis, dtype, policy=policy)
+
+
+@numpy_function
+def nanmax(x, axis=None, keepdims=False, *, policy=TENSORFLOW):
+    """Return the largest element that is not NaN; NaN where all are."""
+    return _passing_nan(amax, -math.inf, math.nan, x, axis, keepdims, policy)
+
+
+@numpy_function
+def nanmin(x, axis=None, keepdims=False, *, policy=TENSORFLOW):
+    """Return the smallest element that is not NaN; NaN where all are."""
+    return _passing_nan(amin, math.inf, math.nan, x, axis, keepdims, policy)
+
+
+@numpy_function
+def nanargmax(x, axis=None, keepdims=False, *, policy=TENSORFLOW):
+    """Return the place of the largest element that is not NaN; -1 where all are."""
+    return _passing_nan(argmax, -math.inf, -1, x, axis, keepdims, policy)
+
+
+@numpy_function
+def nanargmin(x, axis=None, keepdims=False, *, policy=TENSORFLOW):
+    """Return the place of the smallest element that is not NaN; -1 where all are."""
+    return _passing_nan(argmin, math.inf, -1, x, axis, keepdims, policy)
+
+
+def _passing_nan(function, last, none, x, axis, keepdims, policy):
+    """Return an extremum, or its place, with `last` for NaN, and `none` where all are NaN."""
+    x = policy.array(x)
+    if not x.dtype.is_floating:
+        return function(x, axis, keepdims=keepdims, policy=policy)
+    missing = isnan(x)
+    found = function(where(missing, last, x), axis, keepdims=keepdims, policy=policy)
+    return where(reduction.reduce_all(missing, axis, keepdims), none, found)
+
+
+@numpy_function
+def nanvar(x, axis=None, keepdims=False, *, policy=TENSORFLOW):
+    """Return the variance of what is not NaN. Complex numbers, of which none is left out, have that of all."""
+    x = policy.floating(x)
+    if x.dtype.is_complex:
+        return reduction.reduce_variance(x, axis, keepdims)
+    missing = isnan(x)
+    away = where(missing, tensor(0, x.dtype), x - nanmean(x, axis, keepdims=True, policy=policy))
+    count = reduction.reduce_sum(cast(compare.logical_not(missing), x.dtype), axis, keepdims)
+    return reduction.reduce_sum(arithmetic.square(away), axis, keepdims) / count
+
+
+@numpy_function
+def nanstd(x, axis=None, keepdims=False, *, policy=TENSORFLOW):
+    """Return the standard deviation of what is not NaN."""
+    return arithmetic.sqrt(nanvar(x, axis, keepdims, policy=policy))
+
+
+# Counts
+
+
+@numpy_function
+def histogram(x, bins=10, range=None, *, policy=TENSORFLOW):
+    """Return how many elements lie in each of equal bins, as floats, and the edges of the bins; the last one is closed."""
+    x = reshape(policy.floating(policy.numeric(x)), [-1])
+    if range is None:
+        low, high = (reduction.reduce_min(x), reduction.reduce_max(x)) if x.shape[0] else (0.0, 1.0)
+    else:
+        low, high = range
+    low, high = policy.array(low, x.dtype), policy.array(high, x.dtype)
+    single = compare.equal(low, high)  # a range of nothing is one wide
+    low, high = where(single, low - 0.5, low), where(single, high + 0.5, high)
+    places = tensor((np.arange(bins + 1) / bins).astype(x.dtype.as_numpy_dtype))
+    edges = low * (1.0 - places) + high * places
+    bin_of = _sort.searchsorted(edges[1:-1], x, "right") if bins > 1 else zeros_like(x, "int32")
+    inside = cast(compare.logical_and(x >= low, x <= high), x.dtype)
+    return unsorted_segment_sum(inside, bin_of, bins), edges
