@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from absl import app, flags
 
 
-def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | None = None) -> NoReturn:
+def run(main: Callable[[list[str]], Any] | None = None, argv: list[str] | None = None) -> NoReturn:
     """Parse the flags in `argv` (`sys.argv`), call `main` with the rest, and end the process with what it returns.
 
     Without `main` that of the script. A flag that nobody defined stays in the rest, as in TensorFlow.
@@ -16,7 +16,7 @@ def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | No
     Traceback (most recent call last):
     SystemExit
     """
-    app.run(main or sys.modules["__main__"].main, argv, flags_parser=_known)  # type: ignore[attr-defined]
+    app.run(main or sys.modules["__main__"].main, argv, flags_parser=_known)
 
 
 def _known(argv: Sequence[str]) -> list[str]:
