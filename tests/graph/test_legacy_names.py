@@ -195,7 +195,7 @@ def test_the_flags_and_main_of_a_script(capsys):
     assert flags is tf.flags
     flags.DEFINE_float("rate_of_the_script", 0.5, "learning rate")
     try:
-        with pytest.raises(SystemExit, match="^7$"):
+        with pytest.raises(SystemExit, match=r"^7$"):
             tf.app.run(
                 lambda arguments: print(flags.FLAGS.rate_of_the_script, arguments) or 7,
                 ["script", "--rate_of_the_script=0.25", "--other=1", "file"],
