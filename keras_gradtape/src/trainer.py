@@ -373,7 +373,7 @@ class Trainer(BaseTrainer):
         """The predictions for one batch."""
         initialize_all_variables()
         outputs = self.make_predict_function()([(x,)])
-        return tree.map_structure(np.asarray, outputs)
+        return tree.map_structure(lambda x: np.asarray(x)[()], outputs)
 
     # What a train_step of older Keras calls, and Keras has on TensorFlow alone
 
@@ -396,7 +396,12 @@ class Trainer(BaseTrainer):
 
 
 def joined(*parts):
-    """The rows of all batches: an array, or where the extents of batches differ a RaggedTensor, as on TensorFlow."""
+    """The rows of all batches: an array, or where the extents of batches differ a RaggedTensor, as on TensorFlow.
+
+    Scalars are rows; that of a single batch stays one.
+    """
+    if not parts[0].ndim:
+        return np.stack(parts) if len(parts) > 1 else parts[0][()]
     shapes = [part.shape for part in parts]
     differing = [axis for axis in range(1, parts[0].ndim) if len({shape[axis] for shape in shapes}) > 1]
     if not differing:

@@ -187,3 +187,19 @@ def test_steps_and_rates(session):
     with pytest.raises(ValueError, match='"global_step" already exists'):
         tf.train.create_global_step()
     assert tf.train.AdamOptimizer(0.1).get_name() == "Adam"
+
+
+def test_the_flags_and_main_of_a_script(capsys):
+    """Flags that nobody defined are the script's own."""
+    flags = tf.app.flags
+    assert flags is tf.flags
+    flags.DEFINE_float("rate_of_the_script", 0.5, "learning rate")
+    try:
+        with pytest.raises(SystemExit, match=r"^7$"):
+            tf.app.run(
+                lambda arguments: print(flags.FLAGS.rate_of_the_script, arguments) or 7,
+                ["script", "--rate_of_the_script=0.25", "--other=1", "file"],
+            )
+        assert capsys.readouterr().out == "0.25 ['script', '--other=1', 'file']\n"
+    finally:
+        del flags.FLAGS.rate_of_the_script

@@ -122,6 +122,17 @@ def test_predictions_of_different_extents_are_rows_of_different_lengths():
     assert found.shape.as_list() == [3, None, 1]
 
 
+@pytest.mark.parametrize(("size", "expected"), [(6, 66.0), (4, [28.0, 38.0]), (2, [6.0, 22.0, 38.0])])
+def test_a_number_for_each_batch_is_predicted(size, expected):
+    class Summed(keras.Model):
+        def call(self, x):
+            return x, tf.reduce_sum(x)
+
+    rows, sums = Summed().predict(X, batch_size=size, verbose=0)
+    np.testing.assert_array_equal(rows, X)
+    assert sums.tolist() == expected
+
+
 def test_datasets_are_split():
     first, second = keras.utils.split_dataset(tf.data.Dataset.range(4), 0.5)
     assert ([int(x) for x in first], [int(x) for x in second]) == ([0, 1], [2, 3])

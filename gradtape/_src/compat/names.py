@@ -68,7 +68,7 @@ ON_ABSL = {
     f"gradtape.{module}.{name}": f"gradtape._src.testing.test_case:{name}"
     for module in ("test", "compat.v1.test")
     for name in ("TestCase", "main")
-}
+} | {"gradtape.compat.v1.app": "gradtape.compat.v1.app", "gradtape.compat.v1.flags": "absl.flags"}
 # Modules that show Keras's names beside their own.
 BESIDE_KERAS = {"gradtape.optimizers": "optimizers"}
 

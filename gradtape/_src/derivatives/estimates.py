@@ -147,7 +147,7 @@ def hessian_diagonal(
     if samples is None:
         found = []
         for i, x in enumerate(matrix.at.active):
-            size = math.prod(extents_of(x))  # of a variable, too
+            size = math.prod(extents_of(x))
             units = reshape(eye(size, dtype=x.dtype), (size, *extents_of(x)))
             (block,) = matrix.products([units], only=i)
             found.append(reshape(diag_part(reshape(block, (size, size))), extents_of(x)))
