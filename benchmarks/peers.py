@@ -11,6 +11,8 @@ WORKPLACE = ROOT / ".bench"
 
 # PyTorch's own index has builds without CUDA, a tenth of the size: name it in PIP_EXTRA_INDEX_URL to have them.
 REQUIREMENTS = {
+    "diffrax": ["diffrax>=0.7", "jax>=0.10,<0.12"],
+    "folx": ["folx>=0.2.30", "jax>=0.10,<0.12"],
     "gradtape": [],
     "jax": [],
     "optimistix": ["optimistix>=0.1", "jax>=0.10,<0.12"],
@@ -50,6 +52,8 @@ VARIANTS = (
     Variant("keras_torch", "Keras on PyTorch", "torch", "keras_torch"),
     Variant("scipy", "SciPy", "gradtape", "scipy"),
     Variant("optimistix", "Optimistix", "optimistix", "optimistix"),
+    Variant("diffrax", "Diffrax", "diffrax", "diffrax"),
+    Variant("folx", "folx", "folx", "folx"),
 )
 TITLES = {variant.name: variant.title for variant in VARIANTS}
 

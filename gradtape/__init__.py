@@ -147,16 +147,13 @@ with _importing():
         identity as identity,
         identity_n as identity_n,
         ones as ones,
-        rank as rank,
         reshape as reshape,
-        shape as shape,
-        shape_n as shape_n,
-        size as size,
         squeeze as squeeze,
         stop_gradient as stop_gradient,
         transpose as transpose,
         zeros as zeros,
     )
+    from gradtape._src.ops.array.extents import rank as rank, shape as shape, shape_n as shape_n, size as size
     from gradtape._src.ops.array.blocks import (
         batch_to_space as batch_to_space,
         required_space_to_batch_paddings as required_space_to_batch_paddings,

@@ -6,6 +6,11 @@ from gradtape._src.autodiff.gradient_hooks import GradientHook as GradientHook
 from gradtape._src.autodiff.tape import GradientTape as GradientTape
 from gradtape._src.compat.names import missing as _missing
 from gradtape._src.derivatives.clipping import clipped_gradients as clipped_gradients, per_example_norms as per_example_norms
+from gradtape._src.derivatives.curvature import (
+    fisher_diagonal as fisher_diagonal,
+    ggn_diagonal as ggn_diagonal,
+    kfac_factors as kfac_factors,
+)
 from gradtape._src.derivatives.directional import derivatives as derivatives, laplacian as laplacian
 from gradtape._src.derivatives.estimates import (
     hessian_diagonal as hessian_diagonal,

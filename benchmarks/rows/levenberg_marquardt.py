@@ -14,7 +14,7 @@ TITLE = "Levenberg-Marquardt on Gauss2 of NIST: a whole fit"
 MEASURE = "time per step"
 CHECKED_STEPS = 1
 TOLERANCE = 1e-6
-TARGETS = {"scipy": 1.0}
+TARGETS = {"scipy": 1.0, "optimistix": 1.0}
 
 DATA = Path(__file__).parents[2] / "tests" / "optimizers" / "nist.json"
 

@@ -66,7 +66,7 @@ CORE_LEVELS = {
     "ground": "hooks hidden ambient naming other_libraries errors signatures runtime compile_cache xla backend allocator memory"
     " devices loop_kernels profiler arrays host native places importing extras folding deprecation",
     "values": "dim ways dimension shape dtypes aval creators device_spec composite",
-    "programs": "op guards structured program journal out_of_scope transcript faults function_names stages tiers"
+    "programs": "traits op guards structured program journal out_of_scope transcript faults function_names stages tiers"
     " compilations execution constant_folding slices engine tracing instance",
     "switches": "config switches device_config",
     "tensors": "indexed_slices nest shallow_nest tensor scopes noted constants conversions convert dlpack variable_ops variable",

@@ -81,6 +81,33 @@ def test_no_source_is_given(folder):
     assert done.stdout.splitlines()[-1].endswith(f"nothing is missing; no source is given at {folder / 'script.py'}:6: {said}")
 
 
+RAISED = """
+import gradtape as tf
+w = tf.Variable([[1.0, 2.0]])
+@tf.custom_gradient
+def broken(x):
+    def grad(dy):
+        raise ArithmeticError("no")
+    return x * 2.0, grad
+for function in (tf.square, broken):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(function(w))
+    if function is broken:
+        try:
+            tape.gradient(loss, w)
+        except ArithmeticError:
+            continue
+    tape.gradient(loss, w)
+"""
+
+
+def test_a_gradient_call_that_raises(folder):
+    done = why(folder, RAISED)
+    assert done.returncode == 1
+    at = f"{folder / 'script.py'}:14"
+    assert done.stdout == f"gradtape why: the gradient call at {at} raised an error; 1 gradient call gave all\n"
+
+
 JACOBIAN = """
 import gradtape as tf
 w = tf.Variable([[1.0, 2.0]])

@@ -58,6 +58,10 @@ PLAIN = {
     "shuffled again and again": lambda: D.range(10).shuffle(5, seed=3).repeat(COUNT // 10).map(lambda x: x + 1),
     "a cache": lambda: D.range(COUNT).map(lambda x: x + 1).cache().map(lambda x: x * 2),
     "batches": lambda: D.range(COUNT * 3).batch(3).map(lambda x: tf.reduce_sum(x)),
+    "draws": lambda: D.range(COUNT).map(lambda x: (tf.random.normal([2]), tf.random.uniform([], 0, 9, tf.int32, seed=4), x)),
+    "augments images": lambda: images().map(
+        lambda x, y: (tf.image.random_contrast(tf.image.random_flip_left_right(tf.cast(x, tf.float32)), 0.5, 2.0), y)
+    ),
     "seeds that are given": lambda: D.range(COUNT).map(lambda x: tf.random.stateless_uniform([2], tf.stack([x, x]))),
 }
 
@@ -115,7 +119,8 @@ OTHERS = {
     "sets an item": lambda: lambda x: (seen.__setitem__(slice(0, 0), []), x)[1],
     "counts": numbered,
     "holds a state": Counter,
-    "draws": lambda: lambda x: tf.cast(tf.random.uniform([], 0, 9, tf.int64), tf.int64) * 0 + x,
+    "draws in a branch": lambda: lambda x: tf.cond(x > 3, lambda: x + tf.random.uniform([], 0, 9, tf.int64), lambda: x),
+    "draws in a loop": lambda: lambda x: tf.map_fn(lambda y: y + tf.random.uniform([], 0, 9, tf.int64), x + [1, 2]),
     "draws by NumPy": lambda: lambda x: x + np.random.randint(1, 2),
     "draws by Python": lambda: lambda x: x + random.randint(1, 1),
     "Python in the middle": lambda: lambda x: tf.py_function(lambda y: y + 1, [x], tf.int64),
@@ -162,6 +167,30 @@ def test_an_error_comes_at_its_element_and_the_others_are_given(make, place):
     with pytest.raises(tf.errors.InvalidArgumentError, match="on element 149"):
         list(iterator)
     assert not list(iterator)
+
+
+def test_an_error_leaves_the_numbers_that_are_drawn(monkeypatch):
+    def drawn():
+        tf.random.set_seed(2)
+        iterator = INDICES.map(lambda x: tf.gather(TABLE, x) + tf.random.uniform([])).as_numpy_iterator()
+        found = []
+        while len(found) < COUNT - 3:
+            try:
+                found.append(next(iterator))
+            except tf.errors.InvalidArgumentError:
+                pass
+        tf.random.set_seed(None)
+        return np.array(found)
+
+    found = drawn()
+    monkeypatch.setattr(at_once, "debugged", True)
+    np.testing.assert_allclose(found, drawn(), rtol=1e-6)
+
+
+def test_elements_draw_numbers_of_their_own_without_a_seed():
+    tf.random.set_seed(None)
+    dataset = D.range(COUNT).map(lambda x: tf.random.uniform([]))
+    assert len({float(x) for x in [*listed(dataset), *listed(dataset)]}) == 2 * COUNT
 
 
 def test_elements_are_taken_when_they_are_needed():

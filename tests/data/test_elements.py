@@ -505,3 +505,40 @@ def of_two_shapes(x):
 def test_a_shape_that_is_made_of_an_element_is_known_in_part(function, shape):
     """The shapes are TensorFlow's."""
     assert tf.data.Dataset.range(1, 4).map(function).element_spec.shape.as_list() == shape
+
+
+PAIRS = np.arange(6.0).reshape(3, 2)
+
+
+@pytest.mark.parametrize(
+    ("function", "shape", "expected"),
+    [
+        (lambda x: D.from_tensor_slices(x).batch(3).get_single_element(), [None, 2], PAIRS),
+        (lambda x: D.from_tensor_slices(x).filter(lambda r: r[0] > 1).batch(3).get_single_element(), [None, 2], PAIRS[1:]),
+        (lambda x: next(iter(D.from_tensor_slices(x).batch(2))), [None, 2], PAIRS[:2]),
+        (lambda x: iter(D.from_tensor_slices(x)).get_next_as_optional().get_value(), [2], PAIRS[0]),
+        (lambda x: D.from_tensor_slices(x[1:]).reduce(x[0] + 1, lambda a, b: a * b), [2], [8.0, 30.0]),
+        (
+            lambda x: D.from_tensor_slices(x).reduce(np.zeros([0, 2]), lambda a, b: tf.concat([a, b[None]], 0)),
+            [None, 2],
+            PAIRS,
+        ),
+    ],
+)
+def test_a_function_that_looks_into_a_dataset(function, shape, expected):
+    """One that it makes of its argument, or gets as one: a window."""
+    mapped = D.from_tensors(PAIRS).map(function)
+    assert mapped.element_spec == tf.TensorSpec(shape, tf.float64)
+    (found,) = mapped.as_numpy_iterator()
+    np.testing.assert_allclose(found, expected)
+
+
+def test_a_function_that_looks_into_a_window():
+    windows = D.from_tensor_slices(PAIRS).window(2)
+    first = windows.map(lambda w: w.batch(2).get_single_element())
+    sums = windows.map(lambda w: w.reduce(np.zeros(2), lambda a, b: a + b))
+    assert [d.element_spec.shape.as_list() for d in (first, sums)] == [[None, 2], [2]]
+    assert elements(first) == [PAIRS[:2].tolist(), PAIRS[2:].tolist()]
+    assert elements(sums) == [[2.0, 4.0], [4.0, 5.0]]
+    with pytest.raises(TypeError, match="element types for the new state must match"):
+        windows.map(lambda w: w.reduce(0, lambda a, b: tf.reduce_sum(b)))

@@ -301,3 +301,15 @@ def test_random_numbers_go_on_whatever_the_shapes_of_a_run_are(session):
     for row in expected:
         for draws, numbers in zip((in_a_branch, by_itself, op_by_op), row, strict=True):
             np.testing.assert_allclose(session.run(draws, {x: np.zeros(len(numbers))}), numbers, atol=1e-6)
+
+
+@pytest.mark.parametrize("use_resource", [True, False])
+def test_rows_of_an_unknown_number_are_put_at_known_places(session, use_resource):
+    rows = tf.placeholder(tf.float32, [None, 2])
+    v = tf.Variable(tf.zeros([3, 2]), use_resource=use_resource)
+    session.run(v.initializer)
+    added, put = tf.scatter_add(v, [0, 2], rows), tf.scatter_nd_update(v, [[1], [2]], rows)
+    same(session.run(added, {rows: [[1, 2], [3, 4]]}), [[1, 2], [0, 0], [3, 4]])
+    same(session.run(put, {rows: [[5, 6], [7, 8]]}), [[1, 2], [5, 6], [7, 8]])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="updates"):
+        session.run(added, {rows: np.ones([3, 2])})

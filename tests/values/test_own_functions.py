@@ -63,6 +63,9 @@ OF_ARGUMENTS = {
 }
 OF_SOURCES = {
     "clipped_gradients": lambda v: own.clipped_gradients(lambda x: tf.reduce_sum(x * v), v, tf.constant(ROWS), 1.2),
+    "fisher_diagonal": lambda v: own.fisher_diagonal(lambda x: tf.reduce_sum(x * v), v, tf.constant(ROWS)),
+    "ggn_diagonal": lambda v: own.ggn_diagonal(lambda x: x * v * v, v, tf.constant(ROWS)),
+    "kfac_factors": lambda v: own.kfac_factors(lambda x: tf.reduce_sum(x * v), v, tf.constant(ROWS)),
     "per_example_gradients": lambda v: own.per_example_gradients(lambda x: tf.reduce_sum(x * v) ** 2, v, tf.constant(ROWS)),
     "per_example_norms": lambda v: own.per_example_norms(lambda x: tf.reduce_sum(x * v), v, tf.constant(ROWS)),
     "hessian": lambda v: own.hessian(lambda: cube(v), sources=v),

@@ -24,7 +24,7 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Op, Rule, define
 from gradtape._src.core.program import ELEMENT, INSIDE, NUMBER, Node, Program, leaf, read_by
 from gradtape._src.core.structured import GRADIENT, Body, StructuredOp, arity, is_call
-from gradtape._src.core.tensor import EagerTensor, Stored
+from gradtape._src.core.tensor import EagerTensor, Stored, extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.array.shape import broadcast_to
@@ -39,13 +39,10 @@ def _results(*values: Any, count: int, **attributes: Any) -> tuple[Any, ...]:
 
 CUSTOM = define(
     Op(
-        "CustomGradient",
-        lambda *values, count, transparent: values[:count],
-        infer=_results,
-        strings=_results,
-        reason="custom_gradient gave it a gradient function for one tape only",
+        "CustomGradient", lambda *values, count, transparent: values[:count], infer=_results, strings=_results,
+        reason="custom_gradient gave it a gradient function for one tape only", traits="own renames gradient_given",
     )
-)
+)  # fmt: skip
 
 
 class Closed(NamedTuple):
@@ -94,18 +91,11 @@ def _closed_kernel(
 # The same in a function that is traced: (results…, arguments…, what the gradient uses besides) → results.
 CLOSED = define(
     StructuredOp(
-        "CustomGradientProgram",
-        _closed_kernel,
-        Closed,
-        kind=GRADIENT,
-        bodies=Closed.bodies,
-        run=lambda interpreter, attrs, inputs: inputs[: attrs.results],
-        runs=lambda attrs, decision: (),
-        infer=_closed_kernel,
-        saves="values",
-        strings=_closed_kernel,
+        "CustomGradientProgram", _closed_kernel, Closed, kind=GRADIENT, bodies=Closed.bodies,
+        run=lambda interpreter, attrs, inputs: inputs[: attrs.results], runs=lambda attrs, decision: (), infer=_closed_kernel,
+        saves="values", strings=_closed_kernel, traits="own renames",
     )
-)
+)  # fmt: skip
 
 
 class Watcher:
@@ -321,7 +311,7 @@ def _traced_gradients(
         number = isinstance(d, (int, float))
         d = d.to_dense() if isinstance(d, IndexedSlices) else convert.tensor(d, None if is_tensor(d) else i.aval.type)
         d = broadcast_to(d, i.aval.shape) if number else d
-        if d.shape != i.aval.shape and raising is None:
+        if extents_of(d) != extents_of(i.aval) and raising is None:
             raising = ValueError(
                 "Incompatible shapes between op input and calculated input gradient: custom_gradient's function "
                 f"returned shape {d.shape} for an input of shape {i.aval.tensor_shape}."
@@ -513,7 +503,12 @@ def _chosen(*values: Any) -> tuple[Any, ...]:
     return tuple([jnp.where(unforeseen, jnp.full_like(v, np.nan), v) if f else v for v, f in zip(values, inexact, strict=True)])
 
 
-BARRIER = define(Op("OptimizationBarrier", _barrier, infer=lambda *avals: avals, gradient=lambda op, *grads: list(grads)))
+BARRIER = define(
+    Op(
+        "OptimizationBarrier", _barrier, infer=lambda *avals: avals, gradient=lambda op, *grads: list(grads),
+        traits="own renames",
+    )
+)  # fmt: skip
 
 
 @public

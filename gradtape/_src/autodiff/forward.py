@@ -19,7 +19,7 @@ from gradtape._src.core.ambient import setting
 from gradtape._src.core.convert import is_tensor, tensor, variable_of
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.shape import ones, zeros
 
@@ -54,7 +54,7 @@ class ForwardAccumulator:
                     "intended, please sum the corresponding tangents."
                 )
             along = tensor(tangent, primal.dtype)
-            if along.shape != primal.shape:
+            if extents_of(along) != extents_of(primal):
                 raise ValueError(f"A tangent of shape {along.shape} for a primal of shape {primal.shape}: they must agree.")
             self._primals.append(primal)
             self._tangents.append(along)
@@ -91,7 +91,7 @@ class ForwardAccumulator:
             with _open_again(self._around):
                 result: Any = self._of(leaf.values if slices else variable_of(leaf))
             if result is None and zero:
-                result = zeros((leaf.values if slices else leaf).shape, leaf.dtype)
+                result = zeros(extents_of(leaf.values if slices else leaf), leaf.dtype)
             if slices and result is not None:
                 result = IndexedSlices(result, leaf.indices, leaf.dense_shape)
             results.append(result)
@@ -105,7 +105,7 @@ class ForwardAccumulator:
             return None
         paused = self._tape.stop_recording() if self._recording else contextlib.nullcontext()
         with paused, GradientTape(watch_accessed_variables=False) as transposed:
-            cotangent = ones(target.shape, target.dtype)  # any value: the map is linear in it
+            cotangent = ones(extents_of(target), target.dtype)  # any value: the map is linear in it
             transposed.watch(cotangent)
             with setting(transposing=True):
                 pulled = self._tape.gradient(target, self._primals, output_gradients=cotangent)

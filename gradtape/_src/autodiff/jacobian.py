@@ -12,7 +12,7 @@ from gradtape._src.core.aval import Aval, bytes_of
 from gradtape._src.core.errors import ResourceExhaustedError
 from gradtape._src.core.program import Node, Program, Trace
 from gradtape._src.core.structured import programs_of
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.shape import ones, reshape, transpose
 from gradtape._src.ops.math.complex import conj
@@ -51,7 +51,7 @@ class Rows:
             seeds = reshape(eye(target.size, dtype=target.type), (target.size, *target.shape))
             for i, rows in enumerate(self.apply(plan, traces, [seeds])):
                 if rows is not None:
-                    results[i] = reshape(rows, (*target.shape, *rows.shape[1:]))
+                    results[i] = reshape(rows, (*target.shape, *extents_of(rows)[1:]))
             return results
         shared = [ones(target.shape, target.type).node, *plan.inputs(traces)]
         for i, place in enumerate(plan.layout):

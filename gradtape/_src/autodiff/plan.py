@@ -12,6 +12,7 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.native import twins
 from gradtape._src.core.program import ELEMENT, NUMBER, RAN, Node, Program, Trace, leaf, structure_of
 from gradtape._src.core.tensor import Tensor, tensors
+from gradtape._src.core.traits import Trait
 
 if TYPE_CHECKING:
     from gradtape._src.autodiff.recording import Segment, Source
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 Place = tuple[int, int]  # (segment number, reference in its trace)
 NOWHERE = None, None
-CUSTOM = "CustomGradient"  # the type of (results…, arguments…) → results, where `custom_gradient` gave the gradient function
 
 
 class Places:
@@ -230,7 +230,7 @@ def residual_set(trace: Trace, entries: Sequence[Entry], starts: Mapping[Node, i
 
 def inside_of_custom(entries: Sequence[Entry]) -> set[Node]:
     """Return the nodes that lead to results of a `custom_gradient` function only: no gradient passes through them."""
-    if all(entry.node.op.type != CUSTOM for entry in entries):
+    if not any(Trait.GRADIENT_GIVEN in entry.node.op.traits for entry in entries):
         return set()
     found: set[Node] = set()
     used: set[Node] = set()
@@ -241,7 +241,7 @@ def inside_of_custom(entries: Sequence[Entry]) -> set[Node]:
         if node in used and node not in reached:
             found.add(node)
         else:
-            reached.update(entry.inputs[node.attrs[0] :] if node.op.type == CUSTOM else entry.inputs)
+            reached.update(entry.inputs[node.attrs[0] :] if Trait.GRADIENT_GIVEN in node.op.traits else entry.inputs)
     return found
 
 
@@ -250,7 +250,7 @@ def saved(entry: Entry, elements: dict[int, Node] | None) -> list[Node]:
     node = entry.node
     op = node.op
     outputs = [node] if elements is None else list(elements.values())
-    if op.type == CUSTOM:
+    if Trait.GRADIENT_GIVEN in op.traits:
         return list(entry.inputs[node.attrs[0] :])
     if entry.rule is not None or op.impure:
         return [*entry.inputs, *outputs]

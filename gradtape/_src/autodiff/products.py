@@ -7,10 +7,15 @@ from collections.abc import Mapping, Sequence
 
 from gradtape._src.core.program import Node
 from gradtape._src.core.tensor import EagerTensor, Tensor, emit
+from gradtape._src.core.traits import Trait
+from gradtape._src.ops.array.gather import _gather_gradient
 from gradtape._src.ops.array.shape import reshape
-from gradtape._src.ops.linalg.einsum import einsum
+from gradtape._src.ops.linalg.einsum import _einsum, einsum
+from gradtape._src.ops.linalg.matmul import MAT_MUL
 from gradtape._src.ops.math.arithmetic import add_n
+from gradtape._src.ops.nn.convolution import DENSE
 
+EINSUM, TO_FILTER = _einsum.op, DENSE[2].to_filter.op
 Product = tuple[Node, Node, Node]  # two factors of one trip, and what is made of them
 
 
@@ -24,7 +29,7 @@ def products_of(node: Node, fixed: Sequence[Node]) -> list[Product]:
         current = stack.pop()
         if current.trace is None:
             return []
-        if current.op.type in ("AddV2", "AddN"):
+        if Trait.ADDS in current.op.traits:
             stack += current.inputs
         elif _is_product(current):
             a, b = current.inputs
@@ -37,12 +42,12 @@ def products_of(node: Node, fixed: Sequence[Node]) -> list[Product]:
 
 
 def _is_product(node: Node) -> bool:
-    kind = node.op.type
-    if kind == "Einsum":
+    op = node.op.plain
+    if op is EINSUM:
         return len(node.inputs) == 2 and "->" in node.attrs[0] and "." not in node.attrs[0]
-    if kind == "GatherV2Grad":
+    if op is _gather_gradient.op:
         return node.attrs[:2] == (0, 0)
-    return kind in ("MatMul", "Conv2DBackpropFilter")
+    return op in (MAT_MUL, TO_FILTER)
 
 
 def summed_products(terms: Sequence[Product], stacked: Mapping[Node, Node]) -> Tensor:
@@ -54,14 +59,14 @@ def summed_products(terms: Sequence[Product], stacked: Mapping[Node, Node]) -> T
 
 def _summed(node: Node, a: Tensor, b: Tensor) -> Tensor:
     """Compute `node` from factors with one more axis in front, summed over that axis."""
-    kind, attrs = node.op.type, node.attrs
-    if kind == "MatMul":
+    op, attrs = node.op.plain, node.attrs
+    if op is MAT_MUL:
         equation = f"t{'km' if attrs[0] else 'mk'},t{'nk' if attrs[1] else 'kn'}->mn"
-    elif kind == "Einsum":
+    elif op is EINSUM:
         (trip, *_) = [letter for letter in string.ascii_letters if letter not in attrs[0]]
         equation = trip + attrs[0].replace(" ", "").replace(",", f",{trip}", 1)
     else:  # a sum over places already: those of all trips are more of them
-        if kind == "Conv2DBackpropFilter":
+        if op is TO_FILTER:
             a, b = [reshape(x, (-1, *x.shape[2:])) for x in (a, b)]
         result: Tensor = emit(node.op, (a.node, b.node), attrs)
         return result

@@ -120,6 +120,8 @@ class Recording:
             self._record = journal.Taped(ref(self), self._persistent, self._watch_accessed)
         if not self._inner:
             journal.note_tape(self._record)
+            if hooks.watch.taped is not None:
+                hooks.watch.taped(self._record, True)
 
     def go_on(self) -> bool:
         """Open a tape again that was closed and is not used up; says whether it was one."""
@@ -149,6 +151,8 @@ class Recording:
         state = engine.local
         state.tapes = [t for t in state.tapes if (tape := t()) is not None and tape is not self]
         self._note()
+        if hooks.watch.taped is not None:
+            hooks.watch.taped(self._record, False)
 
     def _note(self) -> None:
         """Tell the journal what this tape holds now."""

@@ -26,7 +26,7 @@ from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import no_gradient, replaced
 from gradtape._src.core.program import ELEMENT, FUNCTION, Cache, Node, leaf
 from gradtape._src.core.scopes import executing_eagerly
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, extents_of, handle
 from gradtape._src.core.variable import ResourceVariable, Variable
 from gradtape._src.ops.array.creation import eye, ones_like, zeros_like
 from gradtape._src.ops.array.joining import stack, unstack
@@ -151,7 +151,7 @@ class GradientTape(Recording):
                 if is_composed(d):
                     raise no_tensor("output gradient", d)
                 d = tensor(d, t.dtype if not is_tensor(d) else None)
-                if d.shape != t.shape:
+                if extents_of(d) != extents_of(t):
                     d = _spread(d, t)
             checked.append(d)
         return flat, checked
@@ -397,7 +397,7 @@ class GradientTape(Recording):
             given = [had and r is not None for had, r in zip(given, results, strict=True)]
             if unconnected is not NONE:
                 pairs = zip(flat_sources, results, strict=True)
-                results = [zeros((*one.shape, *s.shape), s.dtype) if r is None else r for s, r in pairs]
+                results = [zeros((*one.shape, *extents_of(s)), s.dtype) if r is None else r for s, r in pairs]
             packed.append(pack(results))
         asked.answered(engine.local.trace, given)
         for one, results in zip(targets, found, strict=True):
@@ -418,7 +418,7 @@ class GradientTape(Recording):
         else:
             seeds = reshape(eye(of.size, dtype=of.type), (of.size, *of.shape))
             stacked = self._row_by_row([target], sources, [seeds])
-            results = [None if r is None else reshape(r, (*of.shape, *r.shape[1:])) for r in stacked]
+            results = [None if r is None else reshape(r, (*of.shape, *extents_of(r)[1:])) for r in stacked]
         if isinstance(target, Variable) and any(r is None for r in results):
             identity = reshape(eye(of.size, dtype=of.type), (*of.shape, *of.shape))
             results = _with_identities([target], sources, [identity], results)
@@ -450,13 +450,13 @@ class GradientTape(Recording):
                     f"Shape {ranked.shape} of {name} must have rank at least 2: one row per example. Use jacobian, or "
                     "tf.expand_dims."
                 )
-        if target.shape[0] != source.shape[0]:
+        if extents_of(target)[0] != extents_of(source)[0]:
             raise ValueError(
                 f"Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to match: "
                 "batch_jacobian is one Jacobian per row."
             )
-        batch, *rest = target.shape
-        count, shape = math.prod(rest), (batch, *rest, *source.shape[1:])
+        batch, *rest = extents_of(target)
+        count, shape = math.prod(rest), (batch, *rest, *extents_of(source)[1:])
         if not count:
             return zeros(shape, source.dtype)
         seeds = reshape(eye(count, dtype=target.dtype), (count, 1, *rest))
@@ -512,7 +512,7 @@ def _ones_for(target: Source, of: Aval) -> Tensor:
 
 
 def _zeros_for(source: Source) -> Tensor:
-    return zeros_like(source) if engine.graph_around() is not None else zeros(source.shape, source.dtype)
+    return zeros_like(source) if engine.graph_around() is not None else zeros(extents_of(source), source.dtype)
 
 
 def _sum_of(parts: Sequence[Any]) -> Any:
@@ -550,7 +550,7 @@ def _with_identities(
     for i, source in enumerate(sources):
         if complete[i] is None:
             own = [
-                ones(t.shape, t.dtype) if d is None else d
+                ones(extents_of(t), t.dtype) if d is None else d
                 for t, d in zip(targets, given, strict=True)
                 if t is source or (isinstance(t, Tensor) and isinstance(source, Tensor) and t.node is source.node)
                 if t.dtype != string
@@ -585,7 +585,7 @@ class InnerTape(GradientTape):
 def _spread(seed: Tensor, target: Source) -> Tensor:
     """Broadcast an output gradient to its larger target."""
     try:
-        result: Tensor = broadcast_to(seed, target.shape)
+        result: Tensor = broadcast_to(seed, extents_of(target))
     except InvalidArgumentError:
         raise invalid(
             f"output_gradients of shape {seed.shape} for a target of shape {target.shape}: they must agree, or broadcast to it."

@@ -71,8 +71,10 @@ def _row_by_row(interpreter: Interpreter, attrs: Vectorized, inputs: Sequence[An
 
 
 VECTORIZED_CALL = define(
-    StructuredOp("VectorizedCall", _kernel, Vectorized, kind=ROWS, bodies=Vectorized.bodies, run=_row_by_row, infer=_avals)
-)
+    StructuredOp(
+        "VectorizedCall", _kernel, Vectorized, kind=ROWS, bodies=Vectorized.bodies, run=_row_by_row, infer=_avals, traits="own",
+    )
+)  # fmt: skip
 
 
 def check_chunk(chunk_size: int | None) -> None:

@@ -21,7 +21,7 @@ from gradtape._src.core.errors import internal
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import NoneTensorSpec, TensorSpec, TypeSpec, VariableSpec
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.ragged import RaggedTensor
 
@@ -208,7 +208,7 @@ NUMBERS = (bool, int, float, complex)
 
 def symbol(spec: TensorSpec) -> Tensor:
     """Create a tensor without a value for a spec. An open extent is 1, an open rank 0: a call tells them."""
-    shape = [] if spec.shape.rank is None else [1 if extent is None else extent for extent in spec.shape]
+    shape = [] if spec.shape.rank is None else [1 if extent is None else extent for extent in spec.shape.as_list()]
     return EagerTensor(leaf(aval(shape, spec.dtype.numpy), None))
 
 
@@ -328,7 +328,7 @@ def misfit(why: Exception, args: Any, kwargs: Any, signature: FunctionType) -> T
 
 
 def _spec_of_tensor(default: Any) -> Any:
-    return TensorSpec(default.shape, default.dtype) if isinstance(default, (Tensor, np.ndarray)) else default
+    return TensorSpec(extents_of(default), default.dtype) if isinstance(default, (Tensor, np.ndarray)) else default
 
 
 def _check_specs(specs: tuple[Any, ...]) -> None:

@@ -33,7 +33,7 @@ from gradtape._src.control.statements import for_stmt, if_stmt, while_stmt
 from gradtape._src.core import constant_folding, dtypes, engine
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import InvalidArgumentError, internal
-from gradtape._src.ops.array import cast, creation, shape as shapes
+from gradtape._src.ops.array import cast, creation, extents
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.sort import argsort
 from gradtape._src.ops.debugging import checks as debugging
@@ -354,10 +354,10 @@ def _builtin(function: Any, args: Any, kwargs: Any, caller: Any) -> Any:
 
 
 def _length(x: Any) -> Any:
-    if not x.shape.rank:
+    if not x.ndim:
         raise ValueError(f"len requires a non-scalar tensor, got one of shape {x.shape}.")
     rows = x.get_shape()[0]  # `shape` has a number for what is not known
-    return shapes.shape(x)[0] if rows is None else rows
+    return extents.shape(x)[0] if rows is None else rows
 
 
 def _cardinality(dataset: Any) -> np.int64:
@@ -370,7 +370,7 @@ def _cardinality(dataset: Any) -> np.int64:
 
 def _sorted(x: Any, key: Any = None, reverse: bool = False) -> Any:
     by = x if key is None else map_fn(key, x, fn_output_signature=key(x[0]).dtype)
-    if by.shape.rank != 1:
+    if by.ndim != 1:
         raise ValueError(f"sort only supports only 1D tensors, got one of shape {by.shape}.")
     return gather(x, argsort(by, direction="DESCENDING" if reverse else "ASCENDING", stable=True))
 

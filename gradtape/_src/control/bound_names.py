@@ -15,7 +15,7 @@ from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.control.tensor_array_size import Growth
 from gradtape._src.core import engine, nest
 from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.tensor import Stored, Tensor, extents_of
 from gradtape._src.ops.array import shape as array
 from gradtape._src.ops.debugging import checks as debugging
 
@@ -174,7 +174,7 @@ def defined(
     for name, before, bound_to in zip(names, settled(values, found, growth), found, strict=True):
         if empty(before) and not empty(bound_to):
             leaves, spec = flatten(bound_to)
-            like = [array.zeros(tensor(x).shape, tensor_dtype(x)) if can_be_tensor(x) else x for x in leaves]
+            like = [array.zeros(extents_of(tensor(x)), tensor_dtype(x)) if can_be_tensor(x) else x for x in leaves]
             if not returned(name, before):
                 bound.append(name)
             before = nest.unflatten(spec, like)

@@ -159,22 +159,11 @@ def _scan_runs(scan: Scan, trips: Any) -> list[tuple[Program, int]]:
 
 SCAN = define(
     StructuredOp(
-        "Scan",
-        _scan,
-        Scan,
-        kind=LOOP,
-        bodies=Scan.bodies,
-        run=_run_scan,
-        pruned=_pruned_scan,
-        lean=_lean_scan,
-        runs=_scan_runs,
-        decided_by=lambda scan: 0 if scan.dynamic else None,
-        infer=_scan_avals,
-        saves="inputs y",
-        takes_none=True,
-        kept=lambda attrs: attrs[2] if attrs[5] else len(attrs[0].outputs),
+        "Scan", _scan, Scan, kind=LOOP, bodies=Scan.bodies, run=_run_scan, pruned=_pruned_scan, lean=_lean_scan, runs=_scan_runs,
+        decided_by=lambda scan: 0 if scan.dynamic else None, infer=_scan_avals, saves="inputs y", takes_none=True,
+        kept=lambda attrs: attrs[2] if attrs[5] else len(attrs[0].outputs), traits="own",
     )
-)
+)  # fmt: skip
 
 
 def record_scan(

@@ -27,7 +27,7 @@ from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Node, Program, leaf, read_by
 from gradtape._src.core.scopes import control_dependencies
 from gradtape._src.core.structured import BRANCH, Interpreter, Pruned, StructuredOp, arity, programs_of, whole
-from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
+from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of, to_numpy
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import zeros_of
 from gradtape._src.ops.array.joining import concat, stack
@@ -119,7 +119,7 @@ _BRANCH: dict[str, Any] = {
     "kind": BRANCH, "bodies": _bodies, "run": _taken, "runs": _runs, "pruned": _pruned, "decided_by": lambda attrs: 0,
     "takes_none": True,
 }  # fmt: skip
-IF = define(StructuredOp("If", _if, If, infer=_if_avals, saves="pred inputs", **_BRANCH))
+IF = define(StructuredOp("If", _if, If, infer=_if_avals, saves="pred inputs", **_BRANCH, default_name="cond"))
 CASE = define(StructuredOp("Case", _case, Case, infer=_case_avals, saves="branch_index inputs", **_BRANCH))
 
 
@@ -194,7 +194,7 @@ class Form:
             # an op and no constant, as a graph may not know the extent
             count = engine.record(COUNT, (nodes[found],), (None,))
             values, indices = EagerTensor(nodes[found]), cast(EagerTensor(count), self.type)
-        missing = self.count - values.shape[0]
+        missing = self.count - extents_of(values)[0]
         if missing:
             values = concat([values, zeros((missing, *self.of.shape[1:]), self.of.type)], 0)
             indices = concat([indices, zeros((missing,), self.type)], 0)
@@ -404,7 +404,7 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
     index = tensor(branch_index)
     if not index.dtype.is_integer:
         raise TypeError(f"branch_index must be an integer, received {branch_index!r}.")
-    if index.shape.rank:
+    if index.ndim:
         raise invalid(f"branch_index must be a scalar, received {branch_index!r}.")
     functions = list(branches.values())
     if default is not None:

@@ -183,23 +183,12 @@ def _pruned_while(loop: While, live: Sequence[int], normal: Callable[..., Progra
 
 WHILE = define(
     StructuredOp(
-        "While",
-        _while,
-        While,
-        kind=LOOP,
-        bodies=While.bodies,
-        run=_run_while,
-        pruned=_pruned_while,
-        lean=lambda loop, live: loop if max(live, default=-1) >= loop.carry else loop._replace(capacity=0),
-        runs=_while_runs,
-        counted_by=lambda loop: loop.carry,
-        infer=_while_avals,
-        saves="inputs y",
-        endless=True,
-        takes_none=True,
-        kept=lambda attrs: attrs[3],
+        "While", _while, While, kind=LOOP, bodies=While.bodies, run=_run_while, pruned=_pruned_while,
+        lean=lambda loop, live: loop if max(live, default=-1) >= loop.carry else loop._replace(capacity=0), runs=_while_runs,
+        counted_by=lambda loop: loop.carry, infer=_while_avals, saves="inputs y", endless=True, takes_none=True,
+        kept=lambda attrs: attrs[3], default_name="while",
     )
-)
+)  # fmt: skip
 
 
 def record_while(

@@ -32,9 +32,10 @@ from gradtape._src.core.naming import Numbered
 from gradtape._src.core.program import ELEMENT, Node, Program, leaf
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.ways import Guide, Path
+from gradtape._src.ops.array.shape import _identity
 from gradtape._src.ops.random import seeds
 
 if TYPE_CHECKING:
@@ -204,7 +205,8 @@ class ConcreteFunction:
         """The specs of the tensors that it gives, with the names that they have in TensorFlow's graph of it."""
         numbered = Numbered()
         return [
-            TensorSpec(shape, a.type, f"{numbered('Identity')}:0") for shape, a in zip(self._shapes(), self.results, strict=True)
+            TensorSpec(shape, a.type, f"{numbered(_identity.op.type)}:0")
+            for shape, a in zip(self._shapes(), self.results, strict=True)
         ]
 
     @property
@@ -244,7 +246,7 @@ class ConcreteFunction:
         if self._type is None:
             args, kwargs = self._arguments.described(self._input_specs())
             found = spread(self._function._signature.parameters, args, kwargs)
-            captures = {id(t): TensorSpec(t.shape, t.dtype) for t in self._body.keep}
+            captures = {id(t): TensorSpec(extents_of(t), t.dtype) for t in self._body.keep}
             parameters = [Parameter(name, kind, annotation=type_of(value)) for name, kind, value in found]
             self._type = FunctionType(parameters, captures, type_of(self.structured_outputs))
         return self._type
@@ -311,7 +313,7 @@ class ConcreteFunction:
                     f"cannot compute {self.called} as input #{names.index(name)}(zero-based) was expected to be a "
                     f"{spoken_name(spec.dtype)} tensor but is a {spoken_name(x.dtype)} tensor [Op:{self.called}]"
                 )
-            if engine.local.trace.parent is not None and not spec.shape.is_compatible_with(x.shape):
+            if engine.local.trace.parent is not None and not spec.shape.is_compatible_with(extents_of(x)):
                 raise why
         return [tensor(given[name]).node for name in names]
 

@@ -31,6 +31,7 @@ from gradtape._src.core.program import Line, Node, Program, leaf
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.structured import programs_of
 from gradtape._src.core.tensor import Tensor, handle
+from gradtape._src.core.traits import Trait
 from gradtape._src.core.transcript import Inner
 from gradtape._src.core.variable import Variable, put_all
 from gradtape._src.core.ways import Guide, following
@@ -391,5 +392,6 @@ def take_in_order(source: ElementIterator, optional: bool, avals: Avals) -> list
 def calls_python(program: Program) -> bool:
     """Return whether a Program, or one in it, calls a Python function."""
     return any(
-        op.type in ("EagerPyFunc", "PyFunc") or any(map(calls_python, programs_of(op, attrs))) for op, attrs, *_ in program.keys
+        (op.effect and Trait.HOLDS_CODE in op.traits) or any(map(calls_python, programs_of(op, attrs)))
+        for op, attrs, *_ in program.keys
     )

@@ -55,7 +55,7 @@ from gradtape._src.core.faults import detected_at
 from gradtape._src.core.program import Node, Trace
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Reference, Stored, Tensor
+from gradtape._src.core.tensor import Reference, Stored, Tensor, extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.random import seeds
 
@@ -459,7 +459,7 @@ class Function:
         if self.input_signature is not None and not args and not kwargs:
             args = self.input_signature
         values, spec = nest.flatten_with_spec(self._signature.bind(args, kwargs), nest.EXPANDED)
-        specs = [TensorSpec(x.shape, x.dtype) if isinstance(x, (Tensor, np.ndarray)) else x for x in values]
+        specs = [TensorSpec(extents_of(x), x.dtype) if isinstance(x, (Tensor, np.ndarray)) else x for x in values]
         arguments = Arguments(nest.unflatten(spec, [symbol(x) if isinstance(x, TensorSpec) else x for x in specs]))
         wanted = [x for x in specs if isinstance(x, TensorSpec)]
         known = all(x.shape.is_fully_defined() for x in wanted)

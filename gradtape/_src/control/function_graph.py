@@ -10,7 +10,7 @@ from gradtape._src.control.traced_graph import attribute
 from gradtape._src.core import hooks
 from gradtape._src.core.errors import public
 from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.core.variable import Variable
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class FuncGraph:
     @property
     def internal_captures(self) -> list[TensorSpec]:
         """The spec of each of them inside."""
-        return [TensorSpec(captured.shape, captured.dtype) for captured in self.external_captures]
+        return [TensorSpec(extents_of(captured), captured.dtype) for captured in self.external_captures]
 
     @property
     def captures(self) -> list[tuple[Variable | Tensor, TensorSpec]]:

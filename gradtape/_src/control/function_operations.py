@@ -14,18 +14,20 @@ from gradtape._src.control.given import GivenSpec
 from gradtape._src.control.scope import READ_ASSIGNED
 from gradtape._src.core import dtypes
 from gradtape._src.core.errors import public
-from gradtape._src.core.function_names import default_name
+from gradtape._src.core.function_names import CONST, NO_OP, PLACEHOLDER, default_name
 from gradtape._src.core.naming import Numbered
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import ELEMENT
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.variable import Variable
-from gradtape._src.core.variable_ops import ASSIGN
+from gradtape._src.core.variable_ops import ASSIGN, READ
+from gradtape._src.ops.array.shape import _identity
 
 if TYPE_CHECKING:
     from gradtape._src.control.concrete import ConcreteFunction
     from gradtape._src.core.aval import Aval
 
+COPY = _identity.op.type  # what gives a result its name
 HANDLE = TensorSpec([], dtypes.variant)  # of a dataset
 
 
@@ -89,7 +91,7 @@ class Operations:
         results = zip(self._program.outputs, concrete.outputs, strict=False)
         taken = [(self._used(values[r] if r >= 0 else self._leaves[-1 - r]), spec) for r, spec in results]
         for value, spec in taken:
-            self._add("Identity", "Identity", [value], [spec])
+            self._add(COPY, COPY, [value], [spec])
         if self._loops and taken:
             self._add_end(len(taken))
 
@@ -105,7 +107,7 @@ class Operations:
             if isinstance(value, TensorSpec):
                 self._add_placeholder(next(names))
             elif isinstance(value, GivenSpec):
-                (self._datasets[id(next(given))],) = self._add(path, "Placeholder", [], [HANDLE])
+                (self._datasets[id(next(given))],) = self._add(path, PLACEHOLDER, [], [HANDLE])
         for spec in names:
             self._add_placeholder(spec)
         in_loops = {id(v) for loop, _ in self._loops for v in loop.body.variables} if self._loops else set()
@@ -115,12 +117,12 @@ class Operations:
             if id(variable) in in_loops and -1 - len(self._leaves) not in read:
                 self._leaves.append(held)
             else:
-                self._leaves += self._add("ReadVariableOp", "ReadVariableOp", self._handle(variable), [held])
+                self._leaves += self._add(READ.type, READ.type, self._handle(variable), [held])
         for known in program.parameters[len(self._leaves) : len(program.parameters) - len(program.constants)]:
-            self._leaves += self._add("Placeholder", "Placeholder", [], [_spec(known)])
+            self._leaves += self._add(PLACEHOLDER, PLACEHOLDER, [], [_spec(known)])
 
     def _add_placeholder(self, spec: TensorSpec) -> None:
-        self._leaves += self._add((spec.name or "").removesuffix(":0"), "Placeholder", [], [spec])
+        self._leaves += self._add((spec.name or "").removesuffix(":0"), PLACEHOLDER, [], [spec])
 
     def _read(self) -> set[int]:
         """Return what nodes and results refer to, without the Python numbers that a loop starts from."""
@@ -136,14 +138,14 @@ class Operations:
             if read is not None and -1 - len(self._leaves) not in read:
                 self._leaves.append(_spec(known))  # the loop that starts from it makes its own
             else:
-                self._leaves += self._add("Const", "Const", [], [_spec(known)], {"value": value})
+                self._leaves += self._add(CONST, CONST, [], [_spec(known)], {"value": value})
 
     def _add_nodes(self) -> list[Any]:
         """Add the nodes of the Program; return the first result of each."""
         program = self._program
         values: list[list[Any]] = []
         lines = program.lines or [(None, 0)] * len(program.keys)
-        names = self._names or [default_name(key[0].type, *line) for key, line in zip(program.keys, lines, strict=True)]
+        names = self._names or [default_name(key[0], *line) for key, line in zip(program.keys, lines, strict=True)]
         for (op, attrs, *references), result, name in zip(program.keys, program.avals, names, strict=True):
             if op is ELEMENT:
                 values.append([values[references[0]][attrs[0]]])
@@ -164,13 +166,13 @@ class Operations:
         """Return the handle of a variable, which is added under this name if it is new."""
         if id(variable) not in self._handles:
             held = TensorSpec(variable.shape, variable.dtype)
-            self._handles[id(variable)] = self._add(name, "Placeholder", [], [held])
+            self._handles[id(variable)] = self._add(name, PLACEHOLDER, [], [held])
         return self._handles[id(variable)]
 
     def _used(self, value: Any) -> TensorSpec:
         """Return a value that an operation takes; a variable that a loop has assigned is read now."""
         if isinstance(value, Unread):
-            return self._add("ReadVariableOp", "ReadVariableOp", self._handle(value.variable), [value.spec])[0]
+            return self._add(READ.type, READ.type, self._handle(value.variable), [value.spec])[0]
         assert isinstance(value, TensorSpec)
         return value
 
@@ -182,23 +184,23 @@ class Operations:
         others = [self._handle(variable, name)[0] for name, variable in zip(names, body.variables, strict=True)]
         others += map(self._used, values[count : count + len(body.captures)])
         if id(loop.dataset) not in self._datasets:
-            (self._datasets[id(loop.dataset)],) = self._add("ScanDataset/input_dataset", "Placeholder", [], [HANDLE])
+            (self._datasets[id(loop.dataset)],) = self._add("ScanDataset/input_dataset", PLACEHOLDER, [], [HANDLE])
         source = self._add("ScanDataset", "ScanDataset", [self._datasets[id(loop.dataset)], *state, *others], [HANDLE])
         if loop.state.ends:
             source = self._add("TakeWhileDataset", "TakeWhileDataset", source, [HANDLE])
         if loop.state.numbers:
             state = self._state("initial_state/normalize_element", loop, values)
-        given = self._add("ReduceDataset", "ReduceDataset", [*source, *state], results[:count] or state)
+        given = self._add(REDUCE_DATASET.type, REDUCE_DATASET.type, [*source, *state], results[:count] or state)
         return [*given[:count], *map(Unread, body.written, results[count:])]
 
     def _state(self, scope: str, loop: DatasetLoop, values: Sequence[Any]) -> list[TensorSpec]:
         """Return what a loop starts from. TensorFlow makes constants of Python numbers, and one where it starts from nothing."""
         if not loop.state.start:
-            return self._add("Const", "Const", [], [TensorSpec([], dtypes.int32)])
+            return self._add(CONST, CONST, [], [TensorSpec([], dtypes.int32)])
         state: list[TensorSpec] = []
         for k, node in enumerate(loop.state.start):
             if k in loop.state.numbers:
-                state += self._add(f"{scope}/component_{k}", "Const", [], [_spec(node.aval)])
+                state += self._add(f"{scope}/component_{k}", CONST, [], [_spec(node.aval)])
             else:
                 state.append(self._used(values[k]))
         return state
@@ -206,12 +208,12 @@ class Operations:
     def _add_end(self, count: int) -> None:
         """Add the operation that the last `count` wait for, and which waits for the loops and what is read."""
         waiting = self.found[-count:]
-        self._add("NoOp", "NoOp", [], [])
-        self.found[-1].control_inputs = tuple([o for o in self.found if o.type in ("ReadVariableOp", "ReduceDataset")])
+        self._add(NO_OP, NO_OP, [], [])
+        self.found[-1].control_inputs = tuple([o for o in self.found if o.type in (READ.type, REDUCE_DATASET.type)])
         for operation in waiting:
             operation.control_inputs = (self.found[-1],)
 
 
 def _is_of_variable(op: Op) -> bool:
     """Return whether an op is none in TensorFlow, or a read, where what it takes is a variable's value."""
-    return op in (ASSIGN, READ_ASSIGNED) or op.type == "ReadVariableOp"
+    return op in (ASSIGN, READ_ASSIGNED) or op.type == READ.type

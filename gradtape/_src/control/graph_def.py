@@ -10,16 +10,19 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.errors import public
+from gradtape._src.core.function_names import CONST, PLACEHOLDER, VARIABLE
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor, stated_shape
+from gradtape._src.core.variable_ops import READ
 from gradtape._src.files.packages import package
 from gradtape._src.files.protocol import protocol
 from gradtape._src.files.systems import name_of, write_whole
 from gradtape._src.files.tensors import proto_of
+from gradtape._src.ops.math.arithmetic import sum_of_two
 
 SMALL = 1024  # elements of a constant: a graph is to be read and drawn, and weights are not for that
-OF_STRINGS = {"AddV2": "Add"}  # types that TensorFlow has another for where the op takes strings
+OF_STRINGS = {sum_of_two.op.type: "Add"}  # types that TensorFlow has another for where the op takes strings
 STRING = 7
 
 
@@ -47,13 +50,13 @@ def graph_def(operations: Iterable[Any], add_shapes: bool) -> Any:
 
 def _add_types(node: Any, operation: Any, output: Any) -> None:
     count = shape_of(output).num_elements()
-    if node.op == "Const" and count is not None and count <= SMALL:
+    if node.op == CONST and count is not None and count <= SMALL:
         with contextlib.suppress(ValueError):  # none is known
             array = np.asarray(operation.get_attr("value"))
             node.attr["value"].tensor.ParseFromString(proto_of(array, list(array.shape)).SerializeToString())
-    if node.op in ("Placeholder", "VarHandleOp"):
+    if node.op in (PLACEHOLDER, VARIABLE):
         _fill(node.attr["shape"].shape, shape_of(output))
-    if operation.inputs and node.op != "ReadVariableOp":
+    if operation.inputs and node.op != READ.type:
         node.attr["T"].type = operation.inputs[0].dtype.as_datatype_enum
         if node.attr["T"].type == STRING:
             node.op = OF_STRINGS.get(node.op, node.op)

@@ -132,10 +132,15 @@ def _aval(shape: tuple[int, ...] | None, dtype: Any) -> Aval:
     return unshaped(dtype) if shape is None else aval(shape, dtype.numpy)
 
 
-EAGER_PY_FUNC = define(Op("EagerPyFunc", _not_compiled, infer=_avals, host=_on_host, effect=True, saves="inputs", impure=True))
-PY_FUNC = define(
-    Op("PyFunc", _not_compiled, infer=_avals, host=_on_host, effect=True, reason="a NumPy function leaves the library")
+EAGER_PY_FUNC = define(
+    Op("EagerPyFunc", _not_compiled, infer=_avals, host=_on_host, effect=True, saves="inputs", impure=True, traits="holds_code")
 )
+PY_FUNC = define(
+    Op(
+        "PyFunc", _not_compiled, infer=_avals, host=_on_host, effect=True, reason="a NumPy function leaves the library",
+        traits="holds_code",
+    )
+)  # fmt: skip
 
 
 def _types(Tout: Any) -> tuple[tuple[Any, ...], bool]:

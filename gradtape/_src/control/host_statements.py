@@ -18,7 +18,7 @@ from gradtape._src.control.iterators import TakesElement
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import dtypes, engine, nest
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.tensor import Tensor, handle
+from gradtape._src.core.tensor import Tensor, extents_of, handle
 from gradtape._src.ops.array import cast, select, shape as array
 
 MOST = np.iinfo(np.int64).max
@@ -158,7 +158,7 @@ def _bound_before(before: Any, sides: Sequence[Any], get_state: Any, set_state: 
             if not given or (len(given) < len(bound) and not returned("", value)):
                 raise TakesElement("a branch does not bind what the other one does")
             leaves, spec = flatten(given[0])
-            zeros = [array.zeros(tensor(x).shape, tensor_dtype(x)) if can_be_tensor(x) else x for x in leaves]
+            zeros = [array.zeros(extents_of(tensor(x)), tensor_dtype(x)) if can_be_tensor(x) else x for x in leaves]
             value = nest.unflatten(spec, zeros)
         values.append(value)
     return values

@@ -15,7 +15,7 @@ import numpy as np
 from gradtape._src.control.given import Given, GivenSpec, of_calls
 from gradtape._src.control.open_body import extents_in
 from gradtape._src.control.scope import Scope
-from gradtape._src.core import engine, journal, nest
+from gradtape._src.core import engine, journal, nest, tracing
 from gradtape._src.core.ambient import setting
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
@@ -168,7 +168,8 @@ def taken(source: ElementIterator, optional: bool = False) -> list[Node]:
         raise TakesAgain
     if not isinstance(scope, Scope) or scope.elements is None:
         raise TakesElement("they are taken in a part of it that is one op")
-    if source.made_anew:
+    once = tracing.is_asked_for_shapes() and all(take.source is not source for take in scope.elements.takes)
+    if source.made_anew and not once:  # a `for` of Python's would not end
         raise TakesElement("it makes the iterator, another one in each call; make it outside, or loop over the Dataset")
     nodes: list[Node] = scope.elements.symbols(source, optional)
     return nodes

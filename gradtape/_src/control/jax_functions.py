@@ -87,8 +87,10 @@ class Lifted(NamedTuple):
         return found
 
 
-JAX = define(Op("JaxFunction", _jax_kernel, saves="inputs", unhosted="it is a function of JAX"))
-JAX_GRADIENT = define(Op("JaxFunctionGradient", _jax_gradient_kernel, saves="inputs", unhosted="it is a function of JAX"))
+JAX = define(Op("JaxFunction", _jax_kernel, saves="inputs", unhosted="it is a function of JAX", traits="own holds_code"))
+JAX_GRADIENT = define(
+    Op("JaxFunctionGradient", _jax_gradient_kernel, saves="inputs", unhosted="it is a function of JAX", traits="own holds_code")
+)
 
 
 @gradient(JAX)

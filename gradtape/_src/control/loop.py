@@ -255,7 +255,7 @@ def _with_shape(x: Any, stated: Any) -> Any:
 
     def opened(part: Any, shape: TensorShape) -> Any:
         if shape.rank is None:
-            shape = TensorShape([None] * part.shape.rank)
+            shape = TensorShape([None] * part.ndim)
         if not shape.is_compatible_with(part.node.aval.open_shape):
             return part
         return part if part.shape.is_fully_defined() and shape == part.shape else handle(graph.opened(part.node, shape))
@@ -316,7 +316,7 @@ def _in_python(cond: Callable[[Any], Any], body: Callable[[Any], Any], state: An
     while (most is None or count < most) and bool(cond(state)):
         after = body(state)
         if not isinstance(after, (list, tuple)):
-            raise (TypeError if most is None and (not is_tensor(after) or after.shape.rank == 0) else ValueError)(
+            raise (TypeError if most is None and (not is_tensor(after) or after.ndim == 0) else ValueError)(
                 f"The body of an eager loop must return a list or tuple, a value for each of 'loop_vars'. It returned {after!r}."
             )
         before, state = state, _as_before(after, state, expand=False)

@@ -18,7 +18,7 @@ from gradtape._src.core.errors import LOOKS_AT_VALUES, invalid, public
 from gradtape._src.core.indexed_slices import dense
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.scopes import executing_eagerly
-from gradtape._src.core.tensor import Tensor, handle
+from gradtape._src.core.tensor import Tensor, extents_of, handle
 from gradtape._src.ops.array.joining import concat, stack
 from gradtape._src.ops.array.shape import zeros
 
@@ -32,9 +32,9 @@ class Rows:
             raise ValueError(f"{what}: elems must be a Tensor or a nest of Tensors, received {elems!r}.")
         self.tensors = [tensor(x) for x in self.parts.leaves]
         for x in self.tensors:
-            if not x.shape.rank:
+            if not x.ndim:
                 raise ValueError(f"{what}: elements in elems must be 1+ dimensional Tensors, not scalars; received {x!r}.")
-        every = {x.shape[0] for x in self.tensors}
+        every = {extents_of(x)[0] for x in self.tensors}
         counts = sorted({n for n in every if not is_unknown(n)}) or [*every][:1]  # in a graph one that is known tells the others
         if len(counts) > 1:
             raise ValueError(f"{what}: elems have different numbers of rows: {counts}. They are taken row by row together.")
@@ -214,7 +214,7 @@ def _accumulate(fn: Any, elems: Any, initializer: Any, what: str, reverse: bool,
                 raise
             last, ys = _in_python(fn, rows, start, reverse, every)
     else:
-        last, ys = [s.node for s in state], [zeros((0, *s.shape), s.dtype).node for s in state]
+        last, ys = [s.node for s in state], [zeros((0, *extents_of(s)), s.dtype).node for s in state]
     if not every:
         return nest.unflatten(spec, [handle(n) for n in last])
     stacked = [handle(y) for y in ys]

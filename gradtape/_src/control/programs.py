@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from gradtape._src.core import execution
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.program import ELEMENT, Key, Line, Program, effectful
+from gradtape._src.core.traits import Trait
 
-ARITHMETIC = frozenset(("AddV2", "Mul", "Neg", "Square", "Sub"))
 LONGEST_ARITHMETIC = 4  # so many of them are done while one value is read
 
 
@@ -163,7 +163,7 @@ def _derivable(program: Program, saved: set[int], at_hand: Callable[[int], bool]
             reference = stack.pop()
             if at_hand(reference) or reference in between or (reference in saved and reference != candidate):
                 continue
-            if reference < 0 or program.keys[reference][0].type not in ARITHMETIC or len(between) == LONGEST_ARITHMETIC:
+            if reference < 0 or Trait.ARITHMETIC not in program.keys[reference][0].traits or len(between) == LONGEST_ARITHMETIC:
                 break
             between.add(reference)
             stack.extend(program.keys[reference][2:])

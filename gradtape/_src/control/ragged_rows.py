@@ -10,7 +10,7 @@ import numpy as np
 from gradtape._src.core import dtypes, engine, nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import invalid
-from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.core.tensor import Tensor, extents_of, to_numpy
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat, stack
 from gradtape._src.ops.array.ragged import RaggedTensor, RaggedTensorSpec
@@ -56,7 +56,7 @@ def _rows(x: Any) -> list[Any]:
         return [*x]
     if not isinstance(x, SparseTensor):
         given: Tensor = tensor(x)
-        return [given[i] for i in range(given.shape[0])]
+        return [given[i] for i in range(extents_of(given)[0])]
     indices, (count, *extents) = to_numpy(x.indices.node), to_numpy(x.dense_shape.node).tolist()
     order = np.argsort(indices[:, 0], kind="stable")
     chosen = np.split(order, np.searchsorted(indices[order, 0], np.arange(1, count)))[:count]

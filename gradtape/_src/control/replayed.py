@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.control.scope import ASKED_FOR
 from gradtape._src.core import engine, guards, journal, scopes
 from gradtape._src.core.define import verify
 from gradtape._src.core.errors import internal
 from gradtape._src.core.program import NUMBER, RAN, Line, Node, Trace, effectful
 from gradtape._src.core.tensor import Tensor, handle
+from gradtape._src.core.traits import Trait
 from gradtape._src.core.variable import Variable, hold_all
 
 MOST = 16  # keys that are remembered
@@ -192,7 +192,7 @@ class Record:
     def _plain(self, node: Node) -> Node:
         """Return a node that can be entered again; else Unlike."""
         key = node.key
-        if key[0] is RAN or node.inputs is None or key[0].on_host or effectful(key) or key[0].type in ASKED_FOR:
+        if key[0] is RAN or node.inputs is None or key[0].on_host or effectful(key) or Trait.DEMANDED in key[0].traits:
             raise Unlike
         return node
 

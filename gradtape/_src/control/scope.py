@@ -18,13 +18,13 @@ from gradtape._src.core.function_names import operation_names
 from gradtape._src.core.op import Attributes, Op, define
 from gradtape._src.core.program import FUNCTION, NUMBER, Line, Node, Program, Trace, leaf, leaves
 from gradtape._src.core.tensor import Tensor, handle
+from gradtape._src.core.traits import Trait
 from gradtape._src.core.transcript import Inner, Transcript
 from gradtape._src.core.variable import Variable, hold_all, put_all, still_hold
 from gradtape._src.core.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB
 from gradtape._src.ops.random import seeds
 
 T = TypeVar("T")
-ASKED_FOR = {"Assert", "CheckNumerics"}  # whose values are checked whether anybody uses them or not
 ASSIGNMENTS = (ASSIGN, ASSIGN_ADD, ASSIGN_SUB)
 SINGLETON = (
     "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is only created once "
@@ -43,7 +43,9 @@ def _to_variable(op: Any, dy: Any) -> list[Any]:
     return [None, dy]
 
 
-READ_ASSIGNED = define(Op("ReadAssigned", _first, infer=_first, cheap=True, strings=_first, gradient=_to_variable))
+READ_ASSIGNED = define(
+    Op("ReadAssigned", _first, infer=_first, cheap=True, strings=_first, gradient=_to_variable, traits="own renames")
+)
 
 
 class MadeFromArguments(engine.NeedsValues):
@@ -157,7 +159,7 @@ class Scope:
         """
         if self.trace is not None and engine.local.trace is not self.trace:
             return op
-        always = op.type in ASKED_FOR
+        always = Trait.DEMANDED in op.traits
         if always and not self.nested and all(constant_folding.folded(node) is not None for node in guards.checked(op, nodes)):
             verify(op, nodes, attrs)
             return op.plain

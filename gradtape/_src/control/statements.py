@@ -36,11 +36,12 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.op import has_strings
 from gradtape._src.core.program import Node, leaf
-from gradtape._src.core.tensor import Tensor, handle
+from gradtape._src.core.tensor import Tensor, extents_of, handle
 from gradtape._src.ops.array import cast, select, shape as array
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.math import compare
 from gradtape._src.ops.math.arithmetic import minimum
+from gradtape._src.ops.math.compare import logical_not
 from gradtape._src.ops.math.rounding import ceil
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -119,7 +120,7 @@ def _array_of_zeros(arrays: Sequence[TensorArray], places: list[list[int | None]
 def _negates(condition: Any, value: Any) -> bool:
     """Return whether `condition` is `not value`."""
     node = condition.node
-    return isinstance(value, Tensor) and node.inputs == (value.node,) and node.key[0].type == "LogicalNot"
+    return isinstance(value, Tensor) and node.inputs == (value.node,) and node.key[0].plain is logical_not.op
 
 
 def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any) -> list[Any]:
@@ -336,7 +337,7 @@ def for_stmt(
         _for_range(iterated, limit, extra_test, body, get_state, set_state, symbol_names)
     elif symbolic(iterated):
         rows = tensor(iterated)
-        if not rows.shape.rank:
+        if not rows.ndim:
             raise TypeError("Cannot iterate over a scalar tensor: loop over tf.range(n).")
         if limit is not None:
             rows = rows[: int(limit)]
@@ -348,7 +349,7 @@ def for_stmt(
         start, rows = get_state(), tensor(iterated)
         for_in_python(iterated, extra_test, body, rules_of(iterated, get_state, symbol_names))
         row = aval(rows.node.aval.shape[1:], rows.node.aval.dtype)
-        branch_captures.looped(start, rows.shape[0], body, [row], get_state, set_state)
+        branch_captures.looped(start, extents_of(rows)[0], body, [row], get_state, set_state)
     else:
         for_in_python(iterated, extra_test, body, rules_of(iterated, get_state, symbol_names))
 
@@ -391,7 +392,7 @@ def _for_rows(rows: Tensor, body: Any, get_state: Any, set_state: Any, names: Se
 
 
 def _for_rows_until(rows: Tensor, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
-    count = rows.shape[0]
+    count = extents_of(rows)[0]
     if count == 0:
         _for_rows(rows, body, get_state, set_state, names)
         return

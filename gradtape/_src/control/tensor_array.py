@@ -22,12 +22,13 @@ from gradtape._src.core.op import Op, define
 from gradtape._src.core.scopes import executing_eagerly
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TypeSpec
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import zeros_like, zeros_of
+from gradtape._src.ops.array.extents import shape as shape_of
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat, split, stack, unstack
-from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape, shape as shape_of, zeros
+from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape, zeros
 
 
 def _write(buffer: Any, value: Any, index: Any) -> Any:
@@ -57,7 +58,7 @@ def _write_aval(buffer: Aval, value: Aval, index: Aval) -> Aval:
     return buffer
 
 
-WRITE = define(Op("TensorListSetItem", _write, infer=_write_aval, saves="index", strings=_written))
+WRITE = define(Op("TensorListSetItem", _write, infer=_write_aval, saves="index", strings=_written, flops=0))
 
 
 @gradient(WRITE)
@@ -71,11 +72,9 @@ def _write_gradient(op: Operation, dy: Tensor) -> list[Any]:
 
 
 @op(
-    "TensorListResize",
-    infer=lambda buffer, index: aval((unknown(), *buffer.shape[1:]), buffer.dtype),
-    unhosted=AT_ONCE,
-    saves="buffer",
-)
+    "TensorListResize", infer=lambda buffer, index: aval((unknown(), *buffer.shape[1:]), buffer.dtype), unhosted=AT_ONCE,
+    saves="buffer", flops=0,
+)  # fmt: skip
 def _resized(buffer, index):
     """Append rows of zeros to the NumPy array `buffer` until there is one at `index`."""
     missing = max(0, int(index) + 1 - len(buffer))
@@ -194,8 +193,8 @@ class TensorArray:
         """None: there is no resource behind it."""
         return None
 
-    def _count(self) -> int:
-        return self._size if self._buffer is None else self._buffer.shape[0]
+    def _count(self) -> Any:
+        return self._size if self._buffer is None else extents_of(self._buffer)[0]
 
     @public
     def size(self, name: str | None = None) -> Tensor:
@@ -223,9 +222,9 @@ class TensorArray:
             raise invalid(f"TensorArray dtype is {self._dtype.name} but Op is trying to write dtype {given.name}")
         entry = tensor(value, None if is_tensor(value) else self._dtype)
         if self._infer:
-            if not self._shape.is_compatible_with(entry.shape):
+            if not self._shape.is_compatible_with(extents_of(entry)):
                 raise ValueError(f"Incompatible shape for value ({entry.shape}), expected ({self._shape})")
-            self._shape = self._shape.merge_with(entry.shape)
+            self._shape = self._shape.merge_with(extents_of(entry))
         if entry.node.aval.open:
             self._extents, self._last = entry.node.aval.shape, entry
         return entry
@@ -303,7 +302,7 @@ class TensorArray:
         if self._buffer is None:
             self._size = count
         else:
-            rows = zeros((missing, *self._buffer.shape[1:]), self._dtype)
+            rows = zeros((missing, *extents_of(self._buffer)[1:]), self._dtype)
             self._buffer = concat([self._buffer, rows], 0)
 
     def _whole(self) -> Tensor:
@@ -398,7 +397,7 @@ class TensorArray:
             return reshape(self._buffer, [-1, *self._buffer.node.aval.shape[2:]])
         written = [self._entry(at) for at in range(self._size)] if self._buffer is None else unstack(self._buffer)
         for number, entry in enumerate(written):
-            if not entry.shape.rank:
+            if not entry.ndim:
                 raise invalid(f"Concat saw a scalar shape at index {number} but requires at least vectors.")
         if not written:
             return zeros((0, *list(self._shape)[1:]) if self._shape.rank else (0,), self._dtype)
@@ -408,12 +407,12 @@ class TensorArray:
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
         """Return an array of the rows of `value`."""
         rows = tensor(value, None if is_tensor(value) else self._dtype)
-        count = rows.shape[0]
+        count = extents_of(rows)[0]
         if count > self._count() and not self._dynamic:
             raise ValueError(f"Cannot unstack {count} tensors into a TensorArray of static size {self._count()}")
         new = self._copy()
         if self._infer:
-            new._shape = self._shape.merge_with(rows.shape[1:])
+            new._shape = self._shape.merge_with(extents_of(rows)[1:])
         new._read = set()
         if engine.local.trace.scope is None:
             new._buffer, new._entries = None, dict(enumerate(unstack(rows)))
@@ -436,13 +435,13 @@ class TensorArray:
         """Return an array of parts of `value`, of these lengths along its first axis."""
         rows = tensor(value, None if is_tensor(value) else self._dtype)
         sizes = static_list(lengths, "lengths")
-        if not rows.shape.rank:
+        if not rows.ndim:
             raise invalid("Expected value to be at least a vector, but received shape: []")
         extents = (*sizes, rows.node.aval.shape[0])
-        if not any(map(is_unknown, extents)) and sum(sizes) != rows.shape[0]:
+        if not any(map(is_unknown, extents)) and sum(sizes) != extents_of(rows)[0]:
             raise invalid(
                 "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is "
-                f"{sum(sizes)} and value's shape is: {list(rows.shape)}"
+                f"{sum(sizes)} and value's shape is: {list(extents_of(rows))}"
             )
         if not self._dynamic and len(sizes) != self._count():
             raise invalid(
@@ -473,15 +472,10 @@ class TensorArray:
 
 WRITE_CHECK = define(
     Op(
-        "TensorListSetItemCheck",
-        lambda buffer, index: index,
-        infer=lambda buffer, index: index,
-        wrong=_is_outside,
-        status=_outside,
-        checked="buffer index",
-        reason="it gives an index",
+        "TensorListSetItemCheck", lambda buffer, index: index, infer=lambda buffer, index: index, wrong=_is_outside,
+        status=_outside, checked="buffer index", reason="it gives an index", flops=0, traits="own",
     )
-)
+)  # fmt: skip
 
 
 def _children(array: TensorArray) -> tuple[list[Any], Any]:

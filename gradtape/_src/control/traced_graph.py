@@ -8,7 +8,7 @@ from typing import Any
 from gradtape._src.control.function_operations import FunctionOperation
 from gradtape._src.core import engine
 from gradtape._src.core.errors import public
-from gradtape._src.core.function_names import name_in_function, operation_names
+from gradtape._src.core.function_names import CONST, PLACEHOLDER, name_in_function, operation_names
 from gradtape._src.core.program import ELEMENT, Node, Trace
 from gradtape._src.core.tensor import Tensor, handle
 
@@ -20,7 +20,7 @@ class TracedOperation(FunctionOperation):
     outputs: Any
 
     def __init__(self, graph: TracedGraph, node: Node, name: str) -> None:
-        kind, named = ("Placeholder" if node.value is None else "Const"), {}
+        kind, named = (PLACEHOLDER if node.value is None else CONST), {}
         if node.op is not None:
             kind, named = node.op.type, dict(zip(node.op.attributes, node.attrs, strict=False))
         super().__init__(name, kind, [], [], named)

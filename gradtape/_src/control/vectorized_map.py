@@ -16,11 +16,12 @@ from gradtape._src.core.dim import is_unknown
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.program import Node, leaf
-from gradtape._src.core.tensor import Tensor, handle
+from gradtape._src.core.tensor import Tensor, extents_of, handle
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.creation import range_
+from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.array.joining import concat, stack
-from gradtape._src.ops.array.shape import broadcast_to, reshape, shape
+from gradtape._src.ops.array.shape import broadcast_to, reshape
 from gradtape._src.ops.math.reduction import reduce_max
 from gradtape._src.ops.random.seeds import of_trip
 from gradtape._src.ops.sparse.tensor import SparseTensor
@@ -119,14 +120,14 @@ class Call:
         self._parts = Parts(nest.map_structure(dense, elems))
         self._tensors = [tensor(x) for x in self._parts.leaves]
         for x in self._tensors:
-            if not x.shape.rank:
+            if not x.ndim:
                 raise ValueError(f"elems must be 1+ dimensional Tensors, not scalars; received {x!r}.")
         if len(self._tensors) > 1 and any(is_unknown(x.node.aval.shape[0]) for x in self._tensors):
             self._tensors = _of_one_count(self._tensors)
-        self._count = count = max(x.shape[0] for x in self._tensors)
-        if any(x.shape[0] not in (1, count) for x in self._tensors):
-            raise ValueError(f"elems have different numbers of rows: {sorted({x.shape[0] for x in self._tensors})}.")
-        self._shared = [x.shape[0] != count for x in self._tensors]
+        self._count = count = max(extents_of(x)[0] for x in self._tensors)
+        if any(extents_of(x)[0] not in (1, count) for x in self._tensors):
+            raise ValueError(f"elems have different numbers of rows: {sorted({extents_of(x)[0] for x in self._tensors})}.")
+        self._shared = [extents_of(x)[0] != count for x in self._tensors]
 
     def _apply(self, nodes: Sequence[Node]) -> Returned:
         self._returned = Returned(self._fn(self._parts.row([handle(n) for n in nodes])))

@@ -28,7 +28,7 @@ def _count_aval(*rows: Aval, count: int | None) -> Aval:
 
 
 # The numbers below `count`, or those of the rows of its input.
-COUNT = define(Op("Count", _count, infer=_count_aval, reason="it gives integers"))
+COUNT = define(Op("Count", _count, infer=_count_aval, reason="it gives integers", flops=0, traits="own"))
 # An extent as a number.
 EXTENT = define(
     Op(
@@ -37,49 +37,13 @@ EXTENT = define(
         infer=lambda *, extent, dtype: aval((), dtype),
         cheap=True,
         reason="it has no inputs",
+        traits="own",
     )
-)
+)  # fmt: skip
 
 
-def _window(input: Any, *begin: Any, axes: Any, sizes: Any, strides: Any, shape: Any) -> Any:
-    index: list[Any] = [slice(0, size) for size in sizes]
-    for axis, start in zip(axes, begin, strict=True):
-        index[axis] = slice(int(start), int(start) + sizes[axis])
-    taken = input[tuple(index)]
-    taken = taken[tuple([slice(None, None, stride) for stride in strides])]
-    return taken.reshape(shape)
-
-
-RULES: dict[str, Callable[..., Any]] = {
-    "AddV2": lambda x, y: x + y,
-    "Cast": lambda x, **_: x,
-    "ConcatV2": lambda *values, axis: np.concatenate(values, axis),
-    "Equal": lambda x, y, **_: x == y,
-    "ExpandDims": lambda input, axis: np.expand_dims(input, axis),
-    "FloorDiv": lambda x, y: x // y,
-    "FloorMod": lambda x, y: x % y,
-    "Greater": lambda x, y: x > y,
-    "GreaterEqual": lambda x, y: x >= y,
-    "Identity": lambda input: input,
-    "Less": lambda x, y: x < y,
-    "LessEqual": lambda x, y: x <= y,
-    "LogicalAnd": lambda x, y: x & y,
-    "LogicalNot": lambda x: ~x,
-    "LogicalOr": lambda x, y: x | y,
-    "Maximum": lambda x, y: np.maximum(x, y),
-    "Minimum": lambda x, y: np.minimum(x, y),
-    "Mul": lambda x, y: x * y,
-    "Neg": lambda x: -x,
-    "NotEqual": lambda x, y, **_: x != y,
-    "Pack": lambda *values, axis: np.stack(values, axis),
-    "Prod": lambda input, axis, keepdims: np.prod(input, axis=axis, keepdims=keepdims),
-    "Reshape": lambda tensor, shape: tensor.reshape(shape),
-    "Squeeze": lambda input, axis: np.squeeze(input, axis or None),
-    "StopGradient": lambda input: input,
-    "StridedSlice": _window,
-    "Sub": lambda x, y: x - y,
-    "Sum": lambda input, axis, keepdims: np.sum(input, axis=axis, keepdims=keepdims),
-}
+def _rule(op: Op) -> Callable[..., Any] | None:
+    return (op.strings or op.kernel) if op.folds is True else op.folds
 
 
 def unstated(node: Node) -> Known | None:
@@ -106,7 +70,7 @@ def integers(node: Node, stated: Callable[[Node], Known | None] = unstated) -> K
         else:
             order.pop(current, None)
             order[current] = None
-            if current.op.type in RULES:
+            if current.op.folds is not None and not current.op.of_shapes:
                 stack.extend(current.inputs)
     for current in reversed(order):
         found = _value(current, values)
@@ -120,13 +84,12 @@ def _value(node: Node, values: dict[Node, Known]) -> Known | None:
     op = node.op
     if op is EXTENT:
         return np.array(node.attrs[0], object), True
-    if op.type in ("Shape", "Size"):
-        source = node.inputs[0].aval
-        kind = object if source.open else np.int64
-        return np.array(source.shape if op.type == "Shape" else source.size, kind), source.open
-    rule = RULES.get(op.type)
+    rule = _rule(op)
     if rule is None:
         return None
+    if op.of_shapes:
+        source = node.inputs[0].aval
+        return np.asarray(rule(np.array(source.shape, object if source.open else np.int64))), source.open
     inputs = [values[i] for i in node.inputs]
     attributes = dict(zip(op.attributes, node.attrs, strict=True))
     return np.asarray(rule(*[array for array, _ in inputs], **attributes)), any(changes for _, changes in inputs)

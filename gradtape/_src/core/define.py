@@ -276,7 +276,7 @@ def _unchanged(index: Any, **attributes: Any) -> Any:
 def guard(type: str, attributes: str, wrong: Callable[..., Any], status: Callable[..., str]) -> Op:
     """Declare an op that gives an index as it is: functions record it to check one that is no input of an op's own check."""
     declared: Any = {"cheap": True, "reason": "an index is an integer", "checked": "index", "wrong": wrong, "status": status}
-    made = Op(type, _unchanged, infer=_unchanged, attributes=attributes, **declared)
+    made = Op(type, _unchanged, infer=_unchanged, attributes=attributes, traits="own renames", **declared)
     made.declare(parameters=("index",))
     return define(made)
 

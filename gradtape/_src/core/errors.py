@@ -413,17 +413,6 @@ class _Internal(dict[str, bool]):
 internal = _Internal()
 
 
-class _Own(dict[str, bool]):
-    """File name → whether it is the package's: code there sees a graph's unknown extents as symbols, users see None."""
-
-    def __missing__(self, filename: str) -> bool:
-        own = self[filename] = filename.startswith(PACKAGE) and not filename.startswith(DEMO)
-        return own
-
-
-own = _Own()
-
-
 class _Foreign(dict[str, bool]):
     """File name → whether it belongs to Python or to a library of arrays: not the user's if the library called it."""
 

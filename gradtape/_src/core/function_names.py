@@ -6,37 +6,11 @@ import dis
 from typing import Any
 
 from gradtape._src.core.naming import Numbered
+from gradtape._src.core.op import Op
 from gradtape._src.core.program import ELEMENT, INSIDE, Node, Trace
 
-# How TensorFlow names what operators record.
-OPERATORS = {
-    "AddV2": "add",
-    "BatchMatMulV2": "matmul",
-    "FloorDiv": "floordiv",
-    "FloorMod": "mod",
-    "MatMul": "matmul",
-    "Mul": "mul",
-    "Pow": "pow",
-    "RealDiv": "truediv",
-    "StridedSlice": "strided_slice",
-    "Sub": "sub",
-}
-DEFAULTS = {"AddV2": "Add"}  # and what functions record, where it is not the type's name
-# The same of functions with a default of their own; in a graph it stands in their signatures.
-IN_FUNCTIONS = {
-    "ConcatV2": "concat",
-    "If": "cond",
-    "OneHot": "one_hot",
-    "Pack": "stack",
-    "RandomStandardNormal": "random_normal",
-    "RandomUniform": "random_uniform/RandomUniform",
-    "Range": "range",
-    "Split": "split",
-    "SplitV": "split",
-    "Transpose": "transpose",
-    "Unpack": "unstack",
-    "While": "while",
-}
+# Types of what feeds a graph: a function shows them, and has no ops of them.
+PLACEHOLDER, CONST, NO_OP, VARIABLE = "Placeholder", "Const", "NoOp", "VarHandleOp"
 
 
 def in_function(node: Node) -> bool:
@@ -78,7 +52,7 @@ def operation_names(trace: Trace, count: int) -> list[str]:
         written, prefix = opened[-1]
         name = given.get(node, "")
         name = name.removeprefix(written) if name.startswith(written) else ""  # that of a layer is the name of a scope
-        name = name or default_name(node.op.type, node.code, node.offset)
+        name = name or default_name(node.op, node.code, node.offset)
         found.append("" if node.op is ELEMENT else numbered(prefix + name))
     return found
 
@@ -101,10 +75,10 @@ def _producer(node: Node) -> Node:
     return node.inputs[0] if node.op is ELEMENT else node
 
 
-def default_name(kind: str, code: Any, offset: int) -> str:
+def default_name(op: Op, code: Any, offset: int) -> str:
     """Return the name of an op that the user's `code` records at `offset`: an operator's is not that of the function."""
-    if kind in OPERATORS and code is not None:
+    if op.operator is not None and code is not None:
         instruction = dis.opname[code.co_code[offset]]
         if instruction.startswith(("BINARY", "UNARY", "COMPARE")):
-            return OPERATORS[kind]
-    return DEFAULTS.get(kind) or IN_FUNCTIONS.get(kind, kind)
+            return op.operator
+    return op.default_name or op.type

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
-    from gradtape._src.core.journal import Asked
+    from gradtape._src.core.journal import Asked, Taped
     from gradtape._src.core.op import Attributes, Op
     from gradtape._src.core.program import Node, Program, Trace
 
@@ -76,6 +76,9 @@ class Core:
 
     traced: Callable[[Any, str], Any] = _nothing
     """Return `op` or `graph` of a tensor of a function. By `control/traced_graph`; called by `core/tensor`."""
+
+    stated: Callable[[Node, Any], Node] = _first
+    """Return a node of the same value with a stated Aval. By `ops/array/shape`; called by `Tensor.set_shape`."""
 
     pack: Callable[[Sequence[Any], np.dtype | None], Node] = _nothing
     """Return the node that stacks a list which holds tensors. By `ops/array/joining`; called by `core/convert`."""
@@ -189,6 +192,9 @@ class Watch:
 
     asked: Callable[[Asked, Any, Sequence[Any], Sequence[Any], Sequence[Any]], Any] | None = None
     """Note a call of `gradient`: `(call, tape, targets, sources, results)`. By `explain`; called by tapes."""
+
+    taped: Callable[[Taped, bool], None] | None = None
+    """Note that a tape opens, or closes. By `explain`; called by tapes."""
 
     ran: Callable[[Any], None] | None = None
     """Note the results of a function with a tape in it. By `explain`; called by `control` in eager code."""

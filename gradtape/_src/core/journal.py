@@ -81,11 +81,12 @@ class Taped:
     """The record of a tape: parts of traces as `(serial, start, stop)`, watched values, pauses.
 
     `watches` holds `(origin, moment, number of the variable or None)`, `consumed` the line of the gradient call that used
-    the tape up, `forgotten` the line of its `reset()`; `earlier` is what it recorded before one.
+    the tape up, `forgotten` the line of its `reset()`; `earlier` is what it recorded before one. `lines` are those of the
+    user's that ran while it was open, by file, if somebody had them noted.
     """
 
     __slots__ = (
-        "automatic", "consumed", "earlier", "forgotten", "number", "paused", "persistent", "segments", "tape", "thread",
+        "automatic", "consumed", "earlier", "forgotten", "lines", "number", "paused", "persistent", "segments", "tape", "thread",
         "watches",
     )  # fmt: skip
     segments: Sequence[tuple[int, int, int]]
@@ -100,11 +101,13 @@ class Taped:
         self.consumed: Line | None = None
         self.forgotten: Line | None = None
         self.earlier: Taped | None = None
+        self.lines: dict[str, set[int]] | None = None
 
     def next(self) -> Taped:
         """Begin the next record of the same tape, after a `reset()`."""
         following = Taped(self.tape, self.persistent, self.automatic)
         following.earlier, self.earlier = self, None
+        following.lines = self.lines
         tapes.append(following)
         return following
 

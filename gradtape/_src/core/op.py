@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import jax
 import numpy as np
@@ -19,8 +19,10 @@ from gradtape._src.core.aval import aval, is_open
 from gradtape._src.core.dim import dims
 from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_dtype, mark, public
 from gradtape._src.core.signatures import known_as
+from gradtape._src.core.traits import FACTS, Trait, facts
 
 if TYPE_CHECKING:
+    from gradtape._src.core.aval import Aval
     from gradtape._src.core.define import OpFunction
 
 Attributes = tuple[Any, ...]  # the values of an op's attributes, hashable
@@ -64,14 +66,21 @@ class Op:
     - `endless`: it may run for ever.
     - `joins`: the type of the op that makes its result of its results for parts of its inputs, with the same attributes.
     - `effect`: running it does something besides giving values: it is never dropped, never repeated.
+    - `traits`: names of `core.traits.Trait`.
+    - `flops`: floating-point operations for each element of the result, or of a run: a function of (attributes by name, Avals of
+      inputs, Aval of the result). `ops/flops.py` says what counts. Without it a profile lists the op, and never counts it as 0.
+    - `folds(*inputs, **attributes)`: a kernel for arrays of int64 and of symbols, for what is computed of shapes. True: its
+      kernel for strings, or else its own, takes them. If the op is `of_shapes`, the shape of its input is taken.
+    - `operator`, `default_name`: what a graph calls the result of a Python operator, and of the function, if not as the type.
+    - `instead`: the explainer's advice where it has no derivative; `at_edge`: where its value or derivative is not finite.
     """
 
     __slots__ = (
-        "attributes", "avals", "broadcasting", "cheap", "checked", "defaults", "derived", "effect", "endless", "forms",
-        "function", "gives_slices", "gradient", "guards", "host", "hosted", "impure", "infer", "joins", "kept", "kernel",
-        "of_shapes", "of_strings", "on_host", "parameters", "plain", "prefers", "reason", "runs_outside", "saves",
-        "status", "strings", "takes_none", "takes_slices", "type", "unhosted", "unregistered", "variadic", "when",
-        "wrong",
+        "at_edge", "attributes", "avals", "broadcasting", "cheap", "checked", "default_name", "defaults", "derived",
+        "effect", "endless", "flops", "folds", "forms", "function", "gives_slices", "gradient", "guards", "host", "hosted",
+        "impure", "infer", "instead", "joins", "kept", "kernel", "of_shapes", "of_strings", "on_host", "operator", "parameters",
+        "plain", "prefers", "reason", "runs_outside", "saves", "status", "strings", "takes_none", "takes_slices", "traits",
+        "type", "unhosted", "unregistered", "variadic", "when", "wrong",
     )  # fmt: skip
     type: str
     kernel: Kernel
@@ -111,6 +120,13 @@ class Op:
     gives_slices: bool
     kept: Callable[[Attributes], int] | None
     joins: str | None
+    traits: Trait
+    flops: float | Callable[[Any, Sequence[Aval], Any], float] | None
+    folds: Callable[..., Any] | Literal[True] | None
+    operator: str | None
+    default_name: str | None
+    instead: str
+    at_edge: str
     avals: dict[tuple[Any, ...], Any]
     derived: dict[str, Op]
     structured = False  # whether it is a `StructuredOp`, which holds Programs
@@ -145,6 +161,7 @@ class Op:
         takes_slices: bool = False,
         gives_slices: bool = False,
         of_shapes: bool = False,
+        **stated: Any,
     ) -> None:
         parameters = inspect.signature(kernel).parameters.values()
         named = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY] if attributes is None else attributes.split()
@@ -154,6 +171,7 @@ class Op:
             compiled = outside = _of_arrays(kernel)
         assert (wrong is None) == (status is None), f"{type}: what is wrong has a message"
         self.declare(plain=self, guards="", forms={}, wrong=wrong)
+        self.declare(**facts(type, stated))
         self.declare(type=type, kernel=compiled, host=outside, infer=infer, broadcasting=broadcasting, cheap=cheap, effect=effect)
         self.declare(parameters=tuple([p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]), attributes=tuple(named))
         self.declare(variadic=any(p.kind is p.VAR_POSITIONAL for p in parameters), saves=tuple(saves.split()))
@@ -215,6 +233,7 @@ class Op:
             made.declare(attributes=self.attributes, parameters=self.parameters, variadic=self.variadic)
             made.declare(function=self.function, saves=self.saves, gradient=self.gradient, reason=self.reason)
             made.declare(wrong=self.wrong, status=self.status, checked=self.checked, when=self.when)
+            made.declare(**{name: getattr(self, name) for name in FACTS})
             object.__setattr__(self, "of_strings", made.guarded(self.guards == "always") if self.guards else made)
         assert self.of_strings is not None
         return self.of_strings, self.of_strings.result(inputs, attrs)
@@ -317,23 +336,6 @@ registered: dict[str, tuple[Rule, str]] = {}
 replaced: dict[Op, dict[str, Any]] = {}  # the built-in ops whose gradients were replaced, with what they declared themselves
 _GRADIENT = ("gradient", "reason", "unregistered", "impure", "saves")
 
-# The types of ops that TensorFlow has not: a user's gradient may have such a name, and the op keeps its own.
-OWN = frozenset(
-    """
-    AdjustJpegQuality BesselRatio BetaincDerivative CTCLossDense CTCLossDenseGrad CTCLossDenseHessianProduct CTCSparsePaths
-    CTCTrimLabels CTCUniqueLabels ChannelWindowSum CheckNumericsGradient CollapseRepeated ConvergedSolution Count
-    CustomGradient CustomGradientProgram Dilation2DPickFilter Dilation2DPickInput ExtractImagePatchesGrad
-    ExtractVolumePatchesGrad Eye FakeQuantSides Frame GatherV2Grad Gelu IRFFTGrad IgammaDerivative ImplicitSolution
-    IndexFromStart IsJpeg JaxFunction JaxFunctionGradient LayerNorm LinearRecurrence LinearSolve LogSumExp MatrixCofactors
-    Moments OptimizationBarrier OverlapAndAdd PseudoInverse PutAlongAxis RFFTGrad RaisedCosineWindow Ran ReadAssigned
-    Recomputed ScaledGradient Scan SeedOfTrip SegmentRecurrence SequenceMask ShardingConstraint Shift
-    SigmoidCrossEntropyWithLogits Silu SliceBegin Sort SortedChoices SparseEntries SparseSolution SpectralCotangents
-    SpectralDerivative SpenceSlope StraightThrough StridedSliceIndex StringBytesSplit TakeAlongAxis TakeRows
-    TensorListSetItemCheck TupleElement UnicodeSplitWithOffsets VectorizedCall VorbisWindow WindowSpread WindowSum
-    ZetaDerivative
-    """.split()
-)
-
 
 def data(kind: type[Kind]) -> type[Kind]:
     """Decorate a frozen dataclass whose instances are attributes of ops, and are saved as their fields."""
@@ -349,6 +351,12 @@ def define(op: Op) -> Op:
         raise KeyError(f"An op of type {op.type!r} is declared already{where}. Give the new op another type.")
     ops[op.type] = op
     return op
+
+
+def of_tensorflow(name: str) -> Op | None:
+    """Return the op of a type that TensorFlow has; None for another name."""
+    op = ops.get(name)
+    return None if op is None or Trait.OWN in op.traits else op
 
 
 def gradient_named(name: str) -> tuple[Rule | None, bool]:
@@ -372,7 +380,7 @@ def replace_gradient(name: str, rule: Rule | None, where: str) -> None:
 
     A built-in op is as it was once its own rule is put back. A traced function keeps the gradient that it has.
     """
-    op = None if name in OWN else ops.get(name)
+    op = of_tensorflow(name)
     if op is None:
         registered[name] = rule or _nothing, where
         return
@@ -387,7 +395,7 @@ def replace_gradient(name: str, rule: Rule | None, where: str) -> None:
 
 def remove_gradient(name: str) -> None:
     """Take a name out of the registry: to ask for a gradient through it is a LookupError from now on."""
-    op = None if name in OWN else ops.get(name)
+    op = of_tensorflow(name)
     registered.pop(name, None)
     if op is not None and op.in_registry:
         _kept_aside(op)
@@ -427,7 +435,7 @@ class RegisterGradient:
         self._name = op_type
 
     def __call__(self, function: Rule) -> Rule:
-        op = None if self._name in OWN else ops.get(self._name)
+        op = of_tensorflow(self._name)
         if self._name in registered or (op is not None and op.in_registry):
             where = registered.get(self._name, (None, "gradtape itself"))[1]
             raise KeyError(

@@ -479,7 +479,9 @@ def _call_avals(*avals: Aval, program: Program) -> tuple[Any, ...]:
 
 
 # One output of an op that has several: only these are seen outside, so every reference is one int.
-ELEMENT = define(Op("TupleElement", _element, infer=lambda avals, index: avals[index], host=_element, cheap=True))
+ELEMENT = define(
+    Op("TupleElement", _element, infer=lambda avals, index: avals[index], host=_element, cheap=True, traits="own renames")
+)
 
 
 class _Index(dict[int, tuple[int]]):
@@ -521,7 +523,7 @@ def _ran(value: Any, *inputs: Any, op: Op, attrs: Attributes) -> Any:
 
 
 # An op that ran at once, because its result's shape depends on values, or on the host: (its result, its inputs) → its result.
-RAN = define(Op("Ran", _ran, infer=_ran, host=_ran))
+RAN = define(Op("Ran", _ran, infer=_ran, host=_ran, traits="own"))
 
 
 caches: list[Cache] = []

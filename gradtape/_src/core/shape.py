@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gradtape._src.core import errors, naming
 from gradtape._src.core.dim import Dim, is_unknown
 from gradtape._src.core.dimension import Dimension, extent
 from gradtape._src.core.errors import public
@@ -14,25 +12,13 @@ from gradtape._src.core.hidden import hides
 
 Dims = tuple[Any, ...]  # ints, and None for an extent that is not known
 
-_as_dimensions = False  # whether the items of shapes are, as in TensorFlow 1, Dimensions; for users only
-
-_PASSED = {errors.__file__, naming.__file__}  # between a public function and who calls it
+_as_dimensions = False  # whether the items of shapes are, as in TensorFlow 1, Dimensions
 
 
 def give_dimensions(given: bool) -> None:
-    """Let users see `Dimension`s as the items of shapes, as in TensorFlow 1, or ints and None."""
+    """Let the items of shapes be `Dimension`s, as in TensorFlow 1, or ints and None. The library asks `as_list`."""
     global _as_dimensions
     _as_dimensions = given
-
-
-def _dimensions() -> bool:
-    """Return whether the caller gets Dimensions for the items of a shape."""
-    if not _as_dimensions:
-        return False
-    frame: Any = sys._getframe(2)
-    while frame.f_code.co_filename in _PASSED:
-        frame = frame.f_back
-    return not errors.internal[frame.f_code.co_filename]
 
 
 @hides("of")
@@ -216,7 +202,7 @@ class TensorShape:
         if isinstance(index, slice):
             return self._unknown_part(index) if self._dims is None else TensorShape(self._dims[index])
         item = None if self._dims is None else self._dims[index]
-        return Dimension(item) if _dimensions() else item
+        return Dimension(item) if _as_dimensions else item
 
     def _unknown_part(self, index: slice) -> TensorShape:
         """Return a slice of a shape of unknown rank: its extents are unknown, its rank follows from the bounds if possible."""
@@ -229,7 +215,7 @@ class TensorShape:
     def __iter__(self) -> Iterator[Any]:
         if self._dims is None:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
-        return map(Dimension, self._dims) if _dimensions() else iter(self._dims)
+        return map(Dimension, self._dims) if _as_dimensions else iter(self._dims)
 
     @public
     def __len__(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -12,11 +11,10 @@ import numpy as np
 
 from gradtape._src.core import device_config, devices, engine, execution, hooks, journal, memory, naming, slices
 from gradtape._src.core.dim import shown
-from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, own, public
+from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, public
 from gradtape._src.core.function_names import in_function, name_in_function
 from gradtape._src.core.hidden import hides
 from gradtape._src.core.native import twins
-from gradtape._src.core.op import ops
 from gradtape._src.core.other_libraries import METHODS, NoArray
 from gradtape._src.core.shape import TensorShape
 
@@ -99,8 +97,8 @@ class Tensor(Operators):
     def shape(self) -> TensorShape:
         """The shape, a `TensorShape`."""
         aval = self.node.aval
-        if (aval.open or naming.open_graphs) and not own[sys._getframe(1).f_code.co_filename]:
-            return stated_shape(self.node)  # the library has symbols, users and Keras have None
+        if aval.open or naming.open_graphs:
+            return stated_shape(self.node)
         return aval.tensor_shape
 
     @property
@@ -142,7 +140,7 @@ class Tensor(Operators):
 
     def get_shape(self) -> TensorShape:
         """Return the shape, a `TensorShape`."""
-        return stated_shape(self.node)
+        return self.shape
 
     @public
     def set_shape(self, shape: Any) -> None:
@@ -152,10 +150,10 @@ class Tensor(Operators):
             graph.set_shape(self.node, TensorShape(shape))
             return
         stated = TensorShape(shape)
-        if not self.shape.is_compatible_with(stated):
+        if not self.node.aval.tensor_shape.is_compatible_with(stated):
             raise ValueError(f"Tensor's shape {self.shape} is not compatible with supplied shape {stated}.")
         if self.node.aval.open and stated.rank is not None:  # users see what is stated from here on
-            self.node = engine.record_as(ops["Identity"], (self.node,), (), self.node.aval.stated(stated))
+            self.node = hooks.core.stated(self.node, self.node.aval.stated(stated))
 
     @public
     def numpy(self) -> Any:
@@ -582,7 +580,7 @@ def _laid_out(node: Node) -> tuple[str, str] | None:
         return None
 
 
-def shape_of(value: Any) -> tuple[int, ...]:
+def extents_of(value: Any) -> tuple[int, ...]:
     """Return the static shape of a Tensor, Variable or array, as a tuple."""
     node = getattr(value, "node", None)
     return node.aval.shape if node is not None else np.shape(value)

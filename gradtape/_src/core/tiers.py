@@ -21,6 +21,7 @@ from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.backend import platform
 from gradtape._src.core.program import ELEMENT
 from gradtape._src.core.structured import BRANCH, ROWS, StructuredOp, is_call, programs_of
+from gradtape._src.core.traits import Trait
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -47,7 +48,6 @@ STEERING = 256  # bytes of an integer value up to which it stays on the host, wh
 LARGE_RECORD = 64  # nodes; a smaller record is compiled faster than its kernels
 # On a CPU compiled code calls LAPACK for a decomposition, whose threads wait for each other where others have the cores: 20 s for
 # the initial weights of a recurrent layer of 1,024 units. NumPy's twin (`host/reflections`) has one thread, and takes any size.
-REFLECTED = "Qr"
 LARGE_MATRIX = 1 << 13  # elements of a matrix from which on that is worth more than to compile the few ops around it
 
 # XLA's CPU compiler gives convolutions to YNNPACK, which computes each on one core; Eigen takes all of them. Products
@@ -56,7 +56,6 @@ LARGE_MATRIX = 1 << 13  # elements of a matrix from which on that is worth more 
 CONVOLVING: dict[str, Any] = {
     "xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_REDUCE",
 }
-CONVOLUTIONS = frozenset(("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"))
 # XLA's CPU compiler fuses each result with all the elementwise ops before it, up to the parameters, also where these ops are
 # results themselves. In a chain of n results that is n² / 2 ops: 150 take 6 s to compile. A program that would grow by this
 # factor runs node by node. (Without the pass `fusion` XLA has given wrong numbers.) On a GPU, where a call of a kernel takes
@@ -78,7 +77,6 @@ QUICK: dict[str, Any] = {"xla_gpu_enable_triton_gemm": False, "xla_gpu_autotune_
 TRIALS = 8
 # Some of a GPU's scatters and reductions add in an order that differs from run to run.
 DETERMINISTIC = {"xla_gpu_deterministic_ops": True}
-CONTRACTIONS = frozenset(("MatMul", "BatchMatMulV2", "Einsum")) | CONVOLUTIONS
 
 early = False  # whether each Program is compiled at first sight, unless its kernels are known
 
@@ -227,7 +225,7 @@ def _costs(program: Program, where: str) -> Costs:
             if op.hosted and _is_hosted(op, moved) and hosting(where):
                 hosted[index] = True
                 own += HOSTED + HOSTED_BYTE * moved
-                if op.type in CONTRACTIONS:
+                if Trait.CONTRACTS in op.traits:
                     own += HOSTED_PRODUCT * math.sqrt(math.prod([float(avals[r].size) for r in (*references[:2], index)]))
             else:
                 own += CALL_KERNEL
@@ -281,14 +279,14 @@ def hosts(op: Op, avals: Sequence[Any], values: Sequence[Any]) -> bool:
 
 def _is_hosted(op: Op, moved: float) -> bool:
     """Return whether a hosted op that reads and writes so many bytes runs on NumPy."""
-    return moved <= HOSTED_BYTES or (op.type == REFLECTED and moved < math.inf)
+    return moved <= HOSTED_BYTES or (Trait.REFLECTS in op.traits and moved < math.inf)
 
 
 def _reflects(program: Program) -> bool:
     """Return whether a Program decomposes a large matrix that NumPy's twin takes."""
     known = program.derived.get("reflects")
     if known is None:
-        given = [program.aval_of(r) for op, _, *references in program.keys if op.type == REFLECTED for r in references]
+        given = [program.aval_of(r) for op, _, *references in program.keys if Trait.REFLECTS in op.traits for r in references]
         known = program.derived["reflects"] = any(a.size > LARGE_MATRIX and a.dtype.kind != "c" for a in given)
     return bool(known)
 
@@ -315,7 +313,7 @@ def _convolves_large(program: Program) -> bool:
     """Return whether a Program convolves large values, itself or in what it calls."""
     known = program.derived.get("convolves_large")
     if known is None:
-        own = program.bytes > memory.CHECKED and any(key[0].type in CONVOLUTIONS for key in program.keys)
+        own = program.bytes > memory.CHECKED and any(Trait.CONVOLVES in key[0].traits for key in program.keys)
         inner = (held for op, attrs, *_ in program.keys for held in programs_of(op, attrs))
         known = program.derived["convolves_large"] = own or any(map(_convolves_large, inner))
     return bool(known)
@@ -401,7 +399,8 @@ def _fuses_again(program: Program) -> bool:
     if len(results) ** 2 <= left:
         return False
     sizes = [
-        0 if type(a) is tuple or k[0].type in CONTRACTIONS else a.size for k, a in zip(program.keys, program.avals, strict=True)
+        0 if type(a) is tuple or Trait.CONTRACTS in k[0].traits else a.size
+        for k, a in zip(program.keys, program.avals, strict=True)
     ]
     for result in results:
         seen = {result}
@@ -421,7 +420,7 @@ def _holds_convolution(program: Program) -> bool:
     pending = [program]
     while pending:
         for op, attrs, *_ in pending.pop().keys:
-            if op.type in CONVOLUTIONS:
+            if Trait.CONVOLVES in op.traits:
                 return True
             if is_call(op):
                 pending.append(attrs[0])

@@ -13,30 +13,25 @@ STATE = (
 )
 
 
-def _assigning(type: str, kernel: Kernel) -> Op:
+def _assigning(type: str, kernel: Kernel, **known: Any) -> Op:
     strings = kernel if kernel is _whole else None
-    return define(Op(type, kernel, infer=lambda value, *rest: value, strings=strings, reason=STATE))
+    return define(Op(type, kernel, infer=lambda value, *rest: value, strings=strings, reason=STATE, **known))
 
 
 def _whole(value: Any) -> Any:
     return value
 
 
-ASSIGN = _assigning("AssignVariableOp", _whole)
-ASSIGN_ADD = _assigning("AssignAddVariableOp", lambda value, delta: value + delta)
-ASSIGN_SUB = _assigning("AssignSubVariableOp", lambda value, delta: value - delta)
+ASSIGN = _assigning("AssignVariableOp", _whole, traits="renames")
+ASSIGN_ADD = _assigning("AssignAddVariableOp", lambda value, delta: value + delta, flops=1)
+ASSIGN_SUB = _assigning("AssignSubVariableOp", lambda value, delta: value - delta, flops=1)
 # Reading in so many words (read_value, identity) gives a tensor of its own, apart from the variable.
 READ = define(
     Op(
-        "ReadVariableOp",
-        _whole,
-        infer=_whole,
-        cheap=True,
-        strings=_whole,
-        gradient=lambda op, dy: dy,
-        takes_slices=True,
+        "ReadVariableOp", _whole, infer=_whole, cheap=True, strings=_whole, gradient=lambda op, dy: dy, takes_slices=True,
+        traits="renames",
     )
-)
+)  # fmt: skip
 
 
 def invalid_shapes(name: str, how: str, mine: Aval, other: Aval) -> InvalidArgumentError:

@@ -15,16 +15,19 @@ from gradtape._src.control.scope import Body, Scope, trace
 from gradtape._src.core import arrays, engine, execution, hooks, nest, tracing
 from gradtape._src.core.aval import aval, bytes_of
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.dim import is_unknown
 from gradtape._src.core.program import Program, leaf, leaves
 from gradtape._src.core.tensor import EagerTensor, to_numpy
 from gradtape._src.data.calls import Call, apart, arguments
 from gradtape._src.data.plain import NotPlain, content
 from gradtape._src.data.stages import Asked, Stream
 from gradtape._src.data.structure import Element, Nest, flatten
+from gradtape._src.ops.random import seeds
 
 ALONE = 32  # calls for elements of one kind after which as many as that are worth a trace
 ROWS = 64  # elements that are computed at once,
 LEAST = 8  # unless there are less than so many,
+Wish = tuple[Any, ...]  # a draw of random numbers: what draws, its seed, and how many blocks of numbers it takes
 BYTES = 1 << 20  # or their values, before and after, take more
 KINDS = 8  # kinds of elements that are told apart
 
@@ -45,25 +48,29 @@ def kind_of(element: Element) -> Kind | None:
 
 
 class Batch:
-    """A function of one kind of elements, as a Program for `count` of them."""
+    """A function of one kind of elements, as a Program for `count` of them. `wishes` are its draws of random numbers."""
 
-    def __init__(self, body: Body, before: Kind, after: Kind, count: int) -> None:
-        self.count, self.after = count, after
+    def __init__(self, body: Body, before: Kind, after: Kind, count: int, wishes: list[Wish]) -> None:
+        self.count, self.after, self._wishes = count, after, wishes
         self._captures = [engine.argument(node) for node in body.captures]
-        mapped = [*[True] * len(before.avals), *[False] * len(self._captures)]
+        each = [*before.avals, *[seeds.STATE] * len(wishes)]
+        mapped = [*[True] * len(each), *[False] * len(self._captures)]
         with tracing.inner() as inner:
-            rows = [leaf(aval((count, *of.shape), of.dtype), None) for of in before.avals]
+            rows = [leaf(aval((count, *of.shape), of.dtype), None) for of in each]
             inputs = [*rows, *[leaf(node.aval, None) for node in body.captures]]
             nodes = call_vectorized(body.program, inputs, mapped)
             self._program: Program = execution.intern(tracing.close(inner, nodes, inputs, effects=True))
         self._avals = [node.aval for node in nodes]
 
-    def __call__(self, given: list[Element]) -> list[Element]:
-        """Return the function's results for up to `count` elements; others stand in for those that are missing."""
-        more = [given[-1]] * (self.count - len(given))
-        columns = [np.stack(column) for column in zip(*[arrays for arrays, _ in [*given, *more]], strict=True)]
-        with apart():
-            values = execution.execute(self._program, [*columns, *self._captures])
+    def __call__(self, given: list[Element], source: Any) -> list[Element]:
+        """Return the function's results for up to `count` elements; others stand in for those that are missing.
+
+        Random numbers are drawn from `source`, as in calls for one element after the other.
+        """
+        columns = [np.stack(column) for column in zip(*[found for found, _ in given], strict=True)]
+        with apart(), seeds.drawn_ahead(source, self._wishes, len(given)) as states:
+            whole = [np.concatenate([x, np.repeat(x[-1:], self.count - len(given), 0)]) for x in (*columns, *states)]
+            values = execution.execute(self._program, [*whole, *self._captures])
             found = [to_numpy(node) for node in leaves(self._avals, values)]
         rows = [[arrays.frozen(array[at, ...].copy()) for at in range(len(given))] for array in found]
         return [(row, self.after.nest) for row in zip(*rows, strict=True)]
@@ -128,23 +135,33 @@ class Batches:
             return None
         try:
             with apart():
-                body, how = self._traced(before)
+                body, how, wishes = self._traced(before)
                 same = how == after.nest and tuple(body.avals) == after.avals
-                return Batch(body, before, after, count) if same and _is_pure(body) else None
+                return Batch(body, before, after, count, wishes) if same and _is_pure(body) else None
         except Exception:  # what cannot be traced goes on element by element
             return None
 
-    def _traced(self, kind: Kind) -> tuple[Body, Nest]:
+    def _traced(self, kind: Kind) -> tuple[Body, Nest, list[Wish]]:
         parameters = [leaf(of, None) for of in kind.avals]
+        scope: Any = Scope(creates=False)
         returned: list[Nest] = []
+        wishes: list[Wish] = []
+
+        def state(*wish: Any) -> EagerTensor:
+            if engine.local.trace.scope is not scope or is_unknown(wish[-1]):
+                raise NotPlain  # such as in a branch, which one call takes and another does not
+            wishes.append(wish)
+            parameters.append(leaf(seeds.STATE, None))
+            return EagerTensor(parameters[-1])
 
         def function() -> list[Any]:
-            result = self._call.function(*arguments(nest.unflatten(kind.nest, [EagerTensor(p) for p in parameters])))
+            result = self._call.function(*arguments(nest.unflatten(kind.nest, [*map(EagerTensor, parameters)])))
             found, how = flatten(tuple(result) if type(result) is list else result)
             returned.append(how)
             return [tensor(item) for item in found]
 
-        return trace(function, parameters, Scope(creates=False)), returned[-1]
+        with seeds.asking(state):
+            return trace(function, parameters, scope), returned[-1], wishes
 
 
 def _is_pure(body: Body) -> bool:
@@ -205,7 +222,7 @@ class Mapped(Asked):
         if len(given) < LEAST:
             return
         try:
-            self._given.extend(batch(given))
+            self._given.extend(batch(given, self._call.source))
         except Exception:
             self._doubted = len(given)
             return

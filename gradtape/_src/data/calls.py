@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.frozen import frozen
+from gradtape._src.control.iterators import Elements as TakenElements
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, journal, nest, tracing
 from gradtape._src.core.ambient import setting
@@ -31,7 +32,7 @@ from gradtape._src.core.errors import (
 from gradtape._src.core.program import Trace, leaf
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.tensor import EagerTensor, extents_of
 from gradtape._src.core.ways import Path, explored
 from gradtape._src.data.ragged import with_shape
 from gradtape._src.data.structure import (
@@ -96,12 +97,12 @@ class Call:
         if not callable(function):
             raise ValueError(f"Argument `func` must be a callable. Received func={function} (of {type(function)}) in {what}.")
         self.function, self.what = frozen(function), what
-        self._seeds = None
+        self.source: Any = None  # of random numbers: that of a pass
 
     def begun(self) -> Call:
         """Return the same for one pass, in which random ops give what they gave in the others, as far as they have seeds."""
         call = copy.copy(self)
-        call._seeds = seeds.begun()
+        call.source = seeds.begun()
         return call
 
     def __call__(self, index: int, given: Element) -> Element:
@@ -111,7 +112,7 @@ class Call:
 
     def _result(self, index: int, value: Any) -> Element:
         try:
-            with seeds.drawn_from(self._seeds):
+            with seeds.drawn_from(self.source):
                 result = self.function(*arguments(value))
         except Exception as error:
             raise failed(error, f"Error in the function passed to {self.what}", index) from error
@@ -157,9 +158,8 @@ class Call:
                 result = converted(self.function)(*arguments(values))
             except Exception:
                 raise error from None  # the function is called as it is, for each element
-        leaves, how = flatten(tuple(result) if type(result) is list else result)
         try:
-            return how.unflatten([_spec_without_value(item) for item in leaves])
+            return specs_without_values(result)
         except (TypeError, ValueError) as error:
             raise self._unsupported(result, error) from None
 
@@ -246,7 +246,7 @@ def _inferred(call: Call, given: Structure, make_empty: Callable[[Any], Any]) ->
         ways, errors = explored(asked, (Exception,), most=TRIALS, guides=True, shows=shows, supposes=not counted)
         found = [_stated(specs, path) for specs, path in ways]
         if found and all(_alike(found[0], other) for other in found):
-            return functools.reduce(_common, found)
+            return functools.reduce(common, found)
         refused += errors
     raise refused[0] if refused else UnknownExtent(None, None, "What the function returns depends on values.")
 
@@ -260,7 +260,7 @@ def _alike(first: Any, second: Any) -> bool:
 
 def _specs_for(call: Call, given: Structure, make_empty: Callable[[Any], Any], counted: bool) -> Any:
     scope = Scope()
-    scope.draws = seeds.Draws()
+    scope.draws, scope.elements = seeds.Draws(), TakenElements([])  # those are drawn nowhere
     with apart(), tracing.inner(scope) as scope.trace, tracing.asking_for_shapes():
         values = [_number(spec) if counted and _is_integer(spec) else _placeholder(spec, make_empty) for spec in given.specs]
         result = call.on_symbols(given.nest.unflatten(values))
@@ -276,6 +276,12 @@ def _is_integer(spec: Any) -> bool:
 def _number(spec: TensorSpec) -> EagerTensor:
     """Return a scalar whose value is a symbol."""
     return EagerTensor(engine.record(EXTENT, (), (unknown(counts=False), spec.dtype.numpy)))
+
+
+def without_values(specs: Any, make_empty: Callable[[Any], Any]) -> Any:
+    """Return what stands for a nest of tensors where only their shapes are asked for."""
+    structure = from_specs(specs)
+    return structure.nest.unflatten([_placeholder(spec, make_empty) for spec in structure.specs])
 
 
 def _placeholder(spec: Any, make_empty: Callable[[Any], Any]) -> Any:
@@ -308,16 +314,22 @@ def _stated_spec(spec: Any, path: Path) -> Any:
     return with_shape(spec, TensorShape([None if type(d) is Dim else d for d in now]))
 
 
+def specs_without_values(result: Any) -> Any:
+    """Return the nest of specs of a function's result whose values are not known."""
+    leaves, how = flatten(tuple(result) if type(result) is list else result)
+    return how.unflatten([_spec_without_value(item) for item in leaves])
+
+
 def _spec_without_value(item: Any) -> Any:
     if item is None or isinstance(item, Elements):
         return spec_of(item)
     if isinstance(item, SparseTensor | RaggedTensor):
         return item._type_spec
     value = tensor(item)
-    return TensorSpec(value.shape, value.dtype)
+    return TensorSpec(extents_of(value), value.dtype)
 
 
-def _common(first: Any, second: Any) -> Any:
+def common(first: Any, second: Any) -> Any:
     """Return the specs that fit both."""
     specs, how = flatten(first)
     others, _ = flatten(second)
@@ -328,7 +340,7 @@ def _common_spec(a: Any, b: Any) -> Any:
     if isinstance(a, SHAPED):
         return with_shape(a, a.shape.most_specific_compatible_shape(b.shape))
     if isinstance(a, DatasetSpec):
-        return DatasetSpec(_common(a.element_spec, b.element_spec))
+        return DatasetSpec(common(a.element_spec, b.element_spec))
     return a
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes
+from gradtape._src.core import dtypes, tracing
 from gradtape._src.core.convert import constant
 from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.errors import invalid, public
@@ -461,13 +461,13 @@ class Dataset(Filing):
     @public
     def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
         """Run `state = reduce_func(state, element)` over all elements; return the last state, a nest of tensors."""
-        state = element(initial_state)
         call = Call(reduce_func, "Dataset.reduce()").begun()
+        if tracing.is_asked_for_shapes():
+            return folding.last_state(call, initial_state, self.structure, Dataset.unknown)
+        state = element(initial_state)
         if self.known is not None:
             calls.asked_early(call, self._with_state(state), Dataset.unknown)
-        for index, item in enumerate(self.elements()):
-            state = folding.same_state(state, call(index, folding.together(state, item)), "reduce_func")
-        return handed(state)
+        return handed(folding.reduced(call, state, self.elements()))
 
     @public
     def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Dataset:

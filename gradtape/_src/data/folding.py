@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradtape._src.core.dtypes import as_dtype
+from gradtape._src.core.errors import NeedsValues
 from gradtape._src.core.spec import TensorSpec
-from gradtape._src.data.calls import Call, structure_text
+from gradtape._src.data.calls import Call, common, inferred, specs_without_values, structure_text, without_values
 from gradtape._src.data.stages import Resumed
-from gradtape._src.data.structure import LEAF, PAIR, Element, from_specs, joined, structure_of
+from gradtape._src.data.structure import LEAF, PAIR, Element, Structure, from_specs, joined, structure_of
+
+
+def reduced(call: Call, state: Element, source: Iterator[Element]) -> Element:
+    """Return the last state of `state = call(state, element)`."""
+    for index, item in enumerate(source):
+        state = same_state(state, call(index, together(state, item)), "reduce_func")
+    return state
+
+
+def last_state(call: Call, state: Any, given: Structure, make_empty: Callable[[Any], Any]) -> Any:
+    """Return what stands for the last state where only shapes are asked for: it fits the first state and those after it."""
+    specs, before = specs_without_values(state), None
+    while specs != before:
+        before = specs
+        after = inferred(call, from_specs((before, given.element_spec)), make_empty)
+        if after is None:
+            raise NeedsValues("the state of Dataset.reduce() depends on values")
+        check_types("reduce_func", from_specs(before).specs, from_specs(after).specs)
+        specs = common(before, after)
+    return without_values(specs, make_empty)
 
 
 def scanned(call: Call, state: Element, source: Iterator[Element]) -> Iterator[Element]:
@@ -36,10 +57,14 @@ def check(specs: Any, state: Element) -> None:
         return
     if type(specs) is not tuple or len(specs) != 2:
         raise no_pair(repr(specs))
-    after = from_specs(specs[0])
-    for old, new in zip(structure_of(state).specs, after.specs, strict=False):
+    check_types("scan_func", structure_of(state).specs, from_specs(specs[0]).specs)
+
+
+def check_types(what: str, before: Sequence[Any], after: Sequence[Any]) -> None:
+    """Raise TypeError if tensors of a new state have other dtypes than the old one's."""
+    for old, new in zip(before, after, strict=False):
         if isinstance(old, TensorSpec) and isinstance(new, TensorSpec) and old.dtype != new.dtype:
-            raise other_types("scan_func", old.dtype, new.dtype)
+            raise other_types(what, old.dtype, new.dtype)
 
 
 def no_pair(found: str) -> TypeError:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from gradtape._src.core import dtypes, nest
+from gradtape._src.core import dtypes, nest, tracing
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
@@ -47,7 +47,7 @@ class Grouping(Pipeline):
         """Return the rows of each element as elements."""
 
         def structure() -> Structure:
-            lengths = {s.shape[0] for s in self.structure.specs if isinstance(s, TensorSpec) and s.shape.rank} - {None}
+            lengths = {s.shape.as_list()[0] for s in self.structure.specs if isinstance(s, TensorSpec) and s.shape.rank} - {None}
             if len(lengths) > 1:
                 raise ValueError(f"Cannot unbatch an input with components of different batch sizes: {sorted(lengths)}.")
             if any(s.shape.rank == 0 for s in self.structure.specs if isinstance(s, TensorSpec)):
@@ -57,7 +57,9 @@ class Grouping(Pipeline):
         count = self._count
         if count >= 0:
             specs = [] if self._asks else [s for s in structure().specs if isinstance(s, TensorSpec)]
-            lengths = {spec.shape[0] for spec in self.structure.specs if isinstance(spec, TensorSpec)} if specs else {None}
+            lengths = (
+                {spec.shape.as_list()[0] for spec in self.structure.specs if isinstance(spec, TensorSpec)} if specs else {None}
+            )
             length = lengths.pop()
             count = UNKNOWN_CARDINALITY if lengths or length is None else count * length
         if self.known is not None:
@@ -99,6 +101,8 @@ class Grouping(Pipeline):
     @public
     def get_single_element(self, name: str | None = None) -> Any:
         """Return the only element; InvalidArgumentError if there is none, or more."""
+        if tracing.is_asked_for_shapes():
+            return next(iter(self))
         found = list(itertools.islice(self.elements(), 2))
         if len(found) != 1:
             raise invalid("Dataset had more than one element." if found else "Dataset was empty.")
@@ -331,7 +335,7 @@ def _shapes(shapes: Any, structure: Structure) -> tuple[list[Any], Any]:
 
 
 def _filled(shape: Any, filler: int | None) -> list[int | None]:
-    return [filler if extent is None else extent for extent in TensorShape(shape)]
+    return [filler if extent is None else extent for extent in TensorShape(shape).as_list()]
 
 
 def _resampled(

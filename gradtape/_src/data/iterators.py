@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradtape._src.control.iterators import ElementIterator, ElementIteratorSpec
-from gradtape._src.core import engine
+from gradtape._src.core import engine, tracing
 from gradtape._src.core.errors import public
 from gradtape._src.core.module import State, Stateful
 from gradtape._src.data.optional import Optional
@@ -38,7 +38,8 @@ class Iterator(Stateful):
     @public
     def __init__(self, dataset: Pipeline) -> None:
         self._dataset, self._lock = dataset, threading.Lock()
-        self._begin(Place())
+        if not tracing.is_asked_for_shapes():  # where none is drawn
+            self._begin(Place())
 
     def _begin(self, place: Place) -> None:
         self._place = place

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from gradtape._src.control.given import of_calls
-from gradtape._src.core import dtypes, engine
+from gradtape._src.core import dtypes, engine, tracing
 from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import public
 from gradtape._src.core.module import Trackable
@@ -64,7 +64,9 @@ class Pipeline(Elements, Trackable):
         return cls(*args, **options)
 
     def elements(self) -> Stream:
-        """Return a stream of elements from the beginning."""
+        """Return a stream of elements from the beginning; NeedsValues where only shapes are asked for."""
+        if tracing.is_asked_for_shapes():
+            raise engine.NeedsValues("the elements of a dataset are known when it runs")
         return self._start() if self._rows is None else map(self._rows.element, self._start())
 
     @property

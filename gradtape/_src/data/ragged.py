@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import invalid
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.tensor import extents_of, to_numpy
 from gradtape._src.data.composite import Composite
 from gradtape._src.ops.array.ragged import RaggedTensorSpec, with_splits
 from gradtape._src.ops.array.ragged_rows import splits_of
@@ -77,7 +77,7 @@ class Ragged(Composite):
         counts = [len(part.nested[0]) - 1 if part.nested else len(part.values) for part in column]
         inner = [np.concatenate([np.diff(part.nested[axis]) for part in column]) for axis in range(len(self.nested))]
         nested = [splits_of(lengths, self.dtype) for lengths in (counts, *inner)]
-        shapes = [part.values.shape[1:] for part in column]
+        shapes = [extents_of(part.values)[1:] for part in column]
         if len(set(shapes)) != 1:
             raise invalid(f"Cannot batch rows whose elements have different shapes: {shapes}.")
         return Ragged(np.concatenate([part.values for part in column]), nested, self.dtype)

@@ -206,7 +206,7 @@ def message_of_specs(spec: Any) -> Any:
             if spec.shape.rank is None:
                 made.tensor_spec_value.shape.unknown_rank = True
             else:
-                for extent in spec.shape:
+                for extent in spec.shape.as_list():
                     made.tensor_spec_value.shape.dim.add(size=-1 if extent is None else extent)
         case tuple() if hasattr(spec, "_fields"):
             made.named_tuple_value.name = type(spec).__name__

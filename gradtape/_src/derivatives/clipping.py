@@ -8,7 +8,7 @@ from typing import Any
 from gradtape._src.autodiff.vectorized import check_chunk
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.derivatives.ghost import norms_program, total
 from gradtape._src.derivatives.per_example import NotTraceable, PerExample, weighted
 from gradtape._src.ops.array.cast import cast
@@ -100,7 +100,7 @@ def clipped_gradients(
     if noisy:
         source = get_global_generator() if generator is None else generator
         deviation = tensor(noise_multiplier, norms.dtype) * tensor(max_norm, norms.dtype)
-        sums = [d + source.normal(d.shape, dtype=d.dtype) * cast(deviation, d.dtype) for d in sums]
+        sums = [d + source.normal(extents_of(d), dtype=d.dtype) * cast(deviation, d.dtype) for d in sums]
     if reduction == "mean":
         sums = [d / each.count for d in sums]
     return each.sources.pack(sums)

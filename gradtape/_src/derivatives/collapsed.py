@@ -15,16 +15,8 @@ from gradtape._src.core import engine, execution, tracing
 from gradtape._src.core.program import ELEMENT, Node, Program, leaf
 from gradtape._src.core.structured import arity, is_call
 from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.traits import Trait
 from gradtape._src.ops.math.reduction import reduce_sum
-
-TOGETHER = frozenset(("AddN", "AddV2", "ConcatV2", "Neg", "Pack", "Sub"))  # linear in all inputs together
-ALONE = {  # linear in one of these inputs, the others fixed
-    **dict.fromkeys(("BatchMatMulV2", "MatMul", "Mul"), (0, 1)),
-    **dict.fromkeys(
-        "BroadcastTo ExpandDims Identity Mean RealDiv Reshape Squeeze StridedSlice Sum Transpose".split(),
-        (0,),
-    ),
-}
 
 
 def summed_over(program: Program, inputs: Sequence[Node], place: int) -> Tensor:
@@ -64,9 +56,9 @@ def _is_linear(program: Program, index: int, moving: set[int]) -> bool:
     """Return whether a node is linear in what moves among its inputs."""
     op, _, *references = program.keys[index]
     places = [i for i, r in enumerate(references) if r in moving]
-    if op.type in TOGETHER:
+    if Trait.LINEAR in op.traits:
         return len(places) == len(references)
-    return len(places) == 1 and places[0] in ALONE.get(op.type, ())
+    return len(places) == 1 and (Trait.PRODUCT in op.traits or (Trait.LINEAR_IN_FIRST in op.traits and places[0] == 0))
 
 
 def _flat(program: Program) -> Program:

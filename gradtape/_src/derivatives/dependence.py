@@ -17,13 +17,14 @@ import jax
 import numpy as np
 from scipy import sparse
 
-from gradtape._src.autodiff.custom import CLOSED, Closed
+from gradtape._src.autodiff.custom import CLOSED, CUSTOM, Closed
 from gradtape._src.core import xla
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import ELEMENT, Program
 from gradtape._src.core.structured import BRANCH, LOOP, Body, StructuredOp, is_call
-from gradtape._src.derivatives.dependence_rules import BLOCKWISE, RULES, Unknown, Value, blockwise, empty, everything, union
+from gradtape._src.core.traits import Trait
+from gradtape._src.derivatives.dependence_rules import RULES, Unknown, Value, blockwise, empty, everything, union
 from gradtape._src.derivatives.rerouted import STRAIGHT_THROUGH
 from gradtape._src.derivatives.spectral import DERIVATIVE, Derivative
 
@@ -83,12 +84,12 @@ def of_node(op: Op, attrs: Any, inputs: list[Value], avals: Sequence[Aval]) -> l
         found = [parts[1]]
     elif op is CLOSED:
         found = _of_custom(Closed(*attrs), inputs)
-    elif op.type == "CustomGradient" or op.impure:
+    elif op is CUSTOM or op.impure:
         found = [everything(parts, a.size) for a in avals]
     elif op.gradient is None and not op.structured:  # nothing flows back, as through StopGradient and Floor
         return [Value(a.shape, a.dtype) for a in avals]
-    elif op.type in BLOCKWISE:
-        found = blockwise(inputs, [a.shape for a in avals], BLOCKWISE[op.type])
+    elif Trait.BLOCKWISE in op.traits:
+        found = blockwise(inputs, [a.shape for a in avals], len(inputs) - (Trait.SHARES_LAST in op.traits))
     elif op is DERIVATIVE:
         found = blockwise(inputs, [a.shape for a in avals], 1 + Derivative(*attrs).directions)
     elif isinstance(op, StructuredOp) and op.kind in (BRANCH, LOOP):

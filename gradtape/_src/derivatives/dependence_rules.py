@@ -293,20 +293,7 @@ def _windowed(equation: Any, inputs: Sequence[Value]) -> list[Any]:
 # Matrices by themselves
 
 
-# Types of ops whose results for a matrix depend on that matrix of a batch only, and on inputs that are for all: by the number of
-# inputs that are batches (None: all).
-BLOCKWISE: dict[str, int | None] = {
-    **dict.fromkeys(
-        """
-        Cholesky Eig LogMatrixDeterminant Lu MatrixCofactors MatrixDeterminant MatrixExponential MatrixInverse MatrixLogarithm
-        MatrixSolve MatrixSolveLs MatrixSquareRoot MatrixTriangularSolve Qr SelfAdjointEigV2 Svd
-        """.split()
-    ),
-    "PseudoInverse": 1,
-}
-
-
-def blockwise(inputs: Sequence[Value], shapes: Sequence[tuple[int, ...]], batches: int | None) -> list[Any]:
+def blockwise(inputs: Sequence[Value], shapes: Sequence[tuple[int, ...]], batches: int) -> list[Any]:
     """Return the dependences of results of such `shapes`: those for a matrix depend on all of the inputs for it.
 
     The first `batches` inputs are batches of matrices, the others for all.

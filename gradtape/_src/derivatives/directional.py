@@ -13,7 +13,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import LOOKS_AT_VALUES, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.program import leaf
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.derivatives.collapsed import summed_over
 from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.shape import identity, ones, reshape
@@ -57,8 +57,8 @@ def derivatives(f: Callable[[Any], Any], x: Any, order: int, direction: Any = No
     point = _point(f, x, "derivatives")
     if isinstance(order, bool) or not isinstance(order, int) or order < 0:
         raise ValueError(f"order must be an int of 0 or more, received {order!r}.")
-    along = ones(point.shape, point.dtype) if direction is None else tensor(direction, point.dtype)
-    if along.shape != point.shape:
+    along = ones(extents_of(point), point.dtype) if direction is None else tensor(direction, point.dtype)
+    if extents_of(along) != extents_of(point):
         raise ValueError(f"direction must have the shape of x, {point.shape}, received shape {along.shape}.")
     return _along(f, point, along, order)
 
@@ -97,7 +97,7 @@ def laplacian(f: Callable[[Any], Any], x: Any, chunk_size: int | None = None) ->
     if body.program.effects or body.written:
         raise ValueError("The function must be pure: it assigns variables or has effects.")
     n = point.node.aval.size
-    units = reshape(eye(n, dtype=point.dtype), (n, *point.shape))
+    units = reshape(eye(n, dtype=point.dtype), (n, *extents_of(point)))
     inputs = body.inputs([point.node, units.node])
     if chunk_size is None:
         return summed_over(body.program, inputs, 1)

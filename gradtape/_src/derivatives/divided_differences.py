@@ -42,7 +42,7 @@ def _choices_avals(x: Aval, order: int) -> tuple[Aval, ...]:
     return aval((order + 1, chosen), INT32), aval((2, chosen), INT32), aval((count,) * (order + 1), INT32)
 
 
-@op("SortedChoices", infer=_choices_avals, of_shapes=True)
+@op("SortedChoices", infer=_choices_avals, of_shapes=True, traits="own")
 def _choices(x: Any, *, order: int) -> tuple[Any, ...]:
     """Return all sorted choices of `order + 1` of the n columns of `x`, in lexicographic order.
 

@@ -9,7 +9,7 @@ from typing import Any
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.tensor import Stored, Tensor, extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.derivatives.evaluation import Evaluation, Nest, inexact, sources_of
 from gradtape._src.derivatives.products import gradients_of
@@ -39,7 +39,7 @@ class Hessian:
         if only is not None:
             targets, sources = [targets[only]], [sources[only]]
         found = self.at.tape.stacked_gradients(targets, sources, vectors, self.rows)
-        return [zeros(v.shape, v.dtype) if d is None else d for v, d in zip(vectors, found, strict=True)]
+        return [zeros(extents_of(v), v.dtype) if d is None else d for v, d in zip(vectors, found, strict=True)]
 
     def signs(self, samples: int, seed: Any) -> list[Tensor]:
         """Draw `samples` stacked vectors of random signs, for each source."""
@@ -146,10 +146,10 @@ def hessian_diagonal(
     if samples is None:
         found = []
         for i, x in enumerate(matrix.at.active):
-            size = x.shape.num_elements()
-            units = reshape(eye(size, dtype=x.dtype), (size, *x.shape))
+            size = x.node.aval.size
+            units = reshape(eye(size, dtype=x.dtype), (size, *extents_of(x)))
             (block,) = matrix.products([units], only=i)
-            found.append(reshape(diag_part(reshape(block, (size, size))), x.shape))
+            found.append(reshape(diag_part(reshape(block, (size, size))), extents_of(x)))
     else:
         _check_samples(samples)
         vectors = matrix.signs(samples, seed)

@@ -11,7 +11,7 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import hooks, journal, nest
 from gradtape._src.core.convert import tensor, variable_of
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.shape import identity
 
@@ -42,7 +42,7 @@ class Nest:
                 result.append(given)
                 continue
             given = dense(given) if isinstance(given, IndexedSlices) else tensor(given, mine.dtype)
-            if given.shape != mine.shape:
+            if extents_of(given) != mine.shape:
                 raise ValueError(
                     f"{what}: leaf {position} has shape {given.shape}, and what it belongs to has shape {mine.shape}. They must "
                     "agree."

@@ -15,19 +15,22 @@ from typing import NamedTuple
 
 from gradtape._src.core import execution, tracing
 from gradtape._src.core.dtypes import float32
+from gradtape._src.core.op import Op
 from gradtape._src.core.program import Node, Program, leaf
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.traits import Trait
 from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.gather import _gather_gradient
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.shape import reshape, transpose
-from gradtape._src.ops.linalg.matmul import matmul
+from gradtape._src.ops.linalg.einsum import _einsum
+from gradtape._src.ops.linalg.matmul import MAT_MUL, matmul
 from gradtape._src.ops.math.arithmetic import add_n
 from gradtape._src.ops.math.compare import equal
 from gradtape._src.ops.math.complex import conj, real
 from gradtape._src.ops.math.reduction import reduce_sum
+from gradtape._src.ops.nn.convolution import DENSE
 from gradtape._src.ops.nn.patches import extract_patches
-
-SAME_NORM = frozenset(["Reshape", "Transpose", "Identity", "ExpandDims", "Squeeze", "Neg"])
 
 
 class Factors(NamedTuple):
@@ -58,7 +61,7 @@ def squared_norm(gradient: Node) -> Tensor:
     """Return the sum of the squares of a gradient's elements, by its factors where they are the smaller."""
     parts = factors_of(gradient)
     if parts:
-        steps = sum([int(p.b.shape[0]) for p in parts])
+        steps = sum([int(extents_of(p.b)[0]) for p in parts])
         if steps * steps + sum([p.size for p in parts]) < gradient.aval.size:
             return _by_grams(parts)
     return _squares(EagerTensor(gradient))
@@ -72,19 +75,18 @@ def factors_of(gradient: Node) -> list[Factors]:
         node = stack.pop()
         if node.trace is None:
             return []
-        kind = node.op.type
-        if kind in ("AddV2", "AddN") and all(i.aval is node.aval for i in node.inputs):
+        if Trait.ADDS in node.op.traits and all(i.aval is node.aval for i in node.inputs):
             stack += node.inputs
-        elif kind in SAME_NORM and not stack and not found:
+        elif Trait.KEEPS_NORM in node.op.traits and not stack and not found:
             stack.append(node.inputs[0])
-        elif kind in FACTORS:
-            factors = FACTORS[kind](node)
+        elif node.op.plain in FACTORS:
+            factors = FACTORS[node.op.plain](node)
             if factors is None:
                 return []
             found.append(factors)
         else:
             return []
-    same_kind = len({f.rows is None for f in found}) == 1 and len({f.b.shape[1] for f in found}) == 1
+    same_kind = len({f.rows is None for f in found}) == 1 and len({extents_of(f.b)[1] for f in found}) == 1
     return found if same_kind else []
 
 
@@ -123,7 +125,7 @@ def _of_convolution(node: Node) -> Factors | None:
     image, dy = [EagerTensor(n) for n in node.inputs]
     attrs = dict(zip(node.op.attributes, node.attrs, strict=True))
     *window, channels, outputs = attrs["filter_sizes"]
-    if attrs["data_format"] != "NHWC" or attrs["padding"] not in ("SAME", "VALID") or channels != image.shape[-1]:
+    if attrs["data_format"] != "NHWC" or attrs["padding"] not in ("SAME", "VALID") or channels != extents_of(image)[-1]:
         return None
     sizes = [1, *window, 1]
     places = dy.node.aval.size // outputs
@@ -144,11 +146,11 @@ def _of_lookup(node: Node) -> Factors | None:
     return Factors(None, reshape(dy, [rows, dy.node.aval.size // max(rows, 1)]), reshape(indices, [rows]), 0)
 
 
-FACTORS: dict[str, Callable[[Node], Factors | None]] = {
-    "MatMul": _of_product,
-    "Einsum": _of_einsum,
-    "Conv2DBackpropFilter": _of_convolution,
-    "GatherV2Grad": _of_lookup,
+FACTORS: dict[Op, Callable[[Node], Factors | None]] = {
+    MAT_MUL: _of_product,
+    _einsum.op: _of_einsum,
+    DENSE[2].to_filter.op: _of_convolution,
+    _gather_gradient.op: _of_lookup,
 }
 
 
@@ -159,7 +161,7 @@ def _by_grams(parts: list[Factors]) -> Tensor:
         same = cast(equal(rows[:, None], rows[None, :]), b.dtype)
         return _sum(same * matmul(b, b, adjoint_b=True))
     a = _rows([p.a for p in parts])
-    if a.shape[0] == 1:
+    if extents_of(a)[0] == 1:
         return _squares(a) * _squares(b)
     return _sum(matmul(a, a, adjoint_b=True) * conj(matmul(b, b, adjoint_b=True)))
 

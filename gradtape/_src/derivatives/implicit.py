@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtape._src.autodiff.backward import Operation
+from gradtape._src.control.built import built, called
 from gradtape._src.control.loop import while_loop
 from gradtape._src.core import engine
 from gradtape._src.core.aval import aval
@@ -22,13 +23,11 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.op import define
 from gradtape._src.core.program import Program
 from gradtape._src.core.structured import arity, by_program
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.derivatives.linear_solve import (
     Unknowns,
     adjoint_of,
     approximate,
-    built,
-    called,
     checked,
     pulled_back,
     slope_of,
@@ -56,7 +55,9 @@ class Solution(NamedTuple):
     pattern: Sparsity | None
 
 
-IMPLICIT = define(by_program("ImplicitSolution", Solution))  # (start, what the function uses…) → (z, how it was found)
+IMPLICIT = define(
+    by_program("ImplicitSolution", Solution, traits="own")
+)  # (start, what the function uses…) → (z, how it was found)
 
 
 @gradient(IMPLICIT)
@@ -123,7 +124,7 @@ class Search(NamedTuple):
         ended = while_loop(lambda i, done, *_: logical_and(i < self.max_steps, logical_not(done)), step, state)
         i, done, z, residual, _, _, size = ended
         found = stack([cast(done, kind), norm(residual), size, cast(i, kind)])
-        return [where(done, z, fill(z.shape, tensor(np.nan, kind))), found]
+        return [where(done, z, fill(extents_of(z), tensor(np.nan, kind))), found]
 
 
 def _shifted(slope: Program) -> Program:
@@ -225,10 +226,10 @@ def argmin(f: Callable[[Any], Any], start: Any, max_steps: int = 200, tolerance:
     unknowns = Unknowns(start, "argmin")
     options = _options(unknowns.vector, max_steps, tolerance)
     objective, used = unknowns.traced(f, scalar=True)
-    return _found(Search("argmin", _gradient_of(objective), objective, True, *options), unknowns, used)
+    return _found(Search("argmin", gradient_of(objective), objective, True, *options), unknowns, used)
 
 
-def _gradient_of(objective: Program) -> Program:
+def gradient_of(objective: Program) -> Program:
     """Return the Program of the gradient of a scalar one."""
     if "gradient" not in objective.derived:
         slope = slope_of(objective)

@@ -14,6 +14,7 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.control.built import built, called
 from gradtape._src.control.loop import while_loop
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import engine, execution, tracing
@@ -24,7 +25,7 @@ from gradtape._src.core.errors import LOOKS_AT_VALUES, public
 from gradtape._src.core.op import define
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.structured import arity, by_program
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.derivatives.evaluation import Nest
 from gradtape._src.derivatives.sparse_factors import by_sparse_factors
 from gradtape._src.derivatives.sparsity import Sparsity, stated
@@ -57,7 +58,7 @@ class System(NamedTuple):
     pattern: Sparsity | None
 
 
-SOLVE = define(by_program("LinearSolve", System))  # (b, what the matrix uses…) → x
+SOLVE = define(by_program("LinearSolve", System, traits="own"))  # (b, what the matrix uses…) → x
 
 
 class Unknowns:
@@ -81,7 +82,7 @@ class Unknowns:
         """Return a vector, or each row of a matrix, as a nest."""
         parts, start = [], 0
         for x in self._nest.leaves:
-            parts.append(reshape(vector[..., start : start + x.node.aval.size], (*vector.shape[:-1], *x.shape)))
+            parts.append(reshape(vector[..., start : start + x.node.aval.size], (*extents_of(vector)[:-1], *extents_of(x))))
             start += x.node.aval.size
         return self._nest.pack(parts)
 
@@ -109,7 +110,7 @@ class Unknowns:
                 after = self._flat(self._nest.like(result, f"{name}: its result"))
                 return after - EagerTensor(parameter) if moved else after
             result = tensor(result, self.vector.dtype)
-            if result.shape.rank != 0:
+            if result.ndim != 0:
                 raise ValueError(
                     f"tf.autodiff.{self.what} needs a function that returns one scalar; it returned shape {result.shape}."
                 )
@@ -124,22 +125,6 @@ class Unknowns:
         if body.program.effects or body.draws or body.written:
             raise ValueError(f"{name} must be pure: it assigns variables, draws random numbers or has effects.")
         return tracing.without_effects(body.program), list(body.inputs(parameters)[len(parameters) :])
-
-
-def built(function: Callable[..., Sequence[Tensor]], parameters: Sequence[Any]) -> Program:
-    """Return the Program of a function of tensors, which calls Programs and loops, for parameters of these Avals."""
-    leaves = [leaf(a, None) for a in parameters]
-    body = trace(lambda: list(function(*map(EagerTensor, leaves))), leaves, Scope(True, creates=False))
-    made = body.program
-    constants = (*[np.asarray(engine.value(node)) for node in body.captures], *made.constants)  # large ones are captures
-    made = Program(made.keys, made.avals, made.parameters, made.outputs, constants, made.lines, made.precision)
-    return tracing.without_effects(execution.intern(made))
-
-
-def called(program: Program, *inputs: Any) -> Tensor:
-    """Call a Program on tensors; return its one result."""
-    (node,) = tracing.call(program, tuple([x.node for x in inputs]))
-    return EagerTensor(node)
 
 
 def adjoint_of(function: Program) -> Program:
@@ -193,7 +178,7 @@ def approximate(
             x = cholesky_solve(cholesky(matrix), expand_dims(b, -1))[:, 0]
             return x, reduce_all(is_finite(x))
         size = reduce_max(abs(matrix), 0)
-        size = where(size > 0.0, size, fill(size.shape, tensor(1.0, b.dtype)))
+        size = where(size > 0.0, size, fill(extents_of(size), tensor(1.0, b.dtype)))
         factors, order = lu(transpose(matrix / size))
         x = lu_solve(factors, order, expand_dims(b / size, -1))[:, 0]
         x += lu_solve(factors, order, expand_dims((b - product(x)) / size, -1))[:, 0]
@@ -271,7 +256,10 @@ def _status(x, found, what):
     )
 
 
-@op("ConvergedSolution", infer=lambda x, found, what: x, wrong=_not_converged, status=_status, checked="x found", cheap=True)
+@op(
+    "ConvergedSolution", infer=lambda x, found, what: x, wrong=_not_converged, status=_status, checked="x found", cheap=True,
+    traits="own",
+)  # fmt: skip
 def checked(x, found, *, what):
     """Return `x`, unless it is no solution: an InvalidArgumentError."""
     return x
@@ -289,7 +277,7 @@ def solved(function: Program, inputs: Sequence[Node], pattern: Sparsity | None =
 
         def solver(b: Tensor, *used: Tensor) -> list[Tensor]:
             x, ok = approximate(function, b, used, pattern=pattern)
-            return [where(ok, x, fill(x.shape, tensor(np.nan, x.dtype)))]
+            return [where(ok, x, fill(extents_of(x), tensor(np.nan, x.dtype)))]
 
         function.derived[key] = built(solver, function.parameters[: arity(function)])
     attrs = System(function.derived[key], function, pattern)

@@ -17,6 +17,7 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.control.built import built, called
 from gradtape._src.control.loop import while_loop
 from gradtape._src.control.mapping import carry_rows
 from gradtape._src.core import engine, nest, tracing
@@ -26,9 +27,9 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.op import define
 from gradtape._src.core.program import Node, Program
 from gradtape._src.core.structured import arity, by_program
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.derivatives.implicit import root
-from gradtape._src.derivatives.linear_solve import Unknowns, built, called, checked
+from gradtape._src.derivatives.linear_solve import Unknowns, checked
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import zeros_like
 from gradtape._src.ops.array.joining import concat, stack
@@ -73,7 +74,7 @@ class Guarded(NamedTuple):
     judged: int | None
 
 
-STEP = define(by_program("OdeStep", Guarded, saves="inputs y"))
+STEP = define(by_program("OdeStep", Guarded, saves="inputs y", traits="own"))
 
 
 @gradient(STEP)
@@ -252,7 +253,7 @@ class Integration(NamedTuple):
         if not self.moves:
             return rows
         given, derived = (t, rows, lengths, *used), self.function.derived
-        key = ("moved", rows.shape[0])
+        key = ("moved", extents_of(rows)[0])
         if key not in derived:
             mapped = [True] * 3 + [False] * len(used)
             one = built(self.moved, [x.node.aval for x in (t[0], rows[0], lengths[0], *used)])
@@ -276,7 +277,7 @@ class Integration(NamedTuple):
             state = self.advanced(state, target, fixed[-1], used, ())
             return state, state.at(target)
 
-        if times.shape[0] == 2:
+        if extents_of(times)[0] == 2:
             state = self.advanced(state, fixed[1], fixed[1], used, ())
             rows = expand_dims(state.y, 0)
         else:
@@ -327,7 +328,7 @@ def _integration(
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
         raise ValueError(f"max_steps must be a positive int, received {max_steps!r}.")
     given = tensor(times) if is_tensor(times) else tensor(times, kind)
-    fits = given.shape.rank == 1 and (given.shape[0] or 0) >= 2 if event is None else given.shape == (2,)
+    fits = given.ndim == 1 and (extents_of(given)[0] or 0) >= 2 if event is None else given.shape == (2,)
     if not given.dtype.is_floating or not fits:
         most = "a vector of at least two" if event is None else "two"
         raise ValueError(f"times must be {most} floating numbers, received dtype {given.dtype.name}, shape {given.shape}.")

@@ -16,7 +16,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import LOOKS_AT_VALUES, invalid, public
 from gradtape._src.core.indexed_slices import dense
 from gradtape._src.core.program import Node, Program, leaf
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.derivatives.evaluation import Nest, inexact, sources_of
 from gradtape._src.ops.array.creation import range_
@@ -158,7 +158,7 @@ def per_example_gradients(
     [[2.0, 0.0], [0.0, 4.0], [6.0, 6.0]]
     """
     if tape is not None:
-        if not (isinstance(loss_fn, Tensor) and loss_fn.shape.rank == 1):
+        if not (isinstance(loss_fn, Tensor) and loss_fn.ndim == 1):
             raise ValueError(f"With a tape, give the losses that it recorded: a tensor of shape [examples], not {loss_fn!r}.")
         return tape.jacobian(loss_fn, sources, unconnected_gradients="zero", chunk_size=chunk_size, mode="reverse")
     each = PerExample(loss_fn, sources, examples, keep_axis)
@@ -170,7 +170,8 @@ def per_example_gradients(
     program, where = each.gradient_program()
     found = each.call(program, [ones([each.count], each.loss_type)], chunk_size) if program.outputs else []
     results = [
-        zeros((each.count, *x.shape), x.dtype) if p is None else found[p] for x, p in zip(each.sources.leaves, where, strict=True)
+        zeros((each.count, *extents_of(x)), x.dtype) if p is None else found[p]
+        for x, p in zip(each.sources.leaves, where, strict=True)
     ]
     return each.sources.pack(results)
 
@@ -189,9 +190,9 @@ def _count(rows: Sequence[Tensor]) -> int:
     if not rows:
         raise ValueError("examples holds no tensors: give tensors whose rows are the examples.")
     for x in rows:
-        if not x.shape.rank:
+        if not x.ndim:
             raise ValueError(f"examples: each tensor has a row for each example, and this one is a scalar: {x!r}.")
-    counts = sorted({int(x.shape[0]) for x in rows})
+    counts = sorted({int(extents_of(x)[0]) for x in rows})
     if len(counts) > 1:
         raise ValueError(f"examples: the tensors have different numbers of rows: {counts}.")
     if not counts[0]:

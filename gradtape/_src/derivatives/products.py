@@ -9,7 +9,7 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.ambient import setting
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import dense
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.derivatives.evaluation import Evaluation, Nest, inexact
 from gradtape._src.ops.array.shape import ones, zeros
 
@@ -34,7 +34,7 @@ def pushing(at: Evaluation) -> Callable[[Any], Any]:
     transpose = GradientTape(persistent=True, watch_accessed_variables=False)
     transpose.open_quietly()
     try:
-        cotangents = [ones(t.shape, t.dtype) for t in targets]  # any value: the map is linear in them
+        cotangents = [ones(extents_of(t), t.dtype) for t in targets]  # any value: the map is linear in them
         transpose.watch(cotangents)
         with setting(transposing=True):
             pulled = [dense(d) for d in at.tape.gradient(targets, at.active, output_gradients=cotangents)]
@@ -167,5 +167,5 @@ def _complete(found: Any, at: Evaluation) -> list[Tensor]:
 
 
 def _or_zeros(d: Any, like: Any) -> Tensor:
-    result: Tensor = zeros(like.shape, like.dtype) if d is None else d
+    result: Tensor = zeros(extents_of(like), like.dtype) if d is None else d
     return result

@@ -14,17 +14,12 @@ from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import engine, tracing
 from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import LOOKS_AT_VALUES, public
-from gradtape._src.core.op import define, ops
+from gradtape._src.core.op import Op, define, ops
 from gradtape._src.core.program import Program, leaf
 from gradtape._src.core.structured import CALL_OF, by_program
 from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.traits import Trait
 from gradtape._src.ops.array.shape import zeros
-
-# What takes long to compute for the room that it takes: a budget goes to these first.
-PRODUCTS = frozenset(
-    "MatMul BatchMatMulV2 BatchMatMulV3 Einsum Conv2D Conv3D DepthwiseConv2dNative Scan While PartitionedCall "
-    "StatefulPartitionedCall".split()
-)
 
 Policy = str | int | Collection[str]
 
@@ -38,7 +33,7 @@ class Recomputed(NamedTuple):
 
 
 # A Program whose gradient keeps what the policy says: (arguments…) → (results…, residuals…).
-RECOMPUTED = define(by_program("Recomputed", Recomputed, kind=CALL_OF, saves="inputs y", takes_none=True))
+RECOMPUTED = define(by_program("Recomputed", Recomputed, kind=CALL_OF, saves="inputs y", takes_none=True, traits="own"))
 
 
 @public
@@ -134,13 +129,16 @@ def _again(derived: Program, policy: Any, count: int, seeds: int) -> Callable[[i
         return lambda reference: not keepable(reference) or derived.keys[reference][0].type not in policy
     chosen: set[int] = set()
     left = policy
-    for reference in sorted(
-        _needed(derived, count, seeds), key=lambda r: (derived.keys[r][0].type not in PRODUCTS, _bytes(derived, r))
-    ):
+    for reference in sorted(_needed(derived, count, seeds), key=lambda r: (not _is_long(derived.keys[r][0]), _bytes(derived, r))):
         if keepable(reference) and _bytes(derived, reference) <= left:
             left -= _bytes(derived, reference)
             chosen.add(reference)
     return lambda reference: reference not in chosen
+
+
+def _is_long(op: Op) -> bool:
+    """Return whether an op takes long to compute for the room that its result takes: a budget goes to these first."""
+    return Trait.CONTRACTS in op.traits or (op.structured and Trait.RENAMES not in op.traits)
 
 
 def _needed(derived: Program, count: int, seeds: int) -> list[int]:

@@ -8,7 +8,7 @@ from gradtape._src.autodiff.backward import Operation
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.op import Op, define
-from gradtape._src.core.tensor import Tensor, emit
+from gradtape._src.core.tensor import Tensor, emit, extents_of
 from gradtape._src.ops.array.shape import reshape, stop_gradient
 
 
@@ -21,11 +21,21 @@ def _straight(op: Operation, dy: Tensor) -> list[Any]:
 
 
 SCALED = define(
-    Op("ScaledGradient", lambda x, factors: x, infer=lambda x, factors: x, saves="factors", cheap=True, gradient=_scaled_gradient)
-)
+    Op(
+        "ScaledGradient", lambda x, factors: x, infer=lambda x, factors: x, saves="factors", cheap=True,
+        gradient=_scaled_gradient, traits="own renames",
+    )
+)  # fmt: skip
 STRAIGHT_THROUGH = define(
-    Op("StraightThrough", lambda value, x: value, infer=lambda value, x: value, cheap=True, gradient=_straight)
-)
+    Op(
+        "StraightThrough",
+        lambda value, x: value,
+        infer=lambda value, x: value,
+        cheap=True,
+        gradient=_straight,
+        traits="own renames",
+    )
+)  # fmt: skip
 
 
 @public
@@ -44,12 +54,12 @@ def gradient_factors(x: Any, factors: Any) -> Tensor:
     """
     x = tensor(x)
     factors = stop_gradient(tensor(factors, x.dtype))
-    if factors.shape.rank > 1 or (factors.shape.rank == 1 and (not x.shape.rank or factors.shape[0] != x.shape[0])):
+    if factors.ndim > 1 or (factors.ndim == 1 and (not x.ndim or extents_of(factors)[0] != extents_of(x)[0])):
         raise ValueError(
             f"factors must be a scalar or one number for each row of x (shape {x.shape}); received shape {factors.shape}."
         )
-    if factors.shape.rank == 1:
-        factors = reshape(factors, [factors.shape[0], *[1] * (x.shape.rank - 1)])
+    if factors.ndim == 1:
+        factors = reshape(factors, [extents_of(factors)[0], *[1] * (x.ndim - 1)])
     result: Tensor = emit(SCALED, (x.node, factors.node))
     return result
 
@@ -85,7 +95,7 @@ def straight_through(value: Any, x: Any) -> Tensor:
     ([0.0, 2.0], [1.0, 1.0])
     """
     value, x = tensor(value), tensor(x)
-    if value.shape != x.shape or value.dtype != x.dtype:
+    if extents_of(value) != extents_of(x) or value.dtype != x.dtype:
         raise ValueError(
             f"value is {value.dtype.name} of shape {value.shape}, and x is {x.dtype.name} of shape {x.shape}: they must "
             "agree, as the gradient of the one is that of the other."

@@ -31,7 +31,7 @@ def by_sparse_factors(function: Program, b: Tensor, used: Sequence[Tensor], patt
     return x
 
 
-@op("SparseSolution", unhosted="it calls SciPy itself", infer=lambda products, b, pattern: b)
+@op("SparseSolution", unhosted="it calls SciPy itself", infer=lambda products, b, pattern: b, traits="own")
 def _solution(products, b, *, pattern):
     """Return x with A x = b for the matrix that has these products with the sums of the columns of a colour."""
     eps = float(jnp.finfo(b.dtype).eps)

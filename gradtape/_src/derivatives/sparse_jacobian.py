@@ -20,7 +20,7 @@ from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import LOOKS_AT_VALUES, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.program import Node, leaf
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.derivatives.evaluation import Nest, inexact, kinds_of, own, sources_of
 from gradtape._src.derivatives.sparsity import Sparsity, sparsity_of, stated
@@ -217,7 +217,7 @@ def _compared(pattern: Sparsity, values: Tensor, vector: np.ndarray, product: Te
     """Return the values, checked: the matrix that has them must have this product with the vector, to rounding."""
     across, along = (pattern.columns, pattern.rows) if pattern.along_columns else (pattern.rows, pattern.columns)
     terms = values * tensor(vector[across])
-    found, size = [unsorted_segment_sum(t, tensor(along), product.shape[0]) for t in (terms, abs(terms))]
+    found, size = [unsorted_segment_sum(t, tensor(along), extents_of(product)[0]) for t in (terms, abs(terms))]
     excess = abs(found - product) - math.sqrt(rounding) * (size + abs(product))
     line = "row" if pattern.along_columns else "column"
     checked: Tensor = _checked_entries(values, excess, line=line, symmetric=pattern.mode == "symmetric")
@@ -242,13 +242,9 @@ def _missed_entries(excess, line, symmetric):
 
 
 @op(
-    "SparseEntries",
-    infer=lambda values, excess, **attributes: values,
-    wrong=_misses_entries,
-    status=_missed_entries,
-    checked="excess",
-    cheap=True,
-)
+    "SparseEntries", infer=lambda values, excess, **attributes: values, wrong=_misses_entries, status=_missed_entries,
+    checked="excess", cheap=True, traits="own",
+)  # fmt: skip
 def _checked_entries(values, excess, *, line, symmetric):
     """Return `values`, unless a product exceeds what rounding explains: an InvalidArgumentError."""
     return values

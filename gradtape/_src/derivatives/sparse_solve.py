@@ -7,6 +7,7 @@ from typing import Any
 
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.derivatives.linear_solve import Unknowns, adjoint_of, finite, slope_of, solved
 from gradtape._src.derivatives.sparsity import Sparsity, sparsity_of, stated
 
@@ -28,10 +29,10 @@ def sparse_solve(f: Callable[[Any], Any], x: Any, r: Any, pattern: Sparsity | No
     True
     """
     unknowns, right = Unknowns(x, "sparse_solve"), Unknowns(r, "sparse_solve")
-    if right.vector.shape != unknowns.vector.shape or right.vector.dtype != unknowns.vector.dtype:
+    if extents_of(right.vector) != extents_of(unknowns.vector) or right.vector.dtype != unknowns.vector.dtype:
         raise ValueError(
-            f"tf.autodiff.sparse_solve takes an r like x: x has {unknowns.vector.shape[0]} elements of "
-            f"{unknowns.vector.dtype.name}, r {right.vector.shape[0]} of {right.vector.dtype.name}."
+            f"tf.autodiff.sparse_solve takes an r like x: x has {extents_of(unknowns.vector)[0]} elements of "
+            f"{unknowns.vector.dtype.name}, r {extents_of(right.vector)[0]} of {right.vector.dtype.name}."
         )
     function, used = unknowns.traced(f)
     inputs, n = [unknowns.vector.node, *used], unknowns.vector.node.aval.size

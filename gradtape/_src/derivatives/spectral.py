@@ -23,13 +23,14 @@ from gradtape._src.core.errors import LOOKS_AT_VALUES, invalid_dtype, public
 from gradtape._src.core.op import define
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.structured import arity, by_program
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.derivatives.divided_differences import divided_differences
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, zeros_like
+from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.select import where
-from gradtape._src.ops.array.shape import expand_dims, ones, reshape, shape, zeros
+from gradtape._src.ops.array.shape import expand_dims, ones, reshape, zeros
 from gradtape._src.ops.linalg.decompositions import eigh
 from gradtape._src.ops.linalg.diagonals import adjoint, trace as trace_of
 from gradtape._src.ops.linalg.einsum import einsum
@@ -52,8 +53,8 @@ class Derivative(NamedTuple):
 
 
 # (A, directions…, what the function uses…) → the derivative; with dy behind → the cotangents of what the function uses
-DERIVATIVE = define(by_program("SpectralDerivative", Derivative))
-COTANGENTS = define(by_program("SpectralCotangents", Derivative))
+DERIVATIVE = define(by_program("SpectralDerivative", Derivative, traits="own"))
+COTANGENTS = define(by_program("SpectralCotangents", Derivative, traits="own"))
 
 
 def _derivative(function: Program, inputs: Sequence[Node], directions: int) -> Tensor:
@@ -193,7 +194,7 @@ def _traced(f: Callable[[Tensor], Any], kind: Any) -> tuple[Program, list[Node]]
 
     def run() -> Tensor:
         y = tensor(f(EagerTensor(parameter)), kind)
-        if y.shape.rank != 0:
+        if y.ndim != 0:
             raise ValueError(
                 f"f must return one number for each eigenvalue or singular value: it is called with a scalar, and returned shape "
                 f"{y.shape}."
@@ -259,8 +260,8 @@ def eigenvalue_sum(f: Callable[[Tensor], Any], x: Any) -> Tensor:
 
 def _dilated(x: Tensor) -> Tensor:
     """Return [[0, x], [xᴴ, 0]], whose eigenvalues are the singular values of `x`, those with the other sign, and zeros."""
-    m, n = x.shape[-2:]
-    batch = tuple(x.shape[:-2])
+    m, n = extents_of(x)[-2:]
+    batch = tuple(extents_of(x)[:-2])
     above = concat([zeros((*batch, m, m), x.dtype), x], -1)
     return concat([above, concat([adjoint(x), zeros((*batch, n, n), x.dtype)], -1)], -2)
 
@@ -288,7 +289,7 @@ def singular_value_function(f: Callable[[Tensor], Any], x: Any) -> Tensor:
            [-1.,  0.]], dtype=float32)
     """
     x = _matrices(x)
-    return eigenvalue_function(_of_size(f, odd=True), _dilated(x))[..., : x.shape[-2], x.shape[-2] :]
+    return eigenvalue_function(_of_size(f, odd=True), _dilated(x))[..., : extents_of(x)[-2], extents_of(x)[-2] :]
 
 
 @public
@@ -302,7 +303,7 @@ def singular_value_sum(f: Callable[[Tensor], Any], x: Any) -> Tensor:
     7.0
     """
     x = _matrices(x)
-    m, n = x.shape[-2:]
+    m, n = extents_of(x)[-2:]
     total = eigenvalue_sum(_of_size(f, odd=False), _dilated(x))
     if m != n:
         total = total - abs(m - n) * tensor(f(zeros((), total.dtype)), total.dtype)

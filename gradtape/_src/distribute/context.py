@@ -12,6 +12,7 @@ from gradtape._src.core.ambient import declare, field, setting
 from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.distribute.values import ReduceOp, as_reduce_op, as_tensor, of_each
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat, split
@@ -182,7 +183,7 @@ class ReplicaContext:
         """
 
         def own_part(dy: Any, values: Sequence[Any]) -> Any:
-            return split(self.all_reduce("SUM", dy), [value.shape[axis] for value in values], axis)[self.number]
+            return split(self.all_reduce("SUM", dy), [extents_of(value)[axis] for value in values], axis)[self.number]
 
         return self._together(value, lambda values: concat(values, axis), own_part)
 

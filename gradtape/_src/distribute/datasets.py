@@ -11,7 +11,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.module import Tracked
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.distribute.values import PerReplica
 from gradtape._src.ops.array.joining import concat
 
@@ -43,12 +43,12 @@ class Division:
     def _rows(self, batch: Any) -> PerReplica:
         if not isinstance(batch, Tensor):
             raise TypeError(f"Batches of tensors can be divided among {self.count} replicas, received {type(batch).__name__}.")
-        if batch.shape.rank == 0:
+        if batch.ndim == 0:
             raise ValueError(
                 f"A dataset of batches can be divided among {self.count} replicas, received scalar elements: call "
                 "`dataset.batch(global_batch_size)` before the strategy gets it."
             )
-        each = -(-batch.shape[0] // self.count)
+        each = -(-extents_of(batch)[0] // self.count)
         return PerReplica([self.place(batch[number * each : (number + 1) * each]) for number in range(self.count)])
 
     def spec(self, specs: Any) -> Any:
@@ -62,9 +62,9 @@ class Division:
     def _part(self, spec: Any) -> Any:
         if self.parts == 1 or not spec.shape.rank or not isinstance(spec, TensorSpec):
             return spec
-        extent = spec.shape[0]
+        extent, *others = spec.shape.as_list()
         even = extent is not None and extent % self.count == 0
-        return TensorSpec(TensorShape([extent // self.count if even else None, *spec.shape[1:]]), spec.dtype)
+        return TensorSpec(TensorShape([extent // self.count if even else None, *others]), spec.dtype)
 
 
 def _none_of(value: Any) -> Any:

@@ -15,7 +15,7 @@ from gradtape._src.core.convert import tensor, variable_of
 from gradtape._src.core.device_spec import DeviceSpec
 from gradtape._src.core.errors import InternalError, InvalidArgumentError, UnimplementedError, invalid, public
 from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Stored, Tensor, graph_of
+from gradtape._src.core.tensor import Stored, Tensor, extents_of, graph_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.distribute import sharding
 from gradtape._src.distribute.clients import full_job_name
@@ -471,7 +471,7 @@ class DTensorDataset:
         """Lay a batch out."""
 
         def laid_out(x: Any, layout: Layout) -> Tensor:
-            return _laid_out(reshape(x, [-1, *x.shape[2:]]) if self._in_parts else x, layout)
+            return _laid_out(reshape(x, [-1, *extents_of(x)[2:]]) if self._in_parts else x, layout)
 
         return nest.map_structure(laid_out, element, self._layouts)
 

@@ -15,6 +15,8 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from gradtape._src.core import guards
 from gradtape._src.core.program import Program, effectful
+from gradtape._src.core.traits import Trait
+from gradtape._src.ops.math.arithmetic import _add_n
 
 Segments = Sequence[Sequence[int]]  # the nodes that each replica recorded in a round
 
@@ -76,7 +78,7 @@ class ReplicatedProgram(Program):
             if index in self._at:
                 values |= self._run(self._at[index], held, value)
             if index not in values:
-                parts = list(map(held, references)) if op.type == "AddN" else []
+                parts = list(map(held, references)) if op is _add_n.op else []
                 whole = _is_whole(parts)
                 inputs = [] if whole else list(map(value, references))
                 if flags is not None and not whole:
@@ -116,7 +118,7 @@ class ReplicatedProgram(Program):
                 inputs = [known[p] if p >= 0 else (varying, shared)[(-1 - p) % 2][(-1 - p) // 2] for p in places]
                 if flag is not None:
                     flags.enter(self, node, inputs)
-                known.append(inputs[0] if op.type == "ShardingConstraint" else op.run(inputs, attrs))
+                known.append(inputs[0] if Trait.PLACES in op.traits else op.run(inputs, attrs))
             return tuple([known[place][None] for place in found.own]), None if flag is None else flags.any()[None]
 
         return run

@@ -19,7 +19,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.device_config import local_devices
 from gradtape._src.core.program import Node, leaf
-from gradtape._src.core.tensor import EagerTensor, Tensor, graph_of
+from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of, graph_of
 from gradtape._src.core.variable import ResourceVariable, Variable
 
 WORTH_A_PROGRAM = 1 << 20  # bytes of an initial value that is worth a program of its own
@@ -27,7 +27,10 @@ AXIS = "batch"  # of the mesh of a strategy: rows are split along it
 _NAME = re.compile(r"(?:.*/)?(?:device:)?(CPU|GPU|TPU)(?::(\d+|\*))?", re.IGNORECASE)
 
 
-@op("ShardingConstraint", infer=lambda input, sharding: input, cheap=True, unhosted="it lays values out on devices")
+@op(
+    "ShardingConstraint", infer=lambda input, sharding: input, cheap=True, unhosted="it lays values out on devices",
+    traits="own places", flops=0,
+)  # fmt: skip
 def _constrained(input, *, sharding):
     laid_out = jax.lax.with_sharding_constraint(input, sharding)
     if sharding.is_fully_replicated:
@@ -143,7 +146,7 @@ class Layout:
         """Split the rows of a batch among the devices; copy it where they do not divide evenly."""
         if self.rows is None or not isinstance(value, Tensor):
             return value
-        divides = value.shape.rank and value.shape[0] % len(self.devices) == 0
+        divides = value.ndim and extents_of(value)[0] % len(self.devices) == 0
         return place(value, cast(Sharding, self.rows if divides else self.copies))
 
 

@@ -18,6 +18,7 @@ from gradtape._src.core import creators, engine, nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.creators import VariableSynchronization
 from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.distribute import context, group
 from gradtape._src.distribute.cluster import ClusterResolver, TFConfigClusterResolver
@@ -192,7 +193,7 @@ class Strategy:
             if not -x.ndim <= axis < x.ndim:
                 raise ValueError(f"Invalid reduction dimension {axis} for input with {x.ndim} dimensions.")
         total = reduced(ReduceOp.SUM, [reduce_sum(x, axis) for x in values])
-        return total if wanted is ReduceOp.SUM else truediv(total, cast(sum(x.shape[axis] for x in values), total.dtype))
+        return total if wanted is ReduceOp.SUM else truediv(total, cast(sum(extents_of(x)[axis] for x in values), total.dtype))
 
     @public
     def gather(self, value: Any, axis: int) -> Any:

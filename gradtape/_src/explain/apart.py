@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from gradtape._src.core import journal
+from gradtape._src.core.define import AT_ONCE
 from gradtape._src.core.journal import Left, Line
 from gradtape._src.core.op import ops
 from gradtape._src.explain import source as text
@@ -19,12 +20,12 @@ from gradtape._src.explain.codes.branches import not_taken
 from gradtape._src.explain.codes.exits import LeftLibrary, at_exit
 from gradtape._src.explain.codes.instead import called_instead
 from gradtape._src.explain.codes.ops import NotDifferentiable
-from gradtape._src.explain.codes.unused import SHAPES, dead_end, linear
+from gradtape._src.explain.codes.unused import dead_end, linear
 from gradtape._src.explain.evidence import Evidence, of_no_way
 from gradtape._src.explain.history import COPIES, History, Name
+from gradtape._src.ops.array.extents import _size
 
 WAYS_OUT = {"numpy", "__array__", "float", "int", "complex", "dlpack", "jax", "dataset"}
-COUNTED = {"ListDiff", "Unique", "UniqueWithCounts", "Where"}  # whose results have a size that follows from values
 
 
 class Apart(NamedTuple):
@@ -56,7 +57,7 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
     instead = called_instead(view, source, targets, frame)
     data = None if instead is None else _left(view, source, history.since_state(targets))
     if instead is not None and (data is None or _copied_out(view, source, data) or _into_a_variable(data)):
-        return [not_taken(view, used, names, frame) or instead]
+        return [not_taken(view, source, used, names, frame) or instead]
     left = _left(view, source, used)
     early = left is not None and view.tape is not None and left.number < view.tape.number
     if early and linear(history, source, history.since_state(targets)) is not None:
@@ -84,7 +85,7 @@ def _decided(case: Apart) -> Evidence | None:
     for decides, names in (("branch", conditions), ("index", indices)):
         way = view.way(source, names) if names else None
         breaks = [b for name, step in way or () if (b := view.fault(name, step)) is not None]
-        if breaks and not any(step.how in SHAPES for _, step in way or ()):
+        if breaks and not any(step.of_shapes for _, step in way or ()):
             return replace(breaks[0], decides=decides)
     counted = [left for left in _exits(view.history, source) if left.number > since and text.in_a_header(left.line)]
     return LeftLibrary(counted[-1].line, how=counted[-1].how, decides="branch") if counted else None
@@ -96,10 +97,12 @@ def _counted(view: View, source: Source, left: Left) -> Evidence | None:
     way = view.way(source, [left.origin])
     masked = [e for e in history.exits if e.how == "mask" and e.number < left.number and e.origin in history.after(source.names)]
     steps = [history.steps.get(name) for name in history.before([left.origin])]
-    if way is None or not (masked or any(step is not None and step.how in COUNTED for step in steps)):
+    if way is None or not (
+        masked or any(step is not None and step.op is not None and step.op.unhosted == AT_ONCE for step in steps)
+    ):
         return None
     breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
-    counts = NotDifferentiable(left.line, "Size", reason="it counts elements, whatever their values are")
+    counts = NotDifferentiable(left.line, _size.op.type, reason="it counts elements, whatever their values are")
     return replace(breaks[0] if breaks else counts, decides="size")
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
+from gradtape._src.core.op import ops
 from gradtape._src.core.program import Node
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.evidence import Evidence
@@ -16,19 +17,14 @@ from gradtape._src.explain.precision import again_with, instead
 from gradtape._src.explain.probe import Probe, array, value
 from gradtape._src.explain.smooth import Advice, in_its_words
 from gradtape._src.explain.varied import dense, elsewhere
+from gradtape._src.ops.linalg.systems import INVERTIBLE
+from gradtape._src.ops.math.arithmetic import realdiv, sqrt
+from gradtape._src.ops.math.elementary import exp, log
+from gradtape._src.ops.math.reduction import _euclidean_norm
 
 FINITE = "keep its input where the function and its derivative are finite"
+SQRT, LOG, EXP, DIVIDE, NORM = [f.op.type for f in (sqrt, log, exp, realdiv, _euclidean_norm)]
 SMALLER = "try smaller values: another initialization, a normalization, fewer steps, or a smaller rate"
-NO_KEY = "leave each row an element that counts: mask with a large negative number, as -1e9, in the place of -inf"
-INVERTIBLE = "start from a matrix that can be inverted, such as tf.eye(n)"
-AT_THE_EDGE = {  # what no bound of an argument mends
-    "EuclideanNorm": "add a small number before the root: `tf.sqrt(tf.reduce_sum(tf.square(x)) + 1e-12)`",
-    "RealDiv": "keep the denominator away from 0, or use `tf.math.divide_no_nan(x, y)`",
-    "Softmax": NO_KEY, "LogSoftmax": NO_KEY, "LogMatrixDeterminant": INVERTIBLE, "MatrixDeterminant": INVERTIBLE,
-    "Svd": "keep the singular values apart: add a small random matrix",
-    "SelfAdjointEigV2": "keep the eigenvalues apart: add a small random matrix",
-    "Exp": "use tf.reduce_logsumexp or tf.nn.log_softmax",
-}  # fmt: skip
 
 
 class Bound(NamedTuple):
@@ -107,34 +103,36 @@ def _finite_with(probe: Probe, entry: Entry, node: Node, values: np.ndarray) -> 
 def at_the_edge(b: Evidence, otherwise: str, bound: Bound | None, op: str | None = None, masked: bool = False) -> Advice:
     """Return the advice for the op of a break, or for another one in its line; of a square root in a function for that."""
     op = op or b.op
+    known = ops.get(op or "")
+    own = "" if known is None else known.at_edge
     if masked and (safe := rewritten.where_it_counts(b.line, op)) is not None:
         both = "both sides of a where are computed: give the op a harmless value where the other side is taken"
         return f"{both}, `{safe[1]}`", text.span(safe[0])
     written = text.text(b.line) or "sqrt"
-    if op == "Sqrt" and "sqrt" not in written:
+    if op == SQRT and "sqrt" not in written:
         if "std" in written:
             call, of = rewritten.argument_of("std", b.line) or (None, "x")
             advice = f"add a small number before the root: `tf.sqrt(tf.math.reduce_variance({of}) + 1e-12)`"
             return advice, None if call is None else text.span(call)
-        return at_the_edge(b, otherwise, None, "EuclideanNorm", masked)
-    if op == "EuclideanNorm" and (given := text.keywords(b.line, op)):
+        return at_the_edge(b, otherwise, None, NORM, masked)
+    if op == NORM and (given := text.keywords(b.line, op)):
         if len(text.operands(b.line, op)) > 1 or not given.keys() <= {"axis", "keepdims"}:
-            return AT_THE_EDGE[op], None
+            return own, None
         over = ", ".join([f"{name}={value}" for name, value in given.items()])
-        return in_its_words(AT_THE_EDGE[op].replace("square(x)", f"square(x), {over}"), b, op)
-    if op == "RealDiv" and re.search(r"std\(|norm\(", written):  # whose own derivative is not finite at 0
-        return at_the_edge(b, otherwise, None, "Sqrt", masked)
+        return in_its_words(own.replace("square(x)", f"square(x), {over}"), b, op)
+    if op == DIVIDE and re.search(r"std\(|norm\(", written):  # whose own derivative is not finite at 0
+        return at_the_edge(b, otherwise, None, SQRT, masked)
     if (stable := rewritten.stable(b.line)) is not None:
         formula, written = stable
         return f"use the function that computes it without values too large or too small: `{written}`", text.span(formula)
-    if op == "Log" and "det(" in written:
-        return AT_THE_EDGE["MatrixDeterminant"], None
-    if op == "Log" and "exp(" in written:
+    if op == LOG and "det(" in written:
+        return INVERTIBLE, None
+    if op == LOG and "exp(" in written:
         return "use tf.reduce_logsumexp, which takes the logarithm of a sum of exponentials without computing them", None
-    advice, place = in_its_words(AT_THE_EDGE.get(op or "", otherwise), b, op)
+    advice, place = in_its_words(own or otherwise, b, op)
     if bound is None or op != b.op:
         return advice, place
     kept_in = rewritten.bounded(b.line, op, bound.at, bound.code)
     kept = f"keep the argument {bound.words}: `{bound.code if kept_in is None else kept_in[1]}`"
-    more = f"{advice}, or " if op == "RealDiv" else ""
-    return f"{more}{kept}{f', or {advice}' if op == 'Exp' else ''}", None if kept_in is None else text.span(kept_in[0])
+    more = f"{advice}, or " if op == DIVIDE else ""
+    return f"{more}{kept}{f', or {advice}' if op == EXP else ''}", None if kept_in is None else text.span(kept_in[0])

@@ -37,7 +37,7 @@ from gradtape._src.explain.codes.watching import NotWatched, Rebound
 from gradtape._src.explain.diagnosis import Diagnosis, Found, Lack, shown
 from gradtape._src.explain.evidence import Evidence
 from gradtape._src.explain.history import History, Name, Step
-from gradtape._src.explain.holders import holders, holders_with
+from gradtape._src.explain.holders import Paths, holders, holders_with, name_of, names_of, places_of, scopes
 from gradtape._src.explain.inside import Inside, asked_in_functions, of_results, of_source
 from gradtape._src.explain.merged import merged, of_another_object, through, without_inner
 from gradtape._src.explain.nonfinite import origin, origin_of_target
@@ -176,7 +176,7 @@ class Question:
         in_graph: bool = False,
     ) -> None:
         self._tape, self._frame = tape, frame
-        self._paths: text.Paths = {}
+        self._paths: Paths = {}
         self._holding: dict[str, dict[int, tuple[str, Any]]] = {}
         parts = [t.values if isinstance(t, IndexedSlices) else variable_of(t) for t in nest.flatten(target)]
         self._targets = [t for t in parts if isinstance(t, (Tensor, Variable))]
@@ -190,7 +190,7 @@ class Question:
         self.history = History(self._nodes, traces, self._names, self._inside)
         self._in_graph = in_graph or any(graph_of(n) is not None for n in self._nodes)
         single = parts[0] if len(parts) == 1 else target
-        self.target = (text.name_of(single, frame) if self._targets else None) or "the target"
+        self.target = (name_of(single, frame) if self._targets else None) or "the target"
 
     @classmethod
     def of(cls, target: Any, sources: Sequence[Any], tape: GradientTape | None, frame: FrameType | None) -> Question:
@@ -223,9 +223,9 @@ class Question:
         frame, asked = self._frame, self._tape
         if asked is None and taped is not None:
             asked = taped.tape()
-        if asked is not None and (name := text.name_of(asked, frame)):
+        if asked is not None and (name := name_of(asked, frame)):
             return name
-        for names in (frame.f_locals, frame.f_globals) if frame is not None else ():
+        for names in next(scopes(frame), ()):
             for name, held in list(names.items()):
                 if isinstance(held, GradientTape) and not name.startswith("_"):
                     return name
@@ -287,7 +287,7 @@ class Question:
 
     def name_of(self, source: Any) -> str:
         """Return the source's name in the user's code."""
-        return text.name_of(source, self._frame, self._paths) or _own_name(source)
+        return name_of(source, self._frame, self._paths) or _own_name(source)
 
     def found(self, sources: Sequence[Any], lacks: Sequence[str], answers: Sequence[Diagnosis]) -> list[Found]:
         """Return what sources lack, by their names in the user's code, each with its Diagnosis."""
@@ -300,7 +300,7 @@ class Question:
 
     def _words(self, source: Any) -> Words:
         case = self._case(source)
-        named = text.name_of(source, self._frame, self._paths)
+        named = name_of(source, self._frame, self._paths)
         call = case.call if case.call is not None and case.key in case.call.sources else None
         elsewhere = call is not None and (self._frame is None or call.line[0] is not self._frame.f_code)
         given = None
@@ -479,7 +479,7 @@ class Question:
 
     def _spoken_names(self, source: Any, called: str, used: set[int]) -> set[str]:
         """Return the source's names in the code, and its holders that hold no variable that is `used`."""
-        names = {called} | text.names_of(source, self._frame)
+        names = {called} | names_of(source, self._frame)
         attributes = {name.rsplit(".", 1)[1] for name in names if "." in name}
         return names | {f"self.{attribute}" for attribute in attributes} | holders(source, self._frame, used)
 
@@ -535,7 +535,7 @@ class Question:
         before = [step for name in self.history.before(source.names) if (step := self.history.steps.get(name)) is not None]
         variables = {text.target(step.line) for step in before if step.how == "variable"}
         own = self.history.line_of(source.names[0])
-        for name, codes in text.places_of(asked, self._frame):
+        for name, codes in places_of(asked, self._frame):
             if name in variables or self.history.variables.intersection(step.name for step in before):
                 line = own if name in variables and text.sets(own, name) else text.rebinding(name, codes)
                 if line is not None:
@@ -555,7 +555,7 @@ class Question:
         earlier = [c for c in self.history.calls if text.same_line(c.line, call.line) and at < len(c.sources)]
         if not any(isinstance(c.sources[at], int) and any(c.start <= name < c.stop for name in used) for c in earlier):
             return None
-        path = text.name_of(asked, self._frame) or ""
+        path = name_of(asked, self._frame) or ""
         root = re.split(r"\W", path)[0]
         codes = [code for code in (call.line[0], *text.codes_of(self._frame)) if code is not None]
         line = text.rebinding(root, codes) if root else None

@@ -11,19 +11,20 @@ from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, journal
 from gradtape._src.core.aval import aval
 from gradtape._src.core.journal import Line, Moment, Origin
-from gradtape._src.core.op import Op, ops
+from gradtape._src.core.op import Op
 from gradtape._src.core.program import ELEMENT, RAN, Node, Program, Trace
 from gradtape._src.core.structured import GRADIENT, VALUE, Body, StructuredOp
 from gradtape._src.core.variable_ops import ASSIGN_ADD, ASSIGN_SUB, READ
 from gradtape._src.explain.inside import Inside
 from gradtape._src.explain.source import NO_LINE
+from gradtape._src.ops.array.shape import _identity
 
 Name = tuple[Any, ...]  # an Origin, or for a value inside of a function (origin of the call, …, number)
 ELSEWHERE = -1
 RESULT = "result"  # of a call, or a parameter of it: no op of its own
 
 
-COPIES = {READ, ops["Identity"]}
+COPIES = {READ, _identity.op}
 
 
 def opens(op: Op | None) -> bool:
@@ -56,6 +57,11 @@ class Step:
         self.hidden: Sequence[Name] = ()
         self.line, self.at, self.thread = line, at, thread
         self.how = how or (op.type if op is not None else "")
+
+    @property
+    def of_shapes(self) -> bool:
+        """Whether it looks at shapes only, of which a value says nothing."""
+        return self.op is not None and self.op.of_shapes
 
 
 class History:

@@ -1,87 +1,195 @@
-"""The user's objects that hold a variable: a layer in an attribute, a list of experts."""
+"""The names and objects that the user's code can reach: what it calls a value, and which objects hold a variable."""
 
 from __future__ import annotations
 
-from types import FrameType, FunctionType, ModuleType
-from typing import Any
+import sys
+from collections.abc import Iterator
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any, NamedTuple
 
+from gradtape._src.core import journal
 from gradtape._src.core.convert import variable_of
+from gradtape._src.core.errors import internal
 from gradtape._src.core.native import twins
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
+from gradtape._src.explain import source as text
 
-DEEPEST = 5  # so many attributes and entries are followed
+DEEPEST = 5  # so many attributes and entries are followed to an object that holds a variable
+NAMED = 3  # so many to a value that has a name
 MOST = 1000  # entries of one object
+LOOKED = 200  # objects are looked into
+VALUES = (Tensor, Stored, Variable)
+PLAIN = (type, FunctionType, CodeType, ModuleType, str, bytes, int, float, *VALUES)
+LISTS = (list, tuple, dict)
+Names = dict[str, Any]
+Paths = dict[int, dict[int, str]]  # place of a scope → id of an object → its path there
+
+
+class Held(NamedTuple):
+    """An object with a path to it in the user's code, and the numbers of the variables that it holds, in their order."""
+
+    path: str
+    object: Any
+    numbers: list[int]
+
+    @property
+    def name(self) -> str:
+        """The name of a local; of an attribute ".head", of an entry empty."""
+        return "" if self.path.endswith("]") else "." * ("." in self.path) + self.path.rpartition(".")[2]
+
+
+def scopes(frame: FrameType | None) -> Iterator[tuple[Names, Names]]:
+    """Yield the names in each of the user's frames up to a module, with the global ones; then those of modules that asked.
+
+    Gradients were asked for there lately: who explains them may stand in another module.
+    """
+    seen: Any = None
+    while frame is not None:
+        if not internal[frame.f_code.co_filename]:
+            yield frame.f_locals, frame.f_globals
+            seen = frame.f_globals
+        frame = None if frame.f_code.co_name == "<module>" else frame.f_back
+    asked = {journal.file_and_number(call.line)[0] for call in list(journal.calls)}
+    for module in list(sys.modules.values()):
+        if getattr(module, "__file__", None) in asked and vars(module) is not seen:
+            yield vars(module), {}
+
+
+def stands_for(held: Any, value: Any) -> bool:
+    """Return whether the object `held` is `value`, or a holder of it (Keras's variables hold gradtape's)."""
+    return held is value or variable_of(held) is value
+
+
+def names_of(value: Any, frame: FrameType | None) -> set[str]:
+    """Return all names of an object, without attributes and entries."""
+    known = [part for names, more in scopes(frame) for part in (names, more)]
+    return {name for part in known for name, held in list(part.items()) if stands_for(held, value)}
+
+
+def name_of(value: Any, frame: FrameType | None, known: Paths | None = None) -> str | None:
+    """Return the name of an object for the code in `frame`: a variable's name, or `self.w`, `model.head.kernel`; None if
+    nothing in it holds the object. `known` keeps, from one call to the next, what was found.
+    """
+    known = {} if known is None else known
+    for place, (names, more) in enumerate(scopes(frame)):
+        for name, held in [*names.items(), *more.items()]:
+            if stands_for(held, value) and not name.startswith("_"):
+                return name
+        if place not in known:
+            known[place] = _paths(names)
+        if id(value) in known[place]:
+            return known[place][id(value)]
+    return None
+
+
+def places_of(value: Any, frame: FrameType) -> list[tuple[str, list[CodeType]]]:
+    """Return the names of an object, each with the code that can set it: its own, functions with a global, methods of a class."""
+    code = frame.f_code
+    functions = [f.__code__ for f in list(frame.f_globals.values()) if isinstance(f, FunctionType)]
+    others = [c for c in functions if c.co_filename == code.co_filename and c is not code]
+    names = sorted(names_of(value, frame))
+    found = [(name, [code, *[c for c in others if text.is_global(c, name)]]) for name in names]
+    root, dot, attribute = (name_of(value, frame) or "").partition(".")
+    if dot:
+        owner = frame.f_locals.get(root, frame.f_globals.get(root))
+        methods = [f.__code__ for f in vars(type(owner)).values() if isinstance(f, FunctionType)]
+        found += [(f"self.{attribute}", methods), (f"{root}.{attribute}", [code])]
+    return found
+
+
+def _paths(names: Names) -> dict[int, str]:
+    """Return the shortest paths to values, through entries and public attributes of what has these names, lists first."""
+    found: dict[int, str] = {}
+    for lists in (True, False):  # `model.w` says more than `variables[0]`, and comes last
+        waiting = [(n, held, 1) for n, held in list(names.items()) if isinstance(held, LISTS) is lists and _leads_on(held)]
+        seen: set[int] = set()
+        part: dict[int, str] = {}
+        for path, held, depth in waiting:
+            for step, item in parts(held):
+                part.setdefault(id(variable_of(item)), path + step)
+                if depth < NAMED and id(item) not in seen and len(seen) < LOOKED and _leads_on(item):
+                    seen.add(id(item))
+                    waiting.append((path + step, item, depth + 1))
+        found |= part
+    return found
+
+
+def _leads_on(item: Any) -> bool:
+    """Return whether a path may lead through an object: a container, or an instance of a class that is no part of Python's."""
+    return isinstance(item, LISTS) or (hasattr(item, "__dict__") and not isinstance(item, PLAIN))
+
+
+def parts(held: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what an object holds, with the step to it: "[0]", ".w"; a Keras layer's `_kernel` is its property `kernel`."""
+    if isinstance(held, dict):
+        yield from ((f"[{key!r}]", item) for key, item in list(held.items())[:MOST])
+        return
+    if isinstance(held, (list, tuple)):
+        yield from ((f"[{i}]", item) for i, item in enumerate(held[:MOST]))
+        return
+    attributes = getattr(held, "__dict__", None)  # of what autograph has for an unbound name it is the name's stand-in
+    for attribute, item in list(attributes.items())[:MOST] if isinstance(attributes, dict) else ():
+        public = attribute.lstrip("_")
+        is_property = isinstance(getattr(type(held), public, None), property)
+        if attribute == "_layers" and type(held).__name__ == "Sequential":  # which has one for the input, too
+            yield from ((f".layers[{i}]", part) for i, part in enumerate(held.layers) if not _is_named(part))
+        elif public == attribute or not isinstance(item, LISTS):
+            yield f".{public if is_property else attribute}", item
+
+
+def _is_named(layer: Any) -> bool:
+    """Return whether a layer of Keras's has a name of the user's, and not one of its class: "dense_1"."""
+    return bool(layer.name.replace("_", "").rstrip("0123456789") != type(layer).__name__.lower())
+
+
+def objects(frame: FrameType | None, deepest: int, number: int | None = None) -> Iterator[Held]:
+    """Yield the objects with variables, or with that of a number, that code can reach, those with short paths first."""
+    seen: set[int] = set()
+    for names, _ in scopes(frame):
+        waiting = [(name, value, 0) for name, value in list(names.items()) if not name.startswith("_")]
+        for path, value, depth in waiting:
+            if id(value) in seen or not holds(value) or len(seen) > LOOKED:
+                continue
+            numbers = numbers_in(value)
+            if number is None or number in numbers:
+                seen.add(id(value))
+            if not numbers or (number is not None and number not in numbers):
+                continue
+            yield Held(path, value, list(numbers))
+            if depth < deepest:
+                waiting += [(path + step, part, depth + 1) for step, part in _public(value)]
 
 
 def holders(variable: Any, frame: FrameType | None, used: set[int]) -> set[str]:
     """Return the names of objects that hold a variable and no `used` one: `head`, and `.head` in a model."""
-    found: set[str] = set()
-    while frame is not None and isinstance(variable, Variable):
-        _look(list(frame.f_locals.items()), variable, used, found)
-        if frame.f_code.co_name == "<module>":
-            break
-        frame = frame.f_back
-    return found
+    found = objects(frame, DEEPEST, variable._uid) if isinstance(variable, Variable) else ()
+    return {held.name for held in found if held.name and not used.intersection(held.numbers)}
 
 
 def in_an_object(variable: Any, frame: FrameType | None) -> bool:
     """Return whether an object with attributes that code can reach holds a variable, and not only a list or a name."""
-    return any(name.startswith(".") or _is_object(name, frame) for name in holders(variable, frame, set()))
+    found = objects(frame, DEEPEST, variable._uid) if isinstance(variable, Variable) else ()
+    return any(not isinstance(held.object, LISTS) for held in found)
 
 
 def holders_with(method: str, frame: FrameType | None) -> dict[int, tuple[str, Any]]:
     """Return the name and object, a local or an attribute of one, that has a method and holds a variable, by its number."""
     found: dict[int, tuple[str, Any]] = {}
-    while frame is not None:
-        for name, value in list(frame.f_locals.items()):
-            inside = [(f"{name}.{attribute}", part) for attribute, part in parts_of(value)] if holds(value) else []
-            for called, part in [(name, value), *inside]:
-                for number in numbers_in(part) if hasattr(type(part), method) else ():
-                    found.setdefault(number, (called, part))
-        frame = None if frame.f_code.co_name == "<module>" else frame.f_back
+    for held in objects(frame, 1):
+        for number in held.numbers if hasattr(type(held.object), method) else ():
+            found.setdefault(number, (held.path, held.object))
     return found
-
-
-def _is_object(name: str, frame: FrameType | None) -> bool:
-    """Return whether a name stands for an object that is no list, tuple or dict."""
-    while frame is not None:
-        if name in frame.f_locals:
-            return not isinstance(frame.f_locals[name], (list, tuple, dict))
-        frame = frame.f_back
-    return False
-
-
-def _look(names: list[tuple[str, Any]], variable: Variable, used: set[int], found: set[str]) -> None:
-    waiting = [(name, value, 0) for name, value in names]
-    seen: set[int] = set()
-    while waiting:
-        name, value, depth = waiting.pop()
-        if id(value) in seen or depth > DEEPEST or not holds(value):
-            continue
-        seen.add(id(value))
-        numbers = numbers_in(value)
-        if variable._uid not in numbers:
-            continue
-        if name and not numbers.keys() & used:
-            found.add(name)
-        waiting += [(f".{attribute}" if attribute else "", part, depth + 1) for attribute, part in parts_of(value)]
 
 
 def holds(value: Any) -> bool:
     """Return whether an object may hold variables, and is none itself."""
-    return not isinstance(value, (type, FunctionType, *twins.kinds, ModuleType, Tensor, Stored, str, bytes, int, float))
+    return not isinstance(value, (*PLAIN, *twins.kinds))
 
 
-def parts_of(value: Any) -> list[tuple[str, Any]]:
-    """Return the values that an object holds, by attribute; entries have no name."""
-    if isinstance(value, dict):
-        return [("", part) for part in list(value.values())[:MOST]]
-    if isinstance(value, (list, tuple)):
-        return [("", part) for part in value[:MOST]]
-    attributes = getattr(value, "__dict__", None)
-    named = list(attributes.items())[:MOST] if isinstance(attributes, dict) else []
-    return [(name, part) for name, part in named if not name.startswith("_")]
+def _public(value: Any) -> list[tuple[str, Any]]:
+    """Return the parts of an object without those of private names."""
+    return [(step, part) for step, part in parts(value) if not step.startswith("._")]
 
 
 def numbers_in(value: Any) -> dict[int, None]:
@@ -96,7 +204,6 @@ def numbers_in(value: Any) -> dict[int, None]:
             seen.add(id(part))
             listed = getattr(part, "variables", None) if hasattr(type(part), "variables") else None
             inside = listed if isinstance(listed, (list, tuple)) else ()
-            waiting += [
-                (p, depth + 1) for p in [*inside, *[p for _, p in parts_of(part)]][::-1]
-            ]  # a module lists no Keras layers'
+            own = [p for _, p in _public(part)]
+            waiting += [(p, depth + 1) for p in [*inside, *own][::-1]]  # a module lists no Keras layers'
     return numbers

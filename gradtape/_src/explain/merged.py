@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gradtape._src.core.journal import Line
+from gradtape._src.core.op import ops
+from gradtape._src.core.traits import Trait
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import View
 from gradtape._src.explain.codes.objects import Stale
@@ -14,8 +16,6 @@ from gradtape._src.explain.codes.placed import InnerGradient, OtherTape, Outside
 from gradtape._src.explain.codes.state import State
 from gradtape._src.explain.codes.watching import Rebound
 from gradtape._src.explain.evidence import Evidence
-
-BYTES_OF = {"EncodeJpeg", "EncodePng", "EncodeBmp", "EncodeWav", "AsString", "SerializeTensor"}
 
 
 def merged(breaks: Sequence[Evidence]) -> list[Evidence]:
@@ -51,11 +51,16 @@ def without_inner(view: View, breaks: list[Evidence]) -> list[Evidence]:
     return breaks
 
 
+def _writes_bytes(op: str | None) -> bool:
+    known = ops.get(op or "")
+    return known is not None and Trait.WRITES_BYTES in known.traits
+
+
 def through(breaks: Sequence[Evidence]) -> list[Evidence]:
     """Return the breaks with the function in which a cast is followed by what makes bytes: all of it has no derivative."""
     told = list(breaks)
     for k, b in enumerate(breaks):
-        if isinstance(b, NotFloating) and b.cast and any(o.line[0] is b.line[0] and o.op in BYTES_OF for o in breaks[k + 1 :]):
+        if isinstance(b, NotFloating) and b.cast and any(o.line[0] is b.line[0] and _writes_bytes(o.op) for o in breaks[k + 1 :]):
             code = b.line[0]
             told[k] = replace(b, through="f" if code is None or code.co_name.startswith("<") else code.co_name)
     return told

@@ -11,20 +11,21 @@ import numpy as np
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.core import engine, journal
 from gradtape._src.core.journal import Origin
+from gradtape._src.core.op import Op
 from gradtape._src.core.program import ELEMENT, Node, leaf
+from gradtape._src.core.traits import Trait
 from gradtape._src.explain.codes.nonfinite import Assigned, Given, InBackward, InfOrigin, InForward, NanOrigin, NonFinite, Written
 from gradtape._src.explain.edges import bound_of
 from gradtape._src.explain.precision import contribution_at, in_float64, in_wide
 from gradtape._src.explain.probe import Probe, array, like, value
 from gradtape._src.explain.source import NO_LINE
-from gradtape._src.ops.linalg.decompositions import DIGITS
+from gradtape._src.ops.array.cast import _cast
+from gradtape._src.ops.linalg.decompositions import DIGITS, _eig, _eigh, _svd
 
-QUOTIENTS = {"RealDiv", "Div", "Reciprocal", "Rsqrt"}  # which make 0 of infinity
-PARTS = {"StridedSlice", "GatherV2", "GatherNd", "Reshape", "Identity"}  # which take finite elements from beside others
-SPECTRA: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
-    "SelfAdjointEigV2": ("eigenvalue", np.linalg.eigvalsh),
-    "Eig": ("eigenvalue", np.linalg.eigvals),
-    "Svd": ("singular value", lambda matrices: np.linalg.svd(matrices, compute_uv=False)),
+SPECTRA: dict[Op, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
+    _eigh.op: ("eigenvalue", np.linalg.eigvalsh),
+    _eig.op: ("eigenvalue", np.linalg.eigvals),
+    _svd.op: ("singular value", lambda matrices: np.linalg.svd(matrices, compute_uv=False)),
 }
 Kind = type[NanOrigin] | type[InfOrigin]
 MOST = 100  # values are looked at on the way back to such a one
@@ -82,11 +83,16 @@ def _behind(probe: Probe, entry: Entry) -> Entry | None:
         if maker is None or len(seen) > MOST or type(maker.node.aval) is tuple:
             continue
         bad = [i for i in maker.inputs if _bad_value(i)]
-        if bad and maker.node.op.type in QUOTIENTS:
+        if bad and Trait.INVERTS in maker.node.op.traits:
             return from_values(probe, probe.maker.get(bad[-1]) or maker)
-        waiting += [i for i in maker.inputs if i not in seen and (i not in bad or maker.node.op.type in PARTS)]
+        waiting += [i for i in maker.inputs if i not in seen and (i not in bad or _takes_parts(maker.node.op))]
         seen.update(maker.inputs)
     return None
+
+
+def _takes_parts(op: Op) -> bool:
+    """Return whether an op takes finite elements from beside others."""
+    return Trait.TAKES in op.traits or (Trait.RENAMES in op.traits and not op.of_shapes)
 
 
 def _of_meant(probe: Probe, leaves: list[Node]) -> Entry | None:
@@ -129,7 +135,7 @@ def _told(
 
 def _equal_in_spectrum(entry: Entry) -> str | None:
     """Return which eigenvalues or singular values of the input of a decomposition are equal to rounding, or zero; else None."""
-    spectrum = SPECTRA.get(entry.node.op.type)
+    spectrum = SPECTRA.get(entry.node.op.plain)
     if spectrum is None:
         return None
     name, values_of = spectrum
@@ -154,7 +160,7 @@ def _overflows(probe: Probe, node: Node, entry: Entry) -> bool:
     """Return whether an op, or its gradient for `node`, gives infinity in its dtype and a finite value in float64."""
     if type(entry.node.aval) is tuple or entry.node.aval.dtype == np.float64:
         return False
-    if _bad_value(entry.node) and entry.node.op.type == "Cast":
+    if _bad_value(entry.node) and entry.node.op.plain is _cast.op:
         return not any(map(_bad_value, entry.inputs))
     if _bad_value(entry.node):
         finite = [_cleaned(i) if _bad_value(i) else i for i in entry.inputs]  # which would have been too large, too

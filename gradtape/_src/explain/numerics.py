@@ -12,17 +12,12 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import InvalidArgumentError, public
 from gradtape._src.core.places import place
+from gradtape._src.core.traits import Trait
 from gradtape._src.explain import source
+from gradtape._src.ops.nn.normalization import batch_norm_op
 
 if TYPE_CHECKING:
     from gradtape._src.core.program import Program
-
-# What hands on elements as they are: not where a NaN comes from. TensorFlow's list, by the names of ops in gradtape, too.
-HANDS_ON = {
-    "Concat", "ConcatV2", "ExpandDims", "Fill", "Gather", "GatherV2", "Identity", "IdentityN", "Maximum", "Minimum", "Pack",
-    "Reshape", "Slice", "Squeeze", "Stack", "StridedSlice", "StridedSliceGrad", "Transpose", "Unpack",
-}  # fmt: skip
-FIRST_ONLY = {"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"}  # moments of an empty batch are NaN
 
 
 @public
@@ -61,10 +56,11 @@ def disable_check_numerics() -> None:
 
 def _look(program: Program, index: int, inputs: Sequence[Any], value: Any) -> None:
     op = program.keys[index][0]
-    if op.type in HANDS_ON:
+    if Trait.HANDS_ON in op.traits:
         return
     outputs = value if isinstance(value, tuple) else (value,)
-    for slot, output in enumerate(outputs[:1] if op.type in FIRST_ONLY else outputs):
+    # of batch_norm the first result only: moments of an empty batch are NaN
+    for slot, output in enumerate(outputs[:1] if op.plain is batch_norm_op.op else outputs):
         array = np.asarray(output)
         if aval(array.shape, array.dtype).inexact and not np.isfinite(array).all():
             raise InvalidArgumentError(None, None, _text(program, index, inputs, array, slot, len(outputs)))

@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import engine, hooks, nest, transcript
+from gradtape._src.core import engine, hooks, journal, nest, transcript
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.journal import Asked
+from gradtape._src.core.journal import Asked, Taped
 from gradtape._src.core.places import nearest, place
 from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis, Lack, counted, told
 from gradtape._src.explain.explain import Question, user_frame
 from gradtape._src.explain.inside import Inside, finite
+from gradtape._src.explain.ran import interpreter
 
 LOOKS = 16  # so many calls of a function with tapes in it are looked into
 LAST_LOOK = LOOKS + 1
@@ -32,8 +33,8 @@ class Finding:
     """A source of a gradient call that had no gradient, or one of zeros, NaN or infinity: `what` of these, how many times.
 
     `position` is that among the sources, or "target". It was found in the `nth` run of the call that is counted, and in the
-    `last` one for the last time; first `after` so many seconds, when the program had `done` something outside of its process,
-    or nothing.
+    `last` one for the last time; first `after` so many seconds of work, when the program had `done` something outside of its
+    process, or nothing.
     """
 
     file: str | None
@@ -73,7 +74,9 @@ class Report:
         self.calls = 0
         self.seen: dict[Place, int] = {}
         self._sources: dict[Place, int] = {}  # how many sources a call has, by its place
-        self._heard, self._done, self._since = heard, done, time.monotonic()
+        self._heard, self._done, self._first = heard, done, journal.asked
+        self._since: tuple[float, float] | None = None  # when the first tape was opened
+        self._interpreter = interpreter()
         self._found: dict[Any, Finding] = {}
         self._without: dict[str, None] = {}  # the places of calls without a source
         self._traced: set[Any] = set()  # the lines of calls under trace
@@ -86,8 +89,8 @@ class Report:
 
     @property
     def missing(self) -> bool:
-        """Whether a gradient was missing, zero or not finite."""
-        return bool(self._found)
+        """Whether a gradient was missing, zero or not finite, or a gradient call raised an error."""
+        return bool(self._found or self._raised)
 
     def asked(
         self, call: Asked, tape: Any, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]
@@ -118,11 +121,32 @@ class Report:
     def _note(self, line: Any, position: int | str, called: str, what: str, diagnosis: Diagnosis, of: str = "gradient") -> None:
         """Note what is found for the first time."""
         where = text.file(line), text.number(line)
-        written, after = text.text(line) or "", time.monotonic() - self._since
+        written, after = text.text(line) or "", self._worked()
         nth = self.seen.get(where, 0) + 1
         self._found[line, position, what] = Finding(
             *where, written, called, what, diagnosis, position, nth, nth, after, self._done(), of=of
         )
+
+    def taped(self, taped: Taped, opens: bool) -> None:
+        """Note that a tape opens, or closes."""
+        self._since = self._since or (time.monotonic(), time.process_time())
+        self._interpreter.taped(taped, opens)
+
+    def close(self) -> None:
+        """Note no lines any more."""
+        self._interpreter.close()
+
+    def _worked(self) -> float:
+        """Return the seconds of work since the first tape was opened, without the waiting for other processes or threads."""
+        began = self._since or (time.monotonic(), time.process_time())
+        return min(time.monotonic() - began[0], time.process_time() - began[1])
+
+    @property
+    def _raised(self) -> list[str]:
+        """The places of gradient calls that raised an error each time."""
+        failed = [call.line for call in list(journal.calls) if call.number > self._first and call.results is None]
+        places = {(text.file(line), text.number(line)): None for line in failed}
+        return [place(*where) for where in places if where not in self._sources]
 
     def _asked(
         self, line: Any, tape: Any, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]
@@ -175,18 +199,19 @@ class Report:
 
     def headline(self, named: str | None = None) -> str:
         """Return how many sources lacked something at each line of a gradient call; of the file `named` by its number alone."""
+        raised = f"the gradient call at {', '.join(self._raised)} raised an error" if self._raised else ""
         if not self.calls:
-            return "the script asked no tape for a gradient or Jacobian"
+            return raised or "the script asked no tape for a gradient or Jacobian"
         if not self._found:
             calls = f"{self.calls:,} gradient call{'' if self.calls == 1 else 's'}"
-            return f"{calls}, and nothing is missing{self._empty}"
+            return f"{raised}; {calls} gave all" if raised else f"{calls}, and nothing is missing{self._empty}"
         said = []
         for (file, line), findings in list(self._by_place.items())[:MOST_PLACES]:
             at = nearest(file, line, named)
             said.append(f"{counted([f.lack for f in findings], self._sources.get((file, line), len(findings)))}: {at}")
             named = file
         more = len(self._by_place) - len(said)
-        return "; ".join(said) + (f"; and at {more:,} more" if more else "")
+        return "; ".join([*said, *([f"and at {more:,} more"] if more else []), *([raised] if raised else [])])
 
     @property
     def _empty(self) -> str:
@@ -274,6 +299,6 @@ def _flaw_of(values: np.ndarray) -> str | None:
 def watching(heard: Callable[[], None] = lambda: None, done: Callable[[], str] = str) -> Iterator[Report]:
     """Note all gradient calls inside of the context; yields the Report. It calls `heard` after each, and asks what was `done`."""
     report = Report(heard, done)
-    listeners = {"asked": report.asked, "ran": report.ran, "graphed": report.graphed, "called": None}
-    with hooks.filled(hooks.watch, **listeners), transcript.keeping():
+    listeners = {"asked": report.asked, "taped": report.taped, "ran": report.ran, "graphed": report.graphed, "called": None}
+    with hooks.filled(hooks.watch, **listeners), transcript.keeping(), contextlib.closing(report):
         yield report

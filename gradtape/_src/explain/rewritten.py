@@ -10,6 +10,7 @@ from typing import Any
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import scope_of, statements_of
+from gradtape._src.ops.math.elementary import acos, acosh, asin, atanh
 
 # What NumPy's functions are called as TensorFlow's, where the arguments mean the same.
 NUMPY = {
@@ -34,7 +35,7 @@ METHODS = {  # of an array
 LONGEST_ARGUMENT = 60
 LOGARITHMS = {"softmax": "tf.nn.log_softmax", "sigmoid": "tf.math.log_sigmoid"}  # of what has one of its own
 ITERATING = ("list", "map", "zip", "enumerate", "tuple", "reversed")  # which take tensors as they take arrays
-HARMLESS = {"Acos": 0.0, "Asin": 0.0, "Atanh": 0.0, "Acosh": 2.0}  # where 1 is at the edge
+HARMLESS = {acos.op.type: 0.0, asin.op.type: 0.0, atanh.op.type: 0.0, acosh.op.type: 2.0}  # where 1 is at the edge
 REWRITTEN = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)  # statements
 LISTED = ("append", "extend", "insert")  # methods of a list, which holds tensors as it holds arrays
 FLOATING = {"float", "float16", "float32", "float64"}

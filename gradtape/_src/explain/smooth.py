@@ -5,43 +5,23 @@ from __future__ import annotations
 import ast
 import re
 
+from gradtape._src.core.op import ops
+from gradtape._src.core.traits import Trait
 from gradtape._src.explain import source as text
 from gradtape._src.explain.evidence import Evidence, Span
+from gradtape._src.ops.array.sort import _arg_max, _arg_min
 
 Advice = tuple[str, Span | None]  # and where the expression stands that its code replaces
 
-SAMPLED = (
-    "try the log-probability of what was drawn, times its reward (as tf.nn.sparse_softmax_cross_entropy_with_logits gives it), "
-    "or a soft sample: tf.nn.softmax of the logits plus Gumbel noise"
-)
 STRAIGHT = "pass the gradient straight through: `{0} + tf.stop_gradient({1} - {0})`"
 SMOOTHER = "try a smooth function in its place, or give it a gradient with tf.custom_gradient"
-TAKEN = "take the scores of the boxes that are kept, `tf.gather(scores, selected)`: through these a gradient flows"
-DECODED = "train on tf.nn.ctc_loss, which takes the logits"
 SOFTLY = (
     "weigh the rows by a soft choice, tf.nn.softmax({}), or pass the gradient straight through: `z + tf.stop_gradient(q - z)`, "
 )
 SOFTLY += "where q is what was taken in the place of z"
-PLACED = "interpolate between the places on both sides: `y0 + (u - x0) / (x1 - x0) * (y1 - y0)`"
 BYTES = "go on with the tensor, and keep its bytes beside it"
 LONGEST_OPERAND, LONGEST = 30, 60  # of what stands in an advice several times, or once
-SMOOTH = {
-    "ArgMax": "try the values, tf.reduce_max(x), or a soft choice, tf.nn.softmax(x)",
-    "ArgMin": "try the values, tf.reduce_min(x), or a soft choice, tf.nn.softmax(-x)",
-    "Greater": "try a soft step, tf.sigmoid(x - y)", "GreaterEqual": "try a soft step, tf.sigmoid(x - y)",
-    "Less": "try a soft step, tf.sigmoid(y - x)", "LessEqual": "try a soft step, tf.sigmoid(y - x)",
-    "Equal": "try a soft comparison, tf.exp(-(x - y) ** 2)", "NotEqual": "try a soft comparison, 1 - tf.exp(-(x - y) ** 2)",
-    "FloorDiv": "divide with `/`", "TruncateDiv": "divide with `/`",
-    "OneHot": "try a soft choice, tf.nn.softmax", "HistogramFixedWidth": "try a soft one, of tf.exp(-(x - center) ** 2)",
-    "UpperBound": PLACED, "LowerBound": PLACED, "Bucketize": PLACED,
-    "NonMaxSuppressionV3": TAKEN, "NonMaxSuppressionV4": TAKEN, "NonMaxSuppressionV5": TAKEN, "CombinedNonMaxSuppression": TAKEN,
-    "CTCGreedyDecoder": DECODED, "CTCBeamSearchDecoder": DECODED, "EditDistance": DECODED,
-    "Multinomial": SAMPLED, "StatelessMultinomial": SAMPLED, "RandomBinomial": SAMPLED, "RandomPoissonV2": SAMPLED,
-    "AdjustJpegQuality": STRAIGHT.format("x", "tf.image.adjust_jpeg_quality(x, y)"),
-    "SerializeTensor": BYTES, "EncodeJpeg": BYTES, "EncodePng": BYTES, "EncodeBmp": BYTES, "EncodeWav": BYTES,
-    "AsString": "go on with the number, and write the string beside it",
-    "ResourceScatterUpdate": "build the tensor with tf.tensor_scatter_nd_update",
-}  # fmt: skip
+CHOSEN = {_arg_max.op.type: "x", _arg_min.op.type: "-x"}  # what a soft choice in the place of an index is made of
 
 
 def wider(dtype: str, scaled: str) -> str:
@@ -54,7 +34,16 @@ def wider(dtype: str, scaled: str) -> str:
 
 def has_own_advice(b: Evidence) -> bool:
     """Return whether the advice for an op holds, whatever its result is used for."""
-    return SMOOTH.get(b.op or "") in (TAKEN, DECODED)
+    known = ops.get(b.op or "")
+    return known is not None and Trait.HOLDS_FOR_ALL in known.traits
+
+
+def declared(op: str | None) -> str:
+    """Return what the declaration of an op of this type advises to write in its place."""
+    known = ops.get(op or "")
+    if known is None:
+        return ""
+    return known.instead or (BYTES if Trait.WRITES_BYTES in known.traits else "")
 
 
 def instead_of(b: Evidence, stepped: bool, index: bool = False) -> Advice:
@@ -62,10 +51,11 @@ def instead_of(b: Evidence, stepped: bool, index: bool = False) -> Advice:
 
     Through an op that is `stepped`, as a rounding, a gradient can pass as it is.
     """
-    if index and b.op in ("ArgMax", "ArgMin"):
-        return in_its_words(SOFTLY.format("x" if b.op == "ArgMax" else "-x"), b)
-    if b.op in SMOOTH or not stepped:
-        return in_its_words(SMOOTH.get(b.op or "", SMOOTHER), b)
+    if index and b.op in CHOSEN:
+        return in_its_words(SOFTLY.format(CHOSEN[b.op]), b)
+    advice = declared(b.op)
+    if advice or not stepped:
+        return in_its_words(advice or SMOOTHER, b)
     found, operands = text.expression_at(b.line, b.op), text.operands(b.line, b.op)
     if found is None or not operands or len(operands[0]) > LONGEST_OPERAND or re.search(r"\w\(", operands[0]):
         called = re.search(rf"[\w.]*\b{(b.op or '').lower()}\(", text.text(b.line) or "")

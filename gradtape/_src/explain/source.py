@@ -10,24 +10,14 @@ import io
 import linecache
 import tokenize
 from collections.abc import Iterator
-from types import CodeType, FrameType, FunctionType, ModuleType
+from types import CodeType, FrameType
 from typing import Any
 
-from gradtape._src.core.convert import variable_of
-from gradtape._src.core.errors import internal
 from gradtape._src.core.journal import Line
-from gradtape._src.core.tensor import Stored, Tensor
-from gradtape._src.core.variable import Variable
+from gradtape._src.explain.operators import OPERATORS
 
 NO_LINE: Line = (None, 0)
-HELD = (Tensor, Variable)  # which are sources, and no way to one
-MOST = 100  # objects are looked into for it
-DEEPEST = 3  # so many attributes and entries are followed to one
 LONGEST = 120  # characters of a statement over several lines
-OPERATORS = {
-    "Greater": ast.Gt, "GreaterEqual": ast.GtE, "Less": ast.Lt, "LessEqual": ast.LtE, "Equal": ast.Eq, "NotEqual": ast.NotEq,
-    "RealDiv": ast.Div, "FloorDiv": ast.FloorDiv, "Pow": ast.Pow,
-}  # fmt: skip
 PRODUCTS = ("matmul", "multiply")
 STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
 LOADS = ("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_FAST_CHECK", "LOAD_CLASSDEREF")
@@ -172,21 +162,6 @@ def sets(line: Line, name: str) -> bool:
     return found is not None and any(called == name for called, _ in _pairs(found))
 
 
-def places_of(value: Any, frame: FrameType) -> list[tuple[str, list[CodeType]]]:
-    """Return the names of an object, each with the code that can set it: its own, functions with a global, methods of a class."""
-    code = frame.f_code
-    functions = [f.__code__ for f in list(frame.f_globals.values()) if isinstance(f, FunctionType)]
-    others = [c for c in functions if c.co_filename == code.co_filename and c is not code]
-    names = sorted(names_of(value, frame))
-    found = [(name, [code, *[c for c in others if _is_global(c, name)]]) for name in names]
-    root, dot, attribute = (name_of(value, frame) or "").partition(".")
-    if dot:
-        owner = frame.f_locals.get(root, frame.f_globals.get(root))
-        methods = [f.__code__ for f in vars(type(owner)).values() if isinstance(f, FunctionType)]
-        found += [(f"self.{attribute}", methods), (f"{root}.{attribute}", [code])]
-    return found
-
-
 def codes_of(frame: FrameType | None) -> Iterator[CodeType]:
     """Yield the code of a frame and of those that called it, up to the first module."""
     while frame is not None:
@@ -212,7 +187,8 @@ def _function(code: CodeType) -> list[ast.stmt]:
     return next((n.body for n in functions if n.name == code.co_name and _starts(n) == code.co_firstlineno), [])
 
 
-def _is_global(code: CodeType, name: str) -> bool:
+def is_global(code: CodeType, name: str) -> bool:
+    """Return whether a function declares a name as global."""
     return any(isinstance(n, ast.Global) and name in n.names for n in _function(code))
 
 
@@ -479,17 +455,12 @@ def text(line: Line) -> str | None:
 def _on_one_line(line: Line) -> str | None:
     """Return the statement that begins on the line, or the expression, if it goes over several lines; None for a block."""
     found, at = statement(line), number(line)
-    if found is None or hasattr(found, "body") or found.lineno == found.end_lineno:
+    if found is None or hasattr(found, "body") or isinstance(found, ast.Match) or found.lineno == found.end_lineno:
         return None
     with contextlib.suppress(SyntaxError):
         written = ast.unparse(found if found.lineno == at else ast.parse(expression(line) or "", mode="eval"))
         return written if len(written) <= LONGEST and "\n" not in written else written.split("\n")[0][: LONGEST - 1] + "…"
     return None
-
-
-def stands_for(held: Any, value: Any) -> bool:
-    """Return whether the object `held` is `value`, or a holder of it (Keras's variables hold gradtape's)."""
-    return held is value or variable_of(held) is value
 
 
 def argument(line: Line, place: int) -> str | None:
@@ -521,80 +492,3 @@ def _asking(line: Line) -> list[tuple[ast.Call, ast.expr]]:
     calls = [n for n in ast.walk(statement(line) or ast.Module([], [])) if isinstance(n, ast.Call)]
     methods = ("gradient", "jacobian", "batch_jacobian")
     return [(n, n.func.value) for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr in methods]
-
-
-def names_of(value: Any, frame: FrameType | None) -> set[str]:
-    """Return all names of an object for the code in `frame`, without attributes and entries."""
-    names: tuple[Any, ...] = () if frame is None else (frame.f_locals, frame.f_globals)
-    return {name for held_by in names for name, held in list(held_by.items()) if stands_for(held, value)}
-
-
-Paths = dict[int, dict[int, str]]  # id of a frame → id of an object → its path there
-
-
-def name_of(value: Any, frame: FrameType | None, known: Paths | None = None) -> str | None:
-    """Return the name of an object for the code in `frame`: a variable's name, or `self.w`, `model.head.kernel`; None if
-    nothing in it holds the object. `known` keeps, from one call to the next, what was found.
-    """
-    known = {} if known is None else known
-    while frame is not None:
-        if internal[frame.f_code.co_filename]:  # its names say nothing to the user
-            frame = frame.f_back
-            continue
-        for names in (frame.f_locals, frame.f_globals):
-            for name, held in list(names.items()):
-                if stands_for(held, value) and not name.startswith("_"):
-                    return name
-        if id(frame) not in known:
-            listed = {name: held for name, held in list(frame.f_locals.items()) if isinstance(held, (list, tuple, dict))}
-            objects = [(name, held) for name, held in list(frame.f_locals.items()) if name not in listed]
-            known[id(frame)] = _paths(list(listed.items())) | _paths(objects)  # `model.w` says more than `variables[0]`
-        if id(value) in known[id(frame)]:
-            return known[id(frame)][id(value)]
-        if frame.f_code.co_name == "<module>":
-            return None
-        frame = frame.f_back
-    return None
-
-
-def _paths(names: list[tuple[str, Any]]) -> dict[int, str]:
-    """Return the shortest paths to objects, through entries and public attributes of those with these names."""
-    waiting = [(name, held, 1) for name, held in names if not isinstance(held, HELD)]
-    seen: set[int] = set()
-    found: dict[int, str] = {}
-    for name, held, depth in waiting:
-        for path, item in _parts(name, held):
-            found.setdefault(id(variable_of(item)), path)
-            if depth < DEEPEST and id(item) not in seen and len(seen) < MOST and _holds_others(item):
-                seen.add(id(item))
-                waiting.append((path, item, depth + 1))
-    return found
-
-
-def _parts(name: str, held: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what an object holds, with the path to it; a Keras layer's `_kernel` is its property `kernel`."""
-    if isinstance(held, (list, tuple)):
-        yield from ((f"{name}[{i}]", item) for i, item in enumerate(held[:1000]))
-    elif isinstance(held, dict):
-        yield from ((f"{name}[{key!r}]", item) for key, item in list(held.items())[:1000])
-    else:
-        attributes = getattr(held, "__dict__", None)  # of what autograph has for an unbound name it is the name's stand-in
-        for attribute, item in list(attributes.items())[:1000] if isinstance(attributes, dict) else ():
-            public = attribute.lstrip("_")
-            is_property = isinstance(getattr(type(held), public, None), property)
-            if attribute == "_layers" and type(held).__name__ == "Sequential":  # which has one for the input, too
-                yield from ((f"{name}.layers[{i}]", part) for i, part in enumerate(held.layers) if not _is_named(part))
-            elif public == attribute or not isinstance(item, (list, tuple, dict)):
-                yield f"{name}.{public if is_property else attribute}", item
-
-
-def _is_named(layer: Any) -> bool:
-    """Return whether a layer of Keras's has a name of the user's, and not one of its class: "dense_1"."""
-    return bool(layer.name.replace("_", "").rstrip("0123456789") != type(layer).__name__.lower())
-
-
-def _holds_others(item: Any) -> bool:
-    """Return whether a path may lead through an object: a container, or an instance of a class that is no part of Python's."""
-    if isinstance(item, (list, tuple, dict)):
-        return True
-    return hasattr(item, "__dict__") and not isinstance(item, (type, ModuleType, FunctionType, CodeType, Stored, *HELD))

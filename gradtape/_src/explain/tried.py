@@ -58,7 +58,7 @@ class Trials:
         """Return what the program does that is not done twice unasked; empty if nothing."""
         if self._left is None:
             return ""
-        return finding.done or (f"ran for {finding.after:.0f} s" if 2 * finding.after > self._left else "")
+        return finding.done or (f"computed for {finding.after:.0f} s" if 2 * finding.after > self._left else "")
 
     def _search(
         self, said: Diagnosis, files: Files, group: Sequence[Finding], there: Sequence[Finding], place: Place, deep: int

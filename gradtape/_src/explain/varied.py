@@ -142,6 +142,19 @@ class Tried:
         return entry, factor, copied
 
     @property
+    def joined(self) -> Entry | None:
+        """The op that takes what this op gives, and beside it what comes of its input another way; None if there is none."""
+        after, beside = {self.entry.node}, {self.node}
+        for entry in self.probe.entries:
+            if entry is not self.entry and (past := beside.intersection(entry.inputs)):
+                if after.intersection(entry.inputs) - past:
+                    return entry
+                beside.add(entry.node)
+            elif after.intersection(entry.inputs):
+                after.add(entry.node)
+        return None
+
+    @property
     def chooses(self) -> bool:
         """Whether the op only chooses among elements: where `node` is moved its values are these, or linear, or the same."""
         after, moved = self.entry.node, elsewhere(self.node, value(self.node))

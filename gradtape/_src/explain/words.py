@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from gradtape._src.autodiff.custom import CUSTOM
 from gradtape._src.core import hooks
 from gradtape._src.core.journal import Line
 from gradtape._src.core.places import place
@@ -72,7 +73,7 @@ class Words:
 def _as_called(broken: Evidence, cause: str) -> str:
     """Return a cause with the op named as the line writes it: `tf.where` for SelectV2, `+` for AddV2."""
     match text.expression_at(broken.line, broken.op):
-        case ast.Call(func=function) if re.match(r"(tf|tensorflow)\.", ast.unparse(function)) or broken.op == "CustomGradient":
+        case ast.Call(func=function) if re.match(r"(tf|tensorflow)\.", ast.unparse(function)) or broken.op == CUSTOM.type:
             written = ast.unparse(function)
         case ast.BinOp(op=operator):
             written = f"`{ast.unparse(ast.BinOp(ast.Name('a'), operator, ast.Name('b')))[2:-2]}`"

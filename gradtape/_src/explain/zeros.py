@@ -11,6 +11,7 @@ from gradtape._src.autodiff.backward import Entry
 from gradtape._src.core import engine
 from gradtape._src.core.journal import Line
 from gradtape._src.core.program import Node
+from gradtape._src.core.traits import Trait
 from gradtape._src.explain.codes.zeros import Cancelled, PiecewiseConstant, Underflow
 from gradtape._src.explain.evidence import Evidence, of_zeros
 from gradtape._src.explain.probe import Probe, array, ones_like
@@ -19,7 +20,6 @@ from gradtape._src.explain.varied import Tried, dense, empty
 
 WAYS = 8  # so many ways from a source to the target are looked at
 AHEAD = 64  # steps that are recorded before they are run
-ROUNDING = {"Sign", "Floor", "Ceil", "Round", "Rint", "FloorDiv", "FloorMod", "TruncateMod", "Mod"}  # or what is left by it
 
 
 def flat_places(probe: Probe, source: int) -> list[Evidence]:
@@ -155,7 +155,7 @@ def _cancelled(probe: Probe, source: int) -> Evidence:
     for entry in probe.entries:
         if any(i in seen for i in entry.inputs):
             seen.add(entry.node)
-            if entry.node.op.type in ROUNDING:
+            if Trait.STEPS in entry.node.op.traits:
                 return PiecewiseConstant(_line(entry), entry.node.op.type)
     last = _meeting(probe, probe.sources[source])
     return Cancelled(NO_LINE) if last is None else Cancelled(_line(last), last.node.op.type)

@@ -98,7 +98,7 @@ def checked_shape(feature: Any, key: str) -> tuple[int, ...]:
     if feature.shape is None:
         raise ValueError(f"Missing shape for feature {key}. Received feature={feature}.")
     shape = TensorShape(feature.shape)
-    if shape.rank and shape[0] is None:
+    if shape.rank and shape.as_list()[0] is None:
         raise ValueError(
             f"First dimension of shape for feature {key} unknown. Consider using FixedLenSequenceFeature. Received "
             f"feature={feature}."

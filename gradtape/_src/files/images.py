@@ -322,7 +322,7 @@ def extract_jpeg_shape(contents: Any, output_type: Any = dtypes.int32, name: str
     return _extract_jpeg_shape(strings(contents), output_type=dtypes.as_dtype(output_type))
 
 
-@host_op("IsJpeg", gives=lambda contents: [(contents.shape, dtypes.bool)])
+@host_op("IsJpeg", gives=lambda contents: [(contents.shape, dtypes.bool)], traits="own")
 def _is_jpeg(contents: np.ndarray) -> np.ndarray:
     return np.array([bytes(item).startswith(b"\xff\xd8\xff") for item in contents.flat], bool).reshape(contents.shape)
 
@@ -348,7 +348,7 @@ def _pixels(image: Any, allowed: tuple[str, ...], preferred: Any) -> Tensor:
     return x
 
 
-@host_op("EncodePng", gives=lambda image, compression: [(image.shape[:-3], dtypes.string)])
+@host_op("EncodePng", gives=lambda image, compression: [(image.shape[:-3], dtypes.string)], traits="writes_bytes")
 def _encode_png(image: np.ndarray, *, compression: int) -> np.ndarray:
     if image.ndim < 3:
         raise invalid(f"images must be at least rank 3, received shape {list(image.shape)}")
@@ -391,7 +391,7 @@ def _check_jpeg(image: np.ndarray, quality: int, wanted: str = "") -> None:
         raise InternalError(None, None, f"JPEG encoding failed: no JPEG has the shape {list(image.shape)}")
 
 
-@host_op("EncodeJpeg", gives=a_string)
+@host_op("EncodeJpeg", gives=a_string, traits="writes_bytes")
 def _encode_jpeg(image: np.ndarray, *, format: str, quality: int, **how: Any) -> np.ndarray:
     _check_jpeg(image, quality, format)
     return of_bytes([jpeg.encode(image, quality, **how)], ())
@@ -436,7 +436,10 @@ def encode_jpeg(
     )
 
 
-@host_op("AdjustJpegQuality", gives=lambda image, quality, dct_method: [(image.shape, image.type)])
+@host_op(
+    "AdjustJpegQuality", gives=lambda image, quality, dct_method: [(image.shape, image.type)], traits="own",
+    instead="pass the gradient straight through: `x + tf.stop_gradient(tf.image.adjust_jpeg_quality(x, y) - x)`",
+)  # fmt: skip
 def _through_jpeg(image: np.ndarray, jpeg_quality: np.ndarray, *, dct_method: str) -> np.ndarray:
     quality = int(jpeg_quality)
     _check_jpeg(image, quality)

@@ -43,11 +43,12 @@ def without_values(type: str, *specs: Known) -> list[Tensor]:
     return [EagerTensor(leaf(aval(shape, dtypes.as_dtype(dtype).numpy), None)) for shape, dtype in known]
 
 
-def host_op(type: str, *, gives: Rule, effect: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def host_op(type: str, *, gives: Rule, effect: bool = False, **known: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an op by its kernel, a function of NumPy arrays and of attributes, and return the function of tensors.
 
     `gives(*avals, **attributes)` tells the shape and dtype of each result: None for an extent that depends on values, and for
     the shape where the rank does. `effect`: it reads or writes files, so a function runs it in order, and never drops it.
+    `known` is what is known of it besides, as `Op` has it.
     """
 
     def decorate(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -62,7 +63,7 @@ def host_op(type: str, *, gives: Rule, effect: bool = False) -> Callable[[Callab
         def infer(*avals: Aval, attributes: Attributes) -> tuple[Aval, ...]:
             return tuple([_aval(*known) for known in gives(*avals, **dict(attributes))])
 
-        running: dict[str, Any] = {"effect": True, "host": run} if effect else {"on_host": True}
+        running: dict[str, Any] = known | ({"effect": True, "host": run} if effect else {"on_host": True})
         made = define(Op(type, run, infer=infer, reason=REASON, **running))
 
         @functools.wraps(kernel)

@@ -99,7 +99,7 @@ def decode_wav(contents: Any, desired_channels: int = -1, desired_samples: int =
     return DecodeWav(*_decode_wav(strings(contents), channels=channels, samples=samples))
 
 
-@host_op("EncodeWav", gives=lambda audio, sample_rate: [((), dtypes.string)])
+@host_op("EncodeWav", gives=lambda audio, sample_rate: [((), dtypes.string)], traits="writes_bytes")
 def _encode_wav(audio: np.ndarray, sample_rate: np.ndarray) -> np.ndarray:
     if audio.ndim != 2:
         raise invalid(f"audio must be 2-dimensional[{','.join(map(str, audio.shape))}]")

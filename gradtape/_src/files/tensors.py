@@ -126,7 +126,7 @@ def decoded(made: Any) -> np.ndarray:
 LARGEST = 1 << 30  # bytes that one value of a message may be repeated to
 
 
-@host_op("SerializeTensor", gives=a_string)
+@host_op("SerializeTensor", gives=a_string, traits="writes_bytes")
 def _serialize_tensor(tensor: np.ndarray) -> np.ndarray:
     return of_bytes([encoded(tensor)], ())
 

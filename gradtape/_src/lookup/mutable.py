@@ -12,8 +12,8 @@ from gradtape._src.core import dtypes, engine
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import InvalidArgumentError, invalid_for, public
 from gradtape._src.core.module import State, Stateful
-from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
-from gradtape._src.lookup.static import looked_up, vector
+from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of, to_numpy
+from gradtape._src.lookup.static import _find, looked_up, vector
 from gradtape._src.ops.strings.hashing import murmur
 
 Shape = tuple[int, ...]
@@ -56,7 +56,7 @@ class MutableHashTable(Stateful):
     ) -> None:
         self.key_dtype, self.value_dtype, self._name = dtypes.as_dtype(key_dtype), dtypes.as_dtype(value_dtype), name
         self._default = tensor(default_value, self.value_dtype)
-        self._shape: Shape = tuple(self._default.shape)
+        self._shape: Shape = tuple(extents_of(self._default))
         self._pairs: dict[Any, Any] = {}
         self._refused_keys: dict[Any, str] = {}
 
@@ -72,7 +72,7 @@ class MutableHashTable(Stateful):
         """
 
         def find(dense: Tensor) -> Tensor:
-            shape = (*dense.shape, *self._shape)
+            shape = (*extents_of(dense), *self._shape)
             default = self._default if dynamic_default_values is None else tensor(dynamic_default_values, self.value_dtype)
             return _call(self._find, [dense, default], [(self.value_dtype, shape)])[0]
 
@@ -83,7 +83,7 @@ class MutableHashTable(Stateful):
 
     def _find(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         keys, default = arrays
-        self._check(keys, "LookupTableFindV2")
+        self._check(keys, _find.op.type)
         found = np.empty((*keys.shape, *self._shape), self.value_dtype.numpy)
         found[...] = default
         rows = found.reshape(-1, *self._shape)

@@ -115,7 +115,7 @@ class StaticHashTable(_Table):
         self.key_dtype, self.value_dtype = dtypes.as_dtype(initializer.key_dtype), dtypes.as_dtype(initializer.value_dtype)
         self._name = name
         self.default_value = tensor(default_value, self.value_dtype)
-        if self.default_value.shape.rank != 0:
+        if self.default_value.ndim != 0:
             raise ValueError(f"Shapes {self.default_value.shape} and () are not compatible: default_value is a scalar.")
         default = to_numpy(self.default_value.node).item()
         self._entries = Entries(self.value_dtype, lambda key: default)

@@ -15,10 +15,12 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.module import Module
 from gradtape._src.core.scopes import name_scope
 from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.operators import rules
 from gradtape._src.operators.parts import LinearOperatorSpec, batch_slice, shape_of
 from gradtape._src.ops.array.cast import cast
-from gradtape._src.ops.array.shape import broadcast_to, expand_dims, shape as shape_tensor_of, squeeze
+from gradtape._src.ops.array.extents import shape as shape_tensor_of
+from gradtape._src.ops.array.shape import broadcast_to, expand_dims, squeeze
 from gradtape._src.ops.debugging.checks import assert_equal, assert_less, assert_positive
 from gradtape._src.ops.linalg.decompositions import eigvals, eigvalsh, svd
 from gradtape._src.ops.linalg.diagonals import adjoint, diag_part
@@ -35,12 +37,12 @@ ALLOWED = "float16 float32 float64 complex64 complex128".split()
 
 def same_batch(*values: Any) -> list[Any]:
     """Return matrices, broadcast to one batch shape."""
-    shapes = [tuple(value.shape)[:-2] for value in values]
+    shapes = [extents_of(value)[:-2] for value in values]
     batch: tuple[int, ...] = ()
     for shape in shapes:
         batch = broadcast_shapes(batch, shape)
     return [
-        value if shape == batch else broadcast_to(value, np.array([*batch, *value.shape[-2:]], np.int32))
+        value if shape == batch else broadcast_to(value, np.array([*batch, *extents_of(value)[-2:]], np.int32))
         for value, shape in zip(values, shapes, strict=True)
     ]
 
@@ -105,7 +107,7 @@ class LinearOperator(Module, CompositeTensor):
         from_identity = np.eye(self._domain_size or 0, dtype=self.dtype.as_numpy_dtype)
         return self.matmul(
             broadcast_to(
-                convert_to_tensor(from_identity), np.array([*self.batch_shape.as_list(), *from_identity.shape], np.int32)
+                convert_to_tensor(from_identity), np.array([*self.batch_shape.as_list(), *extents_of(from_identity)], np.int32)
             )
         )
 
@@ -308,7 +310,7 @@ class LinearOperator(Module, CompositeTensor):
         if x.dtype != self.dtype:
             raise TypeError(f"Expected argument to have dtype {self.dtype}.  Found: {x.dtype} in tensor {x}. tf.cast it.")
         found = shape_of(x)
-        if found.rank is not None and found.rank >= -axis and None not in (found[axis], dimension) and found[axis] != dimension:
+        if found.rank is not None and found.rank >= -axis and not found[axis:][:1].is_compatible_with([dimension]):
             raise ValueError(
                 f"Dimensions are not compatible: the operator of shape {self.shape} needs extent {dimension} in axis {axis} "
                 f"of {name}, which has shape {found}."

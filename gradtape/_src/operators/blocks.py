@@ -10,6 +10,7 @@ import numpy as np
 from gradtape._src.core.convert import convert_to_tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.operators.base import LinearOperator, same_batch
 from gradtape._src.operators.composed import LinearOperatorComposition
 from gradtape._src.operators.parts import broadcast_batches
@@ -39,8 +40,9 @@ def _all(operators: Sequence[LinearOperator], hint: str, given: bool | None) -> 
 
 def _whole(parts: Sequence[Any], axis: int, ranks: int) -> Any:
     """Return parts with batches of several shapes, put together along an axis."""
-    batch = broadcast_batches(*(TensorShape(tuple(part.shape)[: part.ndim - ranks]) for part in parts)).as_list()
-    return concat([broadcast_to(part, np.array([*batch, *part.shape[part.ndim - ranks :]], np.int32)) for part in parts], axis)
+    batch = broadcast_batches(*(TensorShape(extents_of(part)[: part.ndim - ranks]) for part in parts)).as_list()
+    wanted = [[*batch, *extents_of(part)[part.ndim - ranks :]] for part in parts]
+    return concat([broadcast_to(part, np.array(shape, np.int32)) for part, shape in zip(parts, wanted, strict=True)], axis)
 
 
 class _Blocks(LinearOperator):
@@ -378,9 +380,9 @@ class LinearOperatorKronecker(LinearOperator):
         """Return the result for matrices: each factor is applied along an axis of its own."""
         turned = adjoint != solving
         sizes = [operator._range_size if turned else operator._domain_size for operator in self._operators]
-        batch = broadcast_batches(TensorShape(tuple(x.shape)[:-2]), self.batch_shape).as_list()
-        columns = x.shape[-1]
-        x = broadcast_to(x, np.array([*batch, *x.shape[-2:]], np.int32))
+        batch = broadcast_batches(TensorShape(extents_of(x)[:-2]), self.batch_shape).as_list()
+        columns = extents_of(x)[-1]
+        x = broadcast_to(x, np.array([*batch, *extents_of(x)[-2:]], np.int32))
         # [batch, rest, n, columns] with the axis n of one factor next to last, from the last factor to the first.
         done = 1
         total = int(np.prod(sizes, dtype=np.int64))
@@ -391,7 +393,7 @@ class LinearOperatorKronecker(LinearOperator):
             moved = _swap(flat, len(batch))  # [batch, size, before, done * columns]
             moved = reshape(moved, [*batch, size, before * done * columns])
             moved = operator.solve(moved, adjoint=adjoint) if solving else operator.matmul(moved, adjoint=adjoint)
-            new = moved.shape[-2]
+            new = extents_of(moved)[-2]
             x = _swap(reshape(moved, [*batch, new, before, done * columns]), len(batch))
             done *= new
         return reshape(x, [*batch, done, columns])
@@ -407,15 +409,16 @@ class LinearOperatorKronecker(LinearOperator):
         for operator in self._operators[1:]:
             left, right = same_batch(result, operator.to_dense())
             product = left[..., :, None, :, None] * right[..., None, :, None, :]
-            batch = left.shape.as_list()[:-2]
-            result = reshape(product, [*batch, left.shape[-2] * right.shape[-2], left.shape[-1] * right.shape[-1]])
+            (*batch, m, n), (*_, rows, columns) = extents_of(left), extents_of(right)
+            result = reshape(product, [*batch, m * rows, n * columns])
         return result
 
     def _outer(self, values: list[Any]) -> Any:
         result = values[0]
         for value in values[1:]:
             product = result[..., :, None] * value[..., None, :]
-            result = reshape(product, [*product.shape.as_list()[:-2], product.shape[-2] * product.shape[-1]])
+            *batch, m, n = extents_of(product)
+            result = reshape(product, [*batch, m * n])
         return result
 
     def _diag_part(self) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from gradtape._src.core import dtypes
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.operators import rules
 from gradtape._src.operators.base import LinearOperator
 from gradtape._src.operators.composed import LinearOperatorComposition
@@ -95,13 +96,13 @@ class _Circulant(LinearOperator):
     def _convolved(self, x: Any, spectrum: Any) -> Any:
         """Return the result for matrices: the columns are transformed, each as an array of the block's shape."""
         forward, backward = TRANSFORMS[self._depth]
-        batch = broadcast_batches(TensorShape(tuple(x.shape)[:-2]), self.batch_shape).as_list()
-        x = broadcast_to(x, np.array([*batch, *x.shape[-2:]], np.int32))
+        batch = broadcast_batches(TensorShape(extents_of(x)[:-2]), self.batch_shape).as_list()
+        x = broadcast_to(x, np.array([*batch, *extents_of(x)[-2:]], np.int32))
         rank, block = len(batch), self.block_shape.as_list()
         columns = transpose(x, [*range(rank), rank + 1, rank])
-        columns = reshape(cast(columns, spectrum.dtype), [*batch, x.shape[-1], *block])
+        columns = reshape(cast(columns, spectrum.dtype), [*batch, extents_of(x)[-1], *block])
         found = backward(forward(columns) * spectrum[(..., None, *[slice(None)] * self._depth)])
-        found = reshape(found, [*batch, x.shape[-1], x.shape[-2]])
+        found = reshape(found, [*batch, extents_of(x)[-1], extents_of(x)[-2]])
         return cast(transpose(found, [*range(rank), rank + 1, rank]), self.dtype)
 
     def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
@@ -114,8 +115,8 @@ class _Circulant(LinearOperator):
 
     def _diag_part(self) -> Any:
         flat = self._flat()
-        value = reduce_sum(flat, axis=-1, keepdims=True) / float(flat.shape[-1])
-        return cast(broadcast_to(value, flat.shape), self.dtype)
+        value = reduce_sum(flat, axis=-1, keepdims=True) / float(extents_of(flat)[-1])
+        return cast(broadcast_to(value, extents_of(flat)), self.dtype)
 
     def _trace(self) -> Any:
         return cast(reduce_sum(self._flat(), axis=-1), self.dtype)

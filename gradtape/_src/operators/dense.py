@@ -13,7 +13,8 @@ from gradtape._src.operators.diagonal import LinearOperatorDiag
 from gradtape._src.operators.parts import reference, shape_of
 from gradtape._src.operators.rules import rule
 from gradtape._src.ops.array.cast import cast
-from gradtape._src.ops.array.shape import expand_dims, shape as shape_tensor_of
+from gradtape._src.ops.array.extents import shape as shape_tensor_of
+from gradtape._src.ops.array.shape import expand_dims
 from gradtape._src.ops.debugging.checks import assert_positive
 from gradtape._src.ops.linalg.diagonals import adjoint, band_part, diag_part
 from gradtape._src.ops.linalg.systems import cholesky, triangular_solve

@@ -9,14 +9,16 @@ import numpy as np
 from gradtape._src.core.convert import convert_to_tensor, static_list
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.operators import rules
 from gradtape._src.operators.base import LinearOperator
 from gradtape._src.operators.parts import broadcast_batches, reference, shape_of
 from gradtape._src.operators.rules import rule
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import zeros_like
+from gradtape._src.ops.array.extents import shape as shape_tensor_of
 from gradtape._src.ops.array.joining import concat
-from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape, shape as shape_tensor_of, zeros
+from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape, zeros
 from gradtape._src.ops.debugging.checks import assert_equal, assert_greater, assert_positive
 from gradtape._src.ops.linalg.diagonals import adjoint, diag, diag_part, set_diag
 from gradtape._src.ops.math.arithmetic import abs, sqrt
@@ -27,10 +29,10 @@ from gradtape._src.ops.math.reduction import reduce_max, reduce_min, reduce_prod
 
 def _batch_of(x: Any, shape: Any, event: Any) -> Any:
     """Return `x` broadcast so that its batch is that of the operator of `shape` as well."""
-    batch = broadcast_batches(TensorShape(tuple(x.shape)[: x.shape.rank - 2]), shape[:-2])
-    return (
-        x if batch.as_list() == x.shape.as_list()[:-2] else broadcast_to(x, np.array([*batch.as_list(), *x.shape[-2:]], np.int32))
-    )
+    batch = broadcast_batches(TensorShape(extents_of(x)[:-2]), shape[:-2])
+    if batch.as_list() == [*extents_of(x)[:-2]]:
+        return x
+    return broadcast_to(x, np.array([*batch.as_list(), *extents_of(x)[-2:]], np.int32))
 
 
 class LinearOperatorDiag(LinearOperator):
@@ -357,8 +359,8 @@ class LinearOperatorZeros(LinearOperator):
         return zeros(self.shape.as_list(), self.dtype)
 
     def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        columns = x.shape[-2 if adjoint_arg else -1]
-        batch = broadcast_batches(x.shape[:-2], self.batch_shape)
+        columns = extents_of(x)[-2 if adjoint_arg else -1]
+        batch = broadcast_batches(TensorShape(extents_of(x)[:-2]), self.batch_shape)
         return zeros([*batch.as_list(), self._extents[1 if adjoint else 0], columns], self.dtype)
 
     def _diag_part(self) -> Any:

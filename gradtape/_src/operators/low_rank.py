@@ -7,6 +7,7 @@ from typing import Any
 from gradtape._src.core.convert import convert_to_tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.operators.base import LinearOperator
 from gradtape._src.operators.dense import LinearOperatorFullMatrix
 from gradtape._src.operators.diagonal import LinearOperatorDiag, LinearOperatorIdentity
@@ -66,7 +67,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
             is_self_adjoint = True if is_self_adjoint is None else is_self_adjoint
         super().__init__(dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name, parameters)
         rows, found = base_operator._range_size, shape_of(self._u)
-        if (found.rank is not None and found.rank < 2) or (None not in (rows, found[-2]) and rows != found[-2]):
+        if (found.rank is not None and found.rank < 2) or not found[-2:-1].is_compatible_with([rows]):
             raise ValueError(f"Shapes are not compatible: the operator has {rows} rows, u has shape {found}.")
 
     @property
@@ -140,7 +141,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         first = base.solve(rhs, adjoint=adjoint)
         inner = matmul(v, first, adjoint_a=True)
         small = self._capacitance()
-        batch = broadcast_batches(TensorShape(tuple(small.shape)[:-2]), TensorShape(tuple(inner.shape)[:-2]))
+        batch = broadcast_batches(TensorShape(extents_of(small)[:-2]), TensorShape(extents_of(inner)[:-2]))
         small, inner = _with_batch(small, batch), _with_batch(inner, batch)
         found = cholesky_solve(cholesky(small), inner) if self._small_is_definite() else solve(small, inner, adjoint=adjoint)
         return first - base.solve(matmul(u, found), adjoint=adjoint)
@@ -172,4 +173,4 @@ class LinearOperatorLowRankUpdate(LinearOperator):
 
 
 def _with_batch(x: Any, batch: TensorShape) -> Any:
-    return broadcast_to(x, [*batch.as_list(), *x.shape[-2:]])
+    return broadcast_to(x, [*batch.as_list(), *extents_of(x)[-2:]])

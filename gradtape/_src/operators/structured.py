@@ -10,6 +10,7 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.convert import convert_to_tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.operators.base import LinearOperator
 from gradtape._src.operators.parts import broadcast_batches, reference, shape_of
 from gradtape._src.operators.rules import rule
@@ -84,7 +85,7 @@ class LinearOperatorHouseholder(LinearOperator):
 
     def _to_dense(self) -> Any:
         axis = self._unit()[..., None]
-        identity = np.eye(axis.shape[-2], dtype=self.dtype.as_numpy_dtype)
+        identity = np.eye(extents_of(axis)[-2], dtype=self.dtype.as_numpy_dtype)
         return identity - 2.0 * matmul(axis, axis, adjoint_b=True)
 
     def _batch_of(self, value: float) -> Any:
@@ -159,9 +160,9 @@ class LinearOperatorPermutation(LinearOperator):
     def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         x = dense_adjoint(x) if adjoint_arg else x
         perm = argsort(self._perm, axis=-1) if adjoint else convert_to_tensor(self._perm)
-        batch = broadcast_batches(TensorShape(tuple(x.shape)[:-2]), TensorShape(tuple(perm.shape)[:-1])).as_list()
-        x = broadcast_to(x, np.array([*batch, *x.shape[-2:]], np.int32))
-        perm = broadcast_to(perm, np.array([*batch, perm.shape[-1]], np.int32))
+        batch = broadcast_batches(TensorShape(extents_of(x)[:-2]), TensorShape(extents_of(perm)[:-1])).as_list()
+        x = broadcast_to(x, np.array([*batch, *extents_of(x)[-2:]], np.int32))
+        perm = broadcast_to(perm, np.array([*batch, extents_of(perm)[-1]], np.int32))
         return gather(x, perm, axis=len(batch), batch_dims=len(batch))
 
     def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
@@ -169,11 +170,11 @@ class LinearOperatorPermutation(LinearOperator):
 
     def _to_dense(self) -> Any:
         perm = convert_to_tensor(self._perm)
-        return cast(equal(perm[..., None], np.arange(perm.shape[-1], dtype=perm.dtype.as_numpy_dtype)), self.dtype)
+        return cast(equal(perm[..., None], np.arange(extents_of(perm)[-1], dtype=perm.dtype.as_numpy_dtype)), self.dtype)
 
     def _diag_part(self) -> Any:
         perm = convert_to_tensor(self._perm)
-        return cast(equal(perm, np.arange(perm.shape[-1], dtype=perm.dtype.as_numpy_dtype)), self.dtype)
+        return cast(equal(perm, np.arange(extents_of(perm)[-1], dtype=perm.dtype.as_numpy_dtype)), self.dtype)
 
     def _log_abs_determinant(self) -> Any:
         return zeros(self.batch_shape.as_list(), self.dtype)
@@ -318,10 +319,10 @@ class LinearOperatorTridiag(LinearOperator):
         batch, size = self.batch_shape.as_list(), self.shape[-1]
         upper, main, lower = (convert_to_tensor(part) for part in self._diagonals)
         pad = zeros([*batch, 1], self.dtype)
-        whole = [broadcast_to(part, np.array([*batch, part.shape[-1]], np.int32)) for part in (upper, main, lower)]
-        if whole[0].shape[-1] == size - 1:
+        whole = [broadcast_to(part, np.array([*batch, extents_of(part)[-1]], np.int32)) for part in (upper, main, lower)]
+        if extents_of(whole[0])[-1] == size - 1:
             whole[0] = concat([whole[0], pad], -1)
-        if whole[2].shape[-1] == size - 1:
+        if extents_of(whole[2])[-1] == size - 1:
             whole[2] = concat([pad, whole[2]], -1)
         return concat([part[..., None, :] for part in whole], -2)
 
@@ -336,16 +337,16 @@ class LinearOperatorTridiag(LinearOperator):
         if not turned:
             return diagonals
         upper, main, lower = diagonals[..., 0, :], diagonals[..., 1, :], diagonals[..., 2, :]
-        pad = zeros([*upper.shape.as_list()[:-1], 1], self.dtype)
+        pad = zeros([*extents_of(upper)[:-1], 1], self.dtype)
         rows = [concat([lower[..., 1:], pad], -1), main, concat([pad, upper[..., :-1]], -1)]
         whole = concat([row[..., None, :] for row in rows], -2)
         return conj(whole) if self.dtype.is_complex else whole
 
     def _applied(self, function: Any, x: Any, turned: bool) -> Any:
         diagonals = self._turned(turned)
-        batch = broadcast_batches(TensorShape(tuple(diagonals.shape)[:-2]), TensorShape(tuple(x.shape)[:-2])).as_list()
-        diagonals = broadcast_to(diagonals, np.array([*batch, *diagonals.shape[-2:]], np.int32))
-        return function(diagonals, broadcast_to(x, np.array([*batch, *x.shape[-2:]], np.int32)), diagonals_format="compact")
+        batch = broadcast_batches(TensorShape(extents_of(diagonals)[:-2]), TensorShape(extents_of(x)[:-2])).as_list()
+        diagonals = broadcast_to(diagonals, np.array([*batch, *extents_of(diagonals)[-2:]], np.int32))
+        return function(diagonals, broadcast_to(x, np.array([*batch, *extents_of(x)[-2:]], np.int32)), diagonals_format="compact")
 
     def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         return self._applied(tridiagonal_matmul, dense_adjoint(x) if adjoint_arg else x, adjoint)

@@ -40,7 +40,7 @@ def _fitted_aval(value, like):
     return aval(like.shape, value.dtype)
 
 
-@op("FitShape", infer=_fitted_aval, mixed=True, saves="value")
+@op("FitShape", infer=_fitted_aval, mixed=True, saves="value", traits="own")
 def fit_shape(value, like):
     """Sum and broadcast `value` to the shape of `like`."""
     extra = value.ndim - like.ndim

@@ -17,7 +17,8 @@ from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.op import Attributes
 from gradtape._src.core.program import ELEMENT, Key, Line, Program, read_by
 from gradtape._src.core.structured import BRANCH, ROWS, Body, StructuredOp, programs_of
-from gradtape._src.profile.formulas import NAMES, flops, moved
+from gradtape._src.core.traits import Trait
+from gradtape._src.profile.formulas import flops, moved
 from gradtape._src.profile.normal import UNKNOWN, Place, normal, placed, pruned
 
 Values = Sequence[Any] | None  # of a Program's parameters; None where they are not known
@@ -248,7 +249,7 @@ def peak(program: Program) -> int:
     last: dict[int, int] = {}
     for index, (op, _, *references) in enumerate(program.keys):
         roots = [root[r] if r >= 0 else r for r in references]
-        root.append(roots[0] if op.type in NAMES and roots else index)
+        root.append(roots[0] if Trait.RENAMES in op.traits and roots else index)
         last.update(dict.fromkeys([*roots, root[-1]], index))
     last.update(dict.fromkeys([root[r] for r in program.outputs if r >= 0], len(program.keys)))
     ends: dict[int, list[int]] = {}

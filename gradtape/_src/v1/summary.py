@@ -38,7 +38,7 @@ def _avals(*inputs: Aval, encode: Encode, tag: str) -> Aval:
     return aval((), np.dtype(object))
 
 
-SUMMARY = define(Op("Summary", _not_compiled, infer=_avals, host=_on_host, effect=True, reason="it gives a text"))
+SUMMARY = define(Op("Summary", _not_compiled, infer=_avals, host=_on_host, effect=True, reason="it gives a text", traits="own"))
 
 
 class _Most:

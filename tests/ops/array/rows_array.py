@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from gradtape._src.ops.array.shape import _shape, _size
+from gradtape._src.ops.array.extents import _shape, _size
 from gradtape._src.ops.gradients import fit_shape
 from tests.ops.table import Row, boolean, complexes, integers, real
 

@@ -8,10 +8,11 @@ from gradtape._src.control.mapping import map_fn
 from gradtape._src.control.vectorized_map import vectorized_map
 from gradtape._src.core import nest
 from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.creation import eye
+from gradtape._src.ops.array.extents import shape as shape_of, size
 from gradtape._src.ops.array.joining import concat
-from gradtape._src.ops.array.shape import broadcast_to, reshape, shape as shape_of, size, transpose
+from gradtape._src.ops.array.shape import broadcast_to, reshape, transpose
 from gradtape._src.v1.graphs.gradients import gradients
 
 
@@ -25,7 +26,7 @@ def jacobian(output: Tensor, inputs: Any, use_pfor: bool = True, parallel_iterat
     shape, count = shape_of(output), size(output)
     units = reshape(eye(count, dtype=output.dtype), concat([[count], shape], 0))
     rows = _rows(output, flat, units, use_pfor)
-    results = [row if row is None else _shaped(row, output.shape, shape, x) for row, x in zip(rows, flat, strict=True)]
+    results = [row if row is None else _shaped(row, extents_of(output), shape, x) for row, x in zip(rows, flat, strict=True)]
     return nest.pack_sequence_as(inputs, results)
 
 
@@ -35,7 +36,7 @@ def batch_jacobian(output: Tensor, inp: Tensor, use_pfor: bool = True, parallel_
 
     ValueError if the two have other numbers of rows. `use_pfor=False` computes one column of the rows after another.
     """
-    if not output.shape[:1].is_compatible_with(inp.shape[:1]):
+    if not output.node.aval.tensor_shape[:1].is_compatible_with(inp.shape[:1]):
         raise ValueError(f"Need first dimension of `output` shape ({output.shape}) and `inp` shape ({inp.shape}) to match.")
     shape = shape_of(output)
     count = size(output[0])
@@ -46,7 +47,7 @@ def batch_jacobian(output: Tensor, inp: Tensor, use_pfor: bool = True, parallel_
         return None
     columns = transpose(reshape(found, concat([[count], shape[:1], [size(inp[0])]], 0)), [1, 0, 2])
     result = reshape(columns, concat([shape, shape_of(inp)[1:]], 0))
-    result.set_shape(output.shape.concatenate(inp.shape[1:]))
+    result.set_shape(output.node.aval.tensor_shape.concatenate(extents_of(inp)[1:]))
     return result
 
 
@@ -66,5 +67,5 @@ def _rows(output: Tensor, flat: list[Tensor], units: Tensor, at_once: bool) -> l
 
 def _shaped(rows: Tensor, known: Any, shape: Tensor, x: Tensor) -> Tensor:
     result = reshape(rows, concat([shape, shape_of(x)], 0))
-    result.set_shape(known.concatenate(x.shape))
+    result.set_shape(known.concatenate(extents_of(x)))
     return result

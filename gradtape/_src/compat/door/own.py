@@ -37,8 +37,9 @@ from gradtape._src.data.saving import message_of_specs, specs_of_message
 from gradtape._src.operators.base import make_composite_tensor
 from gradtape._src.operators.solvers import add_operators
 from gradtape._src.ops.array.creation import range_
+from gradtape._src.ops.array.extents import shape as shape_of
 from gradtape._src.ops.array.ragged import RaggedTensor
-from gradtape._src.ops.array.shape import identity, shape as shape_of
+from gradtape._src.ops.array.shape import identity
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.random.distributions import stateless_parameterized_truncated_normal
 from gradtape._src.ops.random.draws import uniform

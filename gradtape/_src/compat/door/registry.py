@@ -61,7 +61,7 @@ class Entries(MutableMapping[str, Any]):
         core.remove_gradient(name)
 
     def __contains__(self, name: object) -> bool:
-        return name in core.registered or (name in core.ops and name not in core.OWN and core.ops[name].in_registry)
+        return name in core.registered or ((op := core.of_tensorflow(str(name))) is not None and op.in_registry)
 
     def __iter__(self) -> Iterator[str]:
         return filter(self.__contains__, dict.fromkeys((*core.ops, *core.registered)))

@@ -140,7 +140,7 @@ def match_dtype_and_rank(y_t: Any, y_p: Any, sw: Any) -> tuple[Any, Any, Any]:
 
 def expand_1d(data: Any) -> Any:
     """Return a structure with the tensors of rank 1 in it as columns."""
-    return nest.map_structure(lambda x: expand_dims(x, -1) if isinstance(x, Tensor) and x.shape.rank == 1 else x, data)
+    return nest.map_structure(lambda x: expand_dims(x, -1) if isinstance(x, Tensor) and x.ndim == 1 else x, data)
 
 
 class TpuContext:

@@ -1,47 +1,43 @@
-"""Branches that did not run, and loops without a trip: the names that they would have used are read in the user's source."""
+"""Branches that did not run, and loops without a trip: what decided that code with the source's name in it did not run."""
 
 from __future__ import annotations
 
 import ast
 import functools
+import re
+import sys
 from collections.abc import Iterator, Sequence
-from types import CodeType, FrameType
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from gradtape._src.core.journal import Line
 from gradtape._src.core.structured import BRANCH, LOOP, StructuredOp
 from gradtape._src.explain import source as text
-from gradtape._src.explain.callers import blocks, callee, scope_of, statements_under_tape
+from gradtape._src.explain.callers import callee, scope_of, statements_under_tape
 from gradtape._src.explain.codes.unused import Unknown
 from gradtape._src.explain.evidence import Evidence, Said, of_no_way
 from gradtape._src.explain.history import History, Name, Step
+from gradtape._src.explain.holders import holders
+from gradtape._src.explain.ran import Ran
 from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
     from gradtape._src.explain.apart import Apart
-    from gradtape._src.explain.breaks import View
+    from gradtape._src.explain.breaks import Source, View
 
 CHOICES = {"cond", "case", "switch_case"}
 ABOUT = {"name", "shape", "dtype", "device", "trainable", "path"}  # what is read of a variable without using its value
 LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-
-Place = tuple[int, int]  # a line, and the column in it
-
-
-class File(NamedTuple):
-    """A file as it is written: its functions by name, and the values that single names are set to."""
-
-    tree: ast.Module
-    functions: dict[str, list[ast.FunctionDef]]
-    values: dict[str, list[ast.expr]]
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class BranchNotTaken(Evidence):
     code, named = "branch_not_taken", "the condition, loop or `except`"
     when = "the source is used in a branch that did not run, in a loop without a trip, or in a `try` that failed"
     harmless = True
-    of: Literal["branch", "loop", "try"]
+    of: Literal["branch", "loop", "try", "one"]  # one of those that a loop goes through
     flag: str | None = None  # the argument of the function that has to be another for it, as `training=True`
+    by_value: bool = True  # a tensor decides
 
     def said(self, w: Words) -> Said:
         match self.of:
@@ -55,14 +51,22 @@ class BranchNotTaken(Evidence):
                     f"{w.source} is used in the loop {self.written}, which made no trip",
                     "let the loop run once at least, or ask for `unconnected_gradients='zero'`",
                 )
+            case "one":
+                return Said(
+                    f"{w.source} is held by what the loop around {self.written} goes through, and is passed over there",
+                    f"let the condition take it in, or leave {w.source} out of the sources",
+                )
             case "branch" if self.flag is not None:
                 name, _, wanted = self.flag.partition("=")
                 call = _call_with(self.line, w.asked, self.flag)
                 cause = f"{w.source} is used in a branch of {self.written} that did not run, as {name} was not {wanted}"
                 return Said(cause, f"call with `{self.flag if call is None else call[1]}`", call and text.span(call[0]))
             case "branch":
+                cause = f"{w.source} is used in a branch of {self.written} that did not run"
+                if not self.by_value:
+                    return Said(cause, f"let it run once before you ask, or leave {w.source} out of the sources until it does")
                 return Said(
-                    f"{w.source} is used in a branch of {self.written} that did not run",
+                    cause,
                     "look at the condition: the side that does not run has no gradient, or zeros; where both are to learn, add "
                     "them with soft weights, tf.sigmoid(…)",
                 )
@@ -70,113 +74,254 @@ class BranchNotTaken(Evidence):
 
 @of_no_way(40)
 def _not_taken(case: Apart) -> Evidence | None:
-    return not_taken(case.view, case.used, case.names, case.frame)
+    return not_taken(case.view, case.source, case.used, case.names, case.frame)
 
 
-def not_taken(view: View, used: dict[Name, None], names: set[str], frame: FrameType | None) -> BranchNotTaken | None:
-    """Return a condition or loop with one of `names` in a part of which the tape saw nothing.
+def not_taken(
+    view: View, source: Source, used: dict[Name, None], names: set[str], frame: FrameType | None
+) -> BranchNotTaken | None:
+    """Return the condition, loop or `try` that kept code from running in which one of `names` stands.
 
     The code of `frame` counts up to where it asks. Names are those of the source, and of objects that hold it and nothing that
     was used; ".head" is an attribute of any object.
     """
-    ran: dict[str, set[Place]] = {}
-    codes: dict[CodeType, None] = {}
-    for line in _lines(view, used):
-        at, _, column, _ = text.position(line)
-        if line[0] is not None and at is not None:
-            codes[line[0]] = None
-            ran.setdefault(line[0].co_filename, set()).add((at, column or 0))
-    for left in view.history.exits:
-        opened = view.tape is None or left.number > view.tape.number
-        if opened and left.line[0] is not None and left.how == "bool":
-            codes[left.line[0]] = None
-    for code in codes:
-        asking = frame.f_lineno if frame is not None and frame.f_code is code else 0
-        found = _in_code(code, ran.get(code.co_filename, set()), names, asking) if names else None
-        if found is not None:
-            return found
-    return None
+    ran = Ran(_lines(view, used), None if view.tape is None else view.tape.lines)
+    files = [Unrun(name, _file(tree), ran, frame) for name in ran.files if (tree := text.tree(name)) is not None]
+    found = next((b for file in files if names and (b := file.first(names)) is not None), None)
+    all_holders = holders(source.variable, frame, set()) if found is None and files else set()
+    return found or next((b for file in files if all_holders and (b := file.passed_over(all_holders)) is not None), None)
 
 
 def _lines(view: View, used: dict[Name, None]) -> Iterator[Line]:
+    """Yield the lines at which ops and conditions ran, under the tape or for the target."""
     for step in view.history.steps.values():
         if view.sees(step.at) or step.name in used:
             yield step.line
+    for left in view.history.exits:
+        if left.how == "bool" and (view.tape is None or left.number > view.tape.number):
+            yield left.line
 
 
-def _in_code(code: CodeType, ran: set[Place], names: set[str], asking: int) -> BranchNotTaken | None:
-    tree = text.tree(code.co_filename)
-    if tree is None:
+class Unrun:
+    """The uses of names in a file that did not run, and what decided so. `frame` asks."""
+
+    def __init__(self, name: str, file: File, ran: Ran, frame: FrameType | None) -> None:
+        self._name, self._file, self._ran = name, file, ran
+        here = frame is not None and frame.f_code.co_filename == name
+        self._asking = frame.f_lineno if here and frame is not None else 0
+        around = [n for n in file.parents if isinstance(n, FUNCTIONS) and n.lineno <= self._asking <= (n.end_lineno or 0)]
+        self._asker = max(around, key=lambda n: n.lineno, default=None)
+        self._seen: set[ast.AST] = set()
+        self._ran_of: dict[Any, bool] = {}  # whether something of a function ran
+
+    def first(self, names: set[str]) -> BranchNotTaken | None:
+        """Return the evidence of the first use of one of the names, or of a parameter or loop variable that is given one."""
+        waiting: list[tuple[ast.AST, frozenset[str]]] = [(self._file.tree, frozenset(names))]
+        for root, called in waiting:
+            for use in self._file.uses(root, called):
+                self._seen.clear()
+                choice = self._decided(use)
+                if choice is not None:
+                    return self._evidence(choice)
+                waiting += [given for given in self._file.given(use) if given not in waiting]
         return None
-    file = _file(tree)
-    for part, branches in _choices(tree, code):
-        if asking and asking <= (part.end_lineno or 0):  # around the line that asks, or after it
-            continue
-        missed = _missed(part, branches, ran, names, file)
-        if missed is not None:
-            if isinstance(part, ast.Try):
-                return BranchNotTaken(text.line_at(code, part.handlers[0].lineno), of="try")
-            loop = isinstance(part, (ast.While, ast.For)) or callee(part) == "while_loop"
-            line = text.line_at(code, part.lineno)
-            return BranchNotTaken(line, of="loop" if loop else "branch", flag=_flag(line, part, missed))
-    return None
+
+    def passed_over(self, holders: set[str]) -> BranchNotTaken | None:
+        """Return the evidence of a condition in a loop over what one of the `holders` holds, which may pass over the source."""
+        for loop, names in self._file.loops(holders):
+            for use in self._file.uses(loop, names):
+                function, choices, _ = self._file.way(use)
+                inside = [c for c in choices if isinstance(c.part, ast.If) and loop in self._file.above(c.part)]
+                if inside and self._entered(function) and self._counts(use, function) and not self._asks(function, loop):
+                    return BranchNotTaken(text.line_in(self._name, inside[-1].part.lineno), of="one")
+        return None
+
+    def _evidence(self, choice: Choice) -> BranchNotTaken:
+        part: Any = choice.part
+        if isinstance(part, ast.Try):
+            return BranchNotTaken(text.line_in(self._name, part.handlers[0].lineno), of="try")
+        loop = isinstance(part, (ast.While, ast.For)) or callee(part) == "while_loop"
+        line = text.line_in(self._name, part.lineno)
+        asked = next((getattr(part, name) for name in ("test", "iter", "subject") if hasattr(part, name)), None)
+        by_value = asked is None or self._ran.saw(self._name, [asked], sys.maxsize)
+        return BranchNotTaken(line, of="loop" if loop else "branch", flag=_flag(line, part, choice.branch), by_value=by_value)
+
+    def _decided(self, use: ast.AST, deferred: ast.AST | None = None) -> Choice | None:
+        """Return what decided that a use did not run; None if it may have run. A `deferred` function is called later, or never.
+
+        Of a function of which nothing ran it is what decided that it was not called, if that is known.
+        """
+        function, choices, deferred = self._file.way(use, deferred)
+        if use in self._seen:
+            return None
+        self._seen.add(use)
+        choices = [c for c in choices if self._counts(use, function) and not self._asks(function, c.part)]
+        own: Choice | None = next((c for c in reversed(choices) if not self._ran_in(c)), None)
+        if self._entered(function) and own is not None:
+            return own
+        named = [] if function in (None, self._asker) else self._file.mentions(function.name, self._file.scope(function))
+        calls = self._file.mentions(*self._file.kept_in(deferred))
+        calls += [n for n in named if not self._entered(function) or any(c.failed for c in self._file.way(n)[1])]
+        decided = (self._decided(call, call) for call in calls)
+        reached = self._ran.noted is None and any(self._entered(self._file.function(call)) for call in named)
+        return next((d for d in decided if d is not None), own if reached else None)
+
+    def _entered(self, function: Any) -> bool:
+        if function not in self._ran_of:
+            self._ran_of[function] = function is None or self._ran.saw(self._name, function.body, function.lineno)
+        return self._ran_of[function]
+
+    def _ran_in(self, choice: Choice) -> bool:
+        """Return whether the branch of a choice is known to have run."""
+        if choice.failed and self._ran.noted is not None:
+            return not any(handler.lineno in self._ran.noted.get(self._name, ()) for handler in choice.part.handlers)
+        return self._ran.saw(self._name, choice.branch, sys.maxsize if choice.deferred else choice.part.lineno)
+
+    def _asks(self, function: Any, part: Any) -> bool:
+        """Return whether a part stands around the line that asks, or after it."""
+        return bool(self._asking) and function is self._asker and self._asking <= (part.end_lineno or 0)
+
+    def _counts(self, use: ast.AST, function: Any) -> bool:
+        """Return whether a use stands under a tape, of a function that opens some; of any other function all do."""
+        tapes = self._file.tapes.get(function)
+        return not tapes or any(n in tapes for n in self._file.above(use))
 
 
-@functools.lru_cache(64)
-def _choices(tree: ast.Module, code: CodeType) -> list[tuple[Any, list[Sequence[ast.AST]]]]:
-    """Return what code chooses by, with the branches: a search through the whole file, which many sources share."""
-    file, spans, found = _file(tree), _spans(code), []
-    if any(isinstance(n, ast.Try) for n in ast.walk(tree)):
-        spans += _tried(tree, spans)
-    for block in blocks(tree):
-        for k, node in enumerate(block):
-            for part in ast.walk(node) if not isinstance(node, ast.FunctionDef) else ():
-                if isinstance(part, (ast.stmt, ast.expr)) and any(a <= part.lineno <= b for a, b in spans):
-                    branches = _branches(part, block[k + 1 :] if part is node else [], file)
-                    found += [(part, branches)] if branches else []
-    return found
+class Choice(NamedTuple):
+    """A statement or call that decides whether a `branch` runs: `failed` of a `try`, `deferred` of functions to choose from."""
+
+    part: Any
+    branch: Sequence[ast.AST]
+    failed: bool = False
+    deferred: bool = False
 
 
-def _spans(code: CodeType) -> list[tuple[int, int]]:
-    """Return the lines of the tapes that code opens, and not a function inside of it; if it opens none, all its lines."""
-    last = max([p[0] for p in code.co_positions() if p[0] is not None], default=code.co_firstlineno)
-    blocks = [n for n in text.statements(code) if isinstance(n, ast.With)]
-    tapes = [n for n in blocks if any("GradientTape(" in ast.unparse(item) for item in n.items)]
-    return [(n.lineno, n.end_lineno or n.lineno) for n in tapes] or [(code.co_firstlineno, last)]
+class File:
+    """The syntax tree of a file, with the way from each use of a name to what decides whether it runs."""
 
+    def __init__(self, tree: ast.Module) -> None:
+        self.tree = tree
+        self.parents: dict[ast.AST, ast.AST] = {child: n for n in ast.walk(tree) for child in ast.iter_child_nodes(n)}
+        self._functions: dict[str, list[ast.FunctionDef]] = {}
+        self._loads: dict[str, list[ast.expr]] = {}  # by the last name
+        self.tapes: dict[Any, list[ast.With]] = {}  # the blocks that a function, or the module, opens itself
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                self._functions.setdefault(node.name, []).append(node)
+            elif isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Load):
+                self._loads.setdefault(_last(node), []).append(node)
+            elif isinstance(node, ast.With) and any("GradientTape(" in ast.unparse(item) for item in node.items):
+                self.tapes.setdefault(self.function(node), []).append(node)
 
-def _tried(tree: ast.Module, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the lines of the functions with a `try` that are named in these lines: of what failed no line ran."""
-    tried = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and any(isinstance(part, ast.Try) for part in n.body)]
-    named = [n for n in ast.walk(tree) if isinstance(n, (ast.Name, ast.Attribute)) and any(a <= n.lineno <= b for a, b in spans)]
-    called = {n.id if isinstance(n, ast.Name) else n.attr for n in named}
-    return [(n.lineno, n.end_lineno or n.lineno) for n in tried if n.name in called]
+    def function(self, node: ast.AST) -> Any:
+        """Return the function in which a node stands; None for the module."""
+        return next((n for n in self.above(node) if isinstance(n, FUNCTIONS)), None)
+
+    def above(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yield what stands around a node, the innermost first."""
+        while (found := self.parents.get(node)) is not None:
+            yield found
+            node = found
+
+    def scope(self, function: ast.AST) -> ast.AST:
+        """Return where the name of a function is known: in the function around it, that of a method everywhere."""
+        around = self.parents[function]
+        return self.tree if isinstance(around, ast.ClassDef) else self.function(function) or self.tree
+
+    def mentions(self, name: str | None, scope: ast.AST) -> list[ast.expr]:
+        """Return where a name, or attribute of any object, is read in a part of the file."""
+        return [n for n in self._loads.get(name or "", ()) if scope is self.tree or scope in self.above(n)]
+
+    def uses(self, root: ast.AST, names: frozenset[str]) -> list[ast.expr]:
+        """Return where one of the names, or `self.w`, or the attribute ".head" of any object, is read in a part of the file."""
+        found = []
+        for last in {re.split(r"[.\[]", name)[-1 if "[" not in name else 0] for name in names}:
+            for node in self._loads.get(last, ()):
+                about = getattr(self.parents[node], "attr", "") in ABOUT
+                if not about and _written(node) & names and (root is self.tree or root in self.above(node)):
+                    found.append(node)
+        return sorted(found, key=lambda n: (n.lineno, n.col_offset))
+
+    def loops(self, holders: set[str]) -> Iterator[tuple[ast.For, frozenset[str]]]:
+        """Yield the loops over what one of the holders holds, each with the names that it gives to that."""
+        for n in self.parents:
+            if isinstance(n, ast.For) and any(_written(part) & holders for part in ast.walk(n.iter)):
+                yield n, frozenset(t.id for t in ast.walk(n.target) if isinstance(t, ast.Name))
+
+    def given(self, use: ast.expr) -> list[tuple[ast.AST, frozenset[str]]]:
+        """Return the loop, or the functions, that a use is given to, each with the name that it has there."""
+        around = self.parents[use]
+        if isinstance(around, ast.For) and use is around.iter:
+            return [(around, frozenset(n.id for n in ast.walk(around.target) if isinstance(n, ast.Name)))]
+        if not isinstance(around, ast.Call) or use not in around.args:
+            return []
+        at = around.args.index(use)
+        functions = self._functions.get(callee(around) or "", ())
+        named = [(f, [a.arg for a in f.args.args if a.arg != "self"][at : at + 1]) for f in functions]
+        return [(function, frozenset(names)) for function, names in named if names]
+
+    def kept_in(self, deferred: ast.AST | None) -> tuple[str | None, ast.AST]:
+        """Return the name that a lambda, a function or a table of them is given to, or None, and where it is known."""
+        match None if deferred is None else next((n for n in self.above(deferred) if isinstance(n, ast.stmt)), None):
+            case ast.Assign(targets=[ast.Name(name)]) as statement:
+                return name, self.scope(statement)
+        return None, self.tree
+
+    def way(self, use: ast.AST, deferred: ast.AST | None = None) -> tuple[Any, list[Choice], ast.AST | None]:
+        """Return the function around a use, the choices between, the innermost first, and the outermost lambda, or `deferred`."""
+        choices: list[Choice] = []
+        node = use
+        for around in self.above(use):
+            if isinstance(node, ast.stmt):
+                block = next(b for _, b in ast.iter_fields(around) if isinstance(b, list) and node in b)
+                for k, before in reversed([*enumerate(block[: block.index(node)])]):
+                    if isinstance(before, ast.If) and isinstance(before.body[-1], LEAVING):
+                        choices.append(Choice(before, block[k + 1 :]))
+            if isinstance(around, FUNCTIONS) and node in around.body:
+                return around, choices, deferred
+            deferred = node if isinstance(node, ast.Lambda) else deferred
+            choices += self._choice(around, node, deferred)
+            node = around
+        return None, choices, deferred
+
+    def _choice(self, around: ast.AST, node: Any, deferred: ast.AST | None) -> Iterator[Choice]:
+        """Yield `around` if it decides whether `node` in it runs."""
+        match around:
+            case ast.If(body=body, orelse=other) if node in body or node in other:
+                yield Choice(around, body if node in body else other)
+            case ast.IfExp(test=test) if node is not test:
+                yield Choice(around, [node])
+            case ast.While(body=body) | ast.For(body=body) if node in body:
+                yield Choice(around, body)
+            case ast.Try(body=body, handlers=[_, *_]) if node in body:
+                yield Choice(around, body, failed=True)
+            case ast.match_case(body=body) if node in body:
+                yield Choice(self.parents[around], body)
+            case ast.Call(args=given) if deferred is not None and node is not around.func:
+                if callee(around) in CHOICES or (callee(around) == "while_loop" and node in given[1:2]):
+                    yield Choice(around, [deferred], deferred=True)
 
 
 @functools.lru_cache(64)
 def _file(tree: ast.Module) -> File:
-    """Return the functions and single values of a file by their names."""
-    functions: dict[str, list[ast.FunctionDef]] = {}
-    values: dict[str, list[ast.expr]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
-            functions.setdefault(node.name, []).append(node)
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            values.setdefault(node.targets[0].id, []).append(node.value)
-    return File(tree, functions, values)
+    return File(tree)
 
 
-def _missed(node: ast.AST, branches: Sequence[Sequence[ast.AST]], ran: set[Place], names: set[str], file: File) -> Any:
-    """Return the one of the branches which uses one of the names, if no other does, and nothing of it ran; else None."""
-    using = [branch for branch in branches if _uses(branch, names, file)]
-    if len(using) != 1:
-        return None
-    if isinstance(node, (ast.expr)) and not all(isinstance(part, ast.stmt) for part in using[0]):
-        return using[0]  # a lambda, beside the one that ran on the same line
-    parts = [n for part in using[0] for n in ast.walk(part) if isinstance(n, (ast.stmt, ast.expr))]
-    first = min([(n.lineno, n.col_offset) for n in parts])
-    last = max([(n.end_lineno or n.lineno, n.end_col_offset or 0) for n in parts])
-    return None if any(first <= at <= last for at in ran) else using[0]
+def _written(node: ast.AST) -> set[str]:
+    """Return a name, `self.w`, as it is written, and of an attribute ".w"."""
+    if isinstance(node, ast.Attribute):
+        return {ast.unparse(node), f".{node.attr}"}
+    return {ast.unparse(node)} if isinstance(node, (ast.Name, ast.Subscript)) else set()
+
+
+def _last(node: ast.expr) -> str:
+    """Return the last name in `self.w`, and the first one in `weights[0]`."""
+    match node:
+        case ast.Name(name) | ast.Attribute(attr=name):
+            return name
+        case ast.Subscript(value=value):
+            return _last(value)
+    return ""
 
 
 def _flag(line: Line, node: ast.AST, missed: Sequence[ast.AST]) -> str | None:
@@ -205,68 +350,6 @@ def _call_with(line: Line, asked: Line, flag: str) -> tuple[ast.Call, str] | Non
     if len(found) != 1 or text.file(line) != text.file(asked):
         return None
     return found[0], f"{ast.unparse(found[0])[:-1]}, {flag})"
-
-
-def _uses(nodes: Sequence[ast.AST], names: set[str], file: File) -> bool:
-    """Return whether code uses one of the names, itself or in functions of the same file that it calls."""
-    waiting, seen = list(nodes), set()
-    while waiting:
-        node = waiting.pop()
-        called = _called(node)
-        if called is not None and (called in names or (isinstance(node, ast.Attribute) and f".{node.attr}" in names)):
-            return True
-        if isinstance(node, ast.Attribute) and node.attr in ABOUT:
-            continue
-        if isinstance(node, ast.Call):
-            name = callee(node)
-            if name not in seen:
-                seen.add(name)
-                waiting += [statement for function in file.functions.get(str(name), ()) for statement in function.body]
-        waiting += ast.iter_child_nodes(node)
-    return False
-
-
-def _branches(node: ast.AST, after: Sequence[ast.stmt], file: File) -> list[Sequence[ast.AST]]:
-    """Return the parts of a node of which one runs; the statements `after` an `if` that leaves are its other branch."""
-    if isinstance(node, ast.If):
-        other = node.orelse or (after if isinstance(node.body[-1], LEAVING) else [])
-        return [part for part in (node.body, other) if part]
-    if isinstance(node, (ast.While, ast.For)) or (isinstance(node, ast.Try) and node.handlers):
-        return [node.body]
-    if isinstance(node, ast.Match):
-        return [case.body for case in node.cases]
-    if isinstance(node, ast.IfExp):
-        return [[node.body], [node.orelse]]
-    if isinstance(node, ast.Call) and callee(node) == "while_loop":
-        given = [*node.args, *[k.value for k in node.keywords if k.arg == "body"]]
-        return _functions(given[1], file) if len(given) > 1 else []
-    if isinstance(node, ast.Call) and callee(node) in CHOICES:
-        return [part for argument in [*node.args, *[k.value for k in node.keywords]] for part in _functions(argument, file)]
-    return []
-
-
-def _functions(argument: ast.AST, file: File, depth: int = 0) -> list[Sequence[ast.AST]]:
-    """Return the bodies of the functions that an argument names or holds."""
-    if isinstance(argument, (ast.List, ast.Tuple)):
-        return [part for element in argument.elts for part in _functions(element, file, depth)]
-    if isinstance(argument, ast.Dict):
-        return [part for element in argument.values for part in _functions(element, file, depth)]
-    if isinstance(argument, ast.Lambda):
-        return [[argument.body]]
-    name = argument.id if isinstance(argument, ast.Name) else argument.attr if isinstance(argument, ast.Attribute) else None
-    if name is None or depth > 3:
-        return []
-    bodies: list[Sequence[ast.AST]] = [function.body for function in file.functions.get(name, ())]
-    return bodies or [part for value in file.values.get(name, ()) for part in _functions(value, file, depth + 1)]
-
-
-def _called(node: ast.AST) -> str | None:
-    """Return the name, or `self.w`, of a node of a syntax tree."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, (ast.Attribute, ast.Subscript)):
-        return ast.unparse(node)
-    return None
 
 
 def untaken(history: History, way: Sequence[tuple[Name, Step]]) -> Evidence:

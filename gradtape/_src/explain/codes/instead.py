@@ -4,34 +4,24 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gradtape._src.core import journal
-from gradtape._src.core.errors import internal
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import statements_under_tape
 from gradtape._src.explain.codes.objects import WrongObject
 from gradtape._src.explain.evidence import Said
 from gradtape._src.explain.history import COPIES, Name, Step
-from gradtape._src.explain.holders import holds, numbers_in, parts_of
+from gradtape._src.explain.holders import LISTS, Held, objects
 from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
     from gradtape._src.explain.breaks import Source, View
 
 DEEPEST = 2  # so many attributes and entries are followed to an object
-MOST = 200  # objects are looked into
-
-
-class Held(NamedTuple):
-    """An object with a path to it in the user's code, and the numbers of the variables that it holds, in their order."""
-
-    path: str
-    object: Any
-    numbers: list[int]
 
 
 class Instead(WrongObject):
@@ -59,11 +49,11 @@ def called_instead(view: View, source: Source, targets: Iterable[Name], frame: F
     numbers = view.history.read_variables(targets)
     if source.number is None or not numbers or used_under_tape(view, source):
         return None
-    objects, asked = list(_objects(frame)), asked_with(view, source)
-    for own in objects:
+    known, asked = _objects(frame), asked_with(view, source)
+    for own in known:
         if source.number not in own.numbers or numbers & set(own.numbers):
             continue
-        for other in objects:
+        for other in known:
             if type(other.object) is not type(own.object) or source.number in other.numbers:
                 continue
             if _kinds(other.numbers) != _kinds(own.numbers):
@@ -105,30 +95,9 @@ def asked_with(view: View, source: Source) -> set[int]:
     return {key for call in calls for key in call.sources if isinstance(key, int)}
 
 
-def _objects(frame: FrameType | None) -> Iterator[Held]:
-    """Yield the objects with variables that code can reach, those with short paths first."""
-    seen: set[int] = set()
-    while frame is not None:
-        if not internal[frame.f_code.co_filename]:
-            waiting = [(name, value, 1) for name, value in list(frame.f_locals.items()) if not name.startswith("_")]
-            for path, value, depth in waiting:
-                if id(value) in seen or not holds(value) or len(seen) > MOST:
-                    continue
-                seen.add(id(value))
-                numbers = numbers_in(value)
-                if not numbers:
-                    continue
-                if not isinstance(value, (list, tuple, dict)):
-                    yield Held(path, value, list(numbers))
-                if depth <= DEEPEST:
-                    waiting += [(_path(path, value, k, name), part, depth + 1) for k, (name, part) in enumerate(parts_of(value))]
-        frame = None if frame.f_code.co_name == "<module>" else frame.f_back
-
-
-def _path(path: str, value: Any, index: int, name: str) -> str:
-    if name:
-        return f"{path}.{name}"
-    return f"{path}[{list(value)[index]!r}]" if isinstance(value, dict) else f"{path}[{index}]"
+def _objects(frame: FrameType | None) -> list[Held]:
+    """Return the objects with variables that code can reach, those with short paths first."""
+    return [held for held in objects(frame, DEEPEST) if not isinstance(held.object, LISTS)]
 
 
 def _kinds(numbers: list[int]) -> list[Any]:

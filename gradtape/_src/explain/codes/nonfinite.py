@@ -10,6 +10,8 @@ from gradtape._src.explain.edges import FINITE, SMALLER, Bound, at_the_edge
 from gradtape._src.explain.evidence import Evidence, Said, cited
 from gradtape._src.explain.smooth import Advice, wider
 from gradtape._src.explain.words import Words
+from gradtape._src.ops.math.elementary import _pow, log
+from gradtape._src.ops.math.reduction import _mean
 
 
 class Assigned(NamedTuple):
@@ -79,7 +81,9 @@ class NonFinite(Evidence):
                     "look for NaN and infinity in the data and the variables: `tf.debugging.check_numerics(x, 'x')`",
                 )
             case InForward(dtype=str(dtype)) | InBackward(dtype=str(dtype)):
-                gives = f"takes a value too small for {dtype}" if self.op == "Log" else f"gives a value too large for {dtype}"
+                gives = (
+                    f"takes a value too small for {dtype}" if self.op == log.op.type else f"gives a value too large for {dtype}"
+                )
                 return Said(f"{self.op} in {self.written} {gives}, and it reaches {reached}", *self._smaller(dtype))
             case InBackward(equal=str(equal)):
                 return Said(
@@ -93,7 +97,7 @@ class NonFinite(Evidence):
                 cause = f"{self.op} in {self.written} gives a value that is not finite, and it reaches {reached}"
             case _:
                 cause = f"the derivative of {self.op} in {self.written} is not finite at this value, and it reaches {w.source}"
-        if self.op == "Mean" and self.reaches:
+        if self.op == _mean.op.type and self.reaches:
             mend = "look whether there are elements at all: the mean of none is NaN; "
             return Said(cause, f"{mend}`tf.math.divide_no_nan(tf.reduce_sum(x), count)`")
         return Said(cause, *at_the_edge(self, FINITE, self.bound, masked=self.masked))
@@ -104,7 +108,7 @@ class NonFinite(Evidence):
             return wider(dtype, "scale the values down"), None
         return (
             (SMALLER, None)
-            if self.op == "Pow" and not self.masked
+            if self.op == _pow.op.type and not self.masked
             else at_the_edge(self, SMALLER, self.bound, masked=self.masked)
         )
 

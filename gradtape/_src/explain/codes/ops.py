@@ -12,17 +12,15 @@ from gradtape._src.core.program import CALL, ELEMENT, FUNCTION
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.evidence import Evidence, OfOp, Said, cited, of_steps
 from gradtape._src.explain.history import History, Name, Step, opens
-from gradtape._src.explain.smooth import in_its_words, instead_of
+from gradtape._src.explain.smooth import declared, in_its_words, instead_of
 from gradtape._src.explain.words import Words
+from gradtape._src.ops.array.cast import _cast
+from gradtape._src.ops.array.shape import _stop_gradient
+from gradtape._src.ops.array.sort import _arg_max
+from gradtape._src.ops.math.compare import EQUAL
 
 if TYPE_CHECKING:
     from gradtape._src.explain.breaks import View
-
-# What to compute with in the place of an order of elements.
-ORDERS = {
-    "Sort": "take the sorted values, `tf.sort(x)`, or a soft rank, `tf.reduce_sum(tf.sigmoid(x[None] - x[:, None]), 1)`",
-    "TopKV2": "take the values that top_k gives beside the places, or multiply by a soft choice, `tf.nn.softmax(x)`",
-}
 
 
 class Index(OfOp):
@@ -66,9 +64,9 @@ class NotFloating(Index):
                 return Said(cause, *in_its_words(f"leave out the cast; where it is meant to round, {straight}", self))
             wrong = "look at the order of the arguments: what stands for labels is cast, in a loss of Keras's the first one"
             return Said(cause, wrong)
-        if self.op in ORDERS:  # values in the place of an order: what follows has to be written anew
+        if advice := declared(self.op):  # values in the place of an order: what follows has to be written anew
             cause = f"{self.op} in {self.written} gives numbers of places, and an order has no derivative"
-            return Said(cause, in_its_words(ORDERS[self.op], self)[0])
+            return Said(cause, in_its_words(advice, self)[0])
         return Said(
             f"{self.op} in {self.written} gives a dtype that is not floating, through which no gradient flows",
             "go on with floating values, not with integers or bools that are made of them",
@@ -97,7 +95,7 @@ class NotDifferentiable(Index):
 
     def said(self, w: Words) -> Said:
         reason = self.reason or "its gradient function gives None for this input"
-        if self.op is not None and self.op.startswith("CustomGradient"):
+        if self.op is not None and self.op.startswith(CUSTOM.type):
             cause = f"the function with a gradient of its own in {self.written}: {reason}"
             return Said(cause, "return a gradient from its grad function")
         cause = f"{self.op} in {self.written} has no derivative: {reason}"
@@ -143,7 +141,7 @@ class Stopped(OfOp):
 
 @of_steps(40)
 def _stopped(view: View, before: Name, step: Step, op: Op | None) -> Evidence | None:
-    return Stopped(step.line, op.type, step) if op is not None and op.type == "StopGradient" else None
+    return Stopped(step.line, op.type, step) if op is not None and op.type == _stop_gradient.op.type else None
 
 
 @of_steps(50)
@@ -156,8 +154,8 @@ def _without_gradient(view: View, before: Name, step: Step, op: Op | None) -> Ev
     if op.reason is None:
         return NoGradientRegistered(step.line, op.type, step)
     index, steps = chosen_by(view.history, step.name), view.history.steps
-    after = [steps[name] for name in view.history.after([step.name]) if name in steps] if op.type == "ArgMax" else []
-    counted = any(s.how == "Equal" and not inexact(view.history.aval(s.inputs[0])) for s in after)
+    after = [steps[name] for name in view.history.after([step.name]) if name in steps] if op.type == _arg_max.op.type else []
+    counted = any(s.how == EQUAL.type and not inexact(view.history.aval(s.inputs[0])) for s in after)
     return NotDifferentiable(
         step.line,
         op.type,
@@ -179,7 +177,7 @@ def _not_floating(view: View, before: Name, step: Step, op: Op | None) -> Eviden
     history = view.history
     if op is None or inexact(history.aval(step.name)):
         return None
-    if op.type == "Cast":
+    if op.type == _cast.op.type:
         return NotFloating(step.line, op.type, step, cast=True, index=chosen_by(history, step.name))
     if op in (CALL, FUNCTION) or not inexact(history.aval(before)):
         return None

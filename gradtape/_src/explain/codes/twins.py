@@ -16,7 +16,7 @@ from gradtape._src.explain.codes.instead import asked_with
 from gradtape._src.explain.codes.objects import WrongObject
 from gradtape._src.explain.evidence import Evidence, Said, of_no_way
 from gradtape._src.explain.history import COPIES, History, Name, Step
-from gradtape._src.explain.holders import holders, in_an_object, numbers_in
+from gradtape._src.explain.holders import holders, in_an_object, numbers_in, objects, scopes
 from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
@@ -173,12 +173,8 @@ def _another(case: Apart) -> Evidence | None:
 
 def _default(variable: Variable, frame: FrameType | None) -> FunctionType | None:
     """Return the user's function, one with a name, a default of which holds a variable."""
-    while frame is not None:
-        for value in list(frame.f_locals.values()):
-            if isinstance(value, FunctionType) and any(variable._uid in numbers_in(part) for part in value.__defaults__ or ()):
-                return value
-        frame = None if frame.f_code.co_name == "<module>" else frame.f_back
-    return None
+    functions = [f for names, _ in scopes(frame) for f in list(names.values()) if isinstance(f, FunctionType)]
+    return next((f for f in functions if any(variable._uid in numbers_in(part) for part in f.__defaults__ or ())), None)
 
 
 def _parameter(function: FunctionType, variable: Variable) -> tuple[str, str]:
@@ -191,12 +187,8 @@ def _parameter(function: FunctionType, variable: Variable) -> tuple[str, str]:
 
 def _attribute_of(twin: Variable, variable: Variable, frame: FrameType | None) -> str | None:
     """Return `self.target` for the attribute of an object, a local of the code that asks, that holds the one variable only."""
-    names = [name for name in holders(twin, frame, {variable._uid}) if name.startswith(".")]
-    for name, value in () if frame is None else frame.f_locals.items():
-        found = [attribute for attribute in names if attribute[1:] in (getattr(value, "__dict__", None) or {})]
-        if len(found) == 1:
-            return f"{name}{found[0]}"
-    return None
+    only = [h.path for h in objects(frame, 1, twin._uid) if "." in h.path and variable._uid not in h.numbers]
+    return only[0] if only else None
 
 
 def _first_use(view: View, variable: Variable) -> Line | None:
@@ -310,8 +302,14 @@ def _twin(variable: Variable, others: list[Variable]) -> Variable | None:
 
 
 def _alike(a: Variable, b: Variable) -> bool:
-    """Return whether two variables of one shape were made at the same line."""
-    return a._tensor.node.aval is b._tensor.node.aval and a._made[0] is not None and a._made == b._made
+    """Return whether two variables of one shape were made at the same line, by a layer with the same name in it."""
+    alike = a._tensor.node.aval is b._tensor.node.aval and a._made[0] is not None and a._made == b._made
+    return alike and (text.target(a._made) is not None or _role(a) == _role(b))
+
+
+def _role(variable: Variable) -> str:
+    """Return the name of a variable in its layer, "kernel"."""
+    return variable.name.rpartition("/")[2]
 
 
 def _read_back(history: History, other: Variable, variable: Variable) -> Line | None:
@@ -348,8 +346,7 @@ def _same_place(a: Variable, b: Variable) -> bool:
     if a._made[0] is None or b._made[0] is None:
         return False
     if text.same_line(a._made, b._made):
-        role = a.name.rsplit("/", 1)[-1]
-        return a._made == b._made and role == b.name.rsplit("/", 1)[-1] and not role.startswith("Variable")
+        return a._made == b._made and _role(a) == _role(b) and not _role(a).startswith("Variable")
     place, other = text.target(a._made), text.target(b._made)
     if place is None or other is None:
         return False
@@ -395,16 +392,13 @@ def _named(twin: Variable, variable: Variable, frame: FrameType | None, times: i
     None for the statement if there are fewer than `times` of them.
     """
     names = {name for name in holders(twin, frame, {variable._uid}) if not name.startswith(".")}
-    while frame is not None:
-        made = [n for n in text.statements(frame.f_code) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)]
+    for code in text.codes_of(frame):
+        made = [n for n in text.statements(code) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)]
         places = [(t.id, n.lineno) for n in made for t in n.targets if isinstance(t, ast.Name) and t.id in names]
         if places:
             called, last = places[-1]
             again = sum(name == called for name, _ in places) >= times
-            return called, text.line_at(frame.f_code, last) if again else None
-        if frame.f_code.co_name == "<module>":
-            break
-        frame = frame.f_back
+            return called, text.line_at(code, last) if again else None
     return None, None
 
 

@@ -169,7 +169,6 @@ class Unknown(Evidence):
 
 Function = ast.Lambda | ast.FunctionDef
 FEW = 2  # so many variables are named
-SHAPES = {"Shape", "Size", "Rank"}  # of which a value says nothing
 
 
 @of_no_way(70)
@@ -265,7 +264,7 @@ def dead_end(view: View, source: Source, used: dict[Name, None]) -> Line | None:
     steps = [history.steps[name] for name in history.after(source.names) if name in history.steps and name not in used]
     ends = [step for step in steps if step.op is not None and step.op not in COPIES and view.sees(step.at)]
     last = max(ends, key=lambda step: step.at, default=None)
-    if last is None or last.line[0] is None or last.how in SHAPES or any(call.line == last.line for call in history.calls):
+    if last is None or last.line[0] is None or last.of_shapes or any(call.line == last.line for call in history.calls):
         return None
     return last.line
 

@@ -19,6 +19,13 @@ from gradtape._src.explain.probe import array, value
 from gradtape._src.explain.smooth import instead_of, wider
 from gradtape._src.explain.varied import Tried, as_it_is, elsewhere, empty
 from gradtape._src.explain.words import Words
+from gradtape._src.ops.array.creation import _sequence_mask
+from gradtape._src.ops.math.arithmetic import maximum, sum_of_two
+from gradtape._src.ops.math.complex import _complex, _imag, _real
+from gradtape._src.ops.nn.activation import relu6
+from gradtape._src.ops.nn.softmax import _log_softmax, _softmax
+
+ADD, PARTS = sum_of_two.op.type, [part.op.type for part in (_complex, _real, _imag)]
 
 RANDOM = ("Random", "StatelessRandom", "SeedOf")
 MET = "nothing is left to learn from these values: try harder examples, or a larger margin"
@@ -56,16 +63,24 @@ class Clipped(Share):
     code, when = "clipped", "clipped to a bound"
     live: bool = False  # the bound is another value that is computed
     zero: bool = False  # the bound is 0
+    joined: Line | None = None  # where what is clipped meets what it was before
 
     def said(self, w: Words) -> Said:
         if self.met:
             return self.reached(w)
+        if self.joined is not None:
+            return Said(
+                f"{self.written} clips {self.share} of the elements, and {cited(self.joined)}, which has both values, takes the "
+                "clipped one: beyond the bounds nothing is to be learned",
+                "take new samples, or fewer steps with the same ones; where it is so from the first step, look whether both "
+                "values come from the same samples",
+            )
         if self.live:
             return Said(
                 f"{self.written} takes its other value in {self.share} of the elements, and in all that the target uses",
                 "give each of the two values a part in the loss, such as its own loss, or their mean",
             )
-        if self.zero and self.op == "Maximum":
+        if self.zero and self.op == maximum.op.type:
             return Said(
                 f"in {self.written} {self.share} of the elements are below 0, where it is flat: nothing there says which way is "
                 "better",
@@ -204,7 +219,7 @@ class NotSelected(OfZeros):
     code, when = "not_selected", "the target takes other elements"
 
     def said(self, w: Words) -> Said:
-        if self.op in ("Complex", "Real", "Imag"):
+        if self.op in PARTS:
             return Said(
                 f"what follows {self.written} depends on the other part of the complex number, and not on that of {w.source}",
                 "let the target depend on both parts, such as by tf.math.angle, or leave the source out",
@@ -220,7 +235,7 @@ class Stationary(OfZeros):
     met: bool = False
 
     def said(self, w: Words) -> Said:
-        if self.op is not None and self.op.startswith("CustomGradient"):
+        if self.op is not None and self.op.startswith(CUSTOM.type):
             return Said(
                 f"the gradient function of the tf.custom_gradient that {self.written} calls gives zeros here",
                 "look at what that function returns for what it is given",
@@ -289,10 +304,10 @@ def _nothing_kept(tried: Tried) -> Evidence | None:
 
 @of_zeros(30)
 def _of_a_hard_sigmoid(tried: Tried) -> Evidence | None:
-    if tried.kind != "Relu6":
+    if tried.kind != relu6.op.type:
         return None
     maker = tried.probe.maker.get(tried.entry.inputs[0])
-    added = [] if maker is None or maker.node.op.type != "AddV2" else maker.inputs
+    added = [] if maker is None or maker.node.op.type != ADD else maker.inputs
     hard = any(i not in tried.probe.maker and np.all(value(i) == 3) for i in added)  # relu6(x + 3) / 6
     return Saturated(*tried.at) if hard or np.all(value(tried.entry.node) >= 6) else None
 
@@ -319,9 +334,9 @@ def _adds_up(tried: Tried) -> Evidence | None:
         first = contribution_at(tried.probe, tried.node, tried.entry, tried.cotangent, as_it_is, apart=True)
         if first is not None and np.any(array(first)):
             return Cancelled(*tried.at, how="inputs")
-    if tried.kind in ("Softmax", "LogSoftmax"):
+    if tried.kind in (_softmax.op.type, _log_softmax.op.type):
         outputs = value(tried.entry.node)
-        shares = np.exp(outputs) if tried.kind == "LogSoftmax" else outputs
+        shares = np.exp(outputs) if tried.kind == _log_softmax.op.type else outputs
         alone = outputs.shape[-1] == 1
         flat = alone or np.all((shares < 1e-6) | (shares > 1 - 1e-6))
         return Saturated(*tried.at, alone=alone) if flat else Cancelled(*tried.at, how="outputs")
@@ -339,7 +354,8 @@ def _left(tried: Tried) -> Evidence | None:
         others = [i for i in entry.inputs if i is not node]
         live = any(i in tried.probe.maker or np.unique(value(i)).size > 1 for i in others)
         zero = not any(np.any(value(i)) for i in others)
-        return Clipped(*tried.at, fraction=float(np.mean(taken)), live=live, zero=zero)
+        joined = None if live or tried.joined is None else (tried.joined.node.code, tried.joined.node.offset)
+        return Clipped(*tried.at, fraction=float(np.mean(taken)), live=live, zero=zero, joined=joined)
     if not tried.leaves:
         return None
     decides = next(i for i in entry.inputs if i.aval.dtype.kind == "b")
@@ -380,7 +396,7 @@ def _by_a_factor(tried: Tried) -> Evidence | None:
 
 def _masks(entry: Any) -> bool:
     kinds = [i.aval.dtype.kind for i in entry.inputs if type(i.aval) is not tuple]
-    return "b" in kinds or entry.node.op.type == "SequenceMask"
+    return "b" in kinds or entry.node.op.type == _sequence_mask.op.type
 
 
 @of_zeros(120)

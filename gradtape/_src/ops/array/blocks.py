@@ -9,7 +9,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, invalid_for, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.rearrange import pairs_of
 from gradtape._src.ops.array.shape import host_constant, plain
 
@@ -32,7 +32,7 @@ def _blocks(input, block_shape, paddings):
     return aval((input.shape[0] * prod(block_shape), *spatial, *input.shape[1 + len(block_shape) :]), input.dtype)
 
 
-@op("SpaceToBatchND", infer=_blocks)
+@op("SpaceToBatchND", infer=_blocks, flops=0)
 def _space_to_batch(input, *, block_shape, paddings):
     count = len(block_shape)
     rest = input.shape[1 + count :]
@@ -69,7 +69,7 @@ def _unblocked(input, block_shape, crops):
     return aval((input.shape[0] // prod(block_shape), *spatial, *input.shape[1 + len(block_shape) :]), input.dtype)
 
 
-@op("BatchToSpaceND", infer=_unblocked)
+@op("BatchToSpaceND", infer=_unblocked, flops=0)
 def _batch_to_space(input, *, block_shape, crops):
     count = len(block_shape)
     x = input.reshape((*block_shape, input.shape[0] // prod(block_shape), *input.shape[1:]))
@@ -127,7 +127,7 @@ def _image(input, block_size, data_format):
         raise invalid(f"Value for attr 'block_size' of {block_size} must be at least minimum 2")
     if input.ndim != 4:
         raise invalid(f"Input rank should be: 4 instead of: {input.ndim}")
-    batch, *rest = input.shape
+    batch, *rest = extents_of(input)
     height, width, depth = rest if data_format == "NHWC" else (*rest[1:], rest[0])
     return batch, height, width, depth
 
@@ -145,7 +145,7 @@ def _to_depth_aval(input, block_size, data_format):
     return _image_aval(batch, height, width, depth, data_format, input.dtype)
 
 
-@op("SpaceToDepth", infer=_to_depth_aval)
+@op("SpaceToDepth", infer=_to_depth_aval, flops=0)
 def _space_to_depth(input, *, block_size, data_format):
     x = input if data_format == "NHWC" else input.transpose((0, 2, 3, 1))
     n, h, w, c = x.shape
@@ -167,7 +167,7 @@ def _to_space_aval(input, block_size, data_format):
     return _image_aval(batch, height, width, depth, data_format, input.dtype)
 
 
-@op("DepthToSpace", infer=_to_space_aval)
+@op("DepthToSpace", infer=_to_space_aval, flops=0)
 def _depth_to_space(input, *, block_size, data_format):
     x = input if data_format == "NHWC" else input.transpose((0, 2, 3, 1))
     n, h, w, c = x.shape
@@ -259,7 +259,7 @@ def with_space_to_batch(input, dilation_rate, padding, op, filter_shape=None, sp
         base = [(n // 2, n - n // 2) for n in extra]
     block, paddings, crops = [1] * (axes[-1]), [(0, 0)] * axes[-1], [(0, 0)] * axes[-1]
     for axis, rate, (before, after) in zip(axes, rates, base, strict=True):
-        missing = -(x.shape[axis] + before + after) % rate
+        missing = -(extents_of(x)[axis] + before + after) % rate
         block[axis - 1], paddings[axis - 1], crops[axis - 1] = rate, (before, after + missing), (0, missing)
     y = op(space_to_batch(x, block, paddings), len(rates), "VALID")
     return batch_to_space(y, block, crops)

@@ -25,7 +25,7 @@ def _cast_aval(x, DstT):
     return aval(x.shape, DstT.numpy)
 
 
-@op("Cast", infer=_cast_aval, cheap=True, takes_slices=True)
+@op("Cast", infer=_cast_aval, cheap=True, takes_slices=True, flops=0, folds=lambda x, **_: x)
 def _cast(x, *, DstT):
     if jnp.issubdtype(x.dtype, jnp.complexfloating) and not DstT.is_complex and not DstT.is_bool:
         x = jnp.real(x)
@@ -112,7 +112,7 @@ def _bitcast_aval(input, type):
 
 
 # TensorFlow has no gradient for it either: LookupError.
-@op("Bitcast", infer=_bitcast_aval)
+@op("Bitcast", infer=_bitcast_aval, flops=0)
 def _bitcast(input, *, type):
     have, want = dtypes.as_dtype(input.dtype), type
     if not have.is_complex and not want.is_complex:

@@ -14,7 +14,7 @@ from gradtape._src.core.engine import tracing
 from gradtape._src.core.errors import invalid, invalid_dtype, invalid_for, public
 from gradtape._src.core.op import Op
 from gradtape._src.core.signatures import known_as
-from gradtape._src.core.tensor import Stored, Tensor, emit, handle, to_numpy
+from gradtape._src.core.tensor import Stored, Tensor, emit, extents_of, handle, to_numpy
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.select import where
@@ -76,7 +76,10 @@ def _filled_aval(value, dims):
     return aval(dims, value.dtype)
 
 
-@op("Fill", infer=_filled_aval, cheap=True, strings=lambda value, *, dims: np.broadcast_to(value, dims))
+@op(
+    "Fill", infer=_filled_aval, cheap=True, strings=lambda value, *, dims: np.broadcast_to(value, dims), flops=0,
+    traits="hands_on",
+)  # fmt: skip
 def _fill(value, *, dims):
     return jnp.broadcast_to(value, dims)
 
@@ -101,7 +104,7 @@ def _number(x):
     return _reshape(x, shape=()) if x.node.aval.shape == (1,) and not tracing() else x
 
 
-@op("Eye", infer=lambda rows, columns, dtype: aval((rows, columns), dtype), cheap=True)
+@op("Eye", infer=lambda rows, columns, dtype: aval((rows, columns), dtype), cheap=True, flops=0, traits="own")
 def _eye(*, rows, columns, dtype):
     return jnp.eye(rows, columns, dtype=dtype)
 
@@ -139,7 +142,10 @@ CONSTANT = 1 << 16  # numbers of a range that a function holds as a constant; mo
 _RANGES = (dtypes.int32, dtypes.int64, dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
 
-@op("Range", infer=lambda start, limit, delta, *, dtype: aval((unknown(),), dtype), unhosted=AT_ONCE)
+@op(
+    "Range", infer=lambda start, limit, delta, *, dtype: aval((unknown(),), dtype), unhosted=AT_ONCE, flops=0,
+    default_name="range",
+)  # fmt: skip
 def _range(start, limit, delta, *, dtype):
     if dtype.kind in "iu":
         return np.arange(int(start), int(limit), int(delta), dtype=dtype)
@@ -162,12 +168,10 @@ def _count(start, limit, delta):
 
 
 _COUNTED = Op(
-    "Range",
-    lambda *, start, limit, delta, dtype: jnp.arange(start, limit, delta, dtype=dtype),
-    infer=lambda *, start, limit, delta, dtype: aval((_count(start, limit, delta),), dtype),
-    cheap=True,
-    reason="it has no inputs",
-)
+    "Range", lambda *, start, limit, delta, dtype: jnp.arange(start, limit, delta, dtype=dtype),
+    infer=lambda *, start, limit, delta, dtype: aval((_count(start, limit, delta),), dtype), cheap=True,
+    reason="it has no inputs", flops=0, default_name="range",
+)  # fmt: skip
 _range.op.derived["counted"] = _COUNTED  # under this name saved models have it
 
 not_differentiable(_range, because="range gives as many numbers as its bounds say: their number jumps")
@@ -193,7 +197,7 @@ def range_(start, limit=None, delta=1, dtype=None, name="range") -> Tensor:
     bounds = [_number(tensor(x) if isinstance(x, (Tensor, Stored)) else tensor(x, dtype)) for x in given]
     for what, bound in zip(("start", "limit", "delta"), bounds, strict=True):
         if bound.ndim:
-            raise invalid_for("Range", f"{what} must be a scalar, not shape {plain(bound.shape)}")
+            raise invalid_for("Range", f"{what} must be a scalar, not shape {plain(extents_of(bound))}")
         if bound.dtype not in _RANGES:
             raise TypeError(f"range takes int32, int64 and floating-point numbers, received {what} of dtype {bound.dtype.name}.")
     numpy_dtype = (dtype or max([bound.dtype for bound in bounds], key=_RANGES.index)).numpy
@@ -294,7 +298,10 @@ def _one_hot_strings(indices, on_value, off_value, *, depth, axis):
     return np.where(numbers == indices, on_value, off_value)
 
 
-@op("OneHot", infer=_one_hot_aval, mixed=True, strings=_one_hot_strings)
+@op(
+    "OneHot", infer=_one_hot_aval, mixed=True, strings=_one_hot_strings, flops=0, default_name="one_hot",
+    instead="try a soft choice, tf.nn.softmax",
+)  # fmt: skip
 def _one_hot(indices, on_value, off_value, *, depth, axis):
     axis = indices.ndim if axis == -1 else axis
     indices = jnp.expand_dims(indices.astype(jnp.int64), axis)
@@ -329,7 +336,7 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
     return _one_hot(tensor(indices), on, off, depth=static(depth, "depth"), axis=axis)
 
 
-@op("SequenceMask", infer=lambda lengths, maxlen, dtype: aval((*lengths.shape, maxlen), dtype))
+@op("SequenceMask", infer=lambda lengths, maxlen, dtype: aval((*lengths.shape, maxlen), dtype), flops=0, traits="own")
 def _sequence_mask(lengths, *, maxlen, dtype):
     lengths = lengths[..., None]
     shape = (*lengths.shape[:-1], maxlen)
@@ -418,7 +425,7 @@ def _coordinates(indices, dims):
     return aval((len(dims), *indices.shape), indices.dtype)
 
 
-@op("UnravelIndex", infer=_coordinates, wrong=_are_outside_dims, status=_outside_dims, checked="indices")
+@op("UnravelIndex", infer=_coordinates, wrong=_are_outside_dims, status=_outside_dims, checked="indices", flops=0)
 def _unravel_index(indices, *, dims):
     coordinates = []
     for extent in reversed(dims[1:]):

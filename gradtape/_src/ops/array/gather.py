@@ -11,6 +11,7 @@ from gradtape._src.core.define import check, gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid_dtype, invalid_for, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import Tensor, emit
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _reshape, host_shape, plain
 from gradtape._src.ops.shapes import same, spoken
 
@@ -81,7 +82,7 @@ def _taken(params, indices, *, axis, batch_dims, extent):
 
 @op(
     "GatherV2", infer=_gather_aval, saves="indices", mixed=True, wrong=is_outside, status=outside, checked="indices",
-    strings=_taken, gives_slices=True,
+    strings=_taken, gives_slices=True, traits="takes hands_on",
 )  # fmt: skip
 def _gather(params, indices, *, axis, batch_dims, extent):
     shape = gathered(params.shape, indices.shape, axis, batch_dims)
@@ -114,11 +115,9 @@ def _(op, dy):
 
 
 @op(
-    "GatherV2Grad",
-    infer=lambda dy, indices, axis, batch_dims, shape: aval(shape, dy.dtype),
-    saves="indices",
-    mixed=True,
-)
+    "GatherV2Grad", infer=lambda dy, indices, axis, batch_dims, shape: aval(shape, dy.dtype), saves="indices", mixed=True,
+    flops=flops.of_input(1), traits="own",
+)  # fmt: skip
 def _gather_gradient(dy, indices, *, axis, batch_dims, shape):
     result = jnp.zeros(shape, dy.dtype)
     if 0 in dy.shape:
@@ -197,6 +196,7 @@ def _outside_both_ways(indices, extent):
 
 @op(
     "IndexFromStart", infer=same, cheap=True, wrong=_is_outside_both_ways, status=_outside_both_ways, checked="indices",
+    traits="own",
 )  # fmt: skip
 def _from_start(indices, *, extent):
     return jnp.where(indices < 0, indices + jnp.array(extent, indices.dtype), indices)

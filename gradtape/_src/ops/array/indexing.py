@@ -23,7 +23,7 @@ from gradtape._src.core.tensor import Stored, Tensor, emit, handle, index_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.variable_ops import STATE
 from gradtape._src.ops.array.gather import is_outside
-from gradtape._src.ops.array.joining import unstack
+from gradtape._src.ops.array.joining import _pack, unstack
 from gradtape._src.ops.array.select import boolean_mask
 from gradtape._src.ops.array.shape import plain
 
@@ -86,12 +86,10 @@ def _window_of(x, begin, axes, sizes, strides):
 
 
 @op(
-    "StridedSlice",
-    saves="begin",
-    mixed=True,
-    infer=lambda input, *begin, axes, sizes, strides, shape: aval(shape, input.dtype),
+    "StridedSlice", saves="begin", mixed=True, infer=lambda input, *begin, axes, sizes, strides, shape: aval(shape, input.dtype),
     strings=lambda input, *begin, axes, sizes, strides, shape: _window_of(input, begin, axes, sizes, strides).reshape(shape),
-)
+    operator="strided_slice", traits="takes linear_in_first hands_on", folds=True,
+)  # fmt: skip
 def _strided_slice(input, *begin, axes, sizes, strides, shape):
     return lax.reshape(_take(input, begin, axes, sizes, strides), shape)
 
@@ -109,11 +107,9 @@ def _window_gradient(op, dy, axes, sizes, strides):
 
 
 @op(
-    "StridedSliceGrad",
-    saves="begin",
-    mixed=True,
-    infer=lambda dy, *begin, axes, sizes, strides, shape: aval(shape, dy.dtype),
-)
+    "StridedSliceGrad", saves="begin", mixed=True, infer=lambda dy, *begin, axes, sizes, strides, shape: aval(shape, dy.dtype),
+    flops=0, traits="hands_on",
+)  # fmt: skip
 def _strided_slice_gradient(dy, *begin, axes, sizes, strides, shape):
     x = _spread(lax.reshape(dy, _counts(sizes, strides)), strides, jnp.zeros((), dy.dtype))
     if sizes == shape:
@@ -130,12 +126,10 @@ def _(op, ddx):
 
 
 @op(
-    "Slice",
-    saves="begin",
-    mixed=True,
-    infer=lambda input, *begin, axes, size: aval(size, input.dtype),
+    "Slice", saves="begin", mixed=True, infer=lambda input, *begin, axes, size: aval(size, input.dtype),
     strings=lambda input, *begin, axes, size: _window_of(input, begin, axes, size, (1,) * input.ndim),
-)
+    traits="takes hands_on",
+)  # fmt: skip
 def _slice(input, *begin, axes, size):
     return _take(input, begin, axes, size, (1,) * input.ndim)
 
@@ -167,7 +161,7 @@ def _assigned_strings(value, update, *begin, axes, sizes, strides, shape):
     return result
 
 
-@op("ResourceStridedSliceAssign", mixed=True, infer=_assigned, strings=_assigned_strings)
+@op("ResourceStridedSliceAssign", mixed=True, infer=_assigned, strings=_assigned_strings, flops=0)
 def _assign(value, update, *begin, axes, sizes, strides, shape):
     counts = _counts(sizes, strides)
     update = _spread(lax.reshape(jnp.broadcast_to(update, shape), counts), strides, jnp.zeros((), value.dtype))
@@ -192,7 +186,7 @@ def _integer(index):
     if isinstance(index, numbers.Integral):
         return int(index)
     if isinstance(index, (Tensor, Stored)):
-        if index.dtype.is_integer and not index.shape.rank:
+        if index.dtype.is_integer and not index.ndim:
             node = index.node if isinstance(index, Tensor) else index.read()
             if node.value is None and engine.local.trace.parent is not None:
                 known = constant_folding.folded(node)
@@ -441,7 +435,7 @@ def slice_(input_, begin, size, name=None) -> Tensor:
 def _entries(vector):
     """Return the nodes of the entries of a vector; of one that was stacked, what was stacked."""
     node = vector.node
-    if node.inputs and node.op.type == "Pack" and not vector.node.inputs[0].aval.ndim:
+    if node.inputs and node.op.plain is _pack.op and not vector.node.inputs[0].aval.ndim:
         return node.inputs
     return [entry.node for entry in unstack(vector)]
 

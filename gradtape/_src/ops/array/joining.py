@@ -11,7 +11,7 @@ from gradtape._src.core.convert import static, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.dim import is_unknown, unknown
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, emit
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, emit, extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import _broadcast_to, broadcast_source, changing, identity, plain
 
@@ -49,7 +49,10 @@ def _concatenated(*values, axis):
     return aval((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype)
 
 
-@op("ConcatV2", infer=_concatenated, joins="ConcatV2", strings=lambda *values, axis: np.concatenate(values, axis))
+@op(
+    "ConcatV2", infer=_concatenated, joins="ConcatV2", strings=lambda *values, axis: np.concatenate(values, axis), flops=0,
+    default_name="concat", traits="linear hands_on", folds=True,
+)  # fmt: skip
 def _concat(*values, axis):
     return lax.concatenate(values, axis % values[0].ndim)
 
@@ -57,7 +60,7 @@ def _concat(*values, axis):
 @gradient(_concat)
 def _(op, dy):
     axis = op.get_attr("axis") % dy.ndim
-    return _pieces(dy, tuple([x.shape[axis] for x in op.inputs]), axis)
+    return _pieces(dy, tuple([extents_of(x)[axis] for x in op.inputs]), axis)
 
 
 def _pieces(dy, sizes, axis):
@@ -66,7 +69,7 @@ def _pieces(dy, sizes, axis):
     if source is None:
         return _split_v(dy, size_splits=sizes, axis=axis)
     shape = dy.node.aval.shape
-    same = source.shape[axis] == 1
+    same = extents_of(source)[axis] == 1
     parts = [source] * len(sizes) if same else _split_v(source, size_splits=sizes, axis=axis)
     return [_broadcast_to(part, shape=(*shape[:axis], size, *shape[axis + 1 :])) for part, size in zip(parts, sizes, strict=True)]
 
@@ -108,7 +111,10 @@ def _equal_parts(value, num_split, axis):
     return (aval((*value.shape[:axis], part, *value.shape[axis + 1 :]), value.dtype),) * num_split
 
 
-@op("Split", infer=_equal_parts, strings=lambda value, *, num_split, axis: tuple(np.split(value, num_split, axis)))
+@op(
+    "Split", infer=_equal_parts, strings=lambda value, *, num_split, axis: tuple(np.split(value, num_split, axis)), flops=0,
+    default_name="split",
+)  # fmt: skip
 def _split(value, *, num_split, axis):
     return tuple(jnp.split(value, num_split, axis))
 
@@ -128,7 +134,7 @@ def cut(value, *, size_splits, axis):
     return tuple(np.split(value, list(itertools.accumulate(size_splits))[:-1], axis))
 
 
-@op("SplitV", infer=_parts, strings=cut)
+@op("SplitV", infer=_parts, strings=cut, flops=0, default_name="split")
 def _split_v(value, *, size_splits, axis):
     return tuple(lax.split(value, size_splits, axis))
 
@@ -171,7 +177,7 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
     if isinstance(num_or_size_splits, (int, np.integer)) and not isinstance(num_or_size_splits, bool):
         return list(_split(x, num_split=int(num_or_size_splits), axis=axis))
     given = num_or_size_splits
-    if isinstance(given, (bool, float, str, bytes)) or (isinstance(given, (Tensor, Stored)) and given.shape.rank == 0):
+    if isinstance(given, (bool, float, str, bytes)) or (isinstance(given, (Tensor, Stored)) and given.ndim == 0):
         raise ValueError(
             "Rank-0 tensors are not supported as the num_or_size_splits argument to split. Argument provided: "
             f"{given!r}. Give a Python integer, or a vector of sizes."
@@ -205,7 +211,10 @@ def _packed(*values, axis):
     return aval((*first.shape[:axis], len(values), *first.shape[axis:]), first.dtype)
 
 
-@op("Pack", infer=_packed, joins="ConcatV2", strings=lambda *values, axis: np.stack(values, axis))
+@op(
+    "Pack", infer=_packed, joins="ConcatV2", strings=lambda *values, axis: np.stack(values, axis), flops=0, default_name="stack",
+    traits="linear hands_on", folds=True,
+)  # fmt: skip
 def _pack(*values, axis):
     return jnp.stack(values, axis)
 
@@ -217,7 +226,7 @@ def _(op, dy):
     if source is None:
         return _unpack(dy, num=count, axis=axis)
     shape = op.inputs[0].node.aval.shape
-    extent = source.shape[axis]
+    extent = extents_of(source)[axis]
     parts = [_broadcast_to(part, shape=shape) for part in _unpack(source, num=extent, axis=axis)]
     return parts * count if extent == 1 else parts
 
@@ -266,7 +275,10 @@ def _unpacked(value, num, axis):
     return (aval((*value.shape[:axis], *value.shape[axis + 1 :]), value.dtype),) * num
 
 
-@op("Unpack", infer=_unpacked, strings=lambda value, *, num, axis: tuple(np.moveaxis(value, axis, 0)))
+@op(
+    "Unpack", infer=_unpacked, strings=lambda value, *, num, axis: tuple(np.moveaxis(value, axis, 0)), flops=0,
+    default_name="unstack", traits="hands_on",
+)  # fmt: skip
 def _unpack(value, *, num, axis):
     return tuple([lax.index_in_dim(value, i, axis, keepdims=False) for i in range(num)])
 

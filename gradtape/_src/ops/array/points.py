@@ -15,7 +15,8 @@ from gradtape._src.core.convert import node_of, operands, static, static_vector,
 from gradtape._src.core.define import check, gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import Tensor, emit
+from gradtape._src.core.tensor import Tensor, emit, extents_of
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import require_indices, widened
 from gradtape._src.ops.array.shape import _reshape, extents, host_shape, plain, zeros
@@ -109,7 +110,7 @@ def _points_taken(params, indices, *, batch_dims, shape, ignore):
 
 @op(
     "GatherNd", infer=_points_of, saves="indices", mixed=True, wrong=_are_outside_params,
-    status=_outside_params, checked="indices", strings=_points_taken, gives_slices=True,
+    status=_outside_params, checked="indices", strings=_points_taken, gives_slices=True, traits="takes",
 )  # fmt: skip
 def _gather_nd(params, indices, *, batch_dims, shape, ignore):
     named, batch, sliced = _numbers(indices, params.ndim, batch_dims)
@@ -126,8 +127,8 @@ def _gather_nd(params, indices, *, batch_dims, shape, ignore):
 def _(op, dy):
     indices = op.inputs[1]
     batch_dims, shape, ignore = op.entry.node.attrs
-    if indices.ndim == 2 and indices.shape[-1] == 1 and not batch_dims and not ignore:
-        flat = _reshape(indices, shape=(indices.shape[0],))
+    if indices.ndim == 2 and extents_of(indices)[-1] == 1 and not batch_dims and not ignore:
+        flat = _reshape(indices, shape=(extents_of(indices)[0],))
         return IndexedSlices(dy, flat, host_shape(shape)), None
     return _scattered(indices, dy, shape, batch_dims, ignore), None
 
@@ -223,7 +224,7 @@ def _strings_scattered(indices, updates, *, shape, batch_dims, ignore):
 
 @op(
     "ScatterNd", infer=_scatter_aval, saves="indices", mixed=True, wrong=bad_points, status=_outside_shape, checked="indices",
-    strings=_strings_scattered,
+    strings=_strings_scattered, flops=flops.of_input(1, at=1),
 )  # fmt: skip
 def _scatter_nd(indices, updates, *, shape, batch_dims, ignore):
     return combined("scatter_add", jnp.zeros(shape, updates.dtype), indices, updates, batch_dims)
@@ -284,15 +285,9 @@ def _tensor_scatter(type, how, **declared):
     """Return the op that combines updates into a tensor by `how`."""
 
     @op(
-        type,
-        infer=updated if how == "scatter" else _combinable,
-        mixed=True,
-        wrong=is_outside_tensor,
-        status=outside_tensor,
-        checked="indices",
-        strings=strings_put if how == "scatter" else None,
-        **declared,
-    )
+        type, infer=updated if how == "scatter" else _combinable, mixed=True, wrong=is_outside_tensor, status=outside_tensor,
+        checked="indices", strings=strings_put if how == "scatter" else None, flops=flops.of_updates(how), **declared,
+    )  # fmt: skip
     def scatter(tensor, indices, updates, *, shape, ignore):
         return combined(how, tensor, indices, updates)
 
@@ -312,7 +307,7 @@ def _(op, dy):
     needs_tensor, _, needs_updates = op.needed
     dx = None
     if needs_tensor:
-        nothing = zeros(updates.shape, dy.dtype)
+        nothing = zeros(extents_of(updates), dy.dtype)
         dx = emit(_scatter_update.op, (dy.node, indices.node, nothing.node), op.entry.node.attrs)
     return dx, None, _gathered(dy, indices, ignore=op.get_attr("ignore")) if needs_updates else None
 

@@ -19,7 +19,7 @@ from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec, TypeSpec
-from gradtape._src.core.tensor import Tensor, is_symbolic_tensor, stated_shape, to_numpy
+from gradtape._src.core.tensor import Tensor, extents_of, is_symbolic_tensor, stated_shape, to_numpy
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.ragged_rows import checked, from_rowids, inside, integers, places, rowids, splits_of
@@ -80,7 +80,7 @@ class RaggedTensor:
     def from_row_starts(cls, values, row_starts, name=None, validate=True):
         """Return the rows that begin at `row_starts`; the last one ends with the values."""
         starts, values = integers(row_starts), _values_of(values)
-        splits = np.append(starts, starts.dtype.type(values.shape[0]))
+        splits = np.append(starts, starts.dtype.type(extents_of(values)[0]))
         return _made(values, checked(splits, "from_row_starts"), "from_row_starts")
 
     @classmethod
@@ -110,7 +110,7 @@ class RaggedTensor:
                 f"Arguments to from_uniform_row_length do not form a valid RaggedTensor\nThe length {length} is below 0."
             )
         given = None if nrows is None else static(nrows, "nrows")
-        rows = given if given is not None else values.shape[0] // length if length else 0
+        rows = given if given is not None else extents_of(values)[0] // length if length else 0
         return _made(values, np.arange(rows + 1, dtype=np.int64) * length, "from_uniform_row_length", uniform=length)
 
     @classmethod
@@ -191,7 +191,7 @@ class RaggedTensor:
     def _count(self):
         if isinstance(self._stated, np.ndarray):
             return len(self._stated) - 1
-        extent = stated_shape(self._stated.node)[0]
+        extent = stated_shape(self._stated.node).as_list()[0]
         return None if extent is None else extent - 1
 
     @property
@@ -306,14 +306,14 @@ class RaggedTensor:
         for _ in range(inner - 1):
             if isinstance(below, RaggedTensor):
                 bounds, below = below._splits[bounds], below._values
-        count = merged._count if isinstance(merged, RaggedTensor) else merged.shape[0]
+        count = merged._count if isinstance(merged, RaggedTensor) else extents_of(merged)[0]
         return _made(merged, bounds * (count // max(int(bounds[-1]), 1)), "merge_dims")
 
     @public
     def to_tensor(self, default_value=None, name=None, shape=None):
         """Return a Tensor in which shorter rows are filled up with `default_value`, or zeros. `shape` states extents."""
         values = self.flat_values
-        inner, count = tuple(values.shape[1:]), values.shape[0]
+        inner, count = tuple(extents_of(values)[1:]), extents_of(values)[0]
         wanted = [None] * self.shape.rank if shape is None else TensorShape(shape).as_list()
         found = places(self._nested, count, wanted)
         filling = zeros([1, *inner], values.dtype) if default_value is None else tensor(default_value, values.dtype.numpy)
@@ -379,7 +379,7 @@ def _text(value):
 
 def merged_axes(values, first, last):
     """Return a tensor whose axes from `first` to `last` are one."""
-    shape = list(values.shape)
+    shape = list(extents_of(values))
     return reshape(values, [*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :]])
 
 
@@ -392,7 +392,7 @@ def _made(values, splits, caller, uniform=None):
     values = _values_of(values)
     if not isinstance(values, RaggedTensor) and not values.ndim:
         raise ValueError(f"The values of a RaggedTensor have at least one axis; {caller} got a scalar.")
-    count = values._count if isinstance(values, RaggedTensor) else stated_shape(values.node)[0]
+    count = values._count if isinstance(values, RaggedTensor) else stated_shape(values.node).as_list()[0]
     if isinstance(splits, np.ndarray) and count is not None and splits[-1] != count:
         raise invalid(
             "Arguments to _from_row_partition do not form a valid RaggedTensor\n"
@@ -436,8 +436,8 @@ def _assembled(how, parts):
     values, *nested = parts
     dtype, *uniform = how
     if isinstance(values, TensorSpec):  # as where the arguments of a function are shown
-        rows = nested[0].shape[0]
-        extents = [None if rows is None else rows - 1, *uniform, *values.shape[1:]]
+        rows = extents_of(nested[0])[0]
+        extents = [None if rows is None else rows - 1, *uniform, *extents_of(values)[1:]]
         return RaggedTensorSpec(extents, values.dtype, len(nested), dtype)
     for splits, length in reversed(list(zip(nested, uniform, strict=True))):
         made = object.__new__(RaggedTensor)

@@ -8,7 +8,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import node_of, not_an_integer, static, static_list, static_vector, tensor
 from gradtape._src.core.define import check, gradient, op
 from gradtape._src.core.errors import invalid, invalid_for, public
-from gradtape._src.core.tensor import Stored, Tensor, emit
+from gradtape._src.core.tensor import Stored, Tensor, emit, extents_of
 from gradtape._src.ops.array.gather import _gather
 from gradtape._src.ops.array.indexing import slice_
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, expand_dims, host_constant, plain
@@ -34,7 +34,7 @@ def _tiled(input, multiples):
     return aval(tuple([n * count for n, count in zip(input.shape, multiples, strict=True)]), input.dtype)
 
 
-@op("Tile", infer=_tiled, strings=lambda input, *, multiples: np.tile(input, multiples))
+@op("Tile", infer=_tiled, strings=lambda input, *, multiples: np.tile(input, multiples), flops=0)
 def _tile(input, *, multiples):
     return jnp.tile(input, multiples)
 
@@ -116,7 +116,7 @@ def _inside_of(input, constant_values, *, paddings):
     return result
 
 
-@op("Pad", infer=_padded, strings=lambda input, *, paddings: _inside_of(input, b"", paddings=paddings))
+@op("Pad", infer=_padded, strings=lambda input, *, paddings: _inside_of(input, b"", paddings=paddings), flops=0)
 def _pad(input, *, paddings):
     return lax.pad(input, jnp.zeros((), input.dtype), tuple([(*pair, 0) for pair in paddings]))
 
@@ -138,7 +138,7 @@ def _padded_with(input, constant_values, paddings):
     return _padded(input, paddings=paddings)
 
 
-@op("PadV2", infer=_padded_with, strings=_inside_of)
+@op("PadV2", infer=_padded_with, strings=_inside_of, flops=0)
 def _pad_v2(input, constant_values, *, paddings):
     return lax.pad(input, constant_values, tuple([(*pair, 0) for pair in paddings]))
 
@@ -159,7 +159,7 @@ def _mirrored(input, paddings, mode):
     return result
 
 
-@op("MirrorPad", infer=_mirrored, strings=lambda input, *, paddings, mode: np.pad(input, paddings, mode.lower()))
+@op("MirrorPad", infer=_mirrored, strings=lambda input, *, paddings, mode: np.pad(input, paddings, mode.lower()), flops=0)
 def _mirror_pad(input, *, paddings, mode):
     return jnp.pad(input, paddings, mode=mode.lower())
 
@@ -200,8 +200,8 @@ def pairs_of(paddings, what):
     if paddings is None:
         raise not_an_integer(paddings, what)
     if isinstance(paddings, (Tensor, Stored)) and paddings.ndim == 2:
-        flat, width = static_list(paddings, what), paddings.shape[1]
-        paddings = [flat[i * width : (i + 1) * width] for i in range(paddings.shape[0])]
+        flat, width = static_list(paddings, what), extents_of(paddings)[1]
+        paddings = [flat[i * width : (i + 1) * width] for i in range(extents_of(paddings)[0])]
     rows = tuple([static_list(row, what) for row in paddings])
     if any(len(row) != 2 for row in rows):
         raise invalid(f"{what} must be a matrix with 2 columns: {plain([len(row) for row in rows])} columns were given.")
@@ -248,7 +248,7 @@ def _reversed(tensor, axis):
     return tensor
 
 
-@op("ReverseV2", infer=_reversed, strings=lambda tensor, *, axis: np.flip(tensor, axis))
+@op("ReverseV2", infer=_reversed, strings=lambda tensor, *, axis: np.flip(tensor, axis), flops=0)
 def _reverse(tensor, *, axis):
     return jnp.flip(tensor, axis) if axis else tensor
 
@@ -300,7 +300,7 @@ def _reversed_rows(input, seq_lengths, *, seq_axis, batch_axis, extent):
 
 @op(
     "ReverseSequence", infer=_sequences, saves="seq_lengths", mixed=True, wrong=_wrong_lengths, status=_length_fault,
-    checked="seq_lengths", strings=_reversed_rows,
+    checked="seq_lengths", strings=_reversed_rows, flops=0,
 )  # fmt: skip
 def _reverse_sequence(input, seq_lengths, *, seq_axis, batch_axis, extent):
     lengths = jnp.expand_dims(seq_lengths, [a for a in range(input.ndim) if a != batch_axis])
@@ -329,7 +329,6 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
             raise invalid_for("ReverseSequence", f"{what} must be in [0, {x.aval.ndim}), the axes of the input, received {axis}.")
     seq, batch = axes
     attrs = (seq, batch, x.aval.shape[seq])
-    _reverse_sequence.op.resolved((x.aval, lengths.aval), attrs)
     return emit(check(_reverse_sequence.op, (x, lengths), attrs), (x, lengths), attrs)
 
 
@@ -347,12 +346,9 @@ def _rolled(input, shift, axis):
 
 
 @op(
-    "Roll",
-    infer=_rolled,
-    saves="shift",
-    mixed=True,
-    strings=lambda input, shift, *, axis: np.roll(input, shift.reshape(-1).tolist(), axis),
-)
+    "Roll", infer=_rolled, saves="shift", mixed=True,
+    strings=lambda input, shift, *, axis: np.roll(input, shift.reshape(-1).tolist(), axis), flops=0,
+)  # fmt: skip
 def _roll(input, shift, *, axis):
     if 0 in input.shape:
         return input

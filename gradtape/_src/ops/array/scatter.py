@@ -10,8 +10,10 @@ from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.hooks import attach
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.signatures import known_as
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.variable_ops import STATE
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.gather import gather, is_outside, outside, require_indices
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.points import combined, gather_nd, is_outside_tensor, outside_tensor, strings_put, updated
@@ -36,10 +38,13 @@ def _outside_rows(indices, extent):
     return outside(indices, 0, 0, extent)
 
 
-def _rows(type, how):
+def _rows(type, how, **known):
     """Return the op that combines rows into a variable's value by `how`."""
 
-    @op(type, infer=_rows_aval, mixed=True, wrong=_are_outside, status=_outside_rows, checked="indices")
+    @op(
+        type, infer=_rows_aval, mixed=True, wrong=_are_outside, status=_outside_rows, checked="indices",
+        flops=flops.of_updates(how), **known,
+    )  # fmt: skip
     def scatter(value, indices, updates, *, extent):
         rows = jnp.broadcast_to(updates, (*indices.shape, *value.shape[1:]))
         return combined(how, value, indices[..., None], rows)
@@ -53,7 +58,10 @@ def _points(type, how):
 
     strings = strings_put if how == "scatter" else None
 
-    @op(type, infer=updated, mixed=True, wrong=is_outside_tensor, status=outside_tensor, checked="indices", strings=strings)
+    @op(
+        type, infer=updated, mixed=True, wrong=is_outside_tensor, status=outside_tensor, checked="indices", strings=strings,
+        flops=flops.of_updates(how),
+    )  # fmt: skip
     def scatter(value, indices, updates, *, shape, ignore):
         return combined(how, value, indices, updates)
 
@@ -66,7 +74,7 @@ def _divide(value, indices, updates, numbers, mode):
     return lax.div(value, divisors)
 
 
-_scatter_update = _rows("ResourceScatterUpdate", "scatter")
+_scatter_update = _rows("ResourceScatterUpdate", "scatter", instead="build the tensor with tf.tensor_scatter_nd_update")
 _scatter_add = _rows("ResourceScatterAdd", "scatter_add")
 _scatter_sub = _rows("ResourceScatterSub", "scatter_sub")
 _scatter_mul = _rows("ResourceScatterMul", "scatter_mul")
@@ -85,7 +93,6 @@ def _update(variable, function, indices, updates, attrs):
     with engine.shared:
         held = variable.held()
         nodes = (held, node_of(indices), tensor(updates, held.aval.type).node)
-        function.op.resolved(tuple([node.aval for node in nodes]), attrs)
         return variable._hold(engine.record(check(function.op, nodes, attrs), nodes, attrs))
 
 
@@ -151,8 +158,8 @@ def scatter_min(self, sparse_delta, use_locking=False, name=None):
 def batch_scatter_update(self, sparse_delta, use_locking=False, name=None):
     """Assign rows like `scatter_update` for each entry of the leading axes: `variable[b, indices[b, j]] = values[b, j]`."""
     indices = tensor(sparse_delta.indices)
-    batch = np.indices(indices.shape[:-1], indices.dtype.as_numpy_dtype)
-    leading = np.broadcast_to(np.moveaxis(batch, 0, -1)[..., None, :], (*indices.shape, indices.ndim - 1))
+    batch = np.indices(extents_of(indices)[:-1], indices.dtype.as_numpy_dtype)
+    leading = np.broadcast_to(np.moveaxis(batch, 0, -1)[..., None, :], (*extents_of(indices), indices.ndim - 1))
     return scatter_nd_update(self, concat([host_constant(leading.copy()), expand_dims(indices, -1)], -1), sparse_delta.values)
 
 

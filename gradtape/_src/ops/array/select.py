@@ -16,7 +16,7 @@ from gradtape._src.core.convert import operands, static, tensor
 from gradtape._src.core.define import AT_ONCE, gradient, not_differentiable, op, ran
 from gradtape._src.core.dim import unknown
 from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_dtype, invalid_for, public
-from gradtape._src.core.tensor import Stored, Tensor, emit, to_numpy
+from gradtape._src.core.tensor import Stored, Tensor, emit, extents_of, to_numpy
 from gradtape._src.ops.array.gather import _gather, is_outside, outside, require_indices, scatter_rows
 from gradtape._src.ops.array.joining import _concat, _split_v, cut
 from gradtape._src.ops.array.shape import _reshape, host_constant, plain
@@ -42,7 +42,10 @@ def _selected(condition, t, e):
     return aval(shape, t.dtype)
 
 
-@op("SelectV2", infer=_selected, broadcasting=True, saves="condition", mixed=True, strings=lambda c, t, e: np.where(c, t, e))
+@op(
+    "SelectV2", infer=_selected, broadcasting=True, saves="condition", mixed=True, strings=lambda c, t, e: np.where(c, t, e),
+    flops=0,
+)  # fmt: skip
 def _select(condition, t, e):
     return jnp.where(condition, t, e)
 
@@ -55,7 +58,7 @@ def _(op, dy):  # values of t and e are not used, so what is not finite on the s
     return None, dt, where(condition, 0, dy) if needs_e else None
 
 
-@op("Where", infer=lambda condition: aval((unknown(), condition.ndim), np.dtype(np.int64)), unhosted=AT_ONCE)
+@op("Where", infer=lambda condition: aval((unknown(), condition.ndim), np.dtype(np.int64)), unhosted=AT_ONCE, flops=0)
 def _where(condition):
     return np.argwhere(condition).astype(np.int64)
 
@@ -111,7 +114,7 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask") -> Tensor:
     if not mask.ndim:
         raise ValueError("mask cannot be scalar. Give a mask with at least one axis, or use tf.where.")
     behind = axis + mask.ndim
-    x.shape[axis:behind].assert_is_compatible_with(mask.shape)
+    x.node.aval.tensor_shape[axis:behind].assert_is_compatible_with(extents_of(mask))
     shape = x.node.aval.shape
     count = mask.node.aval.size
     flat = _reshape(x, shape=(*shape[:axis], count, *shape[behind:]))
@@ -206,7 +209,7 @@ def _vector(x, what):
     x = tensor(x)
     require(x.node.aval, (*REAL, "bool", "string"))
     if x.ndim != 1:
-        raise invalid(f"{what} expects a 1D vector, received shape {plain(x.shape)}: flatten it with tf.reshape(x, [-1]).")
+        raise invalid(f"{what} expects a 1D vector, received shape {plain(extents_of(x))}: flatten it with tf.reshape(x, [-1]).")
     return x
 
 
@@ -274,7 +277,7 @@ def _parts_of(data, partitions, order, *, counts):
     return cut(rows[order], size_splits=counts, axis=0)
 
 
-@op("DynamicPartition", infer=_partitioned, saves="order", mixed=True, strings=_parts_of)
+@op("DynamicPartition", infer=_partitioned, saves="order", mixed=True, strings=_parts_of, flops=0)
 def _dynamic_partition(data, partitions, order, *, counts):
     rows = data.reshape((partitions.size, *data.shape[partitions.ndim :]))
     return tuple(lax.split(rows[order], counts))
@@ -301,11 +304,11 @@ def dynamic_partition(data, partitions, num_partitions, name=None):
     count = static(num_partitions, "num_partitions")
     if count < 1:
         raise invalid(f"Value for attr 'num_partitions' of {count} must be at least minimum 1.")
-    if not partitions.shape.is_compatible_with(x.shape[: partitions.ndim]):
+    if not partitions.node.aval.tensor_shape.is_compatible_with(extents_of(x)[: partitions.ndim]):
         raise invalid_for(
             "DynamicPartition",
-            f"data.shape must start with partitions.shape, got data.shape = {plain(x.shape)}, partitions.shape = "
-            f"{plain(partitions.shape)}: give one partition for each row.",
+            f"data.shape must start with partitions.shape, got data.shape = {plain(extents_of(x))}, partitions.shape = "
+            f"{plain(extents_of(partitions))}: give one partition for each row.",
         )
     numbers = to_numpy(partitions.node)
     if is_outside(numbers, 0, 0, count).any():
@@ -330,7 +333,7 @@ def _stitched_rows(source, *data):
     return np.concatenate((*data, nothing))[source]
 
 
-@op("DynamicStitch", infer=_stitched, saves="source", mixed=True, strings=_stitched_rows)
+@op("DynamicStitch", infer=_stitched, saves="source", mixed=True, strings=_stitched_rows, flops=0)
 def _dynamic_stitch(source, *data):
     nothing = jnp.zeros((1, *data[0].shape[1:]), data[0].dtype)  # what `source` names where there is no row
     return at(lax.concatenate((*data, nothing), 0))[source].get(mode="clip")
@@ -339,7 +342,7 @@ def _dynamic_stitch(source, *data):
 @gradient(_dynamic_stitch)
 def _(op, dy):
     source, *data = op.inputs
-    sizes = (*[rows.shape[0] for rows in data], 1)
+    sizes = (*[extents_of(rows)[0] for rows in data], 1)
     whole = scatter_rows(dy, source, (sum(sizes), *dy.node.aval.shape[1:]))
     return [None, *_split_v(whole, size_splits=sizes, axis=0)[:-1]]
 

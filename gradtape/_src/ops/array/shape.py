@@ -1,10 +1,11 @@
-"""Identities, the shape of a tensor, and changes of shape that move no element: reshape, transpose, broadcast."""
+"""Identities, and changes of shape that move no element: reshape, transpose, broadcast."""
 
 import math
+from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes, engine, journal
+from gradtape._src.core import dtypes, engine, hooks, journal
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, static_list, static_vector, tensor
@@ -12,9 +13,8 @@ from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.dim import is_unknown
 from gradtape._src.core.errors import invalid, invalid_for, public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.op import ops
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import EagerTensor, Tensor, emit, handle
+from gradtape._src.core.tensor import EagerTensor, Tensor, emit, extents_of, handle
 from gradtape._src.ops.shapes import INDEX, broadcast_shapes, plain as plain, require, same
 
 
@@ -70,7 +70,11 @@ def under_broadcast(function, dy):
 # Identities
 
 
-@op("Identity", infer=same, cheap=True, strings=lambda input: input, takes_slices=True)
+# What is known of an op that gives the elements of its input another shape, in their order.
+VIEW: dict[str, Any] = {"cheap": True, "traits": "renames linear keeps_norm hands_on", "folds": True}
+
+
+@op("Identity", infer=same, strings=lambda input: input, takes_slices=True, **VIEW)
 def _identity(input):
     return input
 
@@ -92,7 +96,10 @@ def identity(input, name=None):
     return _identity(tensor(input))
 
 
-@op("IdentityN", infer=lambda *input: input, cheap=True, mixed=True, strings=lambda *input: input)
+hooks.core.stated = lambda node, known: engine.record_as(_identity.op, (node,), (), known)
+
+
+@op("IdentityN", infer=lambda *input: input, cheap=True, mixed=True, strings=lambda *input: input, traits="renames hands_on")
 def _identity_n(*input):
     return input
 
@@ -112,7 +119,7 @@ def identity_n(input, name=None):
     return list(_identity_n(*input))
 
 
-@op("StopGradient", infer=same, cheap=True, strings=lambda input: input)
+@op("StopGradient", infer=same, cheap=True, strings=lambda input: input, traits="renames", folds=True)
 def _stop_gradient(input):
     return input
 
@@ -154,7 +161,10 @@ def _broadcast_aval(input, shape):
     return aval(shape, input.dtype)
 
 
-@op("BroadcastTo", infer=_broadcast_aval, cheap=True, strings=lambda input, *, shape: np.broadcast_to(input, shape))
+@op(
+    "BroadcastTo", infer=_broadcast_aval, cheap=True, strings=lambda input, *, shape: np.broadcast_to(input, shape), flops=0,
+    traits="linear",
+)  # fmt: skip
 def _broadcast_to(input, *, shape):
     return jnp.broadcast_to(input, shape)
 
@@ -234,7 +244,7 @@ def _reshape_aval(tensor, shape):
     return result
 
 
-@op("Reshape", infer=_reshape_aval, cheap=True, strings=lambda tensor, *, shape: tensor.reshape(shape))
+@op("Reshape", infer=_reshape_aval, strings=lambda tensor, *, shape: tensor.reshape(shape), **VIEW)
 def _reshape(tensor, *, shape):
     return jnp.reshape(tensor, shape)
 
@@ -304,7 +314,7 @@ def _expanded(input, axis):
     return aval((*input.shape[:axis], 1, *input.shape[axis:]), input.dtype)
 
 
-@op("ExpandDims", infer=_expanded, cheap=True, strings=lambda input, *, axis: np.expand_dims(input, axis))
+@op("ExpandDims", infer=_expanded, strings=lambda input, *, axis: np.expand_dims(input, axis), **VIEW)
 def _expand_dims(input, *, axis):
     return jnp.expand_dims(input, axis)
 
@@ -350,7 +360,7 @@ def _without_axes(input, *, axis):
     return input.squeeze(tuple(sorted({a % input.ndim for a in axis})) if axis else None)
 
 
-_squeeze = op("Squeeze", infer=_squeezed, cheap=True, strings=_without_axes)(_without_axes)
+_squeeze = op("Squeeze", infer=_squeezed, strings=_without_axes, **VIEW)(_without_axes)
 
 
 @gradient(_squeeze)
@@ -378,7 +388,7 @@ def _ensured(x, shape):
     return x
 
 
-@op("EnsureShape", infer=_ensured, cheap=True, strings=lambda x, *, shape: x)
+@op("EnsureShape", infer=_ensured, cheap=True, strings=lambda x, *, shape: x, traits="renames")
 def _ensure_shape(x, *, shape):
     return x
 
@@ -421,7 +431,10 @@ def _transposed(x, perm):
     return aval(tuple([x.shape[axis] for axis in perm]), x.dtype)
 
 
-@op("Transpose", infer=_transposed, cheap=True, strings=lambda x, *, perm: x.transpose(perm))
+@op(
+    "Transpose", infer=_transposed, cheap=True, strings=lambda x, *, perm: x.transpose(perm), flops=0, default_name="transpose",
+    traits="linear keeps_norm hands_on",
+)  # fmt: skip
 def _transpose(x, *, perm):
     return jnp.transpose(x, perm)
 
@@ -431,7 +444,7 @@ def _(op, dy):
     return _transposed_cotangent(dy, inverse(op.get_attr("perm")))
 
 
-@op("ConjugateTranspose", infer=_transposed, cheap=True)
+@op("ConjugateTranspose", infer=_transposed, cheap=True, flops=0)
 def _conjugate_transpose(x, *, perm):
     return jnp.conj(jnp.transpose(x, perm))
 
@@ -450,7 +463,7 @@ def _transposed_cotangent(dy, perm):
     source = broadcast_source(dy)
     if source is None:
         return _transpose(dy, perm=perm)
-    return _broadcast_to(_transpose(source, perm=perm), shape=tuple([dy.shape[axis] for axis in perm]))
+    return _broadcast_to(_transpose(source, perm=perm), shape=tuple([extents_of(dy)[axis] for axis in perm]))
 
 
 @public
@@ -470,98 +483,10 @@ def transpose(a, perm=None, conjugate=False, name="transpose") -> Tensor:
     return emit(function.op, (x.node,), (perm,))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Shapes as tensors. Shapes are always known, so these are constants.
-
-
-@op("Shape", infer=lambda input, out_type: aval((input.ndim,), out_type), cheap=True, mixed=True, of_shapes=True)
-def _shape(input, *, out_type):
-    return jnp.array(input.shape, dtype=out_type)
-
-
-@op("Size", infer=lambda input, out_type: aval((), out_type), cheap=True, mixed=True, of_shapes=True)
-def _size(input, *, out_type):
-    return jnp.array(math.prod(input.shape), dtype=out_type)
-
-
-not_differentiable(_shape, _size, because="a shape does not depend on the values")
-
-
 def changing(x):
     """Return whether a tensor's shape is another in each run: extents, or its rank, are not known."""
     graph = engine.graph_around()
     return x.node.aval.open or (graph is not None and graph.open_rank(x.node))
-
-
-def _dense_shape(sparse, out_type):
-    """Return the shape of the whole that a sparse tensor or IndexedSlices is a part of."""
-    return emit(ops["Cast"], (tensor(sparse.dense_shape).node,), (dtypes.as_dtype(out_type),))
-
-
-@public
-def shape(input, out_type=None, name=None) -> Tensor:
-    """Return the shape of `input`, an integer vector of type `out_type` (int32); of a sparse tensor its dense shape.
-
-    >>> tf.shape(tf.zeros([2, 3])).numpy()
-    array([2, 3], dtype=int32)
-    """
-    if getattr(input, "dense_shape", None) is not None:
-        return _dense_shape(input, out_type or dtypes.int32)
-    if changing(x := tensor(input)):
-        dtype = dtypes.as_dtype(out_type or dtypes.int32)
-        of_strings = x.dtype == dtypes.string and x.node.aval.open  # which no kernel of XLA takes
-        return tensor([*x.node.aval.shape], dtype.numpy) if of_strings else _shape(x, out_type=dtype.numpy)
-    _counted(x)
-    return host_constant(np.array(x.node.aval.shape, dtypes.as_dtype(out_type or dtypes.int32).numpy))
-
-
-@public
-def shape_n(input, out_type=dtypes.int32, name=None):
-    """Return the shapes of a list of tensors, as a list.
-
-    >>> [shape.numpy().tolist() for shape in tf.shape_n([tf.zeros([2]), tf.zeros([3, 4])])]
-    [[2], [3, 4]]
-    """
-    return [shape(x, out_type) for x in input]
-
-
-@public
-def size(input, out_type=None, name=None) -> Tensor:
-    """Return the number of elements of `input`, an integer scalar of type `out_type` (int32); of a sparse tensor those of the
-    whole.
-
-    >>> int(tf.size(tf.zeros([2, 3])))
-    6
-    """
-    if getattr(input, "dense_shape", None) is not None:
-        return emit(ops["Prod"], (_dense_shape(input, out_type or dtypes.int32).node,), ((0,), False))
-    if changing(x := tensor(input)):
-        dtype = dtypes.as_dtype(out_type or dtypes.int32)
-        of_strings = x.dtype == dtypes.string and x.node.aval.open
-        return tensor(x.node.aval.size, dtype.numpy) if of_strings else _size(x, out_type=dtype.numpy)
-    _counted(x)
-    return host_constant(np.array(x.node.aval.size, dtypes.as_dtype(out_type or dtypes.int32).numpy))
-
-
-def _counted(x):
-    """Note for the explainer that the extents of `x`, which may follow from values, go on as numbers."""
-    if engine.local.tapes:
-        journal.left("size", x.node, engine.local.trace)
-
-
-@public
-def rank(input, name=None) -> Tensor:
-    """Return the number of axes of `input`, an int32 scalar.
-
-    >>> int(tf.rank([[1, 2], [3, 4]]))
-    2
-    """
-    if getattr(input, "dense_shape", None) is not None:
-        return size(input.dense_shape)
-    x = tensor(input)
-    if not x.ndim and changing(x):
-        return _size(shape(x), out_type=np.dtype(np.int32))
-    return host_constant(np.array(x.ndim, np.int32))
 
 
 def filled(shape, value, dtype):

@@ -11,7 +11,8 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import settled, static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, invalid_for, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import plain, reshape
 from gradtape._src.ops.shapes import BOOL, INDEX, REAL, axis_of, require
 
@@ -33,7 +34,7 @@ def _index_type(dtype, what, allowed):
 # Rows by index, and back: the gradients of what is sorted
 
 
-@op("TakeAlongAxis", infer=lambda x, indices, axis: aval(indices.shape, x.dtype), saves="indices", mixed=True)
+@op("TakeAlongAxis", infer=lambda x, indices, axis: aval(indices.shape, x.dtype), saves="indices", mixed=True, traits="own takes")
 def take_along(x, indices, *, axis):
     """Return `x` at `indices` along `axis`; the other axes of both are the same."""
     return jnp.take_along_axis(x, indices, axis, mode="promise_in_bounds")
@@ -50,7 +51,7 @@ def _put_rule(x, indices, axis, extent):
     return aval((*x.shape[:axis], extent, *x.shape[axis + 1 :]), x.dtype)
 
 
-@op("PutAlongAxis", infer=_put_rule, saves="indices", mixed=True)
+@op("PutAlongAxis", infer=_put_rule, saves="indices", mixed=True, flops=0, traits="own")
 def put_along(x, indices, *, axis, extent):
     """Return zeros, `extent` along `axis`, with `x` at `indices`, which are distinct along `axis`: the transpose of
     `take_along`.
@@ -74,7 +75,10 @@ def _sort_rule(values, axis, descending):
     return values, aval(values.shape, INT32)
 
 
-@op("Sort", infer=_sort_rule, saves="y1")
+@op(
+    "Sort", infer=_sort_rule, saves="y1", traits="own",
+    instead="take the sorted values, `tf.sort(x)`, or a soft rank, `tf.reduce_sum(tf.sigmoid(x[None] - x[:, None]), 1)`",
+)  # fmt: skip
 def _sort(values, *, axis, descending):
     def reversed_order(x):
         return ~x if jnp.issubdtype(x.dtype, jnp.integer) else -x
@@ -146,7 +150,10 @@ def _top_k_rule(input, k, sorted, index_type):
     return aval(shape, input.dtype), aval(shape, index_type)
 
 
-@op("TopKV2", infer=_top_k_rule, saves="y1")
+@op(
+    "TopKV2", infer=_top_k_rule, saves="y1",
+    instead="take the values that top_k gives beside the places, or multiply by a soft choice, `tf.nn.softmax(x)`",
+)  # fmt: skip
 def _top_k(input, *, k, sorted, index_type):
     if jnp.issubdtype(input.dtype, jnp.floating):  # -0 and 0 are equal
         input = jnp.where(input == 0, jnp.zeros_like(input), input)
@@ -157,7 +164,7 @@ def _top_k(input, *, k, sorted, index_type):
 @gradient(_top_k)
 def _(op, dy, _):
     x = op.inputs[0].node.aval
-    return put_along(dy, op.outputs[1], axis=x.ndim - 1, extent=x.shape[-1])
+    return put_along(dy, op.outputs[1], axis=x.ndim - 1, extent=extents_of(x)[-1])
 
 
 @public
@@ -238,12 +245,18 @@ def _without_nan(x, replacement):
     return jnp.where(jnp.isnan(x), jnp.array(replacement, x.dtype), x) if jnp.issubdtype(x.dtype, jnp.floating) else x
 
 
-@op("ArgMax", infer=_arg_rule)
+@op(
+    "ArgMax", infer=_arg_rule, flops=flops.reduction,
+    instead="try the values, tf.reduce_max(x), or a soft choice, tf.nn.softmax(x)",
+)  # fmt: skip
 def _arg_max(input, *, axis, output_type):
     return lax.argmax(_without_nan(input, -jnp.inf), axis, output_type)
 
 
-@op("ArgMin", infer=_arg_rule)
+@op(
+    "ArgMin", infer=_arg_rule, flops=flops.reduction,
+    instead="try the values, tf.reduce_min(x), or a soft choice, tf.nn.softmax(-x)",
+)  # fmt: skip
 def _arg_min(input, *, axis, output_type):
     return lax.argmin(_without_nan(input, jnp.inf), axis, output_type)
 
@@ -260,7 +273,7 @@ def _arg(function, input, axis, output_type):
         raise invalid_for(
             function.op.type,
             f"Expected dimension in the range [{-x.ndim}, {x.ndim}), but got {axis}\naxis must be one of the axes of shape "
-            f"{plain(x.shape)}.",
+            f"{plain(extents_of(x))}.",
         )
     return function(x, axis=axis % x.ndim, output_type=output_type)
 
@@ -316,12 +329,15 @@ def _bound(sorted_inputs, values, goes_right, out_type):
     return lax.fori_loop(0, count.bit_length(), halve, (low, jnp.full_like(low, count)))[0].astype(out_type)
 
 
-@op("LowerBound", infer=_bound_rule)
+PLACED = "interpolate between the places on both sides: `y0 + (u - x0) / (x1 - x0) * (y1 - y0)`"
+
+
+@op("LowerBound", infer=_bound_rule, instead=PLACED)
 def _lower_bound(sorted_inputs, values, *, out_type):
     return _bound(sorted_inputs, values, lambda element, value: element < value, out_type)
 
 
-@op("UpperBound", infer=_bound_rule)
+@op("UpperBound", infer=_bound_rule, instead=PLACED)
 def _upper_bound(sorted_inputs, values, *, out_type):
     return _bound(sorted_inputs, values, lambda element, value: ~(value < element), out_type)
 
@@ -348,8 +364,8 @@ def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, na
             raise invalid(f"slice index -1 of dimension 0 out of bounds: {what} is a scalar; give it a last axis.")
     function = _lower_bound if side == "left" else _upper_bound
     out_type = _index_type(dtypes.int32 if out_type is None else out_type, "out_type", INDEX)
-    flat = [reshape(x, (prod(x.shape[:-1]), x.shape[-1])) for x in (rows, wanted)]
-    return reshape(function(*flat, out_type=out_type), tuple(wanted.shape))
+    flat = [reshape(x, (prod(extents_of(x)[:-1]), extents_of(x)[-1])) for x in (rows, wanted)]
+    return reshape(function(*flat, out_type=out_type), extents_of(wanted))
 
 
 def _is_no_permutation(x):
@@ -373,13 +389,9 @@ def _permutation_rule(x):
 
 
 @op(
-    "InvertPermutation",
-    infer=_permutation_rule,
-    wrong=_is_no_permutation,
-    status=_permutation_fault,
-    checked="x",
-    prefers="int32",
-)
+    "InvertPermutation", infer=_permutation_rule, wrong=_is_no_permutation, status=_permutation_fault, checked="x",
+    prefers="int32", flops=0,
+)  # fmt: skip
 def invert_permutation(x):
     """Return the permutation that undoes `x`, a vector (int32 or int64) of the indices 0 to n-1; else InvalidArgumentError.
 

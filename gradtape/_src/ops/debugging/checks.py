@@ -18,8 +18,8 @@ from gradtape._src.core.errors import InvalidArgumentError, invalid, of_op, publ
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import data
 from gradtape._src.core.scopes import control_dependencies
-from gradtape._src.core.tensor import Stored, Tensor, to_numpy
-from gradtape._src.ops.array import shape as array
+from gradtape._src.core.tensor import Stored, Tensor, extents_of, to_numpy
+from gradtape._src.ops.array import extents as sizes, shape as array
 from gradtape._src.ops.debugging.printing import strings_of
 from gradtape._src.ops.grouping import no_op
 from gradtape._src.ops.math import compare
@@ -41,7 +41,10 @@ def _not_finite(tensor, message):
     return f"{message} : Tensor had {'Inf and NaN' if nan and inf else 'NaN' if nan else 'Inf'} values"
 
 
-@op("CheckNumerics", infer=only(FLOATING, same), wrong=_are_not_finite, status=_not_finite, checked="tensor", cheap=True)
+@op(
+    "CheckNumerics", infer=only(FLOATING, same), wrong=_are_not_finite, status=_not_finite, checked="tensor", cheap=True,
+    traits="demanded", flops=0,
+)  # fmt: skip
 def check_numerics(tensor, *, message):
     """Return `tensor`, unless an element is NaN or infinite: an InvalidArgumentError that begins with `message`.
 
@@ -59,7 +62,7 @@ def _checked_on_host(dy, *, message):
     return dy
 
 
-@op("CheckNumericsGradient", infer=same, host=_checked_on_host, effect=True)
+@op("CheckNumericsGradient", infer=same, host=_checked_on_host, effect=True, traits="own", flops=0)
 def _checked_gradient(dy, *, message):
     """Return `dy`, checked where it is computed: a gradient's values are not known while it is recorded."""
     return dy
@@ -102,7 +105,8 @@ def _condition(*inputs, explain):
 
 
 _assert = op(
-    "Assert", infer=_condition, wrong=_is_false, status=_false, checked="inputs", mixed=True, strings=_condition
+    "Assert", infer=_condition, wrong=_is_false, status=_false, checked="inputs", mixed=True, strings=_condition,
+    traits="demanded",
 )(_condition)  # fmt: skip
 
 
@@ -181,7 +185,7 @@ class Comparison:
 
     def __call__(self, holds, xs, ys):
         lines = [self.message, self.headline] if self.message else [self.headline]
-        if xs.shape == ys.shape and xs.shape:
+        if extents_of(xs) == extents_of(ys) and extents_of(xs):
             where = np.argwhere(~holds)
             where = where[: _count(self.summarize, len(where))]
             lines += [f"Indices of first {len(where)} different values:", str(where)]
@@ -393,7 +397,7 @@ def _check_rank(x, allowed, wanted, message):
     x = tensor(x)
     headline = f"{_prefix(message)}Tensor  must have rank {wanted}.  Received "
     if _rank_is_open(x):
-        rank = array.rank(x)
+        rank = sizes.rank(x)
         return _demand(reduce_any(compare.equal(rank, list(allowed))), (rank,), Rank(headline))
     if x.ndim not in allowed:
         raise ValueError(f"{headline}rank {x.ndim}, shape {x.shape}")
@@ -499,7 +503,7 @@ def _match(x, pattern, known, message):
     for entry, axis in zip(pattern, axes, strict=True):
         if entry in ANY:
             continue
-        extent = array.shape(x)[axis] if is_unknown(extents[axis]) else extents[axis]
+        extent = sizes.shape(x)[axis] if is_unknown(extents[axis]) else extents[axis]
         if str(entry).isdecimal():
             wanted, source = int(entry), "Specified explicitly"
         else:

@@ -9,6 +9,7 @@ import numpy as np
 from gradtape._src.core import engine, nest
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import public
+from gradtape._src.core.function_names import CONST
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.tensor import to_numpy
 
@@ -60,7 +61,7 @@ def strings_of(value):
     if not is_tensor(value) or value.dtype.name != "string":
         return None
     node = tensor(value).node
-    return node.value if node.value is not None else node.attrs[0].array if node.op and node.op.type == "Const" else None
+    return node.value if node.value is not None else node.attrs[0].array if node.op and node.op.type == CONST else None
 
 
 def _template(values, sep):

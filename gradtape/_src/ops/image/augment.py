@@ -4,6 +4,7 @@ import numpy as np
 
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array.indexing import _slice
 from gradtape._src.ops.array.joining import unstack
 from gradtape._src.ops.array.select import where
@@ -48,7 +49,7 @@ def _flip(image, axis, draw):
     if image.ndim == 3:
         turned = less(draw([]), 0.5)
     else:
-        count = image.shape[0]
+        count = extents_of(image)[0]
         turned = reshape(greater(draw([count]), 0.5), [count, 1, 1, 1])
     return where(turned, mirrored(image, axis), image)
 

@@ -5,7 +5,7 @@ from gradtape._src.core.arrays import jnp
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public, unmet
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import stack, unstack
 from gradtape._src.ops.array.rearrange import tile
@@ -186,7 +186,7 @@ def grayscale_to_rgb(images, name=None):
     images = tensor(images)
     if images.ndim < 2:
         raise ValueError(f"A grayscale image (shape {images.shape}) must be at least two-dimensional.")
-    if images.shape[-1] != 1:
+    if extents_of(images)[-1] != 1:
         raise ValueError(f"Last dimension of a grayscale image should be size 1. Received shape {images.shape}.")
     return tile(images, [1] * (images.ndim - 1) + [3])
 

@@ -17,7 +17,7 @@ from gradtape._src.core.convert import is_tensor, operands, static, tensor
 from gradtape._src.core.define import AT_ONCE, not_differentiable, op, ran
 from gradtape._src.core.dim import unknown
 from gradtape._src.core.errors import invalid, invalid_for, public
-from gradtape._src.core.tensor import Tensor, emit, handle
+from gradtape._src.core.tensor import Tensor, emit, extents_of, handle
 from gradtape._src.ops.array.shape import plain
 from gradtape._src.ops.shapes import require
 
@@ -83,13 +83,16 @@ def _left(boxes, scores, **_):
     return aval((left,), np.dtype(np.int32)), aval((left,), scores.dtype)
 
 
-@op("NonMaxSuppressionV3", infer=lambda *boxes, **_: _left(*boxes)[0], unhosted=AT_ONCE)
+TAKEN = "take the scores of the boxes that are kept, `tf.gather(scores, selected)`: through these a gradient flows"
+
+
+@op("NonMaxSuppressionV3", infer=lambda *boxes, **_: _left(*boxes)[0], unhosted=AT_ONCE, instead=TAKEN, traits="holds_for_all")
 def _suppression(boxes, scores, *, max_output_size, iou_threshold, score_threshold):
     return _suppressed(_overlaps(boxes), scores, max_output_size, iou_threshold, score_threshold)[0]
 
 
 # TensorFlow has no gradient for the scores either: LookupError.
-@op("NonMaxSuppressionV5", infer=_left, unhosted=AT_ONCE)
+@op("NonMaxSuppressionV5", infer=_left, unhosted=AT_ONCE, instead=TAKEN, traits="holds_for_all")
 def _soft_suppression(boxes, scores, *, max_output_size, iou_threshold, score_threshold, soft_nms_sigma):
     kept, final = _suppressed(_overlaps(boxes), scores, max_output_size, iou_threshold, score_threshold, soft_nms_sigma)
     return kept, final.astype(scores.dtype)
@@ -137,7 +140,7 @@ def _best_of_class(boxes, scores, count, iou_threshold):
     return lax.scan(step, scores, None, count)[1]
 
 
-@op("CombinedNonMaxSuppression", infer=_combined_avals, unhosted="it loops")
+@op("CombinedNonMaxSuppression", infer=_combined_avals, unhosted="it loops", instead=TAKEN, traits="holds_for_all")
 def _combined(
     boxes, scores, *, max_output_size_per_class, max_total_size, pad_per_class, iou_threshold, score_threshold, clip_boxes
 ):
@@ -180,7 +183,7 @@ def _inputs(function, first, name, scores):
     require(first.node.aval, ("float16", "float32"))
     for what, x, rank in ((name, first, 2), ("scores", scores, 1)):
         if x.ndim != rank:
-            raise invalid_for(function.op.type, f"{what} must be {rank}-D: received shape {plain(x.shape)}.")
+            raise invalid_for(function.op.type, f"{what} must be {rank}-D: received shape {plain(extents_of(x))}.")
     return first, scores
 
 
@@ -188,7 +191,7 @@ def _limits(max_output_size, **thresholds):
     """Return the attributes of a suppression, checked."""
     size = tensor(max_output_size)
     if size.ndim:
-        raise invalid(f"max_output_size must be 0-D, got shape {plain(size.shape)}: give one number.")
+        raise invalid(f"max_output_size must be 0-D, got shape {plain(extents_of(size))}: give one number.")
     most = static(max_output_size, "max_output_size")
     if most < 0:
         raise invalid(f"output size must be non-negative: max_output_size is {most}.")
@@ -202,10 +205,10 @@ def _limits(max_output_size, **thresholds):
 
 def _boxes(function, boxes, scores):
     boxes, scores = _inputs(function, boxes, "boxes", scores)
-    if boxes.shape[1] != 4:
-        raise invalid(f"boxes must have 4 columns, y1, x1, y2, x2: received shape {plain(boxes.shape)}.")
-    if boxes.shape[0] != scores.shape[0]:
-        raise invalid(f"scores has incompatible shape: {plain(scores.shape)} for {boxes.shape[0]} boxes.")
+    if extents_of(boxes)[1] != 4:
+        raise invalid(f"boxes must have 4 columns, y1, x1, y2, x2: received shape {plain(extents_of(boxes))}.")
+    if extents_of(boxes)[0] != extents_of(scores)[0]:
+        raise invalid(f"scores has incompatible shape: {plain(extents_of(scores))} for {extents_of(boxes)[0]} boxes.")
     return boxes, scores
 
 
@@ -376,4 +379,4 @@ def draw_bounding_boxes(images, boxes, colors, name=None):
     if colors is None:
         return _draw(images, boxes)
     colors = tensor(colors, SINGLE)
-    return _draw_in_colours(images, boxes, colors) if colors.shape[0] or colors.ndim != 2 else _draw(images, boxes)
+    return _draw_in_colours(images, boxes, colors) if extents_of(colors)[0] or colors.ndim != 2 else _draw(images, boxes)

@@ -13,7 +13,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import not_differentiable, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.shape import plain, reshape
 from gradtape._src.ops.random.draws import stateless_uniform, uniform
 from gradtape._src.ops.shapes import require
@@ -95,8 +95,8 @@ class SampleDistortedBoundingBoxV2(NamedTuple):
 
 def _attempts(draw, image_size, bounding_boxes, covered, ratios, areas, attempts, whole):
     boxes = tensor(bounding_boxes, SINGLE)
-    if boxes.ndim != 3 or boxes.shape[2] != 4:
-        raise invalid(f"input boxes must be 3-dimensional [batch, num_boxes, coords]: received shape {plain(boxes.shape)}.")
+    if boxes.ndim != 3 or extents_of(boxes)[2] != 4:
+        raise invalid(f"input boxes must be 3-dimensional [batch, num_boxes, coords]: received shape {plain(extents_of(boxes))}.")
     ratios, areas = tuple(map(float, ratios or (0.75, 1.33))), tuple(map(float, areas or (0.05, 1.0)))
     if len(ratios) != 2 or ratios[0] <= 0 or ratios[1] <= 0:
         raise invalid(f"Aspect ratio range must be two positive numbers: received {list(ratios)}.")

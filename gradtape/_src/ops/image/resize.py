@@ -111,7 +111,7 @@ def _linear(function, transpose, *attributes):
         return function(ddx, size=op.inputs[0].node.aval.shape[1:3], **method)
 
 
-@op("ResizeNearestNeighbor", infer=_same_aval)
+@op("ResizeNearestNeighbor", infer=_same_aval, flops=0)
 def _nearest(images, *, size, align_corners=False, half_pixel_centers=True):
     return _resized(images, size, "nearest", align_corners, half_pixel_centers)
 

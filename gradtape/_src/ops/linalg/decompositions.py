@@ -16,7 +16,8 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import eye, ones_like, zeros_like
 from gradtape._src.ops.array.gather import gather
@@ -53,8 +54,8 @@ DIGITS = 100  # values nearer than so many units of rounding are equal: a quotie
 
 def _over_differences(w, x, of):
     """Return `wᵢⱼ / (xⱼ − xᵢ)` for the real `x`, off the diagonal; see `_over`."""
-    row, column = reshape(x, (*x.shape[:-1], 1, x.shape[-1])), reshape(x, (*x.shape, 1))
-    return _over(set_diag(w, zeros(w.shape[:-1], w.dtype)), row - column, _largest(row), _largest(of))
+    row, column = reshape(x, (*extents_of(x)[:-1], 1, extents_of(x)[-1])), reshape(x, (*extents_of(x), 1))
+    return _over(set_diag(w, zeros(extents_of(w)[:-1], w.dtype)), row - column, _largest(row), _largest(of))
 
 
 def _over(w, x, largest_x, largest_w):
@@ -65,7 +66,8 @@ def _over(w, x, largest_x, largest_w):
     vanishing = _vanishes(x, largest_x)
     inverse = reciprocal(cast(where(vanishing, ones_like(x), x), w.dtype))
     unknown = where(_vanishes(w, largest_w), zeros_like(w), zeros_like(w) + float("nan"))
-    return w * where(broadcast_to(vanishing, w.shape), unknown, broadcast_to(inverse, w.shape))  # NaN in forward mode, too
+    shape = extents_of(w)
+    return w * where(broadcast_to(vanishing, shape), unknown, broadcast_to(inverse, shape))  # NaN in forward mode, too
 
 
 def _largest(x):
@@ -95,7 +97,7 @@ def _qr_rule(input, full_matrices):
     return aval((*batch, m, k), input.dtype), aval((*batch, k, n), input.dtype)
 
 
-@op("Qr", infer=_qr_rule, saves="input y0 y1")
+@op("Qr", infer=_qr_rule, saves="input y0 y1", flops=flops.qr, traits="blockwise reflects")
 def _qr(input, *, full_matrices):
     q, r = jnp.linalg.qr(wide(input), mode="complete" if full_matrices else "reduced")
     return q.astype(input.dtype), r.astype(input.dtype)
@@ -104,13 +106,13 @@ def _qr(input, *, full_matrices):
 @gradient(_qr)
 def _(op, dq, dr):
     (a,), (q, r) = op.inputs, op.outputs
-    m, n = a.shape[-2:]
-    if q.shape[-1] > n + 1:
+    m, n = extents_of(a)[-2:]
+    if extents_of(q)[-1] > n + 1:
         raise NotImplementedError(
             f"QrGrad not implemented when nrows > ncols + 1 and full_matrices is true: more than one column of q is not "
             f"unique. Received r.shape={r.shape} with nrows={m} and ncols={n}. Call qr with full_matrices=False."
         )
-    if q.shape[-1] > n:  # the last column is orthogonal to the others: δQ₂ = −Q₁ δQ₁ᴴ Q₂
+    if extents_of(q)[-1] > n:  # the last column is orthogonal to the others: δQ₂ = −Q₁ δQ₁ᴴ Q₂
         q, last, dq, dlast = q[..., :n], q[..., n:], dq[..., :n], dq[..., n:]
         return _qr_gradient(q, r[..., :n, :], dq - matmul(last, matmul(dlast, q, adjoint_a=True)), dr[..., :n, :])
     if m >= n:
@@ -160,7 +162,10 @@ def _svd_rule(input, compute_uv, full_matrices):
     )
 
 
-@op("Svd", infer=_svd_rule, saves="input y0 y1 y2")
+@op(
+    "Svd", infer=_svd_rule, saves="input y0 y1 y2", traits="blockwise",
+    at_edge="keep the singular values apart: add a small random matrix",
+)  # fmt: skip
 def _svd(input, *, compute_uv, full_matrices):
     kind = _real_type(input.dtype)
     if not compute_uv:
@@ -176,7 +181,7 @@ def _(op, ds, du=None, dv=None):
         _, u, v = _svd(a, compute_uv=True, full_matrices=False)
         return matmul(u, _times_diagonal(cast(ds, a.dtype), v))
     s, u, v = op.outputs
-    m, n = a.shape[-2:]
+    m, n = extents_of(a)[-2:]
     if op.get_attr("full_matrices") and abs(m - n) > 1:
         raise NotImplementedError(
             f"svd gradient is not implemented for abs(m - n) > 1 when full_matrices is True. Received: m={m} and n={n} from "
@@ -187,32 +192,32 @@ def _(op, ds, du=None, dv=None):
 
 def _times_diagonal(s, v):
     """Return `diag(s) vᴴ`."""
-    return reshape(s, (*s.shape, 1)) * adjoint(v)
+    return reshape(s, (*extents_of(s), 1)) * adjoint(v)
 
 
 def _svd_gradient(s, u, v, ds, du, dv):
     # dA = U (diag(ds) + (J + Jᴴ) S + S (K + Kᴴ)) Vᴴ, with J = F ∘ Uᴴ dU, K = F ∘ Vᴴ dV and Fᵢⱼ = 1 / (sⱼ² − sᵢ²), and for
     # each of U and V what leads out of its columns. Townsend, "Differentiating the singular value decomposition" (2016).
-    k = s.shape[-1]
+    k = extents_of(s)[-1]
     u1, u2, v1, v2 = u[..., :k], u[..., k:], v[..., :k], v[..., k:]
     du1, du2, dv1, dv2 = du[..., :k], du[..., k:], dv[..., :k], dv[..., k:]
     values = real(s)
-    row, column = reshape(s, (*s.shape[:-1], 1, k)), reshape(s, (*s.shape, 1))
+    row, column = reshape(s, (*extents_of(s)[:-1], 1, k)), reshape(s, (*extents_of(s), 1))
     sums = row + column
     sums = where(equal(sums, zeros_like(sums)), ones_like(sums), sums)  # of two zeros, which do not differ
     u_du, v_dv = matmul(u1, du1, adjoint_a=True), matmul(v1, dv1, adjoint_a=True)
     j, l = _over_differences(u_du / sums, values, du1), _over_differences(v_dv / sums, values, dv1)
     middle = diag(ds) + (j + adjoint(j)) * row + column * (l + adjoint(l))
-    across = reshape(values, (*s.shape[:-1], 1, k))
+    across = reshape(values, (*extents_of(s)[:-1], 1, k))
     if s.dtype.is_complex:  # the phases of U and V turn together
         turned = diag_part(v_dv)
-        phases = reshape((conj(turned) - turned) / 2.0, row.shape)
-        middle = middle + diag(reshape(_over(phases, across, _largest(across), _largest(dv1)), s.shape))
+        phases = reshape((conj(turned) - turned) / 2.0, extents_of(row))
+        middle = middle + diag(reshape(_over(phases, across, _largest(across), _largest(dv1)), extents_of(s)))
     da = matmul(matmul(u1, middle), v1, adjoint_b=True)
-    if u.shape[-2] > k:
+    if extents_of(u)[-2] > k:
         out = _over(_outwards(u1, u2, du1, du2, u_du), across, _largest(across), _largest(du))
         da = da + matmul(out, v1, adjoint_b=True)
-    if v.shape[-2] > k:
+    if extents_of(v)[-2] > k:
         out = _over(_outwards(v1, v2, dv1, dv2, v_dv), across, _largest(across), _largest(dv))
         da = da + matmul(u1, out, adjoint_b=True)
     return da
@@ -221,7 +226,7 @@ def _svd_gradient(s, u, v, ds, du, dv):
 def _outwards(x1, x2, dx1, dx2, x_dx):
     """Return the part of the cotangents of orthonormal columns `x1`, and of those that complete them, outside of their span."""
     out = dx1 - matmul(x1, x_dx)
-    return out - matmul(x2, matmul(dx2, x1, adjoint_a=True)) if x2.shape[-1] else out
+    return out - matmul(x2, matmul(dx2, x1, adjoint_a=True)) if extents_of(x2)[-1] else out
 
 
 @public
@@ -255,7 +260,10 @@ def _eigh_rule(input, compute_v):
     return (e, input) if compute_v else e
 
 
-@op("SelfAdjointEigV2", infer=_eigh_rule, saves="input y0 y1")
+@op(
+    "SelfAdjointEigV2", infer=_eigh_rule, saves="input y0 y1", traits="blockwise",
+    at_edge="keep the eigenvalues apart: add a small random matrix",
+)  # fmt: skip
 def _eigh(input, *, compute_v):
     if 0 in input.shape:
         e = jnp.zeros(input.shape[:-1], dtype=input.dtype)
@@ -332,7 +340,7 @@ def _eig_rule(input, compute_v):
     return (e, aval(input.shape, kind)) if compute_v else e
 
 
-@op("Eig", unhosted="NumPy has no twin of it", infer=_eig_rule, saves="input y0 y1")
+@op("Eig", unhosted="NumPy has no twin of it", infer=_eig_rule, saves="input y0 y1", traits="blockwise")
 def _eig(input, *, compute_v):
     if compute_v:
         return tuple(lax.linalg.eig(input, compute_left_eigenvectors=False))
@@ -403,14 +411,9 @@ def _has_no_factors(input, output_idx_type):
 
 
 @op(
-    "Lu",
-    unhosted="NumPy has no twin of it",
-    infer=_lu_rule,
-    saves="y0 y1",
-    wrong=_has_no_factors,
-    status=_lu_fault,
-    checked="input",
-)
+    "Lu", unhosted="NumPy has no twin of it", infer=_lu_rule, saves="y0 y1", wrong=_has_no_factors, status=_lu_fault,
+    checked="input", flops=flops.lu, traits="blockwise",
+)  # fmt: skip
 def _lu(input, *, output_idx_type):
     factors, _, permutation = lax.linalg.lu(wide(input))
     return factors.astype(input.dtype), permutation.astype(output_idx_type)
@@ -424,7 +427,7 @@ def _(op, dlu, dp):
     lower, upper = _lower_unit(lower_upper), band_part(lower_upper, 0, -1)
     dlower, dupper = band_part(dlu, -1, 0) - diag(diag_part(dlu)), band_part(dlu, 0, -1)
     below = band_part(matmul(lower, dlower, adjoint_a=True), -1, 0)
-    inner = set_diag(below, zeros(below.shape[:-1], below.dtype)) + band_part(matmul(dupper, upper, adjoint_b=True), 0, -1)
+    inner = set_diag(below, zeros(extents_of(below)[:-1], below.dtype)) + band_part(matmul(dupper, upper, adjoint_b=True), 0, -1)
     left = triangular_solve(lower, inner, adjoint=True)
     return _rows(adjoint(triangular_solve(upper, adjoint(left), lower=False)), _inverse_permutation(perm))
 
@@ -443,7 +446,7 @@ def lu(input, output_idx_type=dtypes.int32, name=None):
 
 
 def _lower_unit(lower_upper):
-    return set_diag(band_part(lower_upper, -1, 0), ones(lower_upper.shape[:-1], lower_upper.dtype))
+    return set_diag(band_part(lower_upper, -1, 0), ones(extents_of(lower_upper)[:-1], lower_upper.dtype))
 
 
 def _rows(x, perm):
@@ -455,22 +458,22 @@ def _rows(x, perm):
 def _inverse_permutation(perm):
     if perm.ndim == 1:
         return invert_permutation(perm)
-    flat = reshape(perm, (-1, perm.shape[-1]))
-    rows = [invert_permutation(flat[i]) for i in range(flat.shape[0])]
-    return reshape(concat([reshape(row, (1, -1)) for row in rows], 0), perm.shape)
+    flat = reshape(perm, (-1, extents_of(perm)[-1]))
+    rows = [invert_permutation(flat[i]) for i in range(extents_of(flat)[0])]
+    return reshape(concat([reshape(row, (1, -1)) for row in rows], 0), extents_of(perm))
 
 
 def _check_factors(lower_upper, perm, rhs=None):
     """Raise ValueError unless LU factors, permutation and right-hand side belong together."""
     if lower_upper.ndim < 2:
         raise ValueError(f"`lower_upper` must have at least 2 dimensions, received shape {lower_upper.shape}.")
-    if lower_upper.shape[-1] != lower_upper.shape[-2]:
+    if extents_of(lower_upper)[-1] != extents_of(lower_upper)[-2]:
         raise ValueError(f"`lower_upper` must be square, received shape {lower_upper.shape}.")
     if perm.ndim + 1 != lower_upper.ndim:
         raise ValueError(f"`rank(lower_upper)` must equal `rank(perm) + 1`: {lower_upper.ndim} and {perm.ndim}.")
-    if perm.shape[-1] != lower_upper.shape[-1]:
+    if extents_of(perm)[-1] != extents_of(lower_upper)[-1]:
         raise ValueError(f"`lower_upper.shape[-1]` must equal `perm.shape[-1]`: {lower_upper.shape[-1]} and {perm.shape[-1]}.")
-    if rhs is not None and (rhs.ndim < 2 or rhs.shape[-2] != lower_upper.shape[-1]):
+    if rhs is not None and (rhs.ndim < 2 or extents_of(rhs)[-2] != extents_of(lower_upper)[-1]):
         raise ValueError(
             f"`lower_upper.shape[-1]` must equal `rhs.shape[-2]`: {plain(lower_upper.shape)} and {plain(rhs.shape)}."
         )
@@ -501,8 +504,8 @@ def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
     factors, perm = tensor(lower_upper, hint=dtypes.float32), tensor(perm, hint=dtypes.int32)
     rhs = tensor(rhs, hint=factors.dtype)
     _check_factors(factors, perm, rhs)
-    outer = broadcast_shapes(tuple(rhs.shape)[:-2], tuple(perm.shape)[:-1])
-    rhs, perm = broadcast_to(rhs, (*outer, *rhs.shape[-2:])), broadcast_to(perm, (*outer, perm.shape[-1]))
+    outer = broadcast_shapes(extents_of(rhs)[:-2], extents_of(perm)[:-1])
+    rhs, perm = broadcast_to(rhs, (*outer, *extents_of(rhs)[-2:])), broadcast_to(perm, (*outer, extents_of(perm)[-1]))
     return triangular_solve(factors, triangular_solve(_lower_unit(factors), _rows(rhs, perm)), lower=False)
 
 
@@ -516,5 +519,5 @@ def lu_matrix_inverse(lower_upper, perm, validate_args=False, name=None):
      [0.   0.25]]
     """
     factors = tensor(lower_upper, hint=dtypes.float32)
-    shape = factors.shape
+    shape = extents_of(factors)
     return lu_solve(factors, perm, eye(shape[-1], batch_shape=shape[:-2], dtype=factors.dtype))

@@ -115,7 +115,7 @@ def _diag_part_rule(input, padding_value, k, align):
     return aval((*input.shape[:-2], *_compact_shape(k, *input.shape[-2:])), input.dtype)
 
 
-@op("MatrixDiagPartV3", infer=_diag_part_rule)
+@op("MatrixDiagPartV3", infer=_diag_part_rule, flops=0)
 def _diag_part(input, padding_value, *, k, align):
     (low, high), (rows, columns) = k, input.shape[-2:]
     shape = _compact_shape(k, rows, columns)
@@ -145,7 +145,7 @@ def _diag_rule(diagonal, padding_value, k, num_rows, num_cols, align):
     return aval((*diagonal.shape[: -1 if k[0] == k[1] else -2], num_rows, num_cols), diagonal.dtype)
 
 
-@op("MatrixDiagV3", infer=_diag_rule)
+@op("MatrixDiagV3", infer=_diag_rule, flops=0)
 def _diag(diagonal, padding_value, *, k, num_rows, num_cols, align):
     shape = (*diagonal.shape[: -1 if k[0] == k[1] else -2], num_rows, num_cols)
     if 0 in shape or 0 in diagonal.shape:
@@ -235,7 +235,7 @@ def _set_diag_rule(input, diagonal, k, align):
     return input
 
 
-@op("MatrixSetDiagV3", infer=_set_diag_rule)
+@op("MatrixSetDiagV3", infer=_set_diag_rule, flops=0)
 def _set_diag(input, diagonal, *, k, align):
     if 0 in input.shape:
         return input
@@ -280,7 +280,7 @@ def trace(x, name=None) -> Tensor:
 # Diagonals of tensors of any rank
 
 
-@op("Diag", infer=lambda diagonal: aval(diagonal.shape * 2, diagonal.dtype))
+@op("Diag", infer=lambda diagonal: aval(diagonal.shape * 2, diagonal.dtype), flops=0)
 def _tensor_diag(diagonal):
     flat = diagonal.reshape(-1)
     inside = _inside(flat.size, flat.size, (0, 0))
@@ -305,7 +305,7 @@ def _tensor_diag_part_rule(input):
     return aval(input.shape[:half], input.dtype)
 
 
-@op("DiagPart", infer=_tensor_diag_part_rule)
+@op("DiagPart", infer=_tensor_diag_part_rule, flops=0)
 def _tensor_diag_part(input):
     shape = input.shape[: input.ndim // 2]
     size = prod(shape)
@@ -355,7 +355,7 @@ def _band_part_rule(input, num_lower, num_upper):
     return input
 
 
-@op("MatrixBandPart", infer=_band_part_rule)
+@op("MatrixBandPart", infer=_band_part_rule, flops=0)
 def _band_part(input, *, num_lower, num_upper):
     rows, columns = input.shape[-2:]
     inside = _inside(rows, columns, (-rows if num_lower < 0 else -num_lower, columns if num_upper < 0 else num_upper))
@@ -418,7 +418,7 @@ def _cross_rule(a, b):
     return a
 
 
-@op("Cross", infer=_cross_rule, saves="a b")
+@op("Cross", infer=_cross_rule, saves="a b", flops=3)
 def cross(a, b):
     """Return the cross product of the 3-vectors in the last axis of `a` and `b`, which have one shape. Real dtypes.
 

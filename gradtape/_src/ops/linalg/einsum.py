@@ -13,7 +13,8 @@ from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor, emit
+from gradtape._src.core.tensor import Tensor, emit, extents_of
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, plain
 from gradtape._src.ops.math.complex import conj
 from gradtape._src.ops.shapes import COMPLEX, FLOATING, require
@@ -121,7 +122,7 @@ def _einsum_rule(*inputs, equation):
     return aval(tuple([extents[label] for label in output]), inputs[0].dtype)
 
 
-@op("Einsum", infer=_einsum_rule, saves="inputs")
+@op("Einsum", infer=_einsum_rule, saves="inputs", flops=flops.einsum, traits="product contracts")
 def _einsum(*inputs, equation):
     named, output, broadcast = _explicit(equation, tuple([x.ndim for x in inputs]))
     if broadcast:
@@ -135,7 +136,7 @@ def _einsum(*inputs, equation):
 
 def _without_ones(x, labels, extents, reshape):
     """Return `x` without the axes of extent 1 that are broadcast, and the labels that are left."""
-    left = [(label, n) for label, n in zip(labels, x.shape, strict=True) if n == extents[label]]
+    left = [(label, n) for label, n in zip(labels, extents_of(x), strict=True) if n == extents[label]]
     if len(left) == len(labels):
         return x, labels
     return reshape(x, tuple([n for _, n in left])), "".join([label for label, _ in left])

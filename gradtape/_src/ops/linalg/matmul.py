@@ -12,6 +12,7 @@ from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import InvalidArgumentError, invalid, public
 from gradtape._src.core.native import twins
 from gradtape._src.core.tensor import Tensor, emit, handle, to_numpy
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import (
     _broadcast_to,
     _reshape,
@@ -63,7 +64,7 @@ def _mat_mul_rule(a, b, transpose_a, transpose_b):
     return aval((m, n), a.dtype)
 
 
-@op("MatMul", infer=_mat_mul_rule, saves="a b")
+@op("MatMul", infer=_mat_mul_rule, saves="a b", flops=flops.matmul, operator="matmul", traits="product contracts")
 def _mat_mul(a, b, *, transpose_a=False, transpose_b=False):
     contracted = (0,) if transpose_a else (1,), (1,) if transpose_b else (0,)
     return aligned.dot_general(a, b, contracted, a.dtype)
@@ -149,7 +150,10 @@ def _batch_mat_mul_rule(x, y, adj_x, adj_y):
     return _batch_rule(x, y, adj_x, adj_y)
 
 
-@op("BatchMatMulV2", infer=_batch_mat_mul_rule, saves="x y", broadcasting=True)
+@op(
+    "BatchMatMulV2", infer=_batch_mat_mul_rule, saves="x y", broadcasting=True, flops=flops.matmul, operator="matmul",
+    traits="product contracts",
+)  # fmt: skip
 def _batch_mat_mul(x, y, *, adj_x=False, adj_y=False):
     return _batch_product(x, y, adj_x, adj_y, x.dtype)
 
@@ -184,7 +188,9 @@ def _typed_rule(x, y, Tout, adj_x, adj_y):
     return _batch_rule(x, y, adj_x, adj_y, Tout.numpy)
 
 
-@op("BatchMatMulV3", infer=_typed_rule, saves="x y", broadcasting=True, mixed=True)
+@op(
+    "BatchMatMulV3", infer=_typed_rule, saves="x y", broadcasting=True, mixed=True, flops=flops.matmul, traits="product contracts"
+)
 def _typed_mat_mul(x, y, *, Tout, adj_x=False, adj_y=False):
     wide = Tout.numpy
     return _batch_product(x.astype(wide), y.astype(wide), adj_x, adj_y, wide)

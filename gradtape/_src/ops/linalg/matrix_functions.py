@@ -10,6 +10,7 @@ from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.joining import concat
@@ -73,7 +74,7 @@ def _powers(x, coefficients):
 
 
 @public
-@op("MatrixExponential", infer=square, saves="input")
+@op("MatrixExponential", infer=square, saves="input", traits="blockwise")
 def expm(input):
     """Return the exponential of square matrices: they are scaled down, approximated by a fraction of Padé and squared again.
 
@@ -111,9 +112,9 @@ def _along(function, a, direction):
 
     At Aᴴ, in the direction of a cotangent, it is the cotangent of A. Higham, "Functions of Matrices" (2008), equation 3.16.
     """
-    n = a.shape[-1]
+    n = extents_of(a)[-1]
     above = concat([a, direction], -1)
-    below = concat([zeros(a.shape, a.dtype), a], -1)
+    below = concat([zeros(extents_of(a), a.dtype), a], -1)
     return function(concat([above, below], -2))[..., :n, n:]
 
 
@@ -122,7 +123,7 @@ def _along(function, a, direction):
 
 
 @public
-@op("MatrixSquareRoot", unhosted="NumPy has no twin of it", infer=square, saves="y")
+@op("MatrixSquareRoot", unhosted="NumPy has no twin of it", infer=square, saves="y", traits="blockwise")
 def sqrtm(input):
     """Return the principal square root of square matrices; NaN where it is not real, for real ones.
 
@@ -143,7 +144,7 @@ def sqrtm(input):
 @gradient(sqrtm)
 def _(op, dy):  # Rᴴ dA + dA Rᴴ = dy, as a linear system for the elements of dA, row by row
     root = adjoint(op.outputs[0])
-    shape, n = root.shape, root.shape[-1]
+    shape, n = extents_of(root), extents_of(root)[-1]
     identity = eye(n, dtype=root.dtype)
     system = einsum("...ij,kl->...ikjl", root, identity) + einsum("ij,...lk->...ikjl", identity, root)
     system = reshape(system, (*shape[:-2], n * n, n * n))
@@ -182,7 +183,7 @@ def _log_of_one(x):
     return scale * jnp.matmul(jnp.matmul(basis, total), jnp.conj(basis.T))
 
 
-@op("MatrixLogarithm", unhosted="NumPy has no twin of it", infer=_log_rule, saves="input")
+@op("MatrixLogarithm", unhosted="NumPy has no twin of it", infer=_log_rule, saves="input", traits="blockwise")
 def logm(input):
     """Return the principal logarithm of square complex matrices that have an inverse. TensorFlow has no gradient of it.
 
@@ -219,7 +220,7 @@ def matrix_rank(a, tol=None, validate_args=False, name=None):
     s = svd(a, compute_uv=False)
     if tol is None:
         resolution = float(np.finfo(s.dtype.as_numpy_dtype).eps)
-        tol = reduce_max(s, -1, keepdims=True) * (resolution * max(a.shape[-2:]))
+        tol = reduce_max(s, -1, keepdims=True) * (resolution * max(extents_of(a)[-2:]))
     else:
         tol = tensor(tol, hint=s.dtype)
     return reduce_sum(cast(greater(s, tol), dtypes.int32), -1)

@@ -4,7 +4,7 @@ import numpy as np
 
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.shape import reshape, squeeze, transpose
 from gradtape._src.ops.linalg.decompositions import svd
 from gradtape._src.ops.math.arithmetic import abs, sqrt
@@ -57,7 +57,7 @@ def _largest_singular_value(x, axes):
     rows, columns = [axis_of(a, rank) for a in axes]
     order = (*[a for a in range(rank) if a not in (rows, columns)], rows, columns)
     largest = reduce_max(svd(transpose(x, order), compute_uv=False), -1)
-    shape = tuple(x.shape)
+    shape = extents_of(x)
     return reshape(largest, [1 if a in (rows, columns) else shape[a] for a in range(rank)])
 
 

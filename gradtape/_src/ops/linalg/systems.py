@@ -15,7 +15,8 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import InvalidArgumentError, invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _reshape, plain
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.linalg.diagonals import adjoint, band_part, diag_part, set_diag
@@ -103,7 +104,10 @@ def _triangular_rule(matrix, rhs, lower, adjoint):
     return aval((*batch, *rhs.shape[-2:]), rhs.dtype)
 
 
-@op("MatrixTriangularSolve", infer=_triangular_rule, broadcasting=True, saves="matrix y")
+@op(
+    "MatrixTriangularSolve", infer=_triangular_rule, broadcasting=True, saves="matrix y",
+    flops=lambda attrs, inputs, result: result.size * inputs[0].shape[-1], traits="blockwise",
+)  # fmt: skip
 def _triangular_solve(matrix, rhs, *, lower=True, adjoint=False):
     batch = jnp.broadcast_shapes(matrix.shape[:-2], rhs.shape[:-2])
     a, b = [jnp.broadcast_to(wide(x), (*batch, *x.shape[-2:])) for x in (matrix, rhs)]
@@ -137,7 +141,10 @@ def triangular_solve(matrix, rhs, lower=True, adjoint=False, name=None) -> Tenso
 
 
 @public
-@op("Cholesky", infer=square, saves="y")
+@op(
+    "Cholesky", infer=square, saves="y", flops=lambda attrs, inputs, result: inputs[0].size * inputs[0].shape[-1] / 3,
+    traits="blockwise",
+)  # fmt: skip
 def cholesky(input):
     """Return the lower triangular L with `L Lᴴ = input`, for Hermitian positive definite matrices; NaN for others.
 
@@ -174,13 +181,9 @@ def cholesky_solve(chol, rhs, name=None) -> Tensor:
 
 
 @op(
-    "MatrixInverse",
-    infer=square,
-    saves="y",
-    wrong=lambda input, adjoint: is_singular(input),
-    status=_not_invertible,
-    checked="input",
-)
+    "MatrixInverse", infer=square, saves="y", wrong=lambda input, adjoint: is_singular(input), status=_not_invertible,
+    checked="input", flops=lambda attrs, inputs, result: 2 * inputs[0].size * inputs[0].shape[-1], traits="blockwise",
+)  # fmt: skip
 def _inverse(input, *, adjoint=False):
     if 0 in input.shape:
         return input
@@ -229,13 +232,11 @@ def _solve_rule(matrix, rhs, adjoint):
 
 
 @op(
-    "MatrixSolve",
-    infer=_solve_rule,
-    saves="matrix y",
-    wrong=lambda matrix, adjoint: is_singular(matrix),
-    status=_system_not_invertible,
-    checked="matrix",
-)
+    "MatrixSolve", infer=_solve_rule, saves="matrix y", wrong=lambda matrix, adjoint: is_singular(matrix),
+    status=_system_not_invertible, checked="matrix",
+    flops=lambda attrs, inputs, result: result.size * 2 * inputs[0].shape[-1] + flops.lu(attrs, inputs, result),
+    traits="blockwise",
+)  # fmt: skip
 def _solve(matrix, rhs, *, adjoint=False):
     if 0 in rhs.shape:
         return rhs
@@ -273,8 +274,11 @@ def _det_rule(input):
     return aval(input.shape[:-2], input.dtype)
 
 
+INVERTIBLE = "start from a matrix that can be inverted, such as tf.eye(n)"
+
+
 @public
-@op("MatrixDeterminant", infer=_det_rule, saves="input")
+@op("MatrixDeterminant", infer=_det_rule, saves="input", flops=flops.lu, traits="blockwise", at_edge=INVERTIBLE)
 def det(input):
     """Return the determinants of square matrices: [...]. Derivatives of any order are exact for singular ones too.
 
@@ -301,7 +305,7 @@ def _cofactors_rule(*inputs):
     return square(inputs[0])
 
 
-@op("MatrixCofactors", infer=_cofactors_rule, saves="inputs")
+@op("MatrixCofactors", infer=_cofactors_rule, saves="inputs", traits="own blockwise")
 def cofactors(*inputs):
     """Return the matrix of cofactors of the first input A, the derivative of its determinant: det(A)·A⁻ᵀ, but always finite.
 
@@ -368,7 +372,7 @@ def _slogdet_rule(input):
     return result, result
 
 
-@op("LogMatrixDeterminant", infer=_slogdet_rule, saves="input y0")
+@op("LogMatrixDeterminant", infer=_slogdet_rule, saves="input y0", flops=flops.lu, traits="blockwise", at_edge=INVERTIBLE)
 def _slogdet(input):
     if not input.shape[-1]:
         ones = jnp.ones(input.shape[:-2], dtype=input.dtype)
@@ -419,7 +423,7 @@ def _pinv_rule(a, rcond):
     return aval((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
 
 
-@op("PseudoInverse", infer=_pinv_rule, saves="a y", mixed=True)
+@op("PseudoInverse", infer=_pinv_rule, saves="a y", mixed=True, traits="own blockwise shares_last")
 def _pinv(a, rcond):
     shape = (*a.shape[:-2], a.shape[-1], a.shape[-2])
     if not a.size:
@@ -472,7 +476,7 @@ def pinv(a, rcond=None, validate_args=False, name=None) -> Tensor:
     check_float_matrix(a)
     kind = a.dtype.real_dtype
     if rcond is None:
-        rcond = _cutoff(a.shape, kind.numpy)
+        rcond = _cutoff(extents_of(a), kind.numpy)
     return _pinv(a, rcond if is_tensor(rcond) else tensor(rcond, kind))
 
 
@@ -492,7 +496,7 @@ def _least_squares_rule(matrix, rhs, l2_regularizer, fast):
     return aval((*matrix.shape[:-2], matrix.shape[-1], rhs.shape[-1]), rhs.dtype)
 
 
-@op("MatrixSolveLs", infer=_least_squares_rule, saves="matrix rhs y")
+@op("MatrixSolveLs", infer=_least_squares_rule, saves="matrix rhs y", traits="blockwise")
 def _least_squares(matrix, rhs, *, l2_regularizer, fast):
     a, b = wide(matrix), wide(rhs)
     if 0 in a.shape or 0 in b.shape:
@@ -517,7 +521,7 @@ def _(op, dy):
     if not fast:  # X = A⁺ B
         inverse = pinv(a)
         return _pinv_gradient(a, inverse, matmul(dy, b, adjoint_b=True)), matmul(inverse, dy, adjoint_a=True)
-    tall = a.shape[-2] >= a.shape[-1]
+    tall = extents_of(a)[-2] >= extents_of(a)[-1]
     factor = cholesky(_regularized(matmul(a, a, adjoint_a=tall, adjoint_b=not tall), l2_regularizer))
     if tall:  # X = C⁻¹ Aᴴ B with C = Aᴴ A + λ
         z = cholesky_solve(factor, dy)

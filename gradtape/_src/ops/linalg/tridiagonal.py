@@ -8,7 +8,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.tensor import extents_of, to_numpy
 from gradtape._src.ops.array.joining import concat, stack
 from gradtape._src.ops.array.shape import expand_dims, plain, reshape, squeeze, zeros
 from gradtape._src.ops.floats import wide
@@ -38,12 +38,12 @@ def _as_compact(diagonals, diagonals_format):
     """Convert three diagonals, given in one of TensorFlow's formats, to [..., 3, m]: above, main, below."""
     if diagonals_format == "compact":
         x = tensor(diagonals)
-        if x.ndim < 2 or x.shape[-2] != 3:
+        if x.ndim < 2 or extents_of(x)[-2] != 3:
             raise ValueError(f"Expected diagonals of shape [..., 3, m], received {x.shape}.")
         return x
     if diagonals_format == "matrix":
         x = tensor(diagonals)
-        if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        if x.ndim < 2 or extents_of(x)[-1] != extents_of(x)[-2]:
             raise ValueError(f"Expected last two dimensions of diagonals to be same, got shape {x.shape}.")
         return diag_part(x, k=(-1, 1), align="LEFT_RIGHT")
     if diagonals_format != "sequence":
@@ -51,18 +51,18 @@ def _as_compact(diagonals, diagonals_format):
     if not isinstance(diagonals, (tuple, list)) or len(diagonals) != 3:
         raise ValueError("Expected diagonals to be a sequence of length 3.")
     above, main, below = [tensor(part) for part in diagonals]
-    count = main.shape[-1]
+    count = extents_of(main)[-1]
     above, below = _filled_up(above, count, reverse=True), _filled_up(below, count, reverse=False)
     return stack([above, main, below], -2)
 
 
 def _filled_up(x, count, reverse):
     """Return a diagonal above (`reverse`) or below the main one, which has `count` elements, made as long as that one."""
-    if x.shape[-1] == count:
+    if extents_of(x)[-1] == count:
         return x
-    if x.shape[-1] != count - 1:
+    if extents_of(x)[-1] != count - 1:
         raise ValueError(f"Expected diagonals of {count} or {count - 1} elements beside the main one, received {x.shape}.")
-    padding = zeros((*x.shape[:-1], 1), x.dtype)
+    padding = zeros((*extents_of(x)[:-1], 1), x.dtype)
     return concat([x, padding] if reverse else [padding, x], -1)
 
 
@@ -93,7 +93,7 @@ def _tridiagonal_matmul(superdiag, maindiag, subdiag, rhs):
 def _(op, dy):
     above, main, below, rhs = [conj(x) for x in op.inputs]
     parts = [expand_dims(reduce_sum(x * dy, -1), -2) for x in (_next(rhs), rhs, _previous(rhs))]
-    above, main, below = [reshape(x, (*x.shape[:-2], x.shape[-1], 1)) for x in (above, main, below)]
+    above, main, below = [reshape(x, (*extents_of(x)[:-2], extents_of(x)[-1], 1)) for x in (above, main, below)]
     return *parts, _previous(above * dy) + main * dy + _next(below * dy)
 
 
@@ -260,8 +260,8 @@ def _(op, dy):
     if not op.needed[0]:
         return None, db
     da = -matmul(x, db, adjoint_b=True) if flipped else -matmul(db, x, adjoint_b=True)
-    part = diag_part(da, k=_band_limits(bands.shape[-2], lower), align="LEFT_RIGHT")
-    return expand_dims(part, -2) if bands.shape[-2] == 1 else part, db
+    part = diag_part(da, k=_band_limits(extents_of(bands)[-2], lower), align="LEFT_RIGHT")
+    return expand_dims(part, -2) if extents_of(bands)[-2] == 1 else part, db
 
 
 @public
@@ -314,7 +314,7 @@ def eigh_tridiagonal(alpha, beta, eigvals_only=True, select="a", select_range=No
     [1. 3.]
     """
     alpha, beta = tensor(alpha), tensor(beta)
-    if alpha.ndim != 1 or beta.ndim != 1 or beta.shape[0] != alpha.shape[0] - 1:
+    if alpha.ndim != 1 or beta.ndim != 1 or extents_of(beta)[0] != extents_of(alpha)[0] - 1:
         raise ValueError(f"alpha must be [n] and beta [n - 1], received shapes {alpha.shape} and {beta.shape}.")
     matrix = diag(alpha) + diag(conj(beta), k=-1)  # the lower triangle is what is looked at
     if eigvals_only:

@@ -1,5 +1,7 @@
 """Sums, products, quotients, roots: element-wise arithmetic, each op with its gradient beside it."""
 
+import numpy as np
+
 from gradtape._src.core import convert, dtypes, engine
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
@@ -8,7 +10,7 @@ from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.native import twins
-from gradtape._src.core.tensor import Tensor, emit
+from gradtape._src.core.tensor import Tensor, emit, extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import filled, identity, under_broadcast
 from gradtape._src.ops.math.compare import greater_equal, less_equal, logical_not
@@ -49,7 +51,10 @@ def negated(dy):
 # Sums
 
 
-@op("AddV2", infer=only((*NUMERIC, "string"), broadcast), broadcasting=True, strings=lambda x, y: x + y)
+@op(
+    "AddV2", infer=only((*NUMERIC, "string"), broadcast), broadcasting=True, strings=lambda x, y: x + y, flops=1, operator="add",
+    default_name="Add", traits="adds linear arithmetic", folds=True,
+)  # fmt: skip
 def sum_of_two(x, y):
     return x + y
 
@@ -74,7 +79,7 @@ def add(x, y, name=None):
 add = twins.of(add, "public", sum_of_two.op, ())
 
 
-@op("Sub", infer=only(NUMERIC, broadcast), broadcasting=True)
+@op("Sub", infer=only(NUMERIC, broadcast), broadcasting=True, flops=1, operator="sub", traits="linear arithmetic", folds=True)
 def subtract(x, y):
     """Return `x - y`, element-wise, with broadcasting. Any numeric dtype.
 
@@ -89,7 +94,7 @@ def _(op, dy):
     return dy, negated(dy) if op.needed[1] else None
 
 
-@op("Neg", infer=only(FLOATING + SIGNED + COMPLEX, same))
+@op("Neg", infer=only(FLOATING + SIGNED + COMPLEX, same), flops=1, traits="linear arithmetic keeps_norm", folds=True)
 def negative(x):
     """Return `-x`, element-wise. Float, complex or signed integer.
 
@@ -115,7 +120,10 @@ def _equal_avals(*avals):
     return first
 
 
-@op("AddN", infer=only(NUMERIC, _equal_avals), joins="AddN")
+@op(
+    "AddN", infer=only(NUMERIC, _equal_avals), joins="AddN", flops=lambda attrs, inputs, result: (len(inputs) - 1) * result.size,
+    traits="adds linear",
+)  # fmt: skip
 def _add_n(*inputs):
     return sum(inputs[1:], inputs[0])
 
@@ -152,7 +160,7 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
     inputs = [tensor(x) for x in inputs]
     first = inputs[0]
     for x in inputs:
-        if not x.shape.is_compatible_with(first.shape if shape is None else shape):
+        if not x.node.aval.tensor_shape.is_compatible_with(extents_of(first) if shape is None else shape):
             raise ValueError(f"Shapes {first.shape if shape is None else shape} and {x.shape} are not compatible")
         if x.dtype != first.dtype:
             raise ValueError(f"inputs must have one dtype, received {first.dtype.name} and {x.dtype.name}. Use tf.cast.")
@@ -161,7 +169,7 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
     return add_n(inputs) if len(inputs) > 1 else identity(first)
 
 
-@op("SquaredDifference", infer=only(FLOATING + ("int32", "int64") + COMPLEX, broadcast), broadcasting=True, saves="x y")
+@op("SquaredDifference", infer=only(FLOATING + ("int32", "int64") + COMPLEX, broadcast), broadcasting=True, saves="x y", flops=2)
 def squared_difference(x, y):
     """Return `(x - y)·conj(x - y)`, element-wise, with broadcasting. Float, complex, int32 or int64.
 
@@ -183,7 +191,10 @@ def _(op, dy):
 # Products and quotients
 
 
-@op("Mul", infer=only(NUMERIC, broadcast), broadcasting=True, saves="x y")
+@op(
+    "Mul", infer=only(NUMERIC, broadcast), broadcasting=True, saves="x y", flops=1, operator="mul", traits="product arithmetic",
+    folds=True,
+)  # fmt: skip
 def multiply(x, y):
     """Return `x · y`, element-wise, with broadcasting. Any numeric dtype.
 
@@ -216,7 +227,7 @@ def scalar_mul(scalar, x, name=None):
     return IndexedSlices(result, x.indices, x.dense_shape) if sliced else result
 
 
-@op("MulNoNan", infer=only(INEXACT, broadcast), broadcasting=True, saves="x y")
+@op("MulNoNan", infer=only(INEXACT, broadcast), broadcasting=True, saves="x y", flops=1)
 def multiply_no_nan(x, y):
     """Return `x · y`, element-wise, with broadcasting; 0 where `y` is 0, even if `x` is infinite or NaN. Float or complex.
 
@@ -232,7 +243,10 @@ def _(op, dy):
     return multiply_no_nan(dy, conj(y)), multiply_no_nan(conj(x), dy)
 
 
-@op("RealDiv", infer=only(INEXACT, broadcast), broadcasting=True, saves="x y")
+@op(
+    "RealDiv", infer=only(INEXACT, broadcast), broadcasting=True, saves="x y", flops=1, operator="truediv",
+    at_edge="keep the denominator away from 0, or use `tf.math.divide_no_nan(x, y)`", traits="linear_in_first inverts",
+)  # fmt: skip
 def realdiv(x, y):
     """Return `x / y`, element-wise, with broadcasting. Float or complex.
 
@@ -292,7 +306,7 @@ def divide(x, y, name=None) -> Tensor:
     return truediv(_beside(y, x), y)
 
 
-@op("DivNoNan", infer=only(INEXACT, broadcast), broadcasting=True, saves="x y")
+@op("DivNoNan", infer=only(INEXACT, broadcast), broadcasting=True, saves="x y", flops=1)
 def _div_no_nan(x, y):
     zero = y == 0
     quotient = x / jnp.where(zero, jnp.ones((), y.dtype), y)
@@ -319,7 +333,7 @@ def divide_no_nan(x, y, name=None) -> Tensor:
     return _div_no_nan(*_quotient_operands(_beside(y, x), y, "divide_no_nan"))
 
 
-@op("Reciprocal", infer=only(INEXACT, same), saves="y")
+@op("Reciprocal", infer=only(INEXACT, same), saves="y", flops=1, traits="inverts")
 def reciprocal(x):
     """Return `1 / x`, element-wise. Float or complex. A gradient of 0 stays 0, even at x = 0.
 
@@ -334,7 +348,7 @@ def _(op, dy):
     return _reciprocal_grad(op.outputs[0], dy)
 
 
-@op("ReciprocalGrad", infer=only(INEXACT, same), saves="y dy")
+@op("ReciprocalGrad", infer=only(INEXACT, same), saves="y dy", flops=3)
 def _reciprocal_grad(y, dy):
     """Return −dy · conj(y)², and 0 where dy is 0."""
     slope = jnp.conj(y)
@@ -362,7 +376,7 @@ def reciprocal_no_nan(x, name=None):
 # Squares and roots
 
 
-@op("Square", infer=only(NUMERIC, same), saves="x")
+@op("Square", infer=only(NUMERIC, same), saves="x", flops=1, traits="arithmetic")
 def square(x):
     """Return `x²`, element-wise. Any numeric dtype.
 
@@ -377,7 +391,7 @@ def _(op, dy):
     return dy * conj(2.0 * op.inputs[0])
 
 
-@op("Sqrt", infer=only(INEXACT, same), saves="y")
+@op("Sqrt", infer=only(INEXACT, same), saves="y", flops=1)
 def sqrt(x):
     """Return √x, element-wise. Float or complex. A gradient of 0 stays 0, even at x = 0.
 
@@ -392,7 +406,7 @@ def _(op, dy):
     return _sqrt_grad(op.outputs[0], dy)
 
 
-@op("SqrtGrad", infer=only(INEXACT, same), saves="y z")
+@op("SqrtGrad", infer=only(INEXACT, same), saves="y z", flops=2)
 def _sqrt_grad(y, dy):
     """Return dy / (2 · conj(y)), and 0 where dy is 0."""
     return jnp.where(dy == 0, jnp.zeros((), y.dtype), 0.5 * dy / jnp.conj(y))
@@ -406,7 +420,7 @@ def _(op, upstream):
     return -conj(quotient) * z, 0.5 * quotient
 
 
-@op("Rsqrt", infer=only(INEXACT, same), saves="y")
+@op("Rsqrt", infer=only(INEXACT, same), saves="y", flops=1, traits="inverts")
 def rsqrt(x):
     """Return 1/√x, element-wise. Float or complex. A gradient of 0 stays 0, even at x = 0.
 
@@ -421,7 +435,7 @@ def _(op, dy):
     return _rsqrt_grad(op.outputs[0], dy)
 
 
-@op("RsqrtGrad", infer=only(INEXACT, same), saves="y dy")
+@op("RsqrtGrad", infer=only(INEXACT, same), saves="y dy", flops=4)
 def _rsqrt_grad(y, dy):
     """Return −dy · conj(y)³ / 2, and 0 where dy is 0."""
     slope = jnp.conj(y)
@@ -439,7 +453,7 @@ def _(op, upstream):
 # Size and sign
 
 
-@op("Abs", infer=only(FLOATING + SIGNED, same), saves="x")
+@op("Abs", infer=only(FLOATING + SIGNED, same), saves="x", flops=1)
 def _abs(x):
     return jnp.abs(x)
 
@@ -449,7 +463,7 @@ def _(op, dy):
     return dy * sign(op.inputs[0])
 
 
-@op("ComplexAbs", infer=lambda x: aval(x.shape, x.type.real_dtype.numpy), saves="x")
+@op("ComplexAbs", infer=lambda x: aval(x.shape, x.type.real_dtype.numpy), saves="x", flops=3)
 def _complex_abs(x):
     return jnp.abs(x)
 
@@ -470,7 +484,7 @@ def abs(x, name=None):
     return _complex_abs(x) if x.dtype.is_complex else _abs(x)
 
 
-@op("Sign", infer=only(FLOATING + SIGNED + COMPLEX, same), saves="x")
+@op("Sign", infer=only(FLOATING + SIGNED + COMPLEX, same), saves="x", flops=1, traits="steps")
 def sign(x):
     """Return -1, 0 or 1 as `x` is negative, 0 or positive, element-wise; NaN for NaN; `x / |x|` for complex `x`.
 
@@ -492,7 +506,7 @@ def _(op, dy):
     return _div_no_nan(dy - to_complex(along, zeros_of(along)) * direction, to_complex(size, zeros_of(size)))
 
 
-@op("Maximum", infer=only(REAL, broadcast), broadcasting=True, saves="x y")
+@op("Maximum", infer=only(REAL, broadcast), broadcasting=True, saves="x y", flops=1, traits="hands_on", folds=np.maximum)
 def maximum(x, y):
     """Return the larger of `x` and `y`, element-wise, with broadcasting; NaN if one is NaN. Real dtypes.
 
@@ -509,7 +523,7 @@ def _(op, dy):
     return _routed(op, dy, greater_equal)
 
 
-@op("Minimum", infer=only(REAL, broadcast), broadcasting=True, saves="x y")
+@op("Minimum", infer=only(REAL, broadcast), broadcasting=True, saves="x y", flops=1, traits="hands_on", folds=np.minimum)
 def minimum(x, y):
     """Return the smaller of `x` and `y`, element-wise, with broadcasting; NaN if one is NaN. Real dtypes.
 
@@ -533,7 +547,7 @@ def _routed(op, dy, comparison):
     return masked(dy, first) if needs_x else None, masked(dy, logical_not(first)) if needs_y else None
 
 
-@op("NextAfter", infer=only(("float64", "float32"), broadcast), broadcasting=True, prefers="float32")
+@op("NextAfter", infer=only(("float64", "float32"), broadcast), broadcasting=True, prefers="float32", flops=1)
 def nextafter(x1, x2):
     """Return the number next to `x1` in the direction of `x2`, element-wise, with broadcasting. float32 or float64.
 

@@ -158,7 +158,7 @@ def _upwards(x, order, first, second, sign):
     return second * inverse**order
 
 
-@op("BesselRatio", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
+@op("BesselRatio", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x", traits="own")
 def _ratio(x, *, order, modified):
     """Return Jₙ(x) / xⁿ, or Iₙ(x) / xⁿ if `modified`, for n ≥ 1: smooth at 0, where derivatives of J₁ and I₁ need it."""
 

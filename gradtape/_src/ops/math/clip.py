@@ -6,7 +6,7 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.math.arithmetic import add_n, maximum, minimum, sqrt
@@ -36,7 +36,7 @@ def clip_by_value(t, clip_value_min, clip_value_max, name=None) -> Tensor:
     """
     values = _values(t)
     clipped = maximum(minimum(values, clip_value_max), clip_value_min)
-    if not clipped.shape.is_compatible_with(values.shape):
+    if not clipped.node.aval.tensor_shape.is_compatible_with(extents_of(values)):
         raise ValueError(
             f"Shapes {values.shape} and {clipped.shape} are incompatible: the bounds must broadcast to the shape of t."
         )
@@ -58,7 +58,7 @@ def clip_by_norm(t, clip_norm, axes=None, name=None):
     positive = greater(squares, 0)
     norm = where(positive, sqrt(where(positive, squares, 1)), squares)  # away from 0, where √ has an infinite gradient
     scaled = values * clip_norm
-    if scaled.shape != values.shape:
+    if extents_of(scaled) != extents_of(values):
         raise ValueError(f"Shapes {values.shape} and {scaled.shape} are incompatible: clip_norm must be a scalar.")
     return _like(t, scaled / maximum(norm, clip_norm))
 

@@ -32,8 +32,14 @@ def _unequal_elements(x, y, *, incompatible_shape_error=True):
     return x != y if _compatible(x.shape, y.shape) else np.ones((), bool)
 
 
-_equal = op("Equal", infer=_equality, broadcasting=True, strings=_equal_elements)(_equal_elements)
-_not_equal = op("NotEqual", infer=_equality, broadcasting=True, strings=_unequal_elements)(_unequal_elements)
+_equal = op(
+    "Equal", infer=_equality, broadcasting=True, strings=_equal_elements, flops=1,
+    instead="try a soft comparison, tf.exp(-(x - y) ** 2)", folds=True,
+)(_equal_elements)  # fmt: skip
+_not_equal = op(
+    "NotEqual", infer=_equality, broadcasting=True, strings=_unequal_elements, flops=1,
+    instead="try a soft comparison, 1 - tf.exp(-(x - y) ** 2)", folds=True,
+)(_unequal_elements)  # fmt: skip
 
 
 EQUAL, NOT_EQUAL = _equal.op, _not_equal.op
@@ -69,7 +75,10 @@ def not_equal_or_true(x, y):
     return _not_equal(x, y, incompatible_shape_error=False)
 
 
-@op("Less", infer=only(REAL, compare), broadcasting=True)
+ABOVE, BELOW = "try a soft step, tf.sigmoid(x - y)", "try a soft step, tf.sigmoid(y - x)"  # in the place of a comparison
+
+
+@op("Less", infer=only(REAL, compare), broadcasting=True, flops=1, instead=BELOW, folds=True)
 def less(x, y):
     """Return `x < y`, element-wise, with broadcasting. Real dtypes.
 
@@ -79,7 +88,7 @@ def less(x, y):
     return x < y
 
 
-@op("LessEqual", infer=only(REAL, compare), broadcasting=True)
+@op("LessEqual", infer=only(REAL, compare), broadcasting=True, flops=1, instead=BELOW, folds=True)
 def less_equal(x, y):
     """Return `x <= y`, element-wise, with broadcasting. Real dtypes.
 
@@ -89,7 +98,7 @@ def less_equal(x, y):
     return x <= y
 
 
-@op("Greater", infer=only(REAL, compare), broadcasting=True)
+@op("Greater", infer=only(REAL, compare), broadcasting=True, flops=1, instead=ABOVE, folds=True)
 def greater(x, y):
     """Return `x > y`, element-wise, with broadcasting. Real dtypes.
 
@@ -99,7 +108,7 @@ def greater(x, y):
     return x > y
 
 
-@op("GreaterEqual", infer=only(REAL, compare), broadcasting=True)
+@op("GreaterEqual", infer=only(REAL, compare), broadcasting=True, flops=1, instead=ABOVE, folds=True)
 def greater_equal(x, y):
     """Return `x >= y`, element-wise, with broadcasting. Real dtypes.
 
@@ -118,7 +127,7 @@ not_differentiable(
 # Tests of floats
 
 
-@op("IsNan", infer=only(FLOATING, predicate))
+@op("IsNan", infer=only(FLOATING, predicate), flops=0)
 def is_nan(x):
     """Return whether each element is NaN. Float.
 
@@ -128,7 +137,7 @@ def is_nan(x):
     return jnp.isnan(x)
 
 
-@op("IsInf", infer=only(FLOATING, predicate))
+@op("IsInf", infer=only(FLOATING, predicate), flops=0)
 def is_inf(x):
     """Return whether each element is infinite. Float.
 
@@ -138,7 +147,7 @@ def is_inf(x):
     return jnp.isinf(x)
 
 
-@op("IsFinite", infer=only(FLOATING, predicate))
+@op("IsFinite", infer=only(FLOATING, predicate), flops=0)
 def is_finite(x):
     """Return whether each element is neither infinite nor NaN. Float.
 
@@ -170,7 +179,7 @@ def _truth(type, rule):
     return infer
 
 
-@op("LogicalAnd", infer=_truth("LogicalAnd", broadcast), broadcasting=True)
+@op("LogicalAnd", infer=_truth("LogicalAnd", broadcast), broadcasting=True, folds=True)
 def logical_and(x, y):
     """Return `x and y`, element-wise, with broadcasting. bool.
 
@@ -180,7 +189,7 @@ def logical_and(x, y):
     return x & y
 
 
-@op("LogicalOr", infer=_truth("LogicalOr", broadcast), broadcasting=True)
+@op("LogicalOr", infer=_truth("LogicalOr", broadcast), broadcasting=True, folds=True)
 def logical_or(x, y):
     """Return `x or y`, element-wise, with broadcasting. bool.
 
@@ -190,7 +199,7 @@ def logical_or(x, y):
     return x | y
 
 
-@op("LogicalNot", infer=_truth("LogicalNot", same))
+@op("LogicalNot", infer=_truth("LogicalNot", same), folds=True)
 def logical_not(x):
     """Return `not x`, element-wise. bool.
 

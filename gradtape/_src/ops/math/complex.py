@@ -25,7 +25,7 @@ def _pair(x, y):
     return aval(broadcast(x, y).shape, COMPLEX_OF[x.type.name])
 
 
-@op("Complex", infer=_pair, broadcasting=True)
+@op("Complex", infer=_pair, broadcasting=True, flops=0)
 def _complex(real, imag):
     return lax.complex(*jnp.broadcast_arrays(real, imag))
 
@@ -57,7 +57,7 @@ def _zeros(x):
     return filled(x.node.aval.shape, 0, x.dtype)
 
 
-@op("Real", infer=_part)
+@op("Real", infer=_part, flops=0)
 def _real(input):
     return jnp.real(input)
 
@@ -82,7 +82,7 @@ def real(input, name=None) -> Tensor:
     return x
 
 
-@op("Imag", infer=_part)
+@op("Imag", infer=_part, flops=0)
 def _imag(input):
     return jnp.imag(input)
 
@@ -103,7 +103,7 @@ def imag(input, name=None) -> Tensor:
     return _imag(x) if x.dtype.is_complex else _zeros(x)
 
 
-@op("Conj", infer=same)
+@op("Conj", infer=same, flops=0)
 def _conj(input):
     return jnp.conj(input)
 

@@ -10,7 +10,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import not_differentiable, op
 from gradtape._src.core.errors import invalid, invalid_dtype, public
-from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.core.tensor import Tensor, extents_of, to_numpy
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import ones, plain, reshape, squeeze
 from gradtape._src.ops.math.arithmetic import truediv
@@ -93,7 +93,7 @@ def bincount(
     weights = tensor(np.zeros(0, dtypes.as_dtype(dtype).numpy)) if weights is None else tensor(weights)
     if axis != -1 or not values.ndim:
         flat = (values.node.aval.size,)
-        if weights.shape == values.shape:
+        if extents_of(weights) == extents_of(values):
             weights = reshape(weights, flat)
         values = reshape(values, flat)
     numbers = to_numpy(values.node)
@@ -132,7 +132,10 @@ def _histogram_fault(values, value_range, nbins, dtype):
     return "Histogram values must not contain NaN: replace or drop them."
 
 
-@op("HistogramFixedWidth", infer=_histogram_rule, wrong=_is_no_histogram, status=_histogram_fault, checked="values value_range")
+@op(
+    "HistogramFixedWidth", infer=_histogram_rule, wrong=_is_no_histogram, status=_histogram_fault, checked="values value_range",
+    instead="try a soft one, of tf.exp(-(x - center) ** 2)",
+)  # fmt: skip
 def _histogram(values, value_range, *, nbins, dtype):
     lowest, highest = value_range[0], value_range[1]
     width = (highest - lowest).astype(jnp.float64) / nbins
@@ -192,9 +195,9 @@ def _check_classes(values, what, count):
 def _without_last_one(labels, predictions):
     """Give both one rank: the one that has a last axis of extent 1 more loses it."""
     difference = predictions.ndim - labels.ndim
-    if difference == 1 and predictions.shape[-1] == 1:
+    if difference == 1 and extents_of(predictions)[-1] == 1:
         return labels, squeeze(predictions, -1)
-    if difference == -1 and labels.shape[-1] == 1:
+    if difference == -1 and extents_of(labels)[-1] == 1:
         return squeeze(labels, -1), predictions
     return labels, predictions
 
@@ -211,7 +214,7 @@ def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=
     [[1, 0], [1, 1]]
     """
     labels, predictions = _without_last_one(tensor(labels), tensor(predictions))
-    if labels.shape != predictions.shape:
+    if extents_of(labels) != extents_of(predictions):
         raise invalid(
             f"Shapes of all inputs must match: values[0].shape = {plain(labels.shape)} != values[1].shape = "
             f"{plain(predictions.shape)}: give one prediction for each label."
@@ -227,7 +230,7 @@ def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=
         weights = ones(labels.node.aval.shape, dtype)
     else:
         weights = tensor(weights)
-        if weights.shape != labels.shape:
+        if extents_of(weights) != extents_of(labels):
             raise ValueError(f"Shapes {labels.shape} and {weights.shape} are incompatible: give one weight for each label.")
         weights = cast(weights, dtype)
     return reshape(unsorted_segment_sum(weights, labels * count + predictions, count * count), (count, count))

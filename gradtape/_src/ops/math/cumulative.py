@@ -11,6 +11,7 @@ from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, invalid_for, public
 from gradtape._src.core.tensor import Tensor, emit
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import zeros
 from gradtape._src.ops.floats import wide
@@ -45,7 +46,7 @@ def _moved(x, axis, reverse, fill):
 # What the gradients are made of
 
 
-@op("Shift", infer=same, cheap=True)
+@op("Shift", infer=same, cheap=True, flops=0, traits="own")
 def shift(x, *, axis, reverse):
     """Return `yₜ = xₜ₋₁` along `axis` (`xₜ₊₁` if `reverse`), and 0 at the end that is left free."""
     return _moved(x, axis, reverse, 0)
@@ -62,7 +63,7 @@ def _recurrence_rule(a, b, axis, reverse):
     return b
 
 
-@op("LinearRecurrence", unhosted="it loops", infer=_recurrence_rule, saves="a y")
+@op("LinearRecurrence", unhosted="it loops", infer=_recurrence_rule, saves="a y", traits="own")
 def linear_recurrence(a, b, *, axis, reverse):
     """Return `hₜ = aₜ·hₜ₋₁ + bₜ` along `axis`, from 0; from the end (`hₜ₊₁`) if `reverse`. `a` and `b` have one shape and
     dtype.
@@ -88,7 +89,7 @@ def _(op, dy):  # db is the recurrence run backwards, da = db · conj(h) of the 
 # Sums
 
 
-@op("Cumsum", infer=only(NUMERIC, same))
+@op("Cumsum", infer=only(NUMERIC, same), flops=flops.by_rows(1, 1))
 def _cumsum(x, *, axis, exclusive, reverse):
     x = lax.optimization_barrier(x)  # the gradient of a sum is constant, and XLA would take long to fold its scan
     y = lax.cumsum(wide(x), axis, reverse).astype(x.dtype)
@@ -120,7 +121,7 @@ def cumsum(x, axis=0, exclusive=False, reverse=False, name=None) -> Tensor:
 # Products
 
 
-@op("Cumprod", infer=only(NUMERIC, same), saves="x")
+@op("Cumprod", infer=only(NUMERIC, same), saves="x", flops=flops.by_rows(1, 1))
 def _cumprod(x, *, axis, exclusive, reverse):
     y = lax.cumprod(wide(x), axis, reverse).astype(x.dtype)
     return _moved(y, axis, reverse, 1) if exclusive else y

@@ -21,7 +21,7 @@ _INEXACT = only(FLOATING + COMPLEX, same)
 # Exponentials and logarithms
 
 
-@op("Exp", infer=_INEXACT, saves="y")
+@op("Exp", infer=_INEXACT, saves="y", flops=1, at_edge="use tf.reduce_logsumexp or tf.nn.log_softmax")
 def exp(x):
     """Return `eˣ`, element-wise. Float or complex.
 
@@ -36,7 +36,7 @@ def _(op, dy):
     return dy * conj(op.outputs[0])
 
 
-@op("Expm1", infer=_INEXACT, saves="x")
+@op("Expm1", infer=_INEXACT, saves="x", flops=1)
 def expm1(x):
     """Return `eˣ - 1`, element-wise, exact for small `x`. Float or complex.
 
@@ -51,7 +51,7 @@ def _(op, dy):
     return dy * conj(exp(op.inputs[0]))
 
 
-@op("Log", infer=_INEXACT, saves="x")
+@op("Log", infer=_INEXACT, saves="x", flops=1)
 def log(x):
     """Return the natural logarithm of `x`, element-wise: NaN below 0. Float or complex.
 
@@ -66,7 +66,7 @@ def _(op, dy):
     return dy * conj(reciprocal(op.inputs[0]))
 
 
-@op("Log1p", infer=_INEXACT, saves="x")
+@op("Log1p", infer=_INEXACT, saves="x", flops=1)
 def log1p(x):
     """Return `log(1 + x)`, element-wise, exact for small `x`. Float or complex.
 
@@ -103,7 +103,7 @@ def _may_be_negative(x, y, exponent):
 
 @op(
     "Pow", infer=only(FLOATING + SIGNED + COMPLEX, _powered), broadcasting=True, saves="x y z", wrong=_negative_powers,
-    status=lambda y, exponent: NEGATIVE_POWER, checked="y", when=_may_be_negative,
+    status=lambda y, exponent: NEGATIVE_POWER, checked="y", when=_may_be_negative, flops=1, operator="pow",
 )  # fmt: skip
 def _pow(x, y, *, exponent=None):
     """Return `exponent` is the value of `y` where that is one of the few with a formula of its own."""
@@ -174,7 +174,7 @@ _STRUCTURAL = {halves / 2: halves / 2 for halves in range(-32, 33)}
 # Trigonometric functions
 
 
-@op("Sin", infer=_INEXACT, saves="x")
+@op("Sin", infer=_INEXACT, saves="x", flops=1)
 def sin(x):
     """Return the sine of `x` (radians), element-wise. Float or complex.
 
@@ -189,7 +189,7 @@ def _(op, dy):
     return dy * conj(cos(op.inputs[0]))
 
 
-@op("Cos", infer=_INEXACT, saves="x")
+@op("Cos", infer=_INEXACT, saves="x", flops=1)
 def cos(x):
     """Return the cosine of `x` (radians), element-wise. Float or complex.
 
@@ -204,7 +204,7 @@ def _(op, dy):
     return -dy * conj(sin(op.inputs[0]))
 
 
-@op("Tan", infer=_INEXACT, saves="x")
+@op("Tan", infer=_INEXACT, saves="x", flops=1)
 def tan(x):
     """Return the tangent of `x` (radians), element-wise. Float or complex.
 
@@ -219,7 +219,7 @@ def _(op, dy):
     return dy * conj(square(reciprocal(cos(op.inputs[0]))))
 
 
-@op("Asin", infer=_INEXACT, saves="x")
+@op("Asin", infer=_INEXACT, saves="x", flops=1)
 def asin(x):
     """Return the inverse sine, in [-π/2, π/2], element-wise: NaN outside of [-1, 1]. Float or complex.
 
@@ -234,7 +234,7 @@ def _(op, dy):
     return dy * conj(rsqrt(1.0 - square(op.inputs[0])))
 
 
-@op("Acos", infer=_INEXACT, saves="x")
+@op("Acos", infer=_INEXACT, saves="x", flops=1)
 def acos(x):
     """Return the inverse cosine, in [0, π], element-wise: NaN outside of [-1, 1]. Float or complex.
 
@@ -249,7 +249,7 @@ def _(op, dy):
     return -dy * conj(rsqrt(1.0 - square(op.inputs[0])))
 
 
-@op("Atan", infer=_INEXACT, saves="x")
+@op("Atan", infer=_INEXACT, saves="x", flops=1)
 def atan(x):
     """Return the inverse tangent, in [-π/2, π/2], element-wise. Float or complex.
 
@@ -264,7 +264,7 @@ def _(op, dy):
     return dy * conj(reciprocal(1.0 + square(op.inputs[0])))
 
 
-@op("Atan2", infer=only(FLOATING, broadcast), broadcasting=True, saves="y x")
+@op("Atan2", infer=only(FLOATING, broadcast), broadcasting=True, saves="y x", flops=1)
 def atan2(y, x):
     """Return the angle in [-π, π] of the point (x, y), element-wise, with broadcasting. Float.
 
@@ -285,7 +285,7 @@ def _(op, dy):
 # Hyperbolic functions
 
 
-@op("Sinh", infer=_INEXACT, saves="x")
+@op("Sinh", infer=_INEXACT, saves="x", flops=1)
 def sinh(x):
     """Return the hyperbolic sine, element-wise. Float or complex.
 
@@ -300,7 +300,7 @@ def _(op, dy):
     return dy * conj(cosh(op.inputs[0]))
 
 
-@op("Cosh", infer=_INEXACT, saves="x")
+@op("Cosh", infer=_INEXACT, saves="x", flops=1)
 def cosh(x):
     """Return the hyperbolic cosine, element-wise. Float or complex.
 
@@ -315,7 +315,7 @@ def _(op, dy):
     return dy * conj(sinh(op.inputs[0]))
 
 
-@op("Tanh", infer=_INEXACT, saves="y")
+@op("Tanh", infer=_INEXACT, saves="y", flops=1)
 def tanh(x):
     """Return the hyperbolic tangent, element-wise. Float or complex.
 
@@ -331,7 +331,7 @@ def _(op, dy):
     return dy * conj(1.0 - y * y)
 
 
-@op("Asinh", infer=_INEXACT, saves="y")
+@op("Asinh", infer=_INEXACT, saves="y", flops=1)
 def asinh(x):
     """Return the inverse hyperbolic sine, element-wise. Float or complex.
 
@@ -346,7 +346,7 @@ def _(op, dy):
     return dy / conj(cosh(op.outputs[0]))  # the square of x may overflow
 
 
-@op("Acosh", infer=_INEXACT, saves="y")
+@op("Acosh", infer=_INEXACT, saves="y", flops=1)
 def acosh(x):
     """Return the inverse hyperbolic cosine, element-wise: NaN below 1. Float or complex.
 
@@ -361,7 +361,7 @@ def _(op, dy):
     return dy / conj(sinh(op.outputs[0]))
 
 
-@op("Atanh", infer=_INEXACT, saves="x")
+@op("Atanh", infer=_INEXACT, saves="x", flops=1)
 def atanh(x):
     """Return the inverse hyperbolic tangent, element-wise: NaN outside of [-1, 1]. Float or complex.
 

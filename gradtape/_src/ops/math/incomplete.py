@@ -124,7 +124,7 @@ def _(op, dy):
     return _gradients_of_derivative(op, dy, 1)
 
 
-@op("IgammaDerivative", unhosted=_NO_TWIN, infer=_FLOATS, broadcasting=True, saves="a x")
+@op("IgammaDerivative", unhosted=_NO_TWIN, infer=_FLOATS, broadcasting=True, saves="a x", traits="own")
 def _igamma_derivative(a, x, *, order):
     """Return the derivative of `igamma` to `a`, `order` times."""
     a, x = jnp.broadcast_arrays(a, x)
@@ -212,7 +212,7 @@ def _(op, dy):
     return _gradients_of_beta(op, dy, (0, 0))
 
 
-@op("BetaincDerivative", unhosted="NumPy has no twin of polygamma, which higher orders take", **_BETA)
+@op("BetaincDerivative", unhosted="NumPy has no twin of polygamma, which higher orders take", **_BETA, traits="own")
 def _betainc_derivative(a, b, x, *, orders):
     """Return the derivative of `betainc`, `orders[0]` times to `a` and `orders[1]` times to `b`."""
     dtype = x.dtype

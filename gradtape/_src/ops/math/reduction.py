@@ -18,6 +18,7 @@ from gradtape._src.core.dim import Dim
 from gradtape._src.core.engine import tracing
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import Tensor, emit
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, _transpose, inverse, ones, stop_gradient, zeros
@@ -100,7 +101,7 @@ def divisor(count):
 # Sums and means
 
 
-@op("Sum", infer=only(NUMERIC, _like_input))
+@op("Sum", infer=only(NUMERIC, _like_input), flops=flops.reduction, traits="linear", folds=np.sum)
 def _sum(input, *, axis, keepdims):
     widened = wide(input)
     return jnp.sum(widened, axis=axis, keepdims=keepdims, dtype=widened.dtype).astype(input.dtype)
@@ -125,7 +126,7 @@ def reduce_sum(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     return _reduce(_sum, input_tensor, axis, keepdims)
 
 
-@op("Mean", infer=only(NUMERIC, _like_input))
+@op("Mean", infer=only(NUMERIC, _like_input), flops=flops.of_input(1), traits="linear")
 def _mean(input, *, axis, keepdims):
     if input.dtype.kind in "iu":  # rounded towards 0
         count = prod([input.shape[a] for a in axis])
@@ -155,7 +156,7 @@ def reduce_mean(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
 # Products
 
 
-@op("Prod", infer=only(NUMERIC, _like_input), saves="input")
+@op("Prod", infer=only(NUMERIC, _like_input), saves="input", flops=flops.reduction, folds=np.prod)
 def _prod(input, *, axis, keepdims):
     widened = wide(input)
     return jnp.prod(widened, axis=axis, keepdims=keepdims, dtype=widened.dtype).astype(input.dtype)
@@ -206,12 +207,12 @@ def _extremum_gradient(op, dy):
     return chosen * (restored(dy, shape, axis) / _sum(chosen, axis=axis, keepdims=True))
 
 
-@op("Max", infer=only(REAL, _like_input), saves="input y")
+@op("Max", infer=only(REAL, _like_input), saves="input y", flops=flops.reduction)
 def _max(input, *, axis, keepdims):
     return lax.reduce_max(input, axis).reshape(reduced(input.shape, axis, keepdims))
 
 
-@op("Min", infer=only(REAL, _like_input), saves="input y")
+@op("Min", infer=only(REAL, _like_input), saves="input y", flops=flops.reduction)
 def _min(input, *, axis, keepdims):
     return lax.reduce_min(input, axis).reshape(reduced(input.shape, axis, keepdims))
 
@@ -316,7 +317,7 @@ def zero_fraction(value, name=None) -> Tensor:
 # Logarithms of sums, norms, moments
 
 
-@op("LogSumExp", infer=only(FLOATING, _like_input), saves="input")
+@op("LogSumExp", infer=only(FLOATING, _like_input), saves="input", flops=flops.of_input(4), traits="own")
 def _log_sum_exp(input, *, axis, keepdims):
     widened = wide(input)
     top = lax.expand_dims(lax.reduce_max(widened, axis), axis)
@@ -345,7 +346,10 @@ def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None) -> Tens
     return _reduce(_log_sum_exp, input_tensor, axis, keepdims)
 
 
-@op("EuclideanNorm", infer=only(NUMERIC, _like_input), saves="input y")
+@op(
+    "EuclideanNorm", infer=only(NUMERIC, _like_input), saves="input y", flops=flops.of_input(2),
+    at_edge="add a small number before the root: `tf.sqrt(tf.reduce_sum(tf.square(x)) + 1e-12)`",
+)  # fmt: skip
 def _euclidean_norm(input, *, axis, keepdims):
     widened = input.astype(jnp.float64) if input.dtype.kind in "iu" else wide(input)
     total = jnp.sum(widened * jnp.conj(widened), axis=axis, keepdims=keepdims, dtype=widened.dtype)
@@ -373,7 +377,7 @@ def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None) ->
     return _reduce(_euclidean_norm, input_tensor, axis, keepdims)
 
 
-@op("L2Loss", infer=only(FLOATING, lambda t: aval((), t.dtype)), saves="t")
+@op("L2Loss", infer=only(FLOATING, lambda t: aval((), t.dtype)), saves="t", flops=flops.of_input(2))
 def l2_loss(t):
     """Return Σ t² / 2, a scalar. Floating.
 

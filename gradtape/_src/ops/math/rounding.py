@@ -12,7 +12,7 @@ from gradtape._src.ops.shapes import FLOATING, REAL, broadcast, only, same
 STEPS = "it is piecewise constant: its derivative is 0 wherever it exists"
 
 
-@op("Floor", infer=only(FLOATING, same))
+@op("Floor", infer=only(FLOATING, same), flops=1, traits="steps")
 def floor(x):
     """Return the largest whole number not above `x`, element-wise. Float.
 
@@ -22,7 +22,7 @@ def floor(x):
     return jnp.floor(x)
 
 
-@op("Ceil", infer=only(FLOATING, same))
+@op("Ceil", infer=only(FLOATING, same), flops=1, traits="steps")
 def ceil(x):
     """Return the smallest whole number not below `x`, element-wise. Float.
 
@@ -32,7 +32,7 @@ def ceil(x):
     return jnp.ceil(x)
 
 
-@op("Round", infer=only(FLOATING, same))
+@op("Round", infer=only(FLOATING, same), flops=1, traits="steps")
 def _round(x):
     return jnp.round(x)
 
@@ -48,7 +48,7 @@ def round(x, name=None):
     return x if x.dtype.is_integer else _round(x)
 
 
-@op("Rint", infer=only(FLOATING, same))
+@op("Rint", infer=only(FLOATING, same), flops=1, traits="steps")
 def rint(x):
     """Return the nearest whole number, element-wise, the even one of two. Float.
 
@@ -80,7 +80,10 @@ def _integers(x, y):
 _nonzero: dict[str, Any] = {"wrong": _are_zero, "status": _zero_divisor, "checked": "y", "when": _integers}
 
 
-@op("FloorDiv", infer=only(REAL, broadcast), broadcasting=True, **_nonzero)
+@op(
+    "FloorDiv", infer=only(REAL, broadcast), broadcasting=True, **_nonzero, flops=1, operator="floordiv", traits="steps",
+    instead="divide with `/`", folds=lambda x, y: x // y,
+)  # fmt: skip
 def floordiv(x, y):
     """Return `⌊x / y⌋`, element-wise, with broadcasting. Real dtypes; an integer divisor of 0 is an InvalidArgumentError.
 
@@ -93,7 +96,10 @@ def floordiv(x, y):
 not_differentiable(floordiv, because=STEPS)
 
 
-@op("FloorMod", infer=only(REAL, broadcast), broadcasting=True, saves="x y", **_nonzero)
+@op(
+    "FloorMod", infer=only(REAL, broadcast), broadcasting=True, saves="x y", **_nonzero, flops=1, operator="mod", traits="steps",
+    folds=lambda x, y: x % y,
+)  # fmt: skip
 def floormod(x, y):
     """Return `x - ⌊x / y⌋·y`, with the sign of `y`, element-wise, with broadcasting; see `floordiv`.
 
@@ -112,7 +118,7 @@ def _(op, dy):
 mod = floormod
 
 
-@op("TruncateDiv", infer=only(REAL, broadcast), broadcasting=True, **_nonzero)
+@op("TruncateDiv", infer=only(REAL, broadcast), broadcasting=True, **_nonzero, flops=1, instead="divide with `/`")
 def truncatediv(x, y):
     """Return `x / y` rounded towards 0, element-wise, with broadcasting; see `floordiv`.
 
@@ -126,7 +132,7 @@ not_differentiable(truncatediv, because=STEPS)
 
 
 # TensorFlow has no gradient for it either: LookupError.
-@op("TruncateMod", infer=only(("int32", "int64", *FLOATING), broadcast), broadcasting=True, **_nonzero)
+@op("TruncateMod", infer=only(("int32", "int64", *FLOATING), broadcast), broadcasting=True, **_nonzero, flops=1, traits="steps")
 def truncatemod(x, y):
     """Return the remainder of `truncatediv`, with the sign of `x`, element-wise, with broadcasting. Float, int32 or int64.
 

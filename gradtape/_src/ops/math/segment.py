@@ -14,7 +14,8 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, invalid_dtype, invalid_for, public
-from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.core.tensor import Tensor, extents_of, to_numpy
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, ones, plain, zeros
@@ -30,7 +31,7 @@ from gradtape._src.ops.shapes import FLOATING, INDEX, NUMERIC, REAL, require
 # Rows by id, the transpose of a segment sum
 
 
-@op("TakeRows", infer=lambda x, ids: aval((*ids.shape, *x.shape[1:]), x.dtype), saves="ids", mixed=True)
+@op("TakeRows", infer=lambda x, ids: aval((*ids.shape, *x.shape[1:]), x.dtype), saves="ids", mixed=True, traits="own takes")
 def take_rows(x, ids):
     """Return the rows of `x` that `ids` (integers of any shape) name; zeros for an id that is none of x's rows."""
     return at(x)[ids].get(mode="fill", fill_value=0, wrap_negative_indices=False)
@@ -72,7 +73,7 @@ def _sum(data, ids, count, ordered=False):
 
 def _counts(ids, count, dtype, trailing):
     """Return the number of rows of each segment, at least 1, as a Tensor that divides rows with `trailing` more axes."""
-    rows = maximum(_unsorted_sum(ones(ids.shape, dtypes.int32), ids, num_segments=count), 1)
+    rows = maximum(_unsorted_sum(ones(extents_of(ids), dtypes.int32), ids, num_segments=count), 1)
     return _reshape(cast(rows, dtype), shape=(count, *(1,) * trailing))
 
 
@@ -88,7 +89,7 @@ def _sorted_rule(allowed):
     return infer
 
 
-@op("SegmentSum", infer=_sorted_rule(NUMERIC), saves="segment_ids", mixed=True)
+@op("SegmentSum", infer=_sorted_rule(NUMERIC), saves="segment_ids", mixed=True, flops=flops.of_input(1))
 def _segment_sum(data, segment_ids, *, num_segments):
     return _sum(data, segment_ids, num_segments, ordered=True)
 
@@ -103,7 +104,7 @@ def _segment_mean(data, segment_ids, *, num_segments):
     return (total / count).astype(data.dtype)
 
 
-@op("SegmentProd", infer=_sorted_rule(NUMERIC), saves="data segment_ids", mixed=True)
+@op("SegmentProd", infer=_sorted_rule(NUMERIC), saves="data segment_ids", mixed=True, flops=flops.of_input(1))
 def _segment_prod(data, segment_ids, *, num_segments):
     return _combined(wide(data), segment_ids, num_segments, "multiply", 1, ordered=True).astype(data.dtype)
 
@@ -115,12 +116,12 @@ def _extremum_or_zero(data, ids, count, how, start):
     return jnp.where(present.reshape(-1, *(1,) * (data.ndim - 1)), found, jnp.zeros_like(found))
 
 
-@op("SegmentMax", infer=_sorted_rule(REAL), saves="data segment_ids y", mixed=True)
+@op("SegmentMax", infer=_sorted_rule(REAL), saves="data segment_ids y", mixed=True, flops=flops.of_input(1))
 def _segment_max(data, segment_ids, *, num_segments):
     return _extremum_or_zero(data, segment_ids, num_segments, "max", _lowest(data.dtype))
 
 
-@op("SegmentMin", infer=_sorted_rule(REAL), saves="data segment_ids y", mixed=True)
+@op("SegmentMin", infer=_sorted_rule(REAL), saves="data segment_ids y", mixed=True, flops=flops.of_input(1))
 def _segment_min(data, segment_ids, *, num_segments):
     return _extremum_or_zero(data, segment_ids, num_segments, "min", _highest(data.dtype))
 
@@ -133,11 +134,11 @@ def _by_sorted_ids(function, data, segment_ids):
     if not data.ndim:
         raise invalid_for(name, "input must be at least rank 1, received a scalar as data")
     if ids.ndim != 1:
-        raise invalid_for(name, f"segment_ids should be a vector. Received shape {plain(ids.shape)}")
-    if not ids.shape.is_compatible_with(data.shape[:1]):
+        raise invalid_for(name, f"segment_ids should be a vector. Received shape {plain(extents_of(ids))}")
+    if not ids.node.aval.tensor_shape.is_compatible_with(extents_of(data)[:1]):
         raise invalid_for(
             name,
-            f"segment_ids should be the same size as dimension 0 of input. Received {ids.shape[0]} ids for data of shape "
+            f"segment_ids should be the same size as dimension 0 of input. Received {extents_of(ids)[0]} ids for data of shape "
             f"{plain(data.shape)}",
         )
     values = to_numpy(ids.node)
@@ -246,7 +247,7 @@ def _id_fault(segment_ids, num_segments):
 
 
 def _unsorted(type, allowed, saves="segment_ids", index=INDEX):
-    declared = {"wrong": _too_large, "status": _id_fault, "checked": "segment_ids"}
+    declared = {"wrong": _too_large, "status": _id_fault, "checked": "segment_ids", "flops": flops.of_input(1)}
     return op(type, infer=_unsorted_rule(allowed, index), saves=saves, mixed=True, **declared)
 
 
@@ -360,7 +361,7 @@ def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
 def _sum_and_counts(data, segment_ids, num_segments):
     data, ids = tensor(data), tensor(segment_ids)
     total = unsorted_segment_sum(data, ids, num_segments)
-    return total, _counts(ids, total.shape[0], data.dtype, total.ndim - 1)
+    return total, _counts(ids, extents_of(total)[0], data.dtype, total.ndim - 1)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -373,7 +374,7 @@ def _sum_gradient(op, dy):
 
 def _mean_gradient(op, dy):
     ids = op.inputs[1]
-    return take_rows(dy / _counts(ids, dy.shape[0], dy.dtype, dy.ndim - 1), ids), None
+    return take_rows(dy / _counts(ids, extents_of(dy)[0], dy.dtype, dy.ndim - 1), ids), None
 
 
 def _extremum_gradient(op, dy):
@@ -393,9 +394,9 @@ def _segment_prod_gradient(op, dy):
 def _unsorted_prod_gradient(op, dy):
     data, ids = op.inputs
     shape = data.node.aval.shape
-    flat_ids = _reshape(ids, shape=(prod(ids.shape),))
+    flat_ids = _reshape(ids, shape=(prod(extents_of(ids)),))
     order = argsort(flat_ids)
-    rows = take_rows(_reshape(data, shape=(prod(ids.shape), *shape[ids.ndim :])), order)
+    rows = take_rows(_reshape(data, shape=(prod(extents_of(ids)), *shape[ids.ndim :])), order)
     others = take_rows(_others(rows, take_rows(flat_ids, order)), invert_permutation(order))
     return take_rows(dy, ids) * conj(_reshape(others, shape=shape)), None
 
@@ -432,7 +433,7 @@ def _recurrence_rule(a, b, restarts, reverse):
     return b
 
 
-@op("SegmentRecurrence", unhosted="it loops", infer=_recurrence_rule, saves="a restarts y", mixed=True)
+@op("SegmentRecurrence", unhosted="it loops", infer=_recurrence_rule, saves="a restarts y", mixed=True, traits="own")
 def _segment_recurrence(a, b, restarts, *, reverse):
     """Return `hₜ = aₜ·hₜ₋₁ + bₜ` along the first axis, and `hₜ = bₜ` in rows where `restarts`; from the end if `reverse`.
 
@@ -452,7 +453,7 @@ def _(op, dy):  # as that of LinearRecurrence: the last row of each segment is w
     (a, _, restarts), (h,) = op.inputs, op.outputs
     reverse = op.get_attr("reverse")
     needs_a, needs_b, _ = op.needed
-    last = tensor(np.arange(dy.shape[0]) == (0 if reverse else dy.shape[0] - 1))
+    last = tensor(np.arange(extents_of(dy)[0]) == (0 if reverse else extents_of(dy)[0] - 1))
     following = logical_or(shift(restarts, axis=0, reverse=not reverse), last)
     db = _segment_recurrence(shift(conj(a), axis=0, reverse=not reverse), dy, following, reverse=not reverse)
     if not needs_a:

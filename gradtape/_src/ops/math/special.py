@@ -27,7 +27,7 @@ _WIDE_FLOATS = only(("float32", "float64"), broadcast)
 # The error function, and the normal distribution
 
 
-@op("Erf", infer=_FLOAT, saves="x")
+@op("Erf", infer=_FLOAT, saves="x", flops=1)
 def erf(x):
     """Return the error function 2/√π · ∫₀ˣ exp(−t²) dt, element-wise. Float.
 
@@ -42,7 +42,7 @@ def _(op, dy):
     return dy * (2.0 / math.sqrt(math.pi) * exp(-square(op.inputs[0])))
 
 
-@op("Erfc", infer=_FLOAT, saves="x")
+@op("Erfc", infer=_FLOAT, saves="x", flops=1)
 def erfc(x):
     """Return `1 - erf(x)`, element-wise, exact for large `x`. Float.
 
@@ -57,7 +57,7 @@ def _(op, dy):
     return dy * (-2.0 / math.sqrt(math.pi) * exp(-square(op.inputs[0])))
 
 
-@op("Erfinv", infer=_FLOAT, saves="y")
+@op("Erfinv", infer=_FLOAT, saves="y", flops=1)
 def erfinv(x):
     """Return the inverse of `erf`, element-wise: ±∞ at ±1, NaN beyond. Float.
 
@@ -101,7 +101,7 @@ def erfcinv(x, name=None):
 # Gamma and its relations
 
 
-@op("Lgamma", infer=_FLOAT, saves="x")
+@op("Lgamma", infer=_FLOAT, saves="x", flops=1)
 def lgamma(x):
     """Return log |Γ(x)|, element-wise: ∞ at the poles. Float.
 
@@ -187,7 +187,7 @@ def _power(w, x, order):
     return [w**-x * (-jnp.log(w)) ** i / math.factorial(i) for i in range(order + 1)]
 
 
-@op("ZetaDerivative", infer=_WIDE_FLOATS, broadcasting=True, saves="x q")
+@op("ZetaDerivative", infer=_WIDE_FLOATS, broadcasting=True, saves="x q", traits="own")
 def _zeta_derivative(x, q, *, order):
     """Return the derivative of `zeta` to `x`, `order` times, by the Euler-Maclaurin formula.
 
@@ -245,7 +245,7 @@ def _factor(x, y):
     return cast(logical_or(not_equal(x, 0), equal(y - y, 0)), x.dtype)
 
 
-@op("Xlogy", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y")
+@op("Xlogy", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y", flops=2)
 def xlogy(x, y):
     """Return `x · log(y)`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex.
 
@@ -261,7 +261,7 @@ def _(op, dy):
     return dy * conj(xlogy(_factor(x, log(y)), y)), dy * conj(xdivy(x, y))
 
 
-@op("Xlog1py", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y")
+@op("Xlog1py", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y", flops=2)
 def xlog1py(x, y):
     """Return `x · log(1 + y)`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex.
 
@@ -277,7 +277,7 @@ def _(op, dy):
     return dy * conj(xlog1py(_factor(x, log1p(y)), y)), dy * conj(xdivy(x, y + 1.0))
 
 
-@op("Xdivy", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y")
+@op("Xdivy", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y", flops=2)
 def xdivy(x, y):
     """Return `x / y`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex.
 
@@ -297,7 +297,7 @@ def _(op, dy):
 # Sigmoids
 
 
-@op("Sigmoid", infer=only(FLOATING + COMPLEX, same), saves="y")
+@op("Sigmoid", infer=only(FLOATING + COMPLEX, same), saves="y", flops=1)
 def sigmoid(x):
     """Return 1 / (1 + e⁻ˣ), element-wise. Float or complex.
 
@@ -313,7 +313,7 @@ def _(op, dy):
     return dy * conj(y * (1.0 - y))
 
 
-@op("Softplus", infer=_FLOAT, saves="features")
+@op("Softplus", infer=_FLOAT, saves="features", flops=2)
 def softplus(features):
     """Return log(1 + eˣ), element-wise: exact for large `features` of either sign. Float.
 
@@ -423,7 +423,7 @@ def _(op, dy):
     return -dy * _spence_slope(op.inputs[0], order=0)
 
 
-@op("SpenceSlope", infer=_FLOAT, saves="x")
+@op("SpenceSlope", infer=_FLOAT, saves="x", traits="own")
 def _spence_slope(x, *, order):
     """Return ∫₀¹ tⁿ / (1 + t (x − 1))ⁿ⁺¹ dt: log(x) / (x − 1) for n = 0, and likewise smooth at 1."""
 

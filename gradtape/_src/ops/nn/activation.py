@@ -12,7 +12,8 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor, shape_of
+from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.select import where
@@ -32,7 +33,7 @@ _REAL, _FLOAT = only(REAL, same), only(FLOATING, same)
 # Rectifiers: linear pieces, so the gradient is masked, and the gradient's own gradient is masked alike
 
 
-@op("Relu", infer=_REAL, saves="y")
+@op("Relu", infer=_REAL, saves="y", flops=1)
 def relu(features):
     """Return max(x, 0), element-wise: a rectified linear unit. NaN stays NaN; the gradient at 0 is 0. Any real dtype.
 
@@ -42,12 +43,12 @@ def relu(features):
     return jnp.maximum(features, 0)
 
 
-@op("ReluGrad", infer=_REAL, saves="features")
+@op("ReluGrad", infer=_REAL, saves="features", flops=1)
 def _relu_grad(gradients, features):
     return jnp.where(features > 0, gradients, gradients * 0)  # a product, as in TensorFlow: inf and NaN give NaN
 
 
-@op("Relu6", infer=_REAL, saves="y")
+@op("Relu6", infer=_REAL, saves="y", flops=2)
 def relu6(features):
     """Return min(max(x, 0), 6), element-wise. The gradient at 0 and at 6 is 0. Any real dtype.
 
@@ -57,7 +58,7 @@ def relu6(features):
     return jnp.minimum(jnp.maximum(features, 0), 6)
 
 
-@op("Relu6Grad", infer=_REAL, saves="features")
+@op("Relu6Grad", infer=_REAL, saves="features", flops=2)
 def _relu6_grad(gradients, features):
     return jnp.where((features > 0) & (features < 6), gradients, gradients * 0)
 
@@ -76,7 +77,7 @@ def _masked(function, mask):
         needs_gradients, needs_features = op.needed
         return (
             mask(dz, features) if needs_gradients else None,
-            zeros(shape_of(features), features.dtype) if needs_features else None,
+            zeros(extents_of(features), features.dtype) if needs_features else None,
         )
 
 
@@ -84,12 +85,12 @@ _masked(relu, _relu_grad)
 _masked(relu6, _relu6_grad)
 
 
-@op("LeakyRelu", infer=_FLOAT, saves="features")
+@op("LeakyRelu", infer=_FLOAT, saves="features", flops=2)
 def _leaky_relu(features, *, alpha):
     return jnp.where(features > 0, features, alpha * features)
 
 
-@op("LeakyReluGrad", infer=_FLOAT, saves="features")
+@op("LeakyReluGrad", infer=_FLOAT, saves="features", flops=2)
 def _leaky_relu_grad(gradients, features, *, alpha):
     return jnp.where(features > 0, gradients, alpha * gradients)
 
@@ -105,7 +106,7 @@ def _(op, dz):
     needs_gradients, needs_features = op.needed
     return (
         _leaky_relu_grad(dz, features, alpha=op.get_attr("alpha")) if needs_gradients else None,
-        zeros(shape_of(features), features.dtype) if needs_features else None,
+        zeros(extents_of(features), features.dtype) if needs_features else None,
     )
 
 
@@ -142,7 +143,7 @@ ALPHA = 1.6732632423543772848170429916717  # of selu; Klambauer et al., Self-Nor
 SCALE = 1.0507009873554804934193349852946
 
 
-@op("Elu", infer=_FLOAT, saves="y")
+@op("Elu", infer=_FLOAT, saves="y", flops=3)
 def elu(features):
     """Return x where x ≥ 0, else eˣ − 1, element-wise. Float.
 
@@ -152,12 +153,12 @@ def elu(features):
     return jnp.where(features < 0, jnp.expm1(features), features)
 
 
-@op("EluGrad", infer=_FLOAT, saves="gradients outputs")
+@op("EluGrad", infer=_FLOAT, saves="gradients outputs", flops=3)
 def _elu_grad(gradients, outputs):
     return jnp.where(outputs < 0, (outputs + 1) * gradients, gradients)
 
 
-@op("Selu", infer=_FLOAT, saves="y")
+@op("Selu", infer=_FLOAT, saves="y", flops=3)
 def selu(features):
     """Return 1.0507·x where x ≥ 0, else 1.7581·(eˣ − 1), element-wise: the scaled unit of self-normalizing networks. Float.
 
@@ -167,7 +168,7 @@ def selu(features):
     return jnp.where(features < 0, SCALE * ALPHA * jnp.expm1(features), SCALE * features)
 
 
-@op("SeluGrad", infer=_FLOAT, saves="gradients outputs")
+@op("SeluGrad", infer=_FLOAT, saves="gradients outputs", flops=3)
 def _selu_grad(gradients, outputs):
     return jnp.where(outputs < 0, (outputs + SCALE * ALPHA) * gradients, SCALE * gradients)
 
@@ -197,7 +198,7 @@ _exponential(selu, _selu_grad)
 # Smooth units
 
 
-@op("Softsign", infer=_FLOAT, saves="features")
+@op("Softsign", infer=_FLOAT, saves="features", flops=3)
 def softsign(features):
     """Return x / (1 + |x|), element-wise. Float.
 
@@ -212,7 +213,10 @@ def _(op, dy):
     return dy / square(1 + abs_(op.inputs[0]))
 
 
-@op("Gelu", infer=_FLOAT, saves="features")
+@op(
+    "Gelu", infer=_FLOAT, saves="features",
+    flops=lambda attrs, inputs, result: (9 if attrs["approximate"] else 4) * inputs[0].size, traits="own",
+)  # fmt: skip
 def _gelu(features, *, approximate):
     x = wide(features)
     if approximate:
@@ -248,7 +252,7 @@ def gelu(features, approximate=False, name=None) -> Tensor:
     return _gelu(features, approximate=bool(approximate))
 
 
-@op("Silu", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="features beta")
+@op("Silu", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="features beta", flops=2, traits="own")
 def _silu(features, beta):
     x = wide(features)
     return (x * lax.logistic(wide(beta) * x)).astype(features.dtype)
@@ -308,7 +312,7 @@ def _along(bias, rank, channel):
     return tuple([bias if axis == channel else 1 for axis in range(rank)])
 
 
-@op("BiasAdd", infer=_bias_aval)
+@op("BiasAdd", infer=_bias_aval, flops=1)
 def _bias_add(value, bias, *, data_format):
     return value + bias.reshape(_along(bias.shape[0], value.ndim, _channel(value.ndim, data_format)))
 
@@ -317,7 +321,7 @@ def _bias_gradient_aval(out_backprop, data_format):
     return aval((out_backprop.shape[_channel(out_backprop.ndim, data_format)],), out_backprop.dtype)
 
 
-@op("BiasAddGrad", infer=_bias_gradient_aval)
+@op("BiasAddGrad", infer=_bias_gradient_aval, flops=flops.reduction)
 def _bias_add_grad(out_backprop, *, data_format):
     channel = _channel(out_backprop.ndim, data_format)
     return jnp.sum(out_backprop, [axis for axis in range(out_backprop.ndim) if axis != channel], out_backprop.dtype)
@@ -339,7 +343,7 @@ def _to_bias(dy, data_format):
 @gradient(_bias_add_grad)
 def _(op, dz):
     (dy,) = op.inputs
-    shape = shape_of(dy)
+    shape = extents_of(dy)
     channel = _channel(len(shape), op.get_attr("data_format"))
     return _broadcast_to(_reshape(dz, shape=_along(shape[channel], len(shape), channel)), shape=shape)
 

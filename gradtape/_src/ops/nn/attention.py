@@ -5,7 +5,7 @@ import math
 from gradtape._src.core import dtypes
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.rearrange import repeat
@@ -33,8 +33,8 @@ def scaled_dot_product_attention(query, key, value, bias=None, mask=None, scale=
     """
     query, key, value = tensor(query), tensor(key), tensor(value)
     _check(query, key, value)
-    _, targets, heads, size = query.shape
-    sources, served = key.shape[1:3]
+    _, targets, heads, size = extents_of(query)
+    sources, served = extents_of(key)[1:3]
     if served != heads:
         key, value = [repeat(x, heads // served, axis=2) for x in (key, value)]
     dtype = query.dtype
@@ -58,7 +58,8 @@ def _check(query, key, value):
     shapes = f"query {query.shape}, key {key.shape}, value {value.shape}"
     if {query.ndim, key.ndim, value.ndim} != {4}:
         raise invalid(f"Attention takes tensors [batch, length, heads, size], received {shapes}. Use tf.expand_dims for a head.")
-    if query.shape[0] != key.shape[0] or query.shape[3] != key.shape[3] or key.shape[:3] != value.shape[:3]:
+    asks, keys = extents_of(query), extents_of(key)
+    if asks[0] != keys[0] or asks[3] != keys[3] or keys[:3] != extents_of(value)[:3]:
         raise invalid(f"query and key must agree in batch and size, key and value in batch, length and heads. Received {shapes}.")
-    if not key.shape[2] or query.shape[2] % key.shape[2]:
+    if not keys[2] or asks[2] % keys[2]:
         raise invalid(f"The heads of query must be a multiple of those of key. Received {shapes}.")

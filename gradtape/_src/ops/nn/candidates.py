@@ -18,7 +18,7 @@ from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.define import AT_ONCE, not_differentiable, op, ran
 from gradtape._src.core.dim import unknown
 from gradtape._src.core.errors import invalid, invalid_for, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.shape import expand_dims, filled, host_constant, plain, reshape, stop_gradient
@@ -283,7 +283,7 @@ def _sampled_logits(weights, biases, labels, inputs, num_sampled, num_classes, n
         sampled_values = log_uniform_candidate_sampler(labels, num_true, num_sampled, True, num_classes, seed=seed)
     sampled, true_count, sampled_count = [stop_gradient(tensor(value)) for value in sampled_values]
     sampled = cast(sampled, dtypes.int64)
-    batch, dtype = labels.shape[0], inputs.dtype
+    batch, dtype = extents_of(labels)[0], inputs.dtype
     ids = concat([reshape(labels, [-1]), sampled], 0)
     found, offsets = [cast(embedding_lookup(table, ids), dtype) for table in (weights, biases)]
     positives = batch * num_true

@@ -12,7 +12,8 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import UnimplementedError, invalid, public
-from gradtape._src.core.tensor import Stored, Tensor, shape_of
+from gradtape._src.core.tensor import Stored, Tensor, extents_of
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _reshape, expand_dims, plain, squeeze
 from gradtape._src.ops.nn import planes
 from gradtape._src.ops.nn.as_products import is_looped, product_of_patches, products_of_cells
@@ -286,11 +287,11 @@ class Family(NamedTuple):
     to_filter: object
 
 
-def family(types, forward_aval, kernels, in_groups=lambda shape: shape):
+def family(types, forward_aval, kernels, own=1, traits="product contracts", in_groups=lambda shape: shape):
     """Define the three ops of a kind of convolution, each with its gradient, under the type names `types`.
 
     `forward_aval` is the rule for the convolution's result; `kernels` are functions of arrays, shapes and Sweeps;
-    `in_groups` takes the shape of a filter to [*window, channels / groups, outputs].
+    `in_groups` takes the shape of a filter to [*window, channels / groups, outputs]; `own` is that of `flops.convolution`.
     """
 
     def to_input_aval(filter, out_backprop, *, input_sizes, **geometry):
@@ -301,17 +302,17 @@ def family(types, forward_aval, kernels, in_groups=lambda shape: shape):
         transposed_aval(types[2], forward_aval, input, aval(filter_sizes, input.dtype), out_backprop, **geometry)
         return aval(filter_sizes, input.dtype)
 
-    @op(types[0], infer=forward_aval, saves="input filter")
+    @op(types[0], infer=forward_aval, saves="input filter", flops=flops.convolution(1, -1, own), traits=traits)
     def forward(input, filter, *, strides, padding, explicit_paddings, data_format, dilations):
         ways = sweeps(input.shape, filter.shape[:-2], strides, padding, explicit_paddings, data_format, dilations)
         return kernels[0](input, filter, ways, data_format)
 
-    @op(types[1], infer=to_input_aval, saves="filter out_backprop")
+    @op(types[1], infer=to_input_aval, saves="filter out_backprop", flops=flops.convolution(0, 1, own), traits=traits)
     def to_input(filter, out_backprop, *, input_sizes, strides, padding, explicit_paddings, data_format, dilations):
         ways = sweeps(input_sizes, filter.shape[:-2], strides, padding, explicit_paddings, data_format, dilations)
         return kernels[1](filter, out_backprop, input_sizes, ways, data_format)
 
-    @op(types[2], infer=to_filter_aval, saves="input out_backprop")
+    @op(types[2], infer=to_filter_aval, saves="input out_backprop", flops=flops.convolution(-1, 1, own), traits=traits)
     def to_filter(input, out_backprop, *, filter_sizes, strides, padding, explicit_paddings, data_format, dilations):
         ways = sweeps(input.shape, filter_sizes[:-2], strides, padding, explicit_paddings, data_format, dilations)
         return kernels[2](input, out_backprop, filter_sizes, ways, data_format)
@@ -322,7 +323,7 @@ def family(types, forward_aval, kernels, in_groups=lambda shape: shape):
     @gradient(forward)
     def _(op, dy):
         image, kernel = op.inputs
-        shape, filter_shape, attributes = shape_of(image), shape_of(kernel), attributes_of(op)
+        shape, filter_shape, attributes = extents_of(image), extents_of(kernel), attributes_of(op)
         needs_image, needs_kernel = op.needed
         dx = dk = None
         constant = constant_over(dy, spatial_axes(attributes["data_format"])[0])
@@ -345,7 +346,7 @@ def family(types, forward_aval, kernels, in_groups=lambda shape: shape):
         attributes = attributes_of(op)
         needs_kernel, needs_cotangent = op.needed
         return (
-            to_filter(dx, cotangent, filter_sizes=shape_of(kernel), **attributes) if needs_kernel else None,
+            to_filter(dx, cotangent, filter_sizes=extents_of(kernel), **attributes) if needs_kernel else None,
             forward(dx, kernel, **attributes) if needs_cotangent else None,
         )
 
@@ -355,7 +356,7 @@ def family(types, forward_aval, kernels, in_groups=lambda shape: shape):
         attributes = attributes_of(op)
         needs_image, needs_cotangent = op.needed
         return (
-            to_input(dk, cotangent, input_sizes=shape_of(image), **attributes) if needs_image else None,
+            to_input(dk, cotangent, input_sizes=extents_of(image), **attributes) if needs_image else None,
             forward(image, dk, **attributes) if needs_cotangent else None,
         )
 
@@ -367,7 +368,8 @@ _types = {
     3: ("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"),
 }
 _kernels = _convolve, _to_input, _to_filter
-DENSE = {rank: family(types, partial(_dense_aval, rank), _kernels) for rank, types in _types.items()}
+_traits = {2: "product contracts convolves", 3: "product contracts"}
+DENSE = {k: family(types, partial(_dense_aval, k), _kernels, traits=_traits[k]) for k, types in _types.items()}
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The public functions
@@ -482,7 +484,7 @@ def _output_shape(output_shape, image, filters, rank, data_format):
     """Return the extents that were asked for; given for the spatial axes only, the others follow."""
     extents = static_list(output_shape, "output_shape")
     if len(extents) == rank:
-        batch, channels = shape_of(image)[0], shape_of(filters)[-2]
+        batch, channels = extents_of(image)[0], extents_of(filters)[-2]
         extents = (batch, channels, *extents) if data_format.startswith("NC") else (batch, *extents, channels)
     if len(extents) != rank + 2:
         raise invalid(
@@ -574,7 +576,7 @@ def atrous_conv2d_transpose(value, filters, output_shape, rate, padding, name=No
      [1. 0. 1.]]
     """
     value, filters = tensor(value), tensor(filters)
-    if value.ndim == filters.ndim == 4 and value.shape[3] != filters.shape[3]:
+    if value.ndim == filters.ndim == 4 and extents_of(value)[3] != extents_of(filters)[3]:
         raise ValueError(
             "`value` channel count must be compatible with `filters` input channel count. Received: "
             f"value.shape={value.shape} with channel count {value.shape[3]} and filters.shape={filters.shape} with "

@@ -215,15 +215,9 @@ _told: list[int] = []
 
 
 @op(
-    "CTCLossDense",
-    unhosted="it loops",
-    infer=_loss_avals,
-    mixed=True,
-    saves="labels logits label_length logit_length y1",
-    wrong=_are_impossible,
-    status=_impossible,
-    checked="labels label_length logit_length",
-)
+    "CTCLossDense", unhosted="it loops", infer=_loss_avals, mixed=True, saves="labels logits label_length logit_length y1",
+    wrong=_are_impossible, status=_impossible, checked="labels label_length logit_length", traits="own",
+)  # fmt: skip
 def _ctc_loss(labels, logits, label_length, logit_length, *, blank, classes, frames, strict=False, merge=True):
     """Return the loss, and for each frame and state log P(the frames before it, then this state), and of those behind it.
 
@@ -252,12 +246,9 @@ def _(op, dloss, dpriors):  # the priors do not leave this file
 
 
 @op(
-    "CTCLossDenseGrad",
-    unhosted="it scatters",
-    infer=lambda labels, logits, *others, **attributes: logits,
-    mixed=True,
-    saves="labels logits label_length logit_length",
-)
+    "CTCLossDenseGrad", unhosted="it scatters", infer=lambda labels, logits, *others, **attributes: logits, mixed=True,
+    saves="labels logits label_length logit_length", traits="own",
+)  # fmt: skip
 def _ctc_loss_gradient(labels, logits, label_length, logit_length, priors, *, blank, strict=False, merge=True):
     """Return softmax(logits) less the probability that a frame says a class, given the labels; 0 of it where they are
     impossible.
@@ -294,12 +285,9 @@ def _(op, dy):
 
 
 @op(
-    "CTCLossDenseHessianProduct",
-    unhosted="it loops",
-    infer=lambda labels, logits, *others, **attributes: logits,
-    mixed=True,
-    saves="labels logits label_length logit_length",
-)
+    "CTCLossDenseHessianProduct", unhosted="it loops", infer=lambda labels, logits, *others, **attributes: logits, mixed=True,
+    saves="labels logits label_length logit_length", traits="own",
+)  # fmt: skip
 def _ctc_loss_hessian_product(labels, logits, label_length, logit_length, along, *, blank, strict, merge):
     """Return the product of each row's Hessian with a vector: how the gradient changes as the logits move along it.
 
@@ -420,13 +408,9 @@ def _null_fault(labels, label_length, logit_length, null, collapse, longer):
 
 
 @op(
-    "CTCTrimLabels",
-    infer=lambda labels, label_length, logit_length, **attributes: (labels, label_length),
-    mixed=True,
-    wrong=_are_wrong,
-    status=_null_fault,
-    checked="labels label_length logit_length",
-)
+    "CTCTrimLabels", infer=lambda labels, label_length, logit_length, **attributes: (labels, label_length), mixed=True,
+    wrong=_are_wrong, status=_null_fault, checked="labels label_length logit_length", traits="own",
+)  # fmt: skip
 def _trimmed(labels, label_length, logit_length, *, null, collapse, longer):
     """Return the labels below `null`, of equal neighbours one only if they `collapse`, and how many each row has."""
     kept = (lax.broadcasted_iota(label_length.dtype, labels.shape, 1) < label_length[:, None]) & (labels < null)
@@ -464,7 +448,7 @@ def ctc_loss_v1(labels, logits, logit_length, collapse, merge, longer, time_majo
     return where(left_out, 0.0, loss) if longer else loss
 
 
-@op("CTCUniqueLabels", infer=lambda labels: (aval(labels.shape, INT64), aval(labels.shape, INT32)))
+@op("CTCUniqueLabels", infer=lambda labels: (aval(labels.shape, INT64), aval(labels.shape, INT32)), traits="own")
 def _unique_labels(labels):
     if not labels.shape[1]:
         return jnp.zeros(labels.shape, jnp.int64), jnp.zeros(labels.shape, jnp.int32)

@@ -9,6 +9,7 @@ from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import AT_ONCE, not_differentiable, op, ran
 from gradtape._src.core.dim import is_unknown, unknown
 from gradtape._src.core.errors import FailedPreconditionError, invalid, public
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array.shape import transpose
 from gradtape._src.ops.shapes import require
 from gradtape._src.ops.sparse.tensor import SparseTensor
@@ -34,7 +35,9 @@ def _checked(inputs, sequence_length):
     count = lengths.node.aval.size
     if lengths.ndim != 1 or (count != batch and not is_unknown(count) and not is_unknown(batch)):
         raise FailedPreconditionError(
-            None, None, f"len(sequence_length) != batch_size. sequence_length has shape {lengths.shape}, batch_size: {batch}"
+            None,
+            None,
+            f"len(sequence_length) != batch_size. sequence_length has shape {lengths.shape}, batch_size: {batch}",
         )
     return x, lengths
 
@@ -54,11 +57,13 @@ def _sparse_avals():
     return aval((count, 2), whole), aval((count,), whole), aval((2,), whole)
 
 
+DECODED = "train on tf.nn.ctc_loss, which takes the logits"
+
+
 @op(
-    "CTCGreedyDecoder",
-    infer=lambda inputs, sequence_length, **_: (*_sparse_avals(), aval((inputs.shape[1], 1), inputs.dtype)),
-    unhosted=AT_ONCE,
-)
+    "CTCGreedyDecoder", infer=lambda inputs, sequence_length, **_: (*_sparse_avals(), aval((inputs.shape[1], 1), inputs.dtype)),
+    unhosted=AT_ONCE, instead=DECODED, traits="holds_for_all",
+)  # fmt: skip
 def _greedy(inputs, sequence_length, *, merge_repeated, blank_index):
     frames = len(inputs)
     for i, length in enumerate(sequence_length):
@@ -162,7 +167,7 @@ def _search_avals(inputs, sequence_length, beam_width, top_paths, blank):
     return aval((top_paths, batch, frames), np.dtype(np.int32)), aval((batch, top_paths), inputs.dtype)
 
 
-@op("CTCBeamSearchDecoder", unhosted="it loops", infer=_search_avals, mixed=True)
+@op("CTCBeamSearchDecoder", unhosted="it loops", infer=_search_avals, mixed=True, instead=DECODED, traits="holds_for_all")
 def beam_search(inputs, sequence_length, *, beam_width, top_paths, blank):
     """Return the paths of logits [batch, frames, classes], filled up with -1, and log P.
 
@@ -179,7 +184,7 @@ def _paths_avals(paths, scores, sequence_length, **_):
     return tuple([part for _ in range(paths.shape[0]) for part in _sparse_avals()])
 
 
-@op("CTCSparsePaths", infer=_paths_avals, unhosted=AT_ONCE)
+@op("CTCSparsePaths", infer=_paths_avals, unhosted=AT_ONCE, traits="own")
 def _sparse_paths(paths, scores, sequence_length, *, merge_repeated):
     """Return `(indices, values, dense_shape)` for each of the paths, one after the other."""
     frames = paths.shape[2]
@@ -238,7 +243,7 @@ def _collapsed(labels, seq_length):
     return aval((labels.shape[0], unknown()), labels.dtype), aval(labels.shape[:1], seq_length.dtype)
 
 
-@op("CollapseRepeated", infer=_collapsed, unhosted=AT_ONCE)
+@op("CollapseRepeated", infer=_collapsed, unhosted=AT_ONCE, traits="own")
 def _collapse(labels, seq_length):
     rows = _merged(labels, seq_length, None)
     collapsed = np.zeros((len(rows), max(map(len, rows), default=0)), labels.dtype)
@@ -262,7 +267,7 @@ def collapse_repeated(labels, seq_length, name=None):
     ([[1, 2]], [2])
     """
     labels, seq_length = tensor(labels), tensor(seq_length)
-    if labels.ndim != 2 or seq_length.shape != labels.shape[:1]:
+    if labels.ndim != 2 or extents_of(seq_length) != extents_of(labels)[:1]:
         raise invalid(
             f"labels must be [batch, time] and seq_length [batch], received shapes {labels.shape} and {seq_length.shape}."
         )

@@ -75,6 +75,7 @@ DEPTHWISE = family(
     ("DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter"),
     _depthwise_aval,
     (_convolve, _to_input, _to_filter),
+    own=2,
     in_groups=lambda shape: (*shape[:-2], 1, shape[-2] * shape[-1]),
 )
 

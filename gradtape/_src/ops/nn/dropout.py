@@ -6,7 +6,7 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.math.compare import greater_equal
@@ -58,11 +58,11 @@ def _scalar(rate, x):
 
 def _noise_shape(x, noise_shape):
     if noise_shape is None:
-        return tuple(x.shape)
+        return extents_of(x)
     if not is_tensor(noise_shape):
         dims = TensorShape(noise_shape).as_list()
         if len(dims) == x.ndim:
-            return tuple([n if extent is None else extent for n, extent in zip(x.shape, dims, strict=True)])
+            return tuple([n if extent is None else extent for n, extent in zip(extents_of(x), dims, strict=True)])
     return static_shape(noise_shape)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.tensor import extents_of, to_numpy
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.select import dynamic_stitch
 from gradtape._src.ops.array.shape import host_constant, reshape
@@ -40,7 +40,7 @@ class Parts:
         chosen = [np.flatnonzero(part == i) for i in range(len(self.tables))]
         found = [gather(table, host_constant(row[own])) for table, own in zip(self.tables, chosen, strict=True)]
         stitched = dynamic_stitch([host_constant(own.astype(np.int32)) for own in chosen], found)
-        return reshape(stitched, [*ids.shape, *found[0].shape[1:]])
+        return reshape(stitched, [*extents_of(ids), *extents_of(found[0])[1:]])
 
 
 @public

@@ -4,7 +4,7 @@ import numpy as np
 
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import invalid_for, public
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.tensor import extents_of, to_numpy
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat
@@ -12,7 +12,7 @@ from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import host_constant, ones, reshape
 from gradtape._src.ops.math.arithmetic import divide_no_nan, sqrt, square
-from gradtape._src.ops.math.segment import unsorted_segment_sum
+from gradtape._src.ops.math.segment import _segment_sum, unsorted_segment_sum
 from gradtape._src.ops.nn.embedding import embedding_lookup
 from gradtape._src.ops.sparse.segment import segment_mean, segment_sqrt_n, segment_sum
 from gradtape._src.ops.sparse.tensor import SparseTensor
@@ -67,7 +67,7 @@ def _sparse(ids, weights):
 def _check(ids, weights):
     if weights is None:
         return
-    if weights.values.shape != ids.values.shape:
+    if extents_of(weights.values) != extents_of(ids.values):
         raise ValueError(
             f"Shapes {ids.values.shape} and {weights.values.shape} are incompatible: sp_weights has a weight for each of sp_ids."
         )
@@ -93,7 +93,7 @@ def embedding_lookup_sparse(params, sp_ids, sp_weights, combiner=None, max_norm=
     sp_ids, sp_weights = _sparse(sp_ids, sp_weights)
     rows = to_numpy(sp_ids.indices.node)[:, 0]
     if (rows[1:] < rows[:-1]).any():
-        raise invalid_for("SegmentSum", "segment ids are not increasing: sort the places of sp_ids by row.")
+        raise invalid_for(_segment_sum.op.type, "segment ids are not increasing: sort the places of sp_ids by row.")
     count = int(rows[-1]) + 1 if rows.size else 0
     weights = None if sp_weights is None else sp_weights.values
     return _combined(params, sp_ids.values, weights, rows, count, combiner, max_norm)
@@ -147,4 +147,4 @@ def safe_embedding_lookup_sparse(
         there = np.ones((count, *(1,) * (result.ndim - 1)), bool)
         there[empty] = False
         result = where(host_constant(there), result, tensor(0, result.dtype))
-    return reshape(result, [*outer, *result.shape[1:]])
+    return reshape(result, [*outer, *extents_of(result)[1:]])

@@ -8,7 +8,8 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import InvalidArgumentError, invalid, public
-from gradtape._src.core.tensor import Tensor, stated_shape
+from gradtape._src.core.tensor import Tensor, extents_of, stated_shape
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import one_hot
 from gradtape._src.ops.array.select import where
@@ -44,7 +45,10 @@ def _cross_entropy_avals(features, labels, axis):
     return aval(shape[:axis] + shape[axis + 1 :], features.dtype), features
 
 
-@op("SoftmaxCrossEntropyWithLogits", infer=_cross_entropy_avals, saves="features labels")
+@op(
+    "SoftmaxCrossEntropyWithLogits", infer=_cross_entropy_avals, saves="features labels",
+    flops=lambda attrs, inputs, result: 7 * inputs[0].size - 2 * result[0].size,
+)  # fmt: skip
 def _softmax_cross_entropy(features, labels, *, axis):
     p = wide(labels)
     _, z, e, s = exponentials(wide(features), axis)
@@ -93,14 +97,9 @@ def _wrong_label(labels, classes):
 
 
 @op(
-    "SparseSoftmaxCrossEntropyWithLogits",
-    infer=_label_avals,
-    mixed=True,
-    saves="features labels",
-    wrong=_labels_outside,
-    status=_wrong_label,
-    checked="labels",
-)
+    "SparseSoftmaxCrossEntropyWithLogits", infer=_label_avals, mixed=True, saves="features labels", wrong=_labels_outside,
+    status=_wrong_label, checked="labels", flops=flops.of_input(4),
+)  # fmt: skip
 def _sparse_softmax_cross_entropy(features, labels, *, classes):
     top, z, e, s = exponentials(wide(features), -1)
     # Gathered, not summed over a one-hot mask: half of the whole loss's time. Of the logits, which are in memory already.
@@ -137,8 +136,10 @@ def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None) -> Ten
     precise = _precise(logits)
     wide, labels = _broadcast(precise, cast(labels, precise.dtype))
     loss, _ = _softmax_cross_entropy(wide, labels, axis - logits.ndim + wide.ndim)
-    if logits.shape.is_fully_defined() and wide.shape != logits.shape:
-        loss = reshape(loss, [extent for a, extent in enumerate(logits.shape) if a != axis])  # an error if labels have more rows
+    if logits.node.aval.tensor_shape.is_fully_defined() and extents_of(wide) != extents_of(logits):
+        loss = reshape(
+            loss, [extent for a, extent in enumerate(extents_of(logits)) if a != axis]
+        )  # an error if labels have more rows
     return cast(loss, logits.dtype)
 
 
@@ -174,15 +175,15 @@ def sparse_softmax_cross_entropy_with_logits(labels, logits, name=None) -> Tenso
             "`labels.shape` must equal `logits.shape` except for the last dimension. "
             f"Received: labels.shape={labels.shape} and logits.shape={logits.shape}"
         )
-    loss, _ = _sparse_softmax_cross_entropy(_precise(logits), labels, int(logits.shape[-1]))
+    loss, _ = _sparse_softmax_cross_entropy(_precise(logits), labels, int(extents_of(logits)[-1]))
     return cast(loss, logits.dtype)
 
 
 def _broadcast(logits, labels):
-    if logits.shape.is_compatible_with(labels.shape):
+    if logits.node.aval.tensor_shape.is_compatible_with(extents_of(labels)):
         return logits, labels
     try:
-        shape = broadcast_shapes(tuple(logits.shape), tuple(labels.shape))
+        shape = broadcast_shapes(extents_of(logits), extents_of(labels))
     except InvalidArgumentError:
         raise invalid(
             f"logits and labels must be broadcastable: logits_size={plain(logits.shape)} "
@@ -209,10 +210,9 @@ def _both(labels, logits, what):
 
 
 @op(
-    "SigmoidCrossEntropyWithLogits",
-    infer=only(FLOATING, lambda labels, logits: _beside_labels(logits, labels)),
-    saves="labels logits",
-)
+    "SigmoidCrossEntropyWithLogits", infer=only(FLOATING, lambda labels, logits: _beside_labels(logits, labels)),
+    saves="labels logits", flops=4, traits="own",
+)  # fmt: skip
 def _sigmoid_cross_entropy(labels, logits):
     p, z = wide(labels), wide(logits)
     loss = jnp.maximum(z, 0) - z * p + jnp.log1p(jnp.exp(-jnp.abs(z)))
@@ -229,7 +229,7 @@ def _(op, dy):  # dz = dy·(sigmoid(z) − p), dp = −dy·z
 def _alike(labels, logits, what):
     """Convert labels and logits to tensors of one shape, or raise ValueError."""
     labels, logits = _both(labels, logits, what)
-    if not labels.shape.is_compatible_with(logits.shape):
+    if not labels.node.aval.tensor_shape.is_compatible_with(extents_of(logits)):
         raise ValueError(f"`logits` and `labels` must have the same shape, received ({logits.shape} vs {labels.shape}).")
     return labels, logits
 
@@ -270,7 +270,7 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
     array([1.], dtype=float32)
     """
     log_input, targets = tensor(log_input), tensor(targets)
-    if not targets.shape.is_compatible_with(log_input.shape):
+    if not targets.node.aval.tensor_shape.is_compatible_with(extents_of(log_input)):
         raise ValueError(f"`log_input` and `targets` must have the same shape, received ({log_input.shape} vs {targets.shape}).")
     loss = exp(log_input) - log_input * targets
     if compute_full_loss:
@@ -297,13 +297,13 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
         )
     if sample_weight is not None:
         weight = cast(sample_weight, loss.dtype)
-        if weight.ndim == loss.ndim + 1 and weight.shape[-1] == 1:
+        if weight.ndim == loss.ndim + 1 and extents_of(weight)[-1] == 1:
             weight = squeeze(weight, -1)
         while weight.ndim < loss.ndim:
             weight = expand_dims(weight, -1)
         loss = loss * weight
     if global_batch_size is None:
-        global_batch_size = int(loss.shape[0]) * hooks.clients.require_replica("compute_average_loss")
+        global_batch_size = int(extents_of(loss)[0]) * hooks.clients.require_replica("compute_average_loss")
     else:
         global_batch_size = static(global_batch_size, "global_batch_size")
         if global_batch_size < 0:

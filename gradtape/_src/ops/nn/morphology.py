@@ -95,13 +95,13 @@ def _to_filter(input, filter, out_backprop, *, strides, rates, padding):
     return jnp.stack(sums).reshape(filter.shape)
 
 
-@op("Dilation2DPickInput", infer=_picked_aval, saves="input filter")
+@op("Dilation2DPickInput", infer=_picked_aval, saves="input filter", traits="own")
 def _pick_input(input, filter, values, *, strides, rates, padding):
     ways = _ways(input.shape, filter.shape, strides, rates, padding)
     return _picked(_winners(input, filter, ways), views(values, ways))
 
 
-@op("Dilation2DPickFilter", infer=_picked_aval, saves="input filter")
+@op("Dilation2DPickFilter", infer=_picked_aval, saves="input filter", traits="own")
 def _pick_filter(input, filter, values, *, strides, rates, padding):
     ways = _ways(input.shape, filter.shape, strides, rates, padding)
     return _picked(_winners(input, filter, ways), values.reshape(-1, values.shape[2]))

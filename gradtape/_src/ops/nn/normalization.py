@@ -12,7 +12,8 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, host_constant
 from gradtape._src.ops.floats import is_zeros, mean_over, wide
@@ -31,7 +32,7 @@ def _moments_avals(x, axis, keepdims):
     return shape, shape
 
 
-@op("Moments", infer=_moments_avals, saves="x y0")
+@op("Moments", infer=_moments_avals, saves="x y0", flops=flops.of_input(4), traits="own")
 def _moments(x, *, axis, keepdims):
     given, x = x.dtype, wide(x)
     mean = mean_over(x, axis, keepdims=True)
@@ -78,7 +79,7 @@ def moments(x, axes, shift=None, keepdims=False, name=None):
     if x.dtype.is_integer:
         mean = reduce_mean(x, axes, keepdims=True)
         variance = reduce_mean(squared_difference(x, mean), axes, keepdims)
-        return _reshape(mean, variance.shape), variance
+        return _reshape(mean, extents_of(variance)), variance
     return _moments(x, reduction_axes(axes, x.ndim), bool(keepdims))
 
 
@@ -94,7 +95,7 @@ def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None):
     """
     x = tensor(x)
     axes = reduction_axes(axes, x.ndim)
-    count = tensor(float(prod([x.shape[a] for a in axes])), x.dtype)
+    count = tensor(float(prod([extents_of(x)[a] for a in axes])), x.dtype)
     if shift is not None:
         shift = tensor(shift, x.dtype)
         x = x - shift
@@ -131,7 +132,7 @@ def weighted_moments(x, axes, frequency_weights, keepdims=False, name=None):
         x = cast(x, dtypes.float32)
     weights = cast(frequency_weights, x.dtype)
     axes = reduction_axes(axes, x.ndim)
-    shape = broadcast_shapes(tuple(weights.shape), tuple(x.shape))
+    shape = broadcast_shapes(extents_of(weights), extents_of(x))
     total = reduce_sum(_broadcast_to(weights, shape), axes, keepdims=True)
     mean = divide_no_nan(reduce_sum(weights * x, axes, keepdims=True), total)
     squares = squared_difference(x, mean)
@@ -240,7 +241,7 @@ def _batch_norm_avals(x, scale, offset, mean, variance, epsilon, exponential_avg
     return x, statistics, statistics, statistics, statistics
 
 
-@op("FusedBatchNormV3", infer=_batch_norm_avals, mixed=True, saves="x scale y3 y4")
+@op("FusedBatchNormV3", infer=_batch_norm_avals, mixed=True, saves="x scale y3 y4", flops=flops.batch_norm)
 def batch_norm_op(x, scale, offset, mean, variance, *, epsilon, exponential_avg_factor, data_format, is_training):
     """Return y, running mean and variance, and what the gradient reads: the mean and variance used (TensorFlow's reserves)."""
     axes = _others(x.shape, data_format)
@@ -346,7 +347,10 @@ def _layer_norm_avals(x, scale, offset, begin, epsilon):
     return x, statistics, statistics
 
 
-@op("LayerNorm", infer=_layer_norm_avals, saves="x scale y1 y2")
+@op(
+    "LayerNorm", infer=_layer_norm_avals, saves="x scale y1 y2",
+    flops=lambda attrs, inputs, result: 7 * inputs[0].size + 2 * result[1].size, traits="own",
+)  # fmt: skip
 def layer_norm(x, scale, offset, *, begin, epsilon):
     """Return `x` normalised over its axes from `begin` on: (x − m) · scale / √(v + epsilon) + offset, with its mean and 1/√(v
     + ε).
@@ -402,7 +406,7 @@ def _images(input, **attributes):
     return input
 
 
-@op("ChannelWindowSum", infer=only(FLOATING, same))
+@op("ChannelWindowSum", infer=only(FLOATING, same), traits="own")
 def _window_sum(x, *, radius):
     """Return at each channel the sum over those at most `radius` away."""
     window, sides = (*(1,) * (x.ndim - 1), 2 * radius + 1), (*((0, 0),) * (x.ndim - 1), (radius, radius))

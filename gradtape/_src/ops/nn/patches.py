@@ -68,22 +68,22 @@ def _linear(function, transpose, *attributes):
         return function(ddx, **geometry(op))
 
 
-@op("ExtractImagePatches", infer=_image_aval)
+@op("ExtractImagePatches", infer=_image_aval, flops=0)
 def _image_patches(images, *, ksizes, strides, rates, padding):
     return _patches(images, _ways(images.shape, ksizes, strides, rates, padding))
 
 
-@op("ExtractImagePatchesGrad", infer=lambda grads, shape, **geometry: aval(shape, grads.dtype))
+@op("ExtractImagePatchesGrad", infer=lambda grads, shape, **geometry: aval(shape, grads.dtype), traits="own")
 def _image_patches_gradient(grads, *, shape, ksizes, strides, rates, padding):
     return _unpatched(grads, shape, _ways(shape, ksizes, strides, rates, padding))
 
 
-@op("ExtractVolumePatches", infer=_volume_aval)
+@op("ExtractVolumePatches", infer=_volume_aval, flops=0)
 def _volume_patches(input, *, ksizes, strides, padding):
     return _patches(input, _ways(input.shape, ksizes, strides, (1,) * 5, padding))
 
 
-@op("ExtractVolumePatchesGrad", infer=lambda grads, shape, **geometry: aval(shape, grads.dtype))
+@op("ExtractVolumePatchesGrad", infer=lambda grads, shape, **geometry: aval(shape, grads.dtype), traits="own")
 def _volume_patches_gradient(grads, *, shape, ksizes, strides, padding):
     return _unpatched(grads, shape, _ways(shape, ksizes, strides, (1,) * 5, padding))
 

@@ -17,7 +17,8 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import UnimplementedError, invalid, public
-from gradtape._src.core.tensor import Tensor, shape_of
+from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _broadcast_to, broadcast_source, expand_dims, plain, reshape, squeeze, zeros
 from gradtape._src.ops.floats import divided, is_zeros, mean_over, wide
 from gradtape._src.ops.math.arithmetic import under_broadcast
@@ -215,11 +216,11 @@ def _maxima(types, rank):
     """
     infer = functools.partial(_pool_aval, rank, ORDERED if rank == 2 else FLOATING)
 
-    @op(types[0], infer=infer, saves="input y", prefers="float32" if rank == 2 else None)
+    @op(types[0], infer=infer, saves="input y", prefers="float32" if rank == 2 else None, flops=flops.pooling(-1, -1))
     def pool(input, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
         return _maximum(input, _ways(input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations))
 
-    @op(types[1], infer=lambda orig_input, orig_output, grad, **geometry: orig_input, saves="orig_input orig_output")
+    @op(types[1], infer=lambda x, y, grad, **geometry: x, saves="orig_input orig_output", flops=flops.pooling(2, 0))
     def to_input(orig_input, orig_output, grad, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
         ways = _ways(orig_input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations)
         return (_to_winners if rank == 2 else _to_all_equal)(orig_input, orig_output, grad, ways)
@@ -233,7 +234,7 @@ def _maxima(types, rank):
     def _(op, dy):
         (image,), (maxima,) = op.inputs, op.outputs
         if is_zeros(dy):
-            return zeros(shape_of(image), image.dtype)
+            return zeros(extents_of(image), image.dtype)
         return to_input(image, maxima, dy, **_geometry_of(op))
 
     for function, transpose in ((to_input, to_output), (to_output, to_input)):
@@ -243,8 +244,8 @@ def _maxima(types, rank):
             image, maxima, _ = op.inputs
             needs_image, needs_maxima, needs_cotangent = op.needed
             return (
-                zeros(shape_of(image), image.dtype) if needs_image else None,
-                zeros(shape_of(maxima), maxima.dtype) if needs_maxima else None,
+                zeros(extents_of(image), image.dtype) if needs_image else None,
+                zeros(extents_of(maxima), maxima.dtype) if needs_maxima else None,
                 transpose(image, maxima, dy, **_geometry_of(op)) if needs_cotangent else None,
             )
 
@@ -338,18 +339,18 @@ def _averages(types, rank):
     """Define a mean pool of `rank` spatial axes and its gradient; return the two functions."""
     infer = functools.partial(_pool_aval, rank, FLOATING)
 
-    @op(types[0], infer=infer)
+    @op(types[0], infer=infer, flops=flops.pooling(-1, 0))
     def pool(value, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
         return _average(value, _ways(value.shape, ksize, strides, padding, explicit_paddings, data_format, dilations))
 
-    @op(types[1], infer=lambda grad, *, input_sizes, **geometry: aval(input_sizes, grad.dtype))
+    @op(types[1], infer=lambda grad, *, input_sizes, **geometry: aval(input_sizes, grad.dtype), flops=flops.pooling(0, 1))
     def to_input(grad, *, input_sizes, ksize, strides, padding, explicit_paddings, data_format, dilations):
         return _to_all(grad, _ways(input_sizes, ksize, strides, padding, explicit_paddings, data_format, dilations))
 
     @gradient(pool)
     def _(op, dy):
         (image,) = op.inputs
-        shape, geometry = shape_of(image), _geometry_of(op)
+        shape, geometry = extents_of(image), _geometry_of(op)
         ways = _ways(shape, **geometry)
         if _tile(ways):
             once = sum([way.out for way in ways]) == len(ways)
@@ -470,7 +471,7 @@ def _over_channels(input, ksize, strides):
         )
     groups = {"ksize": (1, window, 1, 1), "strides": (1, window, 1, 1)}
     pooled = MAXIMA[2][0](reshape(input, [-1, channels, 1, 1]), **_channels_last(padding="VALID", **groups))
-    return reshape(pooled, [*input.shape[:-1], channels // window])
+    return reshape(pooled, [*extents_of(input)[:-1], channels // window])
 
 
 @public

@@ -101,7 +101,7 @@ def _sides_avals(inputs, min, max, *, num_bits, narrow_range):
     return (aval(inputs.shape, BOOL),) * 3
 
 
-@op("FakeQuantSides", infer=_sides_avals)
+@op("FakeQuantSides", infer=_sides_avals, traits="own")
 def _sides(inputs, min, max, *, num_bits, narrow_range):
     """Return whether the inputs lie below, in and above the nudged range; without a range, in it."""
     bottom, top, _ = _nudged(min, max, num_bits, narrow_range)
@@ -139,7 +139,7 @@ def _(op, dy):
 
 @gradient(_per_channel)
 def _(op, dy):
-    return tuple(_gradients(op, dy, op.inputs[1:], list(range(dy.shape.rank - 1))))
+    return tuple(_gradients(op, dy, op.inputs[1:], list(range(dy.ndim - 1))))
 
 
 @public
@@ -217,7 +217,7 @@ def fake_quant_with_min_max_vars_per_channel_gradient(gradients, inputs, min, ma
     """
     dy, inputs, low, high = map(_float32, (gradients, inputs, min, max))
     _within_channels(inputs.node.aval, low.node.aval, high.node.aval, num_bits=num_bits, narrow_range=narrow_range)
-    axes = list(range(inputs.shape.rank - 1))
+    axes = list(range(inputs.ndim - 1))
     return _straight_through(dy, inputs, low, high, int(num_bits), bool(narrow_range), axes)
 
 

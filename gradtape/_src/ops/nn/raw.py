@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.creation import one_hot
 from gradtape._src.ops.math.arithmetic import abs as abs_, add, divide, multiply, square, subtract
 from gradtape._src.ops.math.special import sigmoid
@@ -179,4 +179,4 @@ def SparseSoftmaxCrossEntropyWithLogits(*, features, labels, name=None):
     """
     features = tensor(features)
     loss = sparse_softmax_cross_entropy_with_logits(labels, features)
-    return CrossEntropy(loss, subtract(softmax(features), one_hot(labels, features.shape[-1], dtype=features.dtype)))
+    return CrossEntropy(loss, subtract(softmax(features), one_hot(labels, extents_of(features)[-1], dtype=features.dtype)))

@@ -4,6 +4,7 @@ from gradtape._src.core.arrays import jnp
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import reshape, zeros
 from gradtape._src.ops.shapes import axis_of
@@ -68,9 +69,9 @@ def _(op, dy):  # 0 for the ends, as in TensorFlow: a range is not learned throu
     x, low, high = op.inputs
     axis = op.get_attr("axis")
     if axis is not None:
-        shape = [-1 if i == axis else 1 for i in range(x.shape.rank)]
-        low, high = [reshape(end, shape) if end.shape.rank else end for end in (low, high)]
-    return where((x >= low) & (x <= high), dy, 0.0), *[zeros(end.shape, end.dtype) for end in op.inputs[1:]]
+        shape = [-1 if i == axis else 1 for i in range(x.ndim)]
+        low, high = [reshape(end, shape) if end.ndim else end for end in (low, high)]
+    return where((x >= low) & (x <= high), dy, 0.0), *[zeros(extents_of(end), end.dtype) for end in op.inputs[1:]]
 
 
 def _call(kind, input, input_min, input_max, signed_input, num_bits, range_given, round_mode, narrow_range, axis):

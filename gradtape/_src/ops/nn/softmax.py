@@ -5,6 +5,7 @@ from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import Tensor
+from gradtape._src.ops import flops
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.math.elementary import exp
 from gradtape._src.ops.math.reduction import reduce_sum
@@ -32,7 +33,10 @@ def class_axis(axis, rank):
     return axis % rank
 
 
-@op("Softmax", infer=only(FLOATING, same), saves="y")
+_NO_KEY = "leave each row an element that counts: mask with a large negative number, as -1e9, in the place of -inf"
+
+
+@op("Softmax", infer=only(FLOATING, same), saves="y", flops=flops.by_rows(5, 2), at_edge=_NO_KEY)
 def _softmax(logits, *, axis):
     _, _, e, s = exponentials(wide(logits), axis)
     return (e / s).astype(logits.dtype)
@@ -44,7 +48,7 @@ def _(op, dy):  # dx = (dy − Σ dy·y)·y
     return (dy - reduce_sum(dy * y, op.get_attr("axis"), keepdims=True)) * y
 
 
-@op("LogSoftmax", infer=only(FLOATING, same), saves="y")
+@op("LogSoftmax", infer=only(FLOATING, same), saves="y", flops=flops.by_rows(5, 1), at_edge=_NO_KEY)
 def _log_softmax(logits, *, axis):
     _, z, _, s = exponentials(wide(logits), axis)
     return (z - jnp.log(s)).astype(logits.dtype)

@@ -12,7 +12,8 @@ import numpy as np
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.define import gradient, op
-from gradtape._src.core.tensor import emit, shape_of
+from gradtape._src.core.tensor import emit, extents_of
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, broadcast_source
 from gradtape._src.ops.linalg.einsum import einsum
 from gradtape._src.ops.nn.window import spatial_axes, sweeps
@@ -27,8 +28,8 @@ def constant_over(dy, axes):
         source = _source_before_reshape(dy, axes)
     if source is None:
         return None
-    kept = tuple([extent for axis, extent in enumerate(shape_of(source)) if axis not in axes])
-    wanted = tuple([extent for axis, extent in enumerate(shape_of(dy)) if axis not in axes])
+    kept = tuple([extent for axis, extent in enumerate(extents_of(source)) if axis not in axes])
+    wanted = tuple([extent for axis, extent in enumerate(extents_of(dy)) if axis not in axes])
     source = _reshape(source, shape=kept)
     return source if kept == wanted else _broadcast_to(source, shape=wanted)
 
@@ -71,14 +72,17 @@ def _sum_aval(input, *, window, data_format, **geometry):
     return aval((input.shape[0], *window, input.shape[channel]), input.dtype)
 
 
-@op("WindowSum", infer=_sum_aval)
+@op("WindowSum", infer=_sum_aval, flops=flops.window_sums, traits="own")
 def _window_sum(input, *, window, strides, padding, explicit_paddings, data_format, dilations):
     ways = sweeps(input.shape, window, strides, padding, explicit_paddings, data_format, dilations)
     image, matrices, cells = _letters(ways, data_format)
     return jnp.einsum(f"{image},{','.join(matrices)}->{cells}", input, *_meetings(ways, input.dtype), precision="highest")
 
 
-@op("WindowSpread", infer=lambda sums, *, input_sizes, **geometry: aval(input_sizes, sums.dtype))
+@op(
+    "WindowSpread", infer=lambda sums, *, input_sizes, **geometry: aval(input_sizes, sums.dtype), flops=flops.window_sums,
+    traits="own",
+)  # fmt: skip
 def _window_spread(sums, *, input_sizes, strides, padding, explicit_paddings, data_format, dilations):
     ways = sweeps(input_sizes, sums.shape[1:-1], strides, padding, explicit_paddings, data_format, dilations)
     image, matrices, cells = _letters(ways, data_format)
@@ -92,20 +96,20 @@ def _geometry_of(op):
 @gradient(_window_sum)
 def _(op, dy):
     (image,) = op.inputs
-    return _window_spread(dy, input_sizes=shape_of(image), **_geometry_of(op))
+    return _window_spread(dy, input_sizes=extents_of(image), **_geometry_of(op))
 
 
 @gradient(_window_spread)
 def _(op, dy):
     (sums,) = op.inputs
-    return _window_sum(dy, window=shape_of(sums)[1:-1], **_geometry_of(op))
+    return _window_sum(dy, window=extents_of(sums)[1:-1], **_geometry_of(op))
 
 
 def filter_of_constant(image, dy, filter_shape, geometry):
     """Return the gradient of a filter [*window, channels / groups, outputs], `dy` [N, outputs] being the same everywhere."""
     *window, inputs, outputs = filter_shape
     sums = _window_sum(image, window=tuple(window), **geometry)
-    batch, channels = shape_of(sums)[0], shape_of(sums)[-1]
+    batch, channels = extents_of(sums)[0], extents_of(sums)[-1]
     groups = channels // inputs
     sums = _reshape(sums, shape=(batch, math.prod(window), groups, inputs))
     dy = _reshape(dy, shape=(batch, groups, outputs // groups))
@@ -114,8 +118,8 @@ def filter_of_constant(image, dy, filter_shape, geometry):
 
 def input_of_constant(kernel, dy, input_shape, geometry):
     """Return the gradient of the image, of `input_shape`, for a `dy` [N, outputs] that is the same everywhere."""
-    *window, inputs, outputs = shape_of(kernel)
-    batch, channels = shape_of(dy)[0], input_shape[spatial_axes(geometry["data_format"])[1]]
+    *window, inputs, outputs = extents_of(kernel)
+    batch, channels = extents_of(dy)[0], input_shape[spatial_axes(geometry["data_format"])[1]]
     groups = channels // inputs
     kernel = _reshape(kernel, shape=(math.prod(window), inputs, groups, outputs // groups))
     dy = _reshape(dy, shape=(batch, groups, outputs // groups))

@@ -6,6 +6,7 @@ import numpy as np
 
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array import creation
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import stack
@@ -369,7 +370,7 @@ def diagonal(a, offset=0, axis1=0, axis2=1, *, policy=TENSORFLOW):
     x = policy.array(a)
     first, second = policy.axis(axis1, x.ndim, "axis1"), policy.axis(axis2, x.ndim, "axis2")
     x = transpose(x, [axis for axis in range(x.ndim) if axis not in (first, second)] + [first, second])
-    if not -x.shape[-2] < offset < x.shape[-1]:
+    if not -extents_of(x)[-2] < offset < extents_of(x)[-1]:
         return _zeros([*x.shape[:-2], 0], x.dtype)
     return diagonals.diag_part(x, k=offset)
 

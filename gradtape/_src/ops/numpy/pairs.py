@@ -8,7 +8,7 @@ from gradtape._src.core.arrays import jnp
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import not_differentiable, op
 from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, zeros_like
 from gradtape._src.ops.array.select import where
@@ -275,12 +275,12 @@ def polyval(p, x):
     """
     p, x = promoted(p, x)
     value = zeros(x.shape, x.dtype)
-    for i in range(reshape(p, [-1]).shape[0]):
+    for i in range(extents_of(reshape(p, [-1]))[0]):
         value = value * x + reshape(p, [-1])[i]
     return value
 
 
-@op("Gcd", infer=only(INTEGER, broadcast), broadcasting=True)
+@op("Gcd", infer=only(INTEGER, broadcast), broadcasting=True, traits="own")
 def _gcd(x, y):
     return jnp.gcd(x, y)
 

@@ -2,6 +2,7 @@
 
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array import sort
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, zeros_like
@@ -155,7 +156,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=None):
     x = floating(a) if dtype is None else asarray(a, result_type(a, dtype))
     found = reduction.reduce_variance(x, axis, bool(keepdims))
     if ddof:
-        count = x.shape.num_elements() // found.shape.num_elements()
+        count = x.node.aval.size // found.node.aval.size
         found = found * tensor(count / (count - ddof), found.dtype) if count != ddof else found / tensor(0, found.dtype)
     return found if dtype is None else cast(found, result_type(dtype))
 
@@ -238,7 +239,7 @@ def average(a, axis=None, weights=None, returned=False):
         else:
             total = reduction.reduce_sum(w)
             found = tensordot(x, w, [[axis], [0]]) / total
-    return (found, broadcast_to(total, found.shape)) if returned else found
+    return (found, broadcast_to(total, extents_of(found))) if returned else found
 
 
 @numpy_function

@@ -4,6 +4,7 @@ import numpy as np
 
 from gradtape._src.core.convert import is_tensor
 from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array import select as _select, sort as _sort
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import gather
@@ -126,7 +127,7 @@ def take_along_axis(arr, indices, axis):
     last = [i for i in range(x.ndim) if i != axis] + [axis]
     back = [last.index(i) for i in range(x.ndim)]
     x, indices = transpose(x, last), transpose(indices, last)
-    indices = _select.where(indices < 0, indices + cast(x.shape[-1], indices.dtype), indices)
+    indices = _select.where(indices < 0, indices + cast(extents_of(x)[-1], indices.dtype), indices)
     return transpose(gather(x, indices, axis=-1, batch_dims=x.ndim - 1), back)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from gradtape._src.core.convert import is_tensor
 from gradtape._src.core.errors import public
-from gradtape._src.ops.array import joining, rearrange, shape as _shape
+from gradtape._src.ops.array import extents, joining, rearrange, shape as _shape
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.numpy.policy import TENSORFLOW, as_array, numpy_function
 
@@ -41,7 +41,7 @@ def size(x, axis=None):
     if axis is not None:
         raise NotImplementedError("axis argument is not supported in the current `np.size` implementation")
     x = as_array(x)
-    return x.shape.num_elements() if x.shape.is_fully_defined() else _shape.size(x)
+    return x.shape.num_elements() if x.shape.is_fully_defined() else extents.size(x)
 
 
 @public

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import invalid
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.ragged import RaggedTensor, with_splits
 from gradtape._src.ops.array.ragged_rows import inside, splits_of
@@ -73,9 +74,9 @@ class _Layout:
         nested = x._nested if isinstance(x, RaggedTensor) else []
         flat = x.flat_values if nested else x
         outer = [*[1] * (rank - x.shape.rank), *([len(nested[0]) - 1] if nested else [])]
-        self.lengths = [*outer, *[np.diff(splits) for splits in nested], *flat.shape[bool(nested) :]][: depth + 1]
-        inner = list(flat.shape)[flat.shape.rank + depth + 1 - rank :]  # the axes that the operands have as tensors
-        self._count = math.prod(flat.shape[: flat.shape.rank - len(inner)])
+        self.lengths = [*outer, *[np.diff(splits) for splits in nested], *extents_of(flat)[bool(nested) :]][: depth + 1]
+        inner = list(extents_of(flat))[flat.ndim + depth + 1 - rank :]  # the axes that the operands have as tensors
+        self._count = math.prod(extents_of(flat)[: flat.ndim - len(inner)])
         self._flat = reshape(flat, [self._count, *inner])
         self.at = np.zeros(1, np.int64)  # for each row of the result that of this operand
 

@@ -8,7 +8,7 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.convert import tensor as as_tensor
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.hooks import attach
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.tensor import extents_of, to_numpy
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.points import gather_nd
 from gradtape._src.ops.array.ragged import RaggedTensor, merged_axes, with_splits
@@ -34,7 +34,7 @@ def _from_tensor(cls, tensor, lengths=None, padding=None, ragged_rank=1, name=No
     if not isinstance(ragged_rank, int) or not 0 < ragged_rank < x.ndim:
         raise ValueError(f"Argument `ragged_rank` must be between 1 and {x.ndim - 1}, received {ragged_rank}.")
     if lengths is None and padding is None:
-        extents = x.shape.as_list()
+        extents = extents_of(x)
         rows = merged_axes(x, 0, ragged_rank)
         for axis in reversed(range(1, ragged_rank + 1)):
             rows = RaggedTensor.from_uniform_row_length(rows, extents[axis], math.prod(extents[:axis]))
@@ -42,9 +42,9 @@ def _from_tensor(cls, tensor, lengths=None, padding=None, ragged_rank=1, name=No
     if ragged_rank > 1:  # the padding ends rows of the last ragged axis
         inner = _from_tensor(cls, merged_axes(x, 0, ragged_rank - 1), lengths, padding, 1, None, row_splits_dtype)
         outer = _from_tensor(cls, x, None, None, ragged_rank - 1, None, row_splits_dtype) if ragged_rank > 2 else None
-        splits = np.arange(x.shape[0] + 1, dtype=dtype) * x.shape[1]
+        splits = np.arange(extents_of(x)[0] + 1, dtype=dtype) * extents_of(x)[1]
         return with_splits(inner, [splits]) if outer is None else outer.with_flat_values(inner)
-    rows, width = x.shape[0], x.shape[1]
+    rows, width = extents_of(x)[0], extents_of(x)[1]
     if lengths is None:
         kept = to_numpy(x.node) != to_numpy(as_tensor(padding, x.dtype).node)
         kept = kept.any(axis=tuple(range(2, kept.ndim))) if kept.ndim > 2 else kept
@@ -95,7 +95,7 @@ def _to_sparse(self, name=None):
 def coordinates(ragged):
     """Return `(place in the dense tensor, element)` of each element, axes of the innermost values included."""
     places, values = _coordinates(ragged._nested), ragged.flat_values
-    inner = tuple(values.shape[1:])
+    inner = tuple(extents_of(values)[1:])
     if inner:
         within = np.stack(np.unravel_index(np.arange(math.prod(inner)), inner), axis=1)
         places = np.concatenate([np.repeat(places, len(within), 0), np.tile(within, (len(places), 1))], axis=1)

@@ -10,7 +10,7 @@ from gradtape._src.core.convert import is_tensor, static, static_list, tensor
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.hooks import attach
 from gradtape._src.core.tensor import to_numpy
-from gradtape._src.ops.array import gather as gathering, points, rearrange, shape as shapes
+from gradtape._src.ops.array import extents, gather as gathering, points, rearrange, shape as shapes
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.ragged import RaggedTensor, merged_axes, taken, with_splits
 from gradtape._src.ops.array.ragged_rows import rowids, splits_of
@@ -226,14 +226,14 @@ def _squeezed(x, axis):
     return x.values
 
 
-@version(shapes.rank)
+@version(extents.rank)
 def _rank(input):
     return shapes.host_constant(np.array(input.shape.rank, np.int32))
 
 
-@version(shapes.size)
+@version(extents.size)
 def _size(input, out_type=dtypes.int32):
-    return cast(shapes.size(input.flat_values), out_type or dtypes.int32)
+    return cast(extents.size(input.flat_values), out_type or dtypes.int32)
 
 
 @version(shapes.reshape)

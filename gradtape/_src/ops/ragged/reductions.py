@@ -4,7 +4,7 @@ import numpy as np
 
 from gradtape._src.core import dtypes
 from gradtape._src.core.convert import static_list, tensor
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.tensor import extents_of, to_numpy
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import zeros_like
 from gradtape._src.ops.array.gather import gather
@@ -112,7 +112,7 @@ def _mean(input_tensor, axis=None, keepdims=False):
     if axis is None:
         return _reduced(None, reduction.reduce_mean, input_tensor, None, keepdims)
     total = reduction.reduce_sum(input_tensor, axis, keepdims)
-    counted = input_tensor.with_flat_values(ones(input_tensor.flat_values.shape, input_tensor.dtype))
+    counted = input_tensor.with_flat_values(ones(extents_of(input_tensor.flat_values), input_tensor.dtype))
     return truediv(total, reduction.reduce_sum(counted, axis, keepdims))
 
 

@@ -15,7 +15,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import broadcast_to
@@ -47,7 +47,7 @@ def sample_shape(shape, *parameters):
     """Return the `shape` argument of a stateless function, which must end with what the parameters broadcast to."""
     shape, wanted = static_shape(shape), ()
     for p in parameters:
-        wanted = broadcast_shapes(wanted, tuple(p.shape))
+        wanted = broadcast_shapes(wanted, extents_of(p))
     if len(wanted) > len(shape) or shape[len(shape) - len(wanted) :] != wanted:
         raise invalid(
             f"Shape passed in must end with broadcasted shape. shape is {list(shape)}, the parameters broadcast to "
@@ -88,9 +88,9 @@ def _gamma_slope(alpha, sample):
 def _draw_gamma(source, shape, alpha, beta, dtype, prefix):
     alpha = tensor(alpha, dtype)
     beta = tensor(1 if beta is None else beta, alpha.dtype)
-    batch = broadcast_shapes(tuple(alpha.shape), tuple(beta.shape))
+    batch = broadcast_shapes(extents_of(alpha), extents_of(beta))
     shape = (*static_shape(shape), *batch) if prefix else sample_shape(shape, alpha, beta)
-    alpha = alpha if tuple(alpha.shape) == batch else broadcast_to(alpha, batch)
+    alpha = alpha if extents_of(alpha) == batch else broadcast_to(alpha, batch)
     return maximum(_gamma(source, alpha, shape=shape) / beta, float(np.finfo(alpha.dtype.numpy).tiny))
 
 
@@ -121,7 +121,13 @@ def stateless_gamma(shape, seed, alpha, beta=None, dtype=dtypes.float32, name=No
 # Poisson and binomial
 
 
-@sampler("StatelessRandomPoisson", "RandomPoissonV2", infer=drawn(COUNTS))
+REWARDED = (
+    "try the log-probability of what was drawn, times its reward (as tf.nn.sparse_softmax_cross_entropy_with_logits gives it), "
+    "or a soft sample: tf.nn.softmax of the logits plus Gumbel noise"
+)
+
+
+@sampler("StatelessRandomPoisson", "RandomPoissonV2", infer=drawn(COUNTS), instead=REWARDED)
 def _poisson(state, lam, *, shape, dtype):
     is_drawn = jnp.isfinite(lam) & (lam > 0)
     count = rejection.poisson(state, jnp.where(is_drawn, lam, 1).astype(jnp.float64), shape)
@@ -141,7 +147,7 @@ def poisson(shape, lam, dtype=dtypes.float32, seed=None, name=None) -> Tensor:
     TensorShape([4, 2])
     """
     lam = tensor(lam, hint=dtypes.float32)
-    shape = (*static_shape(shape), *lam.shape)
+    shape = (*static_shape(shape), *extents_of(lam))
     return _poisson(Own(seed, lam.dtype), _floating(lam), shape=shape, dtype=dtypes.as_dtype(dtype).numpy)
 
 
@@ -160,7 +166,7 @@ def _floating(parameter):
     return cast(parameter, dtypes.float64) if parameter.dtype.is_integer else parameter
 
 
-@sampler("StatelessRandomBinomial", "StatefulRandomBinomial", infer=drawn(COUNTS))
+@sampler("StatelessRandomBinomial", "StatefulRandomBinomial", infer=drawn(COUNTS), instead=REWARDED)
 def binomials(state, counts, probs, *, shape, dtype):
     """Draw the number of trials that succeed."""
     return rejection.binomial(state, counts, probs, shape).astype(dtype)
@@ -234,7 +240,7 @@ def _categorical_aval(state, logits, num_samples, dtype):
     return aval((logits.shape[0], num_samples), dtype)
 
 
-@sampler("StatelessMultinomial", "Multinomial", infer=_categorical_aval, unhosted="NumPy has no twin of it")
+@sampler("StatelessMultinomial", "Multinomial", infer=_categorical_aval, unhosted="NumPy has no twin of it", instead=REWARDED)
 def _categorical(state, logits, *, num_samples, dtype):
     logits = logits.astype(jnp.float64)
     has_weight = jnp.isfinite(logits)
@@ -256,7 +262,7 @@ def _draw_classes(source, logits, num_samples, dtype):
     logits, num_samples = tensor(logits), static(num_samples, "num_samples")
     if isinstance(source, Own):
         words = 2 * 4 * -(-max(num_samples, 0) // 4)
-        source = source._replace(dtype=logits.dtype.numpy, blocks=reserved((*logits.shape[:1], words)))
+        source = source._replace(dtype=logits.dtype.numpy, blocks=reserved((*extents_of(logits)[:1], words)))
     return _categorical(source, logits, num_samples=num_samples, dtype=dtype.numpy)
 
 

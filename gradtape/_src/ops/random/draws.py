@@ -16,7 +16,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import not_differentiable, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.shape import extents
@@ -64,11 +64,13 @@ def reserved(shape):
     return philox.RESERVED * math.prod(shape)
 
 
-def sampler(stateless, stateful, **declared):
-    """Declare the two ops of a kernel whose first input is the state."""
+def sampler(stateless, stateful, default_name=None, **declared):
+    """Declare the two ops of a kernel whose first input is the state; `default_name` is that of the stateful one."""
 
     def decorate(kernel):
-        return Sampler(op(stateless, mixed=True, **declared)(kernel), op(stateful, mixed=True, **declared)(kernel))
+        return Sampler(
+            op(stateless, mixed=True, **declared)(kernel), op(stateful, mixed=True, default_name=default_name, **declared)(kernel)
+        )
 
     return decorate
 
@@ -118,7 +120,7 @@ def algorithm(alg):
 def stateless_state(seed, alg=None):
     """Return the state for the seed of a stateless function, two integers."""
     seed = tensor(seed)
-    if seed.shape != (2,):
+    if extents_of(seed) != (2,):
         raise invalid(f"seed must have shape [2], not {list(seed.shape)}: give two integers.")
     if algorithm(alg) is Algorithm.THREEFRY:
         raise invalid("Unsupported algorithm id: 2. Threefry is not implemented on the CPU: give alg='philox'.")
@@ -147,7 +149,7 @@ def drawn(allowed):
 # Normal and uniform numbers
 
 
-@sampler("StatelessRandomNormalV2", "RandomStandardNormal", infer=drawn(FLOATING))
+@sampler("StatelessRandomNormalV2", "RandomStandardNormal", default_name="random_normal", infer=drawn(FLOATING))
 def _normal(state, *, shape, dtype):
     return philox.normal(state, shape, dtype)
 
@@ -157,7 +159,7 @@ def _truncated_normal(state, *, shape, dtype):
     return philox.truncated_normal(state, shape, dtype)
 
 
-@sampler("StatelessRandomUniformV2", "RandomUniform", infer=drawn(FLOATING))
+@sampler("StatelessRandomUniformV2", "RandomUniform", default_name="random_uniform/RandomUniform", infer=drawn(FLOATING))
 def uniform_numbers(state, *, shape, dtype):
     """Draw uniform numbers in [0, 1)."""
     return philox.uniform(state, shape, dtype)
@@ -250,7 +252,7 @@ def _draw_integers(source, shape, minval, maxval, dtype):
     bounds = tensor(minval, dtype), tensor(maxval, dtype)
     for name, bound in zip(("minval", "maxval"), bounds, strict=True):
         if bound.ndim:
-            raise invalid(f"{name} must be 0-D, got shape {list(bound.shape)}: integers of all places have one range.")
+            raise invalid(f"{name} must be 0-D, got shape {list(extents_of(bound))}: integers of all places have one range.")
     if isinstance(source, Own):
         source = source._replace(dtype=dtype.numpy)
     return _integers(source, *bounds, shape=shape)
@@ -326,7 +328,7 @@ def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, 
 # Shuffling, splitting of seeds
 
 
-@sampler("StatelessShuffle", "RandomShuffle", infer=lambda state, size: aval((size,), np.dtype(np.int32)))
+@sampler("StatelessShuffle", "RandomShuffle", infer=lambda state, size: aval((size,), np.dtype(np.int32)), flops=0)
 def _permutation(state, *, size):
     """Return the numbers 0 to size − 1 in random order."""
     return philox.permutation(state, size)
@@ -336,7 +338,7 @@ not_differentiable(*_permutation, because=WHOLE)
 
 
 def _shuffled(source, value):
-    return gather(value, _permutation(source, size=value.shape[0])) if value.ndim else value
+    return gather(value, _permutation(source, size=extents_of(value)[0])) if value.ndim else value
 
 
 @public
@@ -347,7 +349,7 @@ def shuffle(value, seed=None, name=None) -> Tensor:
     [1, 2, 3]
     """
     value = tensor(value)
-    size = value.shape[0] if value.ndim else 0
+    size = extents_of(value)[0] if value.ndim else 0
     return _shuffled(Own(seed, value.dtype.numpy, blocks=-(-max(size - 1, 0) // 4)), value)
 
 

@@ -9,6 +9,7 @@ from gradtape._src.core import dtypes, hooks, tiers
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.errors import UnimplementedError, public
 from gradtape._src.core.module import Tracked
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import zeros_like
@@ -77,7 +78,7 @@ class Generator(Tracked):
             state = cast(tensor(state), dtypes.int64)
         elif state.dtype != dtypes.int64:
             raise TypeError(f"A Variable that holds the state of a Generator has dtype int64, received {state.dtype.name}.")
-        if state.shape != (WORDS[found],):
+        if extents_of(state) != (WORDS[found],):
             raise ValueError(
                 f"Shapes {state.shape} and [{WORDS[found]}] are incompatible: the state of {found.name.lower()} has "
                 f"{WORDS[found]} words."
@@ -122,7 +123,7 @@ class Generator(Tracked):
         """Return a generator with this key and counter: an integer, and a vector of two (for threefry, of one)."""
         counter = cast(tensor(counter), dtypes.int64)
         words = WORDS[algorithm(alg)] - 1
-        if counter.shape != (words,):
+        if extents_of(counter) != (words,):
             raise ValueError(f"Shapes {counter.shape} and [{words}] are incompatible: the counter has {words} words.")
         return cls(state=concat([counter, cast(tensor([key]), dtypes.int64)], 0), alg=alg)
 
@@ -210,7 +211,7 @@ class Generator(Tracked):
         """Draw the number of `counts` trials that succeed, each with probability `probs`. `shape` is the shape of the result."""
         probs = tensor(probs, hint=dtypes.float32)
         counts = tensor(counts, hint=probs.dtype)
-        batch = math.prod(broadcast_shapes(tuple(counts.shape), tuple(probs.shape)))
+        batch = math.prod(broadcast_shapes(extents_of(counts), extents_of(probs)))
         samples = math.prod(static_shape(shape)) // max(batch, 1)
         state = self._own(self.skip(batch * 200 * (samples + 3) // 4))  # what TensorFlow sets aside
         return draw_binomial(binomials.stateful, state, shape, counts, probs, dtype)

@@ -305,7 +305,7 @@ def noted():
         wishes.append((kind, seed, 0 if is_unknown(blocks) else blocks))
         return EagerTensor(leaf(STATE, np.zeros(3, np.int64)))
 
-    with setting(asked=note):
+    with asking(note):
         yield wishes
 
 
@@ -325,7 +325,7 @@ def given(states):
             stream.skip(blocks)
         return advanced(state, trip[0], blocks) if trip else state
 
-    return setting(asked=take)
+    return asking(take)
 
 
 def at_once():
@@ -363,6 +363,31 @@ def begun():
 def drawn_from(source):
     """Open a context for a function call in eager code: the seeds come from the Global `source`."""
     return setting(seeds_of_pass=source, unseeded=itertools.count())
+
+
+def asking(ask):
+    """Open a context in which `ask(kind, seed, blocks)` gives the state of a draw, but for those in loops under trace."""
+    return setting(asked=ask)
+
+
+@contextlib.contextmanager
+def drawn_ahead(source, wishes, count):
+    """Open a context for `count` calls at once: yields what each draws from the Global `source`, an int64 array for each wish.
+
+    `wishes` are the arguments of `draw` in one call. If the context ends in an error, nothing was drawn.
+    """
+    with _lock:
+        before = {key: stream.position for key, stream in source.streams.items()}
+    states = []
+    for _ in range(count):
+        with drawn_from(source):
+            states.append([source.stream(kind, seed).draw(blocks) for kind, seed, blocks in wishes])
+    try:
+        yield list(map(np.stack, zip(*states, strict=True)))
+    except Exception:
+        for key, stream in source.streams.items():
+            stream.position = before.get(key, 0)
+        raise
 
 
 def drawn_by_function(source):
@@ -413,7 +438,7 @@ def _of_trip(state, number):
 
 
 REASON = "a seed has no derivative"
-_OF_TRIP = define(Op("SeedOfTrip", _of_trip, infer=lambda state, number: state, reason=REASON))
+_OF_TRIP = define(Op("SeedOfTrip", _of_trip, infer=lambda state, number: state, reason=REASON, traits="own"))
 _ADVANCED = define(Op("RngSkip", philox.advanced, infer=lambda state, count, blocks: state, reason=REASON))
 
 

@@ -14,6 +14,7 @@ from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, invalid_for, public
 from gradtape._src.core.tensor import Tensor
+from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.rearrange import roll
 from gradtape._src.ops.array.shape import plain, reshape
@@ -53,7 +54,10 @@ def _complex_rule(rank):
 
 
 def _complex_transform(type, kernel, rank):
-    @op(f"{type}{SUFFIXES[rank]}", unhosted=_COMPLEX_NUMBERS, infer=_complex_rule(rank))
+    @op(
+        f"{type}{SUFFIXES[rank]}", unhosted=_COMPLEX_NUMBERS, infer=_complex_rule(rank), flops=flops.fourier(rank),
+        traits="real_flops",
+    )  # fmt: skip
     def transform(input):
         return kernel(input, axes=_last(rank)) if input.size else input
 
@@ -182,7 +186,9 @@ def _complex_to_real(spectrum, fft_length):
 
 
 def _real_transform(type, kernel, infer, rank):
-    @op(f"{type}{SUFFIXES[rank]}", unhosted=_COMPLEX_NUMBERS, infer=infer)
+    count = flops.fourier(rank, of_result=kernel is _complex_to_real, half=True)
+
+    @op(f"{type}{SUFFIXES[rank]}", unhosted=_COMPLEX_NUMBERS, infer=infer, flops=count, traits="real_flops")
     def transform(input, *, fft_length):
         return kernel(input, fft_length)
 
@@ -202,7 +208,10 @@ def _twice_inside(spectrum, factor, fft_length):
     return jnp.where(alone, spectrum, spectrum * factor)
 
 
-@op("RFFTGrad", unhosted=_COMPLEX_NUMBERS, infer=lambda dy, *, shape, fft_length: aval(shape, dy.type.real_dtype.numpy))
+@op(
+    "RFFTGrad", unhosted=_COMPLEX_NUMBERS, infer=lambda dy, *, shape, fft_length: aval(shape, dy.type.real_dtype.numpy),
+    traits="own",
+)  # fmt: skip
 def _rfft_gradient(dy, *, shape, fft_length):
     """Return the transpose of `RFFT` on a signal of shape `shape`."""
     signal = _complex_to_real(_twice_inside(dy, 0.5, fft_length), fft_length) * math.prod(fft_length)
@@ -215,7 +224,10 @@ def _(op, ddx):
     return _REAL_FORWARD[len(fft_length)](ddx, fft_length=fft_length)
 
 
-@op("IRFFTGrad", unhosted=_COMPLEX_NUMBERS, infer=lambda dy, *, shape, fft_length: aval(shape, COMPLEX_OF[dy.type.name]))
+@op(
+    "IRFFTGrad", unhosted=_COMPLEX_NUMBERS, infer=lambda dy, *, shape, fft_length: aval(shape, COMPLEX_OF[dy.type.name]),
+    traits="own",
+)  # fmt: skip
 def _irfft_gradient(dy, *, shape, fft_length):
     """Return the transpose of `IRFFT` on a spectrum of shape `shape`."""
     spectrum = _twice_inside(_real_to_complex(dy, fft_length), 2.0, fft_length) / math.prod(fft_length)

@@ -6,7 +6,7 @@ from gradtape._src.core.convert import settled, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.dim import is_unknown
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Stored, Tensor, shape_of
+from gradtape._src.core.tensor import Stored, Tensor, extents_of
 from gradtape._src.ops.array.rearrange import pad
 from gradtape._src.ops.array.shape import _transpose, inverse
 from gradtape._src.ops.shapes import axis_of
@@ -15,8 +15,8 @@ from gradtape._src.ops.signal.fourier import require_rank
 
 def scalar(value, what):
     """Return the Python value of a size that is a scalar integer; ValueError for a list or vector, TypeError for no integer."""
-    if isinstance(value, (list, tuple)) or (hasattr(value, "shape") and shape_of(value) != ()):
-        raise ValueError(f"Shape {tuple(shape_of(value))} must have rank 0: {what} is a single integer.")
+    if isinstance(value, (list, tuple)) or (hasattr(value, "shape") and extents_of(value) != ()):
+        raise ValueError(f"Shape {extents_of(value)} must have rank 0: {what} is a single integer.")
     return settled(value, what)
 
 
@@ -40,7 +40,7 @@ def _framed(signal, frames, frame_length, frame_step):
     return aval((*signal.shape[:-1], frames, frame_length), signal.dtype)
 
 
-@op("Frame", infer=_framed)
+@op("Frame", infer=_framed, flops=0, traits="own")
 def _frame(signal, *, frames, frame_length, frame_step):
     """Return the first `frames` frames of the last axis, [..., samples] to [..., frames, frame_length]; None: all that fit."""
     frames = _count(signal.shape[-1], frame_length, frame_step) if frames is None else frames
@@ -58,7 +58,7 @@ def _added(frames, samples, frame_step):
     return aval((*frames.shape[:-2], samples), frames.dtype)
 
 
-@op("OverlapAndAdd", infer=_added)
+@op("OverlapAndAdd", infer=_added, traits="own")
 def _overlap_and_add(frames, *, samples, frame_step):
     """Add frames [..., frames, frame_length] up, one `frame_step` behind the other, into [..., samples].
 
@@ -81,7 +81,7 @@ def _(op, dy):
     count, length = op.inputs[0].node.aval.shape[-2:]
     step = op.get_attr("frame_step")
     reach = (count - 1) * step + length  # samples behind it, and frames that end behind the samples, take no part
-    missing = reach - dy.shape[-1]
+    missing = reach - extents_of(dy)[-1]
     if missing > 0:
         dy = pad(dy, [(0, 0)] * (dy.ndim - 1) + [(0, missing)])
     return _frame(dy, frames=count, frame_length=length, frame_step=step)

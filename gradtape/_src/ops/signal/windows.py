@@ -30,13 +30,13 @@ def _places(length):
     return jnp.arange(length, dtype=jnp.float64)
 
 
-@op("RaisedCosineWindow", infer=_vector, cheap=True)
+@op("RaisedCosineWindow", infer=_vector, cheap=True, traits="own")
 def _raised_cosine(*, length, dtype, mean, amplitude, period):
     """Return mean − amplitude · cos(2πn / period)."""
     return (mean - amplitude * jnp.cos(2 * math.pi / period * _places(length))).astype(dtype)
 
 
-@op("VorbisWindow", infer=_vector, cheap=True)
+@op("VorbisWindow", infer=_vector, cheap=True, traits="own")
 def _vorbis(*, length, dtype):
     inner = jnp.sin(math.pi / max(length, 1) * (_places(length) + 0.5))
     return jnp.sin(math.pi / 2 * inner * inner).astype(dtype)

@@ -8,7 +8,7 @@ from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import AT_ONCE, not_differentiable, op, ran
 from gradtape._src.core.dim import unknown
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.tensor import extents_of, to_numpy
 from gradtape._src.ops.array.ragged import RaggedTensor, with_splits
 from gradtape._src.ops.array.ragged_rows import splits_of
 from gradtape._src.ops.array.shape import plain, reshape
@@ -145,9 +145,9 @@ def _of_dense(values, weights, axis):
         raise invalid(f"Input must be a 1 or 2-dimensional tensor. Got: {plain(values.shape)}")
     if values.ndim < 2:
         return of, reshape(values, [-1]), [], []
-    if of is not None and of.shape != values.shape:
+    if of is not None and extents_of(of) != values.shape:
         raise invalid(
-            f"Weights and data must have the same shape. Weight shape: {plain(of.shape)}; data shape: {plain(values.shape)}"
+            f"Weights and data must have the same shape. Weight shape: {plain(extents_of(of))}; data shape: {plain(values.shape)}"
         )
     count, width = values.node.aval.shape
     rows = np.repeat(np.arange(count), width)  # host-side: places

@@ -11,12 +11,11 @@ from gradtape._src.core.convert import static, static_list, tensor
 from gradtape._src.core.errors import invalid_for, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import to_numpy
-from gradtape._src.ops.array.creation import zeros_like
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat as joined
 from gradtape._src.ops.array.shape import broadcast_to, host_constant, reshape
 from gradtape._src.ops.math import arithmetic, elementary, segment
-from gradtape._src.ops.sparse.tensor import SparseTensor, required, to_dense
+from gradtape._src.ops.sparse.tensor import SparseTensor, _sparse_to_dense, required, to_dense
 
 
 def _places(x):
@@ -125,7 +124,7 @@ def _extremum(function, type):
 
 def _at(values, places, wanted):
     """Return the values at the `wanted` of all places, 0 where none is."""
-    padded = joined([values, zeros_like(values[:1]) if values.shape[0] else host_constant(np.zeros(1, values.dtype.numpy))], 0)
+    padded = joined([values, host_constant(np.zeros(1, values.dtype.numpy))], 0)
     order = np.argsort(places, kind="stable")
     at = np.searchsorted(places[order], wanted)
     there = (at < len(places)) & (places[order][at.clip(max=max(len(places) - 1, 0))] == wanted if len(places) else False)
@@ -206,7 +205,7 @@ def to_indicator(sp_input, vocab_size, name=None):
     values, places = to_numpy(x.values.node), _places(x)
     found = np.zeros((*x._extents[:-1], size), bool)
     if ((values < 0) | (values >= size)).any():
-        raise invalid_for("SparseToDense", f"Indices are not valid (out of bounds).  Shape: {_brackets(found.shape)}")
+        raise invalid_for(_sparse_to_dense.op.type, f"Indices are not valid (out of bounds).  Shape: {_brackets(found.shape)}")
     found[(*places[:, :-1].T, values)] = True
     return host_constant(found)
 

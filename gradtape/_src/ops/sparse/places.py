@@ -12,6 +12,7 @@ import numpy as np
 from gradtape._src.core import dtypes
 from gradtape._src.core.convert import is_tensor, static_list, tensor
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat as joined, stack
@@ -105,7 +106,7 @@ def expand_dims(sp_input, axis=None, name=None):
     shape = list(x._extents)
     at = axis_of(-1 if axis is None else axis, len(shape) + 1)
     left, right = _columns(x.indices, range(at)), _columns(x.indices, range(at, len(shape)))
-    new = host_constant(np.zeros([x.indices.shape[0], 1], np.int64))
+    new = host_constant(np.zeros([extents_of(x.indices)[0], 1], np.int64))
     return SparseTensor(joined([left, new, right], 1), x.values, [*shape[:at], 1, *shape[at:]])
 
 
@@ -117,7 +118,7 @@ def retain(sp_input, to_retain):
     array([5.], dtype=float32)
     """
     x, chosen = required(sp_input), tensor(to_retain, None if is_tensor(to_retain) else dtypes.bool)
-    if not chosen.shape.is_compatible_with(x.values.shape):
+    if not chosen.node.aval.tensor_shape.is_compatible_with(extents_of(x.values)):
         raise ValueError(
             f"Dimensions {x.values.shape[0]} and {chosen.shape[0] if chosen.ndim else None} are not compatible: to_retain has a "
             "bool for each element."
@@ -164,7 +165,7 @@ def concat(axis, sp_inputs, expand_nonconcat_dims=False, name=None):
 @public
 def values_at_places_of(first, other):
     """Return the values of a SparseTensor; InvalidArgumentError if it has not the shape and as many places as `first`."""
-    if other._extents != first._extents or other.indices.shape != first.indices.shape:
+    if other._extents != first._extents or extents_of(other.indices) != extents_of(first.indices):
         raise invalid(f"Mismatched shapes! {plain(first._extents)} and {plain(other._extents)}: all have the same places.")
     return other.values
 
@@ -224,7 +225,7 @@ def add(a, b, threshold=0):
             raise invalid(f"Operands' shapes do not match: got {extent} and {other} for dimension {i}")
     both = reorder(SparseTensor(joined([a.indices, b.indices], 0), joined([a.values, b.values], 0), a.dense_shape))
     places = flat_places(both.indices, a._extents)
-    first = joined([host_constant(np.ones([1], bool)), not_equal(places[1:], places[:-1])], 0)[: places.shape[0]]
+    first = joined([host_constant(np.ones([1], bool)), not_equal(places[1:], places[:-1])], 0)[: extents_of(places)[0]]
     groups = cumsum(cast(first, dtypes.int64)) - 1
     total = SparseTensor(gather(both.indices, where(first)[:, 0]), segment_sum(both.values, groups), a.dense_shape)
     if is_tensor(threshold) or threshold:

@@ -6,7 +6,7 @@ import numpy as np
 
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.tensor import extents_of, to_numpy
 from gradtape._src.ops.array.shape import host_constant, plain
 from gradtape._src.ops.sparse.tensor import SparseTensor, required
 
@@ -16,7 +16,7 @@ KINDS = frozenset("int8 int16 int32 int64 uint8 uint16 string".split())
 def _sets_of(x):
     """Return `(shape, sets)`: the shape before the last axis, and the set of each place in it that has one."""
     values = to_numpy((x.values if isinstance(x, SparseTensor) else x).node)
-    shape = tuple(x.shape)
+    shape = tuple(extents_of(x))
     if len(shape) < 2:
         raise invalid(f"Shape {plain(shape)} has rank {len(shape)} < 2: the last axis is the set, those before it say which.")
     if isinstance(x, SparseTensor):

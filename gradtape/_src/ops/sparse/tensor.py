@@ -19,7 +19,7 @@ from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec, TypeSpec
 from gradtape._src.core.tensor import stated_shape
 from gradtape._src.ops.array.points import gather_nd
-from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.select import _where, where
 from gradtape._src.ops.array.shape import broadcast_to, host_constant, plain, reshape, transpose
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.math.arithmetic import multiply, truediv
@@ -53,8 +53,8 @@ class SparseTensor:
             raise ValueError(f"Shape {stored} must have rank 1: values is a vector, with a value for each of the indices.")
         extents = _extents_of(dense_shape)
         places = stated_shape(indices.node)
-        count, rank = places if places.rank else (None, None)
-        number = stored[0] if stored.rank else None
+        count, rank = places.as_list() if places.rank else (None, None)
+        number = stored.as_list()[0] if stored.rank else None
         if extents is not None and rank not in (None, len(extents)):
             raise ValueError(
                 f"Dimensions {rank} and {len(extents)} are not compatible: indices of shape {places} name {rank} axes, "
@@ -105,7 +105,7 @@ class SparseTensor:
         """The shape of the whole, a TensorShape."""
         if self._known_extents is None:
             places = stated_shape(self._indices.node)
-            return TensorShape(None if places.rank is None or places[1] is None else [None] * places[1])
+            return TensorShape(None if places[1:].num_elements() is None else [None] * places[1])
         return TensorShape([None if is_unknown(extent) else extent for extent in self._known_extents])
 
     @property
@@ -309,15 +309,9 @@ def _dense_strings(sparse_indices, sparse_values, default_value, *, output_shape
 
 
 @op(
-    "SparseToDense",
-    infer=_dense_aval,
-    strings=_dense_strings,
-    saves="sparse_indices",
-    mixed=True,
-    wrong=_dense_is_wrong,
-    status=_dense_fault,
-    checked="sparse_indices",
-)
+    "SparseToDense", infer=_dense_aval, strings=_dense_strings, saves="sparse_indices", mixed=True, wrong=_dense_is_wrong,
+    status=_dense_fault, checked="sparse_indices", flops=0,
+)  # fmt: skip
 def _sparse_to_dense(sparse_indices, sparse_values, default_value, *, output_shape, validate_indices):
     dense = jnp.broadcast_to(default_value, output_shape)
     if not output_shape:
@@ -375,7 +369,7 @@ def from_dense(tensor, name=None):
     """
     x = _as_tensor(tensor)
     if not x.ndim:
-        raise invalid_for("Where", "from_dense takes a tensor with at least one axis, received a scalar.")
+        raise invalid_for(_where.op.type, "from_dense takes a tensor with at least one axis, received a scalar.")
     nothing = {"bool": False, "string": ""}.get(x.dtype.name, 0)
     places = where(not_equal(x, nothing))  # a graph takes `!=` for `is not`
     return SparseTensor(places, gather_nd(x, places), list(x.node.aval.shape))

@@ -37,7 +37,10 @@ def _numbers(input, precision, scientific, shortest, width, fill):
     return aval(input.shape, STRING)
 
 
-@op("AsString", infer=_numbers, on_host=True)
+@op(
+    "AsString", infer=_numbers, on_host=True, instead="go on with the number, and write the string beside it",
+    traits="writes_bytes",
+)  # fmt: skip
 def _as_string(input, *, precision, scientific, shortest, width, fill):
     kind = input.dtype.kind
     if kind == "b":

@@ -85,7 +85,7 @@ def split(input, sep=None, maxsplit=-1, name=None):
     return _apart(_split, input, (word, int(maxsplit)))
 
 
-@op("StringBytesSplit", infer=_some, on_host=True)
+@op("StringBytesSplit", infer=_some, on_host=True, traits="own")
 def _bytes_split(input):
     data = input.item()
     return _row([data[place : place + 1] for place in range(len(data))])
@@ -224,7 +224,7 @@ def _decode(input, *, encoding, errors, replacement, control):
     return np.array([ord(c) for c in found], np.int32), np.array(places, np.int64)
 
 
-@op("UnicodeSplitWithOffsets", infer=_some_with_places(object), on_host=True)
+@op("UnicodeSplitWithOffsets", infer=_some_with_places(object), on_host=True, traits="own")
 def _characters_of(input, *, encoding, errors, replacement):
     found, places = _characters(input.item(), encoding, errors, replacement, False)
     return _row([c.encode(encoding) for c in found]), np.array(places, np.int64)

@@ -2,68 +2,93 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-import numpy as np
+from gradtape._src.control.loop import while_loop
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.tensor import Tensor
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.math.arithmetic import maximum, minimum, sqrt
+from gradtape._src.ops.math.compare import is_finite, logical_and, logical_not, logical_or
+from gradtape._src.ops.math.reduction import reduce_sum
 
 GOOD_ENOUGH = 1e-4  # the least ratio with which a step is taken
+TRIALS = 21  # of a damping for a step of the radius, the first without any
 
 
-def norm(x: np.ndarray) -> float:
+def norm(x: Tensor) -> Tensor:
     """Return the Euclidean norm of a vector."""
-    return math.sqrt(float(x @ x))
+    length: Tensor = sqrt(reduce_sum(x * x))
+    return length
+
+
+class Limit(NamedTuple):
+    """The limit of the next step: its `radius` and `damping`, and the memory of a rule.
+
+    `growth`: the next factor of a damping. `fresh`: whether no step was taken yet.
+    """
+
+    radius: Any
+    damping: Any
+    growth: Any
+    fresh: Any
+
+
+class Tried(NamedTuple):
+    """A step that was tried: the `ratio` of the reductions, its `length`, the `slope` along it, and the costs."""
+
+    ratio: Tensor
+    length: Tensor
+    slope: Tensor
+    cost: Tensor
+    after: Tensor
 
 
 class Rule(Protocol):
     """A rule proposes a scaled step of a model, and is told what came of it."""
 
-    def begin(self, x: np.ndarray) -> None: ...
-    def propose(self, model: Any) -> np.ndarray: ...
-    def learn(self, ratio: float, length: float, model: Any, step: np.ndarray, cost: float, after: float) -> bool: ...
-    @property
-    def damping(self) -> float: ...
+    first: float
+
+    def begin(self, x: Tensor, first: Tensor) -> Limit: ...
+    def propose(self, model: Any, limit: Limit) -> tuple[Tensor, Tensor]: ...
+    def learn(self, limit: Limit, tried: Tried) -> tuple[Limit, Tensor]: ...
 
 
 class TrustRegion:
     """A radius within which the model is trusted: Moré (1978), section 4, with its constants, as in MINPACK.
 
-    The first radius is `initial` times the length of the (scaled) starting values.
+    The first radius is `first` times the length of the (scaled) starting values.
     """
 
-    def __init__(self, initial: float) -> None:
-        self._initial, self._first = initial, True
-        self.radius, self.damping = 0.0, 0.0
+    first = 1.0
 
-    def begin(self, x: np.ndarray) -> None:
-        """Start at `x`, scaled."""
-        self.radius = self._initial * (norm(x) or 1.0)
+    def begin(self, x: Tensor, first: Tensor) -> Limit:
+        """Return the limit at the start, `x`, scaled."""
+        length = norm(x)
+        return Limit(first * where(length > 0.0, length, tensor(1.0, x.dtype)), first * 0.0, first * 0.0 + 2.0, True)
 
-    def propose(self, model: Any) -> np.ndarray:
-        """Return the step within the radius."""
-        step, self.damping = model.within(self.radius, self.damping)
-        result: np.ndarray = step
-        return result
+    def propose(self, model: Any, limit: Limit) -> tuple[Tensor, Tensor]:
+        """Return the step within the radius, and its damping."""
+        step, damping = model.within(limit.radius, limit.damping)
+        return step, damping
 
-    def learn(self, ratio: float, length: float, model: Any, step: np.ndarray, cost: float, after: float) -> bool:
-        """Take note of a step; whether it is taken."""
-        if self._first:
-            self.radius = min(self.radius, length)
-        if ratio <= 0.25:
-            shrink = 0.5
-            if not after < cost:
-                slope = float(model.gradient @ step) / cost if cost else 0.0
-                bend = slope + 0.5 * (1 - after / cost) if cost and math.isfinite(after) else 0.0
-                shrink = 0.5 * slope / bend if bend < 0 and after < 100 * cost else 0.1
-            shrink = min(max(shrink, 0.1), 0.5)
-            self.radius = shrink * min(self.radius, 10 * length)
-            self.damping /= shrink
-        elif self.damping == 0 or ratio >= 0.75:
-            self.radius = 2 * length
-            self.damping *= 0.5
+    def learn(self, limit: Limit, tried: Tried) -> tuple[Limit, Tensor]:
+        """Return the limit after a step, and whether the step is taken."""
+        ratio, length, slope, cost, after = tried
+        radius = where(limit.fresh, minimum(limit.radius, length), limit.radius)
+        one = tensor(1.0, cost.dtype)
+        slope = slope / where(cost > 0.0, cost, one)
+        bend = slope + 0.5 * (1.0 - after / where(cost > 0.0, cost, one))
+        known = logical_and(bend < 0.0, after < 100.0 * cost)
+        shrink = where(known, 0.5 * slope / where(known, bend, -one), 0.1 * one)
+        shrink = where(after < cost, 0.5 * one, minimum(maximum(shrink, 0.1), 0.5))
+        bad, good = ratio <= 0.25, logical_or(limit.damping <= 0.0, ratio >= 0.75)
+        longer = where(good, 2.0 * length, radius)
+        less = where(good, 0.5 * limit.damping, limit.damping)
+        radius = where(bad, shrink * minimum(radius, 10.0 * length), longer)
         taken = ratio >= GOOD_ENOUGH
-        self._first = self._first and not taken
-        return taken
+        fresh = logical_and(limit.fresh, logical_not(taken))
+        return Limit(radius, where(bad, limit.damping / shrink, less), limit.growth, fresh), taken
 
 
 class Marquardt:
@@ -72,22 +97,20 @@ class Marquardt:
     Marquardt, "An algorithm for least-squares estimation of nonlinear parameters" (1963), p. 437.
     """
 
-    def __init__(self, initial: float) -> None:
-        self.damping = initial
+    first = 1e-3
 
-    def begin(self, x: np.ndarray) -> None:
-        """Do nothing: the start does not matter."""
+    def begin(self, x: Tensor, first: Tensor) -> Limit:
+        """Return the limit at the start, which does not matter."""
+        return Limit(first * 0.0, first, first * 0.0 + 2.0, True)
 
-    def propose(self, model: Any) -> np.ndarray:
-        """Return the damped step."""
-        step: np.ndarray = model.step(self.damping)
-        return step
+    def propose(self, model: Any, limit: Limit) -> tuple[Tensor, Tensor]:
+        """Return the damped step, and the damping."""
+        return model.step(limit.damping), limit.damping
 
-    def learn(self, ratio: float, length: float, model: Any, step: np.ndarray, cost: float, after: float) -> bool:
-        """Take note of a step; whether it is taken."""
-        taken = ratio > 0
-        self.damping = self.damping / 10 if taken else self.damping * 10
-        return taken
+    def learn(self, limit: Limit, tried: Tried) -> tuple[Limit, Tensor]:
+        """Return the limit after a step, and whether the step is taken."""
+        taken = tried.ratio > 0.0
+        return limit._replace(damping=where(taken, limit.damping / 10.0, limit.damping * 10.0)), taken
 
 
 class Nielsen(Marquardt):
@@ -96,19 +119,39 @@ class Nielsen(Marquardt):
     Nielsen, "Damping parameter in Marquardt's method", IMM-REP-1999-05 (1999), equation (2.5).
     """
 
-    def __init__(self, initial: float) -> None:
-        super().__init__(initial)
-        self._growth = 2.0
-
-    def learn(self, ratio: float, length: float, model: Any, step: np.ndarray, cost: float, after: float) -> bool:
-        """Take note of a step; whether it is taken."""
-        if ratio > 0:
-            self.damping *= max(1 / 3, 1 - (2 * min(ratio, 1.0) - 1) ** 3)
-            self._growth = 2.0
-            return True
-        self.damping *= self._growth
-        self._growth *= 2
-        return False
+    def learn(self, limit: Limit, tried: Tried) -> tuple[Limit, Tensor]:
+        """Return the limit after a step, and whether the step is taken."""
+        taken = tried.ratio > 0.0
+        less = maximum(1.0 / 3.0, 1.0 - (2.0 * minimum(where(taken, tried.ratio, 1.0), 1.0) - 1.0) ** 3)
+        damping = limit.damping * where(taken, less, limit.growth)
+        return limit._replace(damping=damping, growth=where(taken, 2.0, 2.0 * limit.growth)), taken
 
 
-RULES = {"trust_region": (TrustRegion, 1.0), "nielsen": (Nielsen, 1e-3), "marquardt": (Marquardt, 1e-3)}  # with first values
+RULES: dict[str, Rule] = {"trust_region": TrustRegion(), "nielsen": Nielsen(), "marquardt": Marquardt()}
+
+
+def of_length(solved: Any, slope: Tensor, radius: Tensor, damping: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the step for which ‖p‖ is the radius to a tenth, with its damping; without damping if that step is short enough.
+
+    `solved(damping)` gives p, p·(JᵀJ + damping)⁻¹p, and whether it could. `slope`: the gradient. Newton's method on
+    1/‖p‖ = 1/radius: Moré (1978), section 5, after Hebden.
+    """
+
+    def trial(i: Any, p: Any, used: Any, damping: Any, low: Any, high: Any, done: Any) -> Any:
+        first = i <= 0
+        used = where(first, 0.0 * damping, damping)
+        p, product, regular = solved(used)
+        length = norm(p)
+        near = where(first, length <= 1.1 * radius, abs(length - radius) <= 0.1 * radius)
+        done = logical_and(regular, logical_and(near, is_finite(length)))
+        low = where(logical_and(logical_not(first), length > radius), maximum(low, used), low)
+        high = where(logical_and(logical_not(first), length <= radius), minimum(high, used), high)
+        following = where(first, damping, used + (length / radius) * (length - radius) * length / product)
+        inside = logical_and(low < following, following < high)
+        following = where(inside, following, maximum(1e-3 * high, sqrt(low * high)))
+        return i + 1, p, used, following, low, high, done
+
+    zero = 0.0 * damping
+    state = (0, 0.0 * slope, zero, damping, zero, norm(slope) / radius, False)
+    _, p, used, *_ = while_loop(lambda i, *rest: logical_and(i < TRIALS, logical_not(rest[-1])), trial, state)
+    return p, used

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,20 +11,39 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import hooks
+from gradtape._src.core import execution, hooks
 from gradtape._src.core.errors import public
-from gradtape._src.core.nest import flatten
 from gradtape._src.core.variable import Variable
-from gradtape._src.optimizers.least_squares.damping import RULES, norm
+from gradtape._src.optimizers.least_squares.damping import RULES
 from gradtape._src.optimizers.least_squares.losses import check_loss
-from gradtape._src.optimizers.least_squares.models import ALL, Dense, MatrixFree, Sparse
-from gradtape._src.optimizers.least_squares.residuals import Residuals, first_that_is_not_finite
+from gradtape._src.optimizers.least_squares.residuals import Residuals
+from gradtape._src.optimizers.least_squares.search import (
+    FLAT,
+    HISTORY,
+    LEAST,
+    NOT_FINITE,
+    ON,
+    OVER,
+    SHORT,
+    STUCK,
+    Options,
+    Reached,
+    Search,
+    State,
+)
 from gradtape._src.optimizers.least_squares.statistics import Statistics
 
 MANY_PARAMETERS = 2_000  # from here on "auto" is matrix-free
-PROBES = 4  # products per iteration that the matrix-free solver estimates the Jacobian's column norms with
-LARGEST_CORRECTION = 0.75  # of the second order beside the step: Transtrum and Sethna (2012), equation (15)
-STUCK = "no step makes the sum of squares smaller"
+NUMBERS = 10_000_000  # of Jacobians that the first call of a search makes; a longer call would keep an interrupt waiting
+PATIENCE = 0.25  # seconds
+CONVERGED = (FLAT, SHORT, LEAST)
+MESSAGES: dict[float, str] = {
+    FLAT: "the gradient is 0 to gradient_tolerance",
+    SHORT: "the step and the reduction are below their tolerances",
+    LEAST: "the sum of squares is least, to the precision of its dtype",
+    STUCK: "no step makes the sum of squares smaller, however small",
+    OVER: "max_iterations, {limit}, are over",
+}
 SOLVERS = ("auto", "dense", "matrix_free")
 
 
@@ -160,7 +180,7 @@ class LevenbergMarquardt:
         """Change `variables` so that the sum of squares of what `residual_fn()` returns becomes least.
 
         `residual_fn` takes nothing, and returns a tensor or a nest of tensors, real and floating-point, not a single number.
-        It is compiled, once for a call; a `tf.function` only once for all. `variables`: a nest of floating-point variables;
+        A fit is one loop, compiled once for a call; with a `tf.function` once for all. `variables`: a nest of floating variables;
         they are assigned at the end, also after an interrupt. `bounds`: a pair `(lower, upper)` for each variable, each a number
         or an array of the variable's shape, or None; steps are projected onto the box (Kanzow, Yamashita and Fukushima,
         "Levenberg-Marquardt methods with strong local convergence properties for solving nonlinear equations with convex
@@ -177,9 +197,39 @@ class LevenbergMarquardt:
         depend; ResourceExhaustedError if the Jacobian does not fit into memory.
         """
         check_loss(loss, loss_scale)
-        residuals = Residuals(residual_fn, flatten(variables), weights, loss, loss_scale)
-        with np.errstate(over="ignore", invalid="ignore"):  # a step too far overflows, and is not taken
-            return _Search(self, residuals, bounds, pattern).run()
+        residuals = Residuals(residual_fn, variables, weights, loss, loss_scale)
+        return _Fit(self, residuals, bounds, pattern).run()[0]
+
+    @public
+    def minimize_batch(
+        self,
+        residual_fn: Callable[..., Any],
+        variables: Any,
+        *data: Any,
+        bounds: Sequence[Any] | None = None,
+        weights: Any = None,
+        loss: str = "squares",
+        loss_scale: float = 1.0,
+    ) -> list[LeastSquaresResult]:
+        """Fit one model to many sets of data, all in one compiled program; return the result of each.
+
+        The first axis of each of `variables`, and of each array of `data`, counts the fits. `residual_fn(values, *data)` is the
+        function of one fit: it takes a nest like `variables` and a row of each array, and returns its residuals. Other tensors
+        that it uses are the same for all. Each fit stops for itself, as `minimize` would.
+
+        Other arguments and errors are those of `minimize`. `bounds` are numbers, or arrays that broadcast to a variable's whole
+        shape. `weights` broadcast to the residuals of all fits: 0 leaves out what a shorter set of data lacks. A fit that cannot
+        start is a ValueError with its number, and then no variable changes. `band` of a result takes a function of its own rows.
+
+        >>> x = tf.constant([0.0, 1.0, 2.0, 3.0])
+        >>> y = tf.constant([[2.0, 1.0, 0.5, 0.25], [1.0, 2.0, 4.0, 8.0]])
+        >>> b = tf.Variable(tf.ones([2, 2]))
+        >>> found = tf.optimizers.LevenbergMarquardt().minimize_batch(lambda b, y: b[0] * 2.0 ** (b[1] * x) - y, b, y)
+        >>> print([result.converged for result in found], b.numpy().round(4).tolist())
+        [True, True] [[2.0, -1.0], [1.0, 1.0]]
+        """
+        check_loss(loss, loss_scale)
+        return _Fit(self, Residuals(residual_fn, variables, weights, loss, loss_scale, data), bounds, None).run()
 
     @public
     def for_keras(self) -> Any:
@@ -195,180 +245,100 @@ class LevenbergMarquardt:
         return hooks.clients.keras_least_squares(self)
 
 
-class _Search:
-    """One minimisation."""
+class _Fit:
+    """One minimisation: the Program of its search is called until that has ended."""
 
     def __init__(self, settings: LevenbergMarquardt, residuals: Residuals, bounds: Sequence[Any] | None, pattern: Any) -> None:
-        self.settings, self.residuals, self.pattern = settings, residuals, pattern
-        kind, initial = RULES[settings.damping]
-        self.rule: Any = kind(initial if settings.initial is None else settings.initial)
+        self.residuals = residuals
+        low, high = (None, None) if bounds is None else _box(bounds, residuals.variables, residuals.count)
+        self.x = residuals.start()
+        if bounds is not None:
+            self.x = np.clip(self.x, low, high).astype(residuals.dtype)
         auto = settings.solver == "auto" and pattern is None and residuals.size <= MANY_PARAMETERS and residuals.fits()
-        self.dense = auto or settings.solver == "dense"
-        if self.dense and not auto:
+        dense = auto or settings.solver == "dense"
+        if dense and not auto:
             residuals.check_memory()
-        self.box = None if bounds is None else _box(bounds, residuals.variables)
-        self.x = self._boxed(residuals.start())
         if pattern is not None:
             _check_pattern(pattern, residuals, self.x, settings.solver)
-        self.scale = np.zeros(residuals.size)
-        self.random: np.random.Generator | None = None
+            pattern = pattern.by_columns
+        solver = "sparse" if pattern is not None else "dense" if dense else "matrix_free"
+        self.search = Search(settings.damping, solver, settings.geodesic_acceleration, bounds is not None, pattern)
         self.smallest = float(np.finfo(residuals.dtype).eps)
-        self.tolerances = [max(t, self.smallest) for t in settings.tolerances]
-        self.evaluations = 0
+        limit = 1_000 * (residuals.size + 1) if settings.max_iterations is None else settings.max_iterations
+        initial = RULES[settings.damping].first if settings.initial is None else settings.initial
+        tolerances = [max(t, self.smallest) for t in settings.tolerances]
+        self.options = Options._make([*tolerances, initial, limit, *settings.cg, 0])
+        self.limit, self.given = limit, self.search.inputs(residuals, low, high)
 
-    def run(self) -> LeastSquaresResult:
-        """Iterate until a tolerance is met."""
-        limit = self.settings.max_iterations
-        limit = 1_000 * (self.residuals.size + 1) if limit is None else limit
-        r, jacobian = self._evaluate(self.x)
-        if not np.all(np.isfinite(r)):
-            raise ValueError(f"At the start {first_that_is_not_finite(r)}. Start where the residuals are finite.")
-        if not _is_finite(jacobian):
-            places = jacobian.tocoo().row[~np.isfinite(jacobian.tocoo().data)] if self.pattern is not None else None
-            first = np.argwhere(~np.isfinite(jacobian))[0][0] if places is None else places[0]
-            where = self.residuals.where(int(first))
-            raise ValueError(f"At the start the derivative of the residuals with respect to {where} is not finite.")
-        cost, history = _squares(r), []
-        self.first = cost
-        message, iterations = None, 0
+    def run(self) -> list[LeastSquaresResult]:
+        """Go on until a tolerance is met, and put the best points into the variables, also after an interrupt."""
+        residuals, reached = self.residuals, self.search.start(self.residuals, self.x)
+        state, trips = reached.state(), min(HISTORY, max(1, NUMBERS // reached.table.size))
+        start, histories = state, [[] for _ in range(residuals.count or 1)]
         try:
-            while message is None and iterations < limit:
-                iterations += 1
-                history.append(cost)
-                model = self._model(r, jacobian)
-                if iterations == 1:
-                    self.rule.begin(self.scale * self.x)
-                if model.cosine <= self.tolerances[2] or cost == 0:
-                    message = "the gradient is 0 to gradient_tolerance"
-                    break
-                r, jacobian, cost, message = self._iterate(model, r, jacobian, cost)
+            while np.any(going := np.atleast_1d(state.ended) == ON):
+                begun = time.monotonic()
+                given = [*reached, np.array(self.options._replace(trips=trips), np.float64), *self.given]
+                reached = Reached(*execution.execute(self.search.program(residuals, given), given))
+                points, numbers = np.asarray(reached.points), np.asarray(reached.numbers)
+                after = reached._replace(points=points, numbers=numbers).state()
+                self._check_start(after)
+                state = after
+                for row, history in enumerate(np.atleast_2d(state.history)):
+                    histories[row] += history[history == history].tolist() if going[row] else []
+                trips = min(HISTORY, 2 * trips) if time.monotonic() - begun < PATIENCE else max(1, trips // 2)
         finally:
-            self.residuals.assign(self.x)
-        model = self._model(r, jacobian)
-        freedom = self.residuals.observations - self.residuals.size
+            if state is not start:
+                residuals.assign(state.x)
+        table = np.asarray(state.table)
+        if residuals.count is None:
+            return [self._result(state, table, histories[0], None)]
+        return [
+            self._result(State._make([None if part is state.limit else part[row] for part in state]), table[row], history, row)
+            for row, history in enumerate(histories)
+        ]
+
+    def _result(self, state: State, table: np.ndarray, history: list[float], row: int | None) -> LeastSquaresResult:
+        residuals, ended, cost = self.residuals, float(state.ended), float(state.cost)
+        freedom = residuals.observations[row or 0] - residuals.size
+        rounding = self.smallest * max(residuals.results, residuals.size)  # as in NumPy's `matrix_rank`
+        rows = table[:-1] if self.search.solver == "dense" else None
+        variance = cost / max(freedom, 1)
         return LeastSquaresResult(
             cost,
-            message is not None and not message.startswith(STUCK),
-            message or f"max_iterations, {limit}, are over",
-            iterations,
-            self.evaluations,
-            model.cosine,
+            ended in CONVERGED,
+            MESSAGES[ended].format(limit=self.limit),
+            int(state.iterations),
+            int(state.evaluations),
+            float(state.cosine),
             [*history, cost],
-            Statistics(
-                self.residuals.variables,
-                jacobian if self.pattern is None else None,
-                self.scale,
-                cost / max(freedom, 1),
-                freedom,
-                self._rounding(),
-            ),
+            Statistics(residuals.variables, rows, state.scale, variance, freedom, rounding, row),
         )
 
-    def _iterate(self, model: Any, r: np.ndarray, jacobian: Any, cost: float) -> tuple[np.ndarray, Any, float, str | None]:
-        """Try steps until one is taken, or none is left to try."""
-        function_tolerance, step_tolerance, _ = self.tolerances
-        while True:
-            step = self.rule.propose(model)
-            length = norm(step)
-            whole = np.zeros(len(self.x))
-            whole[model.free] = step
-            x = self._moved(whole)
-            taken_step = ((x - self.x.astype(np.float64, copy=False)) * self.scale)[model.free]
-            if self.settings.geodesic_acceleration:
-                corrected = self._corrected(model, whole)
-                if corrected is None:
-                    self.rule.learn(0.0, length, model, step, cost, cost)
-                    continue
-                x = self._moved(corrected)
-            pushed = model.push(taken_step)
-            predicted = -2 * float(model.gradient @ taken_step) - float(pushed @ pushed)
-            new_r, new_jacobian = self._evaluate(x)
-            after = _squares(new_r)
-            if not math.isfinite(after) or not _is_finite(new_jacobian):
-                after = math.inf
-            actual = cost - after
-            ratio = actual / predicted if predicted > 0 else 0.0
-            taken = self.rule.learn(ratio, length, model, step, cost, after)
-            reduction = max(abs(actual), predicted) if ratio <= 2 else math.inf
-            if taken:
-                self.x = x
-                r, jacobian, cost = new_r, new_jacobian, after
-            small = length <= step_tolerance * norm(self.scale * self.x)
-            if small and reduction <= max(function_tolerance * cost, self.smallest * self.first):
-                return r, jacobian, cost, "the step and the reduction are below their tolerances"
-            if reduction <= self.smallest * cost:
-                return r, jacobian, cost, "the sum of squares is least, to the precision of its dtype"
-            if taken:
-                return r, jacobian, cost, None
-            if 0 <= predicted <= self.smallest * cost:
-                return r, jacobian, cost, "the sum of squares is least, to the precision of its dtype"
-            if np.array_equal(x, self.x):
-                return r, jacobian, cost, f"{STUCK}, however small"
+    def _check_start(self, state: State) -> None:
+        """Raise ValueError for a start where the residuals or their derivatives are not finite."""
+        bad = np.flatnonzero(np.atleast_1d(state.ended) == NOT_FINITE)
+        if not len(bad):
+            return
+        table = np.asarray(state.table)
+        if self.residuals.count is None:
+            raise ValueError(f"At the start {self._not_finite(table)}")
+        raise ValueError(f"At the start of fit number {bad[0]} {self._not_finite(table[bad[0]])}")
 
-    def _evaluate(self, x: np.ndarray) -> tuple[np.ndarray, Any]:
-        self.evaluations += 1
-        if self.pattern is not None:
-            return self.residuals.evaluate_sparse(x, self.pattern)
-        return self.residuals.evaluate(x) if self.dense else (self.residuals.residuals(x), None)
-
-    def _model(self, r: np.ndarray, jacobian: Any) -> Any:
-        r = r.astype(np.float64, copy=False)
-        if jacobian is not None:
-            jacobian = jacobian.astype(np.float64, copy=False)
-        if self.pattern is not None:
-            norms = np.sqrt(np.asarray((jacobian * jacobian).sum(axis=1)).reshape(-1))
+    def _not_finite(self, table: np.ndarray) -> str:
+        """Say what is not finite at the start, in words."""
+        r, pattern = table[-1], self.search.pattern
+        bad = np.flatnonzero(~np.isfinite(r))
+        if len(bad):
+            first = f"{len(bad)} of {len(r)} residuals are not finite, the first is number {bad[0]}: {r[bad[0]]}"
+            return f"{first}. Start where the residuals are finite."
+        if pattern is None:
+            columns = np.flatnonzero(~np.isfinite(table[:-1]).all(1))
         else:
-            norms = self._column_norms() if jacobian is None else np.sqrt(np.einsum("ij,ij->i", jacobian, jacobian))
-        self.scale = np.maximum(self.scale, norms)
-        self.scale[self.scale == 0] = 1.0
-        free: Any = ALL
-        if self.box is not None:
-            free = self._free(self.residuals.pull(self.x, r.astype(self.x.dtype)) if jacobian is None else jacobian @ r)
-        if jacobian is not None:
-            return (Dense if self.pattern is None else Sparse)(r, jacobian, norms, self.scale, free)
-        return MatrixFree(self.residuals, self.x, r, self.scale, free, *self.settings.cg)
-
-    def _rounding(self) -> float:
-        """Return the largest singular value of the scaled Jacobian that rounding alone may give, as in NumPy's `matrix_rank`."""
-        return self.smallest * max(self.residuals.results, self.residuals.size)
-
-    def _column_norms(self) -> np.ndarray:
-        """Estimate the Jacobian's column norms, by products of its transpose with random signs.
-
-        Bekas, Kokiopoulou and Saad, "An estimator for the diagonal of a matrix" (2007).
-        """
-        self.random = self.random or np.random.default_rng(0)
-        signs = self.random.choice([-1.0, 1.0], (PROBES, self.residuals.results)).astype(self.x.dtype)
-        pulled = np.stack([self.residuals.pull(self.x, u).astype(np.float64) for u in signs])
-        norms: np.ndarray = np.sqrt(np.mean(pulled**2, axis=0))
-        return norms
-
-    def _free(self, gradient: np.ndarray) -> np.ndarray:
-        """Return the parameters that are not at a bound with a gradient that pushes outwards."""
-        assert self.box is not None
-        low, high = self.box
-        held: np.ndarray = ((self.x <= low) & (gradient >= 0)) | ((self.x >= high) & (gradient <= 0))
-        return ~held
-
-    def _moved(self, step: np.ndarray) -> np.ndarray:
-        return self._boxed(self.x + step / self.scale)
-
-    def _boxed(self, x: np.ndarray) -> np.ndarray:
-        return (x if self.box is None else np.clip(x, *self.box)).astype(self.residuals.dtype, copy=False)
-
-    def _corrected(self, model: Any, step: np.ndarray) -> np.ndarray | None:
-        """Return a scaled step with half of its second-order correction; None where that is large, for a shorter step."""
-        bend = self.residuals.curvature(self.x, (step / self.scale).astype(self.x.dtype)).astype(np.float64)
-        if np.isfinite(bend).all():
-            correction = np.zeros(len(step))
-            correction[model.free] = model.step(self.rule.damping, bend)
-            return step + 0.5 * correction if 2 * norm(correction) <= LARGEST_CORRECTION * norm(step) else None
-        return step
-
-
-def _is_finite(jacobian: Any) -> bool:
-    """Return whether all entries of a Jacobian, if there is one, are finite."""
-    return jacobian is None or bool(np.isfinite(jacobian if isinstance(jacobian, np.ndarray) else jacobian.data).all())
+            columns = np.sort(pattern.columns[~np.isfinite(table[:-1].reshape(-1)[pattern.places])])
+        if not len(columns):
+            return "the sum of the squares of the residuals is not finite. Start where they are smaller."
+        return f"the derivative of the residuals with respect to {self.residuals.where(int(columns[0]))} is not finite."
 
 
 def _check_pattern(pattern: Any, residuals: Residuals, x: np.ndarray, solver: str) -> None:
@@ -381,10 +351,14 @@ def _check_pattern(pattern: Any, residuals: Residuals, x: np.ndarray, solver: st
         raise ValueError(
             f"pattern is for a Jacobian of shape {pattern.shape}, and this one has shape {(residuals.results, residuals.size)}."
         )
-    vector = np.random.default_rng(0).standard_normal(residuals.size).astype(x.dtype)
-    _, rows = residuals.evaluate_sparse(x, pattern)
-    product, found, size = residuals.push(x, vector), vector @ rows, abs(vector) @ abs(rows)
-    wrong = np.flatnonzero(abs(found - product) > math.sqrt(np.finfo(x.dtype).eps) * (size + abs(product)))
+    pattern, vector = pattern.by_columns, np.random.default_rng(0).standard_normal(residuals.size).astype(x.dtype)
+    (table,) = execution.execute(residuals.table(pattern.products), [x, *residuals.others, pattern.seeds(x.dtype)])
+    terms = np.asarray(table)[:-1].reshape(-1)[pattern.places] * vector[pattern.columns]
+    product = residuals.push(x, vector)
+    found, size = [np.bincount(pattern.rows, part, len(product)) for part in (terms, abs(terms))]
+    near = math.sqrt(np.finfo(x.dtype).eps) * (size + abs(product))
+    with np.errstate(invalid="ignore"):  # what is not finite is told by the search
+        wrong = np.flatnonzero(abs(found - product) > near)
     if wrong.size:
         raise ValueError(
             f"pattern misses entries of this Jacobian: in {wrong.size} of {len(product)} rows, the first of them row {wrong[0]}. "
@@ -392,23 +366,17 @@ def _check_pattern(pattern: Any, residuals: Residuals, x: np.ndarray, solver: st
         )
 
 
-def _squares(r: np.ndarray) -> float:
-    """Return the sum of squares, in double precision."""
-    r = r.astype(np.float64, copy=False)
-    return float(r @ r)
-
-
-def _box(bounds: Sequence[Any], variables: Sequence[Variable]) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper bounds of all parameters, flat."""
+def _box(bounds: Sequence[Any], variables: Sequence[Variable], count: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return lower and upper bounds of all parameters, flat; in a batch of `count` fits one row for each."""
     given = list(bounds)
     if len(given) != len(variables):
         raise ValueError(f"bounds has {len(given)} entries for {len(variables)} variables: give a pair for each, or None.")
-    lows, highs = [], []
+    lows, highs, rows = [], [], () if count is None else (count,)
     for variable, pair in zip(variables, given, strict=True):
         low, high = (-np.inf, np.inf) if pair is None else pair
         shape = tuple(variable.shape)
         try:
-            low, high = [np.broadcast_to(np.asarray(b, np.float64), shape).reshape(-1) for b in (low, high)]
+            low, high = [np.broadcast_to(np.asarray(b, np.float64), shape).reshape(*rows, -1) for b in (low, high)]
         except ValueError:
             raise ValueError(f"The bounds of {variable.name} must be numbers, or arrays of its shape {shape}.") from None
         if np.isnan(low).any() or np.isnan(high).any():
@@ -417,4 +385,4 @@ def _box(bounds: Sequence[Any], variables: Sequence[Variable]) -> tuple[np.ndarr
             raise ValueError(f"The lower bound of {variable.name} is above its upper bound.")
         lows.append(low)
         highs.append(high)
-    return np.concatenate(lows), np.concatenate(highs)
+    return np.concatenate(lows, -1), np.concatenate(highs, -1)

@@ -17,7 +17,7 @@ from gradtape._src.core.aval import Aval
 from gradtape._src.core.nest import flatten
 from gradtape._src.core.program import Program, leaf
 from gradtape._src.core.structured import arity
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.math.arithmetic import sign, sqrt
@@ -26,7 +26,7 @@ from gradtape._src.ops.math.elementary import log1p
 
 def _huber(r: Tensor) -> Tensor:
     far = abs(r) > 1.0
-    root: Tensor = sqrt(2.0 * where(far, abs(r), ones(r.shape, r.dtype)) - 1.0)
+    root: Tensor = sqrt(2.0 * where(far, abs(r), ones(extents_of(r), r.dtype)) - 1.0)
     return where(far, sign(r) * root, r)
 
 
@@ -37,7 +37,7 @@ def _soft_l1(r: Tensor) -> Tensor:
 
 def _cauchy(r: Tensor) -> Tensor:
     square, eps = r * r, float(np.finfo(r.dtype.as_numpy_dtype).eps)
-    square = where(square > eps, square, eps * ones(r.shape, r.dtype))  # where log1p(x) / x is 1 to rounding
+    square = where(square > eps, square, eps * ones(extents_of(r), r.dtype))  # where log1p(x) / x is 1 to rounding
     root: Tensor = sqrt(log1p(square) / square)
     return r * root
 
@@ -53,18 +53,19 @@ def check_loss(loss: str, scale: float) -> None:
         raise ValueError(f"loss_scale must be a positive number, received {scale!r}.")
 
 
-def roots_of(weights: Any, avals: Sequence[Aval]) -> list[np.ndarray]:
-    """Return the roots of weights, one array for each tensor of residuals; ValueError if they do not fit."""
+def roots_of(weights: Any, avals: Sequence[Aval], count: int | None = None) -> list[np.ndarray]:
+    """Return the roots of weights, one array for each tensor of residuals, in `count` rows; ValueError if they do not fit."""
     given = flatten(weights) if len(avals) > 1 else [weights]
     if len(given) != len(avals):
         raise ValueError(f"weights has {len(given)} entries for {len(avals)} tensors of residuals: give an array for each.")
     roots = []
     for number, (weight, of) in enumerate(zip(given, avals, strict=True)):
+        shape = of.shape if count is None else (count, *of.shape)
         try:
-            whole = np.broadcast_to(np.asarray(weight, np.float64), of.shape)
+            whole = np.broadcast_to(np.asarray(weight, np.float64), shape)
         except ValueError:
             raise ValueError(
-                f"weights must be numbers, or arrays of the residuals' shape, {of.shape}; received shape {np.shape(weight)}."
+                f"weights must be numbers, or arrays of the residuals' shape, {shape}; received shape {np.shape(weight)}."
             ) from None
         wrong = np.flatnonzero(~((whole >= 0) & (whole < np.inf)))
         if wrong.size:
@@ -75,7 +76,7 @@ def roots_of(weights: Any, avals: Sequence[Aval]) -> list[np.ndarray]:
 
 
 def _times(r: Tensor, root: Tensor) -> Tensor:
-    left: Tensor = where(root > 0.0, r, zeros(r.shape, r.dtype)) * root  # what is left out may be NaN
+    left: Tensor = where(root > 0.0, r, zeros(extents_of(r), r.dtype)) * root  # what is left out may be NaN
     return left
 
 

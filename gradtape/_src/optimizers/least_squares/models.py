@@ -1,221 +1,308 @@
 """The linear model of the residuals at a point, ‖r + J·p‖², with its Jacobian at hand (dense, sparse) or not (matrix-free).
 
 Steps are taken in scaled variables D·p, so that the units of the parameters do not matter. D are the largest column norms of the
-Jacobian so far: Moré, "The Levenberg-Marquardt algorithm: implementation and theory" (1978), section 6.
+Jacobian so far: Moré, "The Levenberg-Marquardt algorithm: implementation and theory" (1978), section 6. All is made of ops, in
+double precision.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gradtape._src.optimizers.least_squares.damping import norm
-from gradtape._src.optimizers.least_squares.residuals import Residuals
+from gradtape._src.control.branch import cond
+from gradtape._src.control.loop import while_loop
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import not_differentiable, op
+from gradtape._src.core.tensor import Tensor
+from gradtape._src.ops.array.creation import ones_like, zeros_like
+from gradtape._src.ops.array.gather import gather
+from gradtape._src.ops.array.joining import concat
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import expand_dims, reshape, transpose
+from gradtape._src.ops.linalg.decompositions import qr
+from gradtape._src.ops.linalg.diagonals import diag, diag_part
+from gradtape._src.ops.linalg.host import by_numpy
+from gradtape._src.ops.linalg.matmul import matmul, matvec
+from gradtape._src.ops.linalg.systems import cholesky, triangular_solve
+from gradtape._src.ops.math.arithmetic import maximum, sqrt
+from gradtape._src.ops.math.compare import logical_and
+from gradtape._src.ops.math.reduction import reduce_max, reduce_min, reduce_sum
+from gradtape._src.ops.math.segment import unsorted_segment_sum
+from gradtape._src.optimizers.least_squares.damping import norm, of_length
 
-Solve = Callable[[np.ndarray], np.ndarray]
-ALL = slice(None)  # of the parameters
+EPS = float(np.finfo(np.float64).eps)
+TINY = float(np.finfo(np.float64).tiny)
 WORST_PIVOTS = 1e-6  # ratio of the diagonal of a Cholesky factor below which QR takes its place
 
+Solved = tuple[Tensor, Tensor, Tensor]
 
-class Dense:
-    """The model with its Jacobian, of which `rows` is the transpose. `free` says which parameters may move."""
 
-    def __init__(self, r: np.ndarray, rows: Any, norms: np.ndarray, scale: np.ndarray, free: Any) -> None:
-        self.r, self.free = r, free
-        self._norms, self._scale, self._rows = norms[free], scale[free], rows[free]
-        self.gradient = self._rows @ r / self._scale
-        self._prepare()
+class Model:
+    """A model at a point with the residuals `r`. `push` and `pull` multiply with J and Jᵀ, `norms` are of J's columns."""
 
-    def _prepare(self) -> None:
-        self._normal = self._rows @ self._rows.T / (self._scale[:, None] * self._scale)
-        self._triangle: tuple[np.ndarray, np.ndarray] | None = None
+    norms: Tensor
+    gradient: Tensor  # half of the cost's, scaled
+
+    def __init__(self, r: Tensor) -> None:
+        self.r = r
+
+    def push(self, step: Tensor) -> Tensor:
+        """Return J times a vector of parameters."""
+        raise NotImplementedError
+
+    def pull(self, cotangent: Tensor) -> Tensor:
+        """Return the transpose of J times a vector of residuals."""
+        raise NotImplementedError
+
+    def scaled(self, scale: Tensor, free: Tensor) -> None:
+        """Say which scale the steps have, and which of the parameters may move."""
+        self.scale, self.free = scale, free
+        self.gradient = self.pulled(self.r)
+
+    def pulled(self, cotangent: Tensor) -> Tensor:
+        """Return the transpose of J times a vector, scaled, and 0 for parameters that may not move."""
+        pulled = self.pull(cotangent) / self.scale
+        return where(self.free, pulled, zeros_like(pulled))
 
     @property
-    def cosine(self) -> float:
+    def cosine(self) -> Tensor:
         """The largest cosine of an angle between the residuals and a column of the Jacobian: 0 where the gradient is."""
-        lengths = self._norms * norm(self.r)
-        lengths[lengths == 0] = np.inf
-        return float((np.abs(self.gradient * self._scale) / lengths).max(initial=0.0))
+        lengths = self.norms * norm(self.r)
+        some = lengths > 0.0
+        cosines = abs(self.gradient * self.scale) / where(some, lengths, ones_like(lengths))
+        return reduce_max(where(some, cosines, zeros_like(cosines)))
 
-    def push(self, step: np.ndarray) -> np.ndarray:
-        """Return J times a scaled step of the free parameters."""
-        pushed: np.ndarray = (step / self._scale) @ self._rows
+    def step(self, damping: Tensor, residuals: Tensor | None = None) -> Tensor:
+        """Return the scaled step p that minimises ‖r + J·p‖² + damping·‖p‖². `residuals` in place of r: for the second order."""
+        return self.solved(damping, residuals)[0]
+
+    def within(self, radius: Tensor, damping: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the step within the radius, and its damping, near the `damping` of the one before."""
+        return of_length(self.solved, self.gradient, radius, damping)
+
+    def solved(self, damping: Tensor, residuals: Tensor | None = None) -> Solved:
+        """Return the step, its product with the inverse of the damped normal matrix, and whether that is regular."""
+        raise NotImplementedError
+
+    def _fixed(self, damping: Tensor) -> Tensor:
+        """Return the damping of each parameter: 1 for those that may not move, whose columns are 0."""
+        return where(self.free, damping, ones_like(self.scale))
+
+
+class Dense(Model):
+    """The model with its Jacobian, of which `rows` is the transpose."""
+
+    def __init__(self, r: Tensor, rows: Tensor) -> None:
+        super().__init__(r)
+        self._rows = rows
+        self.norms = sqrt(reduce_sum(rows * rows, 1))
+
+    def push(self, step: Tensor) -> Tensor:
+        """Return J times a vector of parameters."""
+        pushed: Tensor = matvec(self._rows, step, transpose_a=True)
         return pushed
 
-    def step(self, damping: float, residuals: np.ndarray | None = None) -> np.ndarray:
-        """Return the scaled step p that minimises ‖r + J·p‖² + damping·‖p‖².
+    def pull(self, cotangent: Tensor) -> Tensor:
+        """Return the transpose of J times a vector of residuals."""
+        pulled: Tensor = matvec(self._rows, cotangent)
+        return pulled
+
+    def scaled(self, scale: Tensor, free: Tensor) -> None:
+        """Say which scale the steps have, and which of the parameters may move."""
+        super().scaled(scale, free)
+        rows = self._rows / expand_dims(scale, 1)
+        self._scaled = where(expand_dims(free, 1), rows, zeros_like(rows))
+        self._normal = matmul(self._scaled, self._scaled, transpose_b=True)
+
+    def solved(self, damping: Tensor, residuals: Tensor | None = None) -> Solved:
+        """Return the step, its product with the inverse of the damped normal matrix, and whether that is regular.
 
         By Cholesky's factor of the normal equations; where its pivots say that they are nearly singular, by the QR
-        factorisation of the Jacobian, whose condition is only the root of theirs. `residuals` in place of r: for the second
-        order.
+        factorisation of the Jacobian, whose condition is only the root of theirs.
         """
-        return self._solved(damping, residuals)[0]
+        factor = cholesky(self._normal + diag(self._fixed(damping)))
+        pivots = diag_part(factor)
+        r = self.r if residuals is None else residuals
+        slope = self.gradient if residuals is None else self.pulled(r)
 
-    def _solved(self, damping: float, residuals: np.ndarray | None = None) -> tuple[np.ndarray, Solve | None]:
-        """Return the step, and a solver with its damped normal matrix (None if that is singular)."""
-        damped = self._normal
-        if damping:
-            damped = damped.copy()
-            damped.flat[:: len(damped) + 1] += damping
-        try:
-            pivots = np.linalg.cholesky(damped).diagonal()
-        except np.linalg.LinAlgError:
-            pivots = np.zeros(1)
-        if pivots.min(initial=1.0) <= WORST_PIVOTS * pivots.max(initial=0.0):
-            return self._solved_by_qr(damping, self.r if residuals is None else residuals)
-        gradient = self.gradient if residuals is None else self._rows @ residuals / self._scale
-        return -np.linalg.solve(damped, gradient), partial(np.linalg.solve, damped)
+        def by_cholesky() -> Solved:
+            p = -triangular_solve(factor, triangular_solve(factor, expand_dims(slope, 1)), adjoint=True)
+            half = triangular_solve(factor, p)
+            return p[:, 0], reduce_sum(half * half), tensor(True)
 
-    def _solved_by_qr(self, damping: float, residuals: np.ndarray) -> tuple[np.ndarray, Solve | None]:
-        if self._triangle is None:
-            self._triangle = np.linalg.qr((self._rows / self._scale[:, None]).T)
-        q, triangle = self._triangle
-        count = len(self._normal)
-        below = np.sqrt(damping) * np.eye(count)
-        rotation, factor = np.linalg.qr(np.concatenate([triangle, below]))
-        right = np.concatenate([q.T @ residuals, np.zeros(count)])
-        pivots = np.abs(factor.diagonal())
-        if pivots.min() <= np.finfo(np.float64).eps * pivots.max():
-            return -np.linalg.lstsq(np.concatenate([triangle, below]), right)[0], None
-        return -np.linalg.solve(factor, rotation.T @ right), lambda v: np.linalg.solve(factor, np.linalg.solve(factor.T, v))
+        good = reduce_min(pivots) > WORST_PIVOTS * reduce_max(pivots)  # not where they are NaN
+        found: Solved = cond(good, by_cholesky, lambda: self.by_qr(damping, r))
+        return found
 
-    def within(self, radius: float, damping: float) -> tuple[np.ndarray, float]:
-        """Return the step for which ‖p‖ is the radius to a tenth, with its damping; without damping if that step is short
-        enough.
-
-        Newton's method on 1/‖p‖ = 1/radius: Moré (1978), section 5, after Hebden.
-        """
-        p, solve = self._solved(0.0)
-        if solve is not None and norm(p) <= 1.1 * radius:
-            return p, 0.0
-        low, high = 0.0, norm(self.gradient) / radius
-        if not low < damping < high:
-            damping = 1e-3 * high
-        for _ in range(20):
-            p, solve = self._solved(damping)
-            length = norm(p)
-            if solve is None or abs(length - radius) <= 0.1 * radius:
-                break
-            if length > radius:
-                low = max(low, damping)
-            else:
-                high = min(high, damping)
-            damping += (length / radius) * (length - radius) * length / float(p @ solve(p))
-            if not low < damping < high:
-                damping = max(1e-3 * high, float(np.sqrt(low * high)))
-        return p, damping
+    def by_qr(self, damping: Tensor, r: Tensor) -> Solved:
+        """Return what `solved` does, by the QR factorisation of [J r; √damping 0], which has the rotated residuals too."""
+        count = self.gradient.shape[0]
+        least = (10.0 * count * EPS) ** 2  # damping that shows beside columns of length 1
+        damping = where(damping > 0.0, maximum(damping, least), damping)
+        below = diag(sqrt(self._fixed(damping)))
+        above = concat([self._scaled, expand_dims(r, 0)], 0)
+        _, triangle = qr(transpose(concat([above, concat([below, zeros_like(below[:1])], 0)], 1)))
+        factor = triangle[:count, :count]
+        pivots = abs(diag_part(factor))
+        regular = reduce_min(pivots) > EPS * reduce_max(pivots)
+        factor = where(regular, factor, diag(ones_like(pivots)))
+        p = -triangular_solve(factor, triangle[:count, count:], lower=False)
+        half = triangular_solve(factor, p, lower=False, adjoint=True)
+        return p[:, 0], reduce_sum(half * half), regular
 
 
-class Sparse(Dense):
-    """The model with a sparse Jacobian, of which `rows` is the transpose, in SciPy's format CSR.
+class Sparse(Model):
+    """The model with a sparse Jacobian, whose entries come from `products` for each colour of a `pattern`."""
+
+    def __init__(self, r: Tensor, products: Tensor, pattern: Any) -> None:
+        super().__init__(r)
+        self._pattern = pattern
+        self._entries = gather(reshape(products, (-1,)), pattern.places)
+        self.norms = sqrt(self._by_columns(self._entries * self._entries))
+
+    def _by_columns(self, entries: Tensor) -> Tensor:
+        summed: Tensor = unsorted_segment_sum(entries, self._pattern.columns, self._pattern.shape[1])
+        return summed
+
+    def push(self, step: Tensor) -> Tensor:
+        """Return J times a vector of parameters."""
+        entries = self._entries * gather(step, self._pattern.columns)
+        pushed: Tensor = unsorted_segment_sum(entries, self._pattern.rows, self._pattern.shape[0])
+        return pushed
+
+    def pull(self, cotangent: Tensor) -> Tensor:
+        """Return the transpose of J times a vector of residuals."""
+        return self._by_columns(self._entries * gather(cotangent, self._pattern.rows))
+
+    def solved(self, damping: Tensor, residuals: Tensor | None = None) -> Solved:
+        """Return the step, its product with the inverse of the damped normal matrix, and whether that is regular."""
+        given = where(self.free, 1.0 / self.scale, zeros_like(self.scale))
+        entries = self._entries * gather(given, self._pattern.columns)
+        r = self.r if residuals is None else residuals
+        found = _sparse_step(entries, r, self._fixed(damping), pattern=self._pattern)
+        return found[:-1], found[-1], tensor(True)
+
+
+@op(
+    "SparseLeastSquaresStep",
+    unhosted="it calls SciPy itself",
+    infer=lambda entries, r, d, pattern: aval((d.shape[0] + 1,), d.dtype),
+)
+def _sparse_step(entries, r, damping, *, pattern):
+    """Return the p that minimises ‖r + J·p‖² + Σ damping·p², and its product with the inverse of the normal matrix.
 
     Steps are solutions of the augmented system [[I, J], [Jᵀ, −damping]], whose condition is that of the Jacobian: Björck,
     "Numerical Methods for Least Squares Problems" (1996), section 2.5. Its factors are SuperLU's.
     """
 
-    def _prepare(self) -> None:
+    def solve(entries, r, damping):
         from scipy import sparse
-
-        scaled = sparse.diags_array(1.0 / self._scale) @ self._rows
-        count, results = scaled.shape
-        corner = sparse.csr_array((count, count))
-        self._system = sparse.block_array([[sparse.eye_array(results), scaled.T], [scaled, corner]], format="csc")
-        self._below = sparse.diags_array(np.repeat([0.0, 1.0], [results, count]), format="csc")
-
-    def _solved(self, damping: float, residuals: np.ndarray | None = None) -> tuple[np.ndarray, Solve | None]:
         from scipy.sparse import linalg
 
-        count, results = self._rows.shape
+        results, count = pattern.shape
+        if not np.isfinite(entries).all():
+            return np.full(count + 1, np.nan)
+        jacobian = sparse.csr_array((entries, (pattern.rows, pattern.columns)), pattern.shape)
+        above = [sparse.eye_array(results), jacobian]
+
+        def factors(damping):
+            return linalg.splu(sparse.block_array([above, [jacobian.T, sparse.diags_array(-damping)]], format="csc"))
+
         try:
-            factors = linalg.splu((self._system - damping * self._below).tocsc())
+            found = factors(damping)
         except RuntimeError:  # singular: with the least damping that shows beside columns of length 1
-            factors = linalg.splu((self._system - np.finfo(np.float64).eps * self._below).tocsc())
-        right = self.r if residuals is None else residuals
-        solution = factors.solve(np.concatenate([-right, np.zeros(count)]))
+            found = factors(damping + EPS)
+        p = found.solve(np.concatenate([-r, np.zeros(count)]))[results:]
+        again = found.solve(np.concatenate([np.zeros(results), -p]))[results:]
+        return np.append(p, np.dot(p, again))
 
-        def solve(v: np.ndarray) -> np.ndarray:
-            found: np.ndarray = factors.solve(np.concatenate([np.zeros(results), -v]))[results:]
-            return found
-
-        return solution[results:], solve
+    return by_numpy(solve, (damping.shape[0] + 1,), entries, r, damping)
 
 
-class MatrixFree:
-    """The model without its Jacobian: products with it only.
+not_differentiable(_sparse_step, because="it stands in the search of a fit, which has no gradient")
+
+
+class MatrixFree(Model):
+    """The model without its Jacobian: products with it only. `probes`: random signs, by which column norms are estimated.
 
     `step` solves by conjugate gradients on the normal equations in the form that keeps the residuals (CGLS: Björck, "Numerical
     Methods for Least Squares Problems" (1996), section 7.4). `within` stops them at the radius (Steihaug, "The conjugate
-    gradient method and trust regions in large scale optimization" (1983)).
+    gradient method and trust regions in large scale optimization" (1983)). The norms are estimated as Bekas, Kokiopoulou and
+    Saad do, "An estimator for the diagonal of a matrix" (2007).
     """
 
     def __init__(
         self,
-        residuals: Residuals,
-        x: np.ndarray,
-        r: np.ndarray,
-        scale: np.ndarray,
-        free: Any,
-        accuracy: float,
-        most: int,
+        r: Tensor,
+        push: Callable[[Tensor], Tensor],
+        pull: Callable[[Tensor], Tensor],
+        probes: Tensor,
+        accuracy: Tensor,
+        most: Tensor,
     ) -> None:
-        self._residuals, self._x, self._scale, self.free = residuals, x, scale, free
-        self.r = r
-        self._accuracy, self._most = accuracy, most
-        self.gradient = self.pull(self.r)
+        super().__init__(r)
+        self._push, self._pull, self._accuracy, self._most = push, pull, accuracy, most
+        count = probes.shape[0]
+
+        def probe(i: Any, total: Any) -> Any:
+            pulled = pull(probes[i])
+            return i + 1, total + pulled * pulled
+
+        self.norms = sqrt(while_loop(lambda i, _: i < count, probe, (0, 0.0 * pull(r)))[1] / count)
+
+    def push(self, step: Tensor) -> Tensor:
+        """Return J times a vector of parameters."""
+        return self._push(step)
+
+    def pull(self, cotangent: Tensor) -> Tensor:
+        """Return the transpose of J times a vector of residuals."""
+        return self._pull(cotangent)
 
     @property
-    def cosine(self) -> float:
+    def cosine(self) -> Tensor:
         """The gradient's largest element over the residuals' norm: 0 where the gradient is."""
         length = norm(self.r)
-        return float(np.max(np.abs(self.gradient), initial=0.0)) / length if length else 0.0
+        largest = reduce_max(abs(self.gradient))
+        return where(length > 0.0, largest / where(length > 0.0, length, 1.0), 0.0 * length)
 
-    def push(self, step: np.ndarray) -> np.ndarray:
-        """Return J times a scaled step of the free parameters."""
-        whole = np.zeros(len(self._x))
-        whole[self.free] = step
-        return self._residuals.push(self._x, (whole / self._scale).astype(self._x.dtype)).astype(np.float64)
-
-    def pull(self, cotangent: np.ndarray) -> np.ndarray:
-        """Return the transpose of J times a vector."""
-        pulled = self._residuals.pull(self._x, cotangent.astype(self._x.dtype)).astype(np.float64)
-        return (pulled / self._scale)[self.free]
-
-    def step(self, damping: float, residuals: np.ndarray | None = None) -> np.ndarray:
-        """Return the step p that minimises ‖r + J·p‖² + damping·‖p‖², to the accuracy asked for."""
-        return self._solve(damping, np.inf, residuals)
-
-    def within(self, radius: float, damping: float) -> tuple[np.ndarray, float]:
+    def within(self, radius: Tensor, damping: Tensor) -> tuple[Tensor, Tensor]:
         """Return the step that conjugate gradients reach when they leave the radius, or when they are done."""
-        return self._solve(0.0, radius, None), 0.0
+        return self._steps(0.0 * damping, radius, None), 0.0 * damping
 
-    def _solve(self, damping: float, radius: float, residuals: np.ndarray | None) -> np.ndarray:
+    def step(self, damping: Tensor, residuals: Tensor | None = None) -> Tensor:
+        """Return the step p that minimises ‖r + J·p‖² + damping·‖p‖², to the accuracy asked for."""
+        return self._steps(damping, tensor(np.inf, damping.dtype), residuals)
+
+    def _steps(self, damping: Tensor, radius: Tensor, residuals: Tensor | None) -> Tensor:
         left = -(self.r if residuals is None else residuals)
-        down = -self.gradient if residuals is None else self.pull(left)
-        p, direction = np.zeros_like(down), down
-        steepness = start = float(down @ down)
-        for _ in range(self._most):
-            if steepness <= self._accuracy**2 * start:
-                break
-            pushed = self.push(direction)
-            curvature = float(pushed @ pushed + damping * (direction @ direction))
-            if curvature <= np.finfo(np.float64).tiny:
-                break
-            length = steepness / curvature
-            further = p + length * direction
-            if norm(further) > radius:
-                return p + _to_the_edge(p, direction, radius) * direction
-            p = further
-            left = left - length * pushed
-            down = self.pull(left) - damping * p
-            before, steepness = steepness, float(down @ down)
-            direction = down + steepness / before * direction
-        return p
+        down = -self.gradient if residuals is None else self.pulled(left)
+        start = reduce_sum(down * down)
+
+        def step(i: Any, p: Any, left: Any, direction: Any, steepness: Any, _: Any) -> Any:
+            pushed = self.push(direction / self.scale)
+            curvature = reduce_sum(pushed * pushed) + damping * reduce_sum(direction * direction)
+            flat = curvature <= TINY
+            length = where(flat, 0.0 * curvature, steepness / where(flat, 1.0 + 0.0 * curvature, curvature))
+            outside = norm(p + length * direction) > radius
+            length = where(outside, _to_the_edge(p, direction, radius), length)
+            p, left = p + length * direction, left - length * pushed
+            down = self.pulled(left) - damping * p
+            after = reduce_sum(down * down)
+            following = down + after / steepness * direction
+            return i + 1, p, left, following, after, flat | outside
+
+        def goes_on(i: Any, p: Any, left: Any, direction: Any, steepness: Any, done: Any) -> Any:
+            return logical_and(logical_and(i < self._most, ~done), steepness > self._accuracy**2 * start)
+
+        return while_loop(goes_on, step, (0, 0.0 * down, left, down, start, False))[1]
 
 
-def _to_the_edge(p: np.ndarray, direction: np.ndarray, radius: float) -> float:
+def _to_the_edge(p: Tensor, direction: Tensor, radius: Tensor) -> Tensor:
     """Return the t ≥ 0 at which ‖p + t·direction‖ is the radius."""
-    a, b, c = float(direction @ direction), float(p @ direction), float(p @ p) - radius**2
-    return (-b + float(np.sqrt(max(b * b - a * c, 0.0)))) / a
+    a, b = reduce_sum(direction * direction), reduce_sum(p * direction)
+    c = reduce_sum(p * p) - radius**2
+    return (-b + sqrt(maximum(b * b - a * c, 0.0))) / a

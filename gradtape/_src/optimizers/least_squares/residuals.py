@@ -14,9 +14,11 @@ from gradtape._src.control.function import Function
 from gradtape._src.control.scope import call
 from gradtape._src.core import dtypes, engine, execution, memory, tracing
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import variable_of
+from gradtape._src.core.convert import tensor, variable_of
 from gradtape._src.core.errors import ResourceExhaustedError
+from gradtape._src.core.nest import flatten, pack_sequence_as
 from gradtape._src.core.program import Node, Program, leaf
+from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.cast import cast
@@ -32,10 +34,10 @@ def _kept(make: Callable[[Any], Program]) -> Any:
     """Make a Program once for each residual function and set of its variables."""
 
     def program(self: Any) -> Program:
-        key = (make.__qualname__, *self._positions)
-        known = self._program.derived.get(key)
+        key = (make.__qualname__, *self.positions)
+        known = self.program.derived.get(key)
         if known is None:
-            known = self._program.derived[key] = make(self)
+            known = self.program.derived[key] = make(self)
         found: Program = known
         return found
 
@@ -45,70 +47,81 @@ def _kept(make: Callable[[Any], Program]) -> Any:
 class Residuals:
     """`function()` as programs of the values of `variables`, one flat vector of `size` numbers in the widest of their dtypes.
 
-    `evaluate(x)` gives residuals and Jacobian, [results] and [size, results]; `residuals(x)` the first alone; `push` and
-    `pull` the products of the Jacobian and of its transpose with a vector. Everything else that the function uses keeps the
-    values that it has when this is made.
+    `evaluate(x)` gives residuals and Jacobian, [results] and [size, results], `push` the product of the Jacobian with a vector.
+    The Programs of all that a search needs take (x, `others`…). Everything else that the function uses keeps the values that it
+    has when this is made.
+
+    With `data` it is a batch of `count` fits: `function(values, *data)` takes a row of each of the nest `variables`, and a row
+    of each array of data. Programs are of one fit; `shared` says which of `others` are the same for all.
     """
 
     def __init__(
         self,
-        function: Callable[[], Any],
-        variables: Sequence[Any],
+        function: Callable[..., Any],
+        variables: Any,
         weights: Any = None,
         loss: str = "squares",
         loss_scale: float = 1.0,
+        data: Sequence[Any] | None = None,
     ) -> None:
-        self.variables: list[Variable] = list(map(variable_of, variables))
+        self.variables: list[Variable] = list(map(variable_of, flatten(variables)))
         _check_variables(self.variables)
         if not callable(function):
-            raise TypeError(
-                f"residual_fn must be a function of no arguments, received {function!r} of type {type(function).__name__}."
-            )
+            taken = "of no arguments" if data is None else "(values, *data)"
+            raise TypeError(f"residual_fn must be a function {taken}, received {function!r} of type {type(function).__name__}.")
         made = function if isinstance(function, Function) else Function(function)
-        _check_takes_nothing(made.python_function)
-        body = made.get_concrete_function()._body
-        if not hasattr(body, "program"):
-            raise NotImplementedError(
-                "The residual function cannot be compiled, as a shape or the way it goes on depends on values. Write it with "
-                "tf.cond and tf.while_loop, and with shapes that are known."
-            )
-        if body.draws:
-            raise ValueError(
-                "The residual function draws random numbers, so that no two evaluations agree. Draw them once, outside of it."
-            )
-        if body.written:
-            raise ValueError(f"The residual function assigns {body.written[0].name}: residuals must not change variables.")
-        program = body.program
+        given: list[Any] = [tensor(d) for d in data or ()]
+        specs: tuple[Any, ...] = ()
+        self.count: int | None = None
+        if data is None:
+            _check_takes_nothing(made.python_function)
+        else:
+            self.count = _rows_of([*self.variables, *given])
+            rows = [TensorSpec(v.shape[1:], v.dtype) for v in [*self.variables, *given]]
+            specs = pack_sequence_as(variables, rows[: len(self.variables)]), *rows[len(self.variables) :]
+        body = made.get_concrete_function(*specs)._body
+        _check_body(body)
+        program, inputs = body.program, list(body.inputs([d.node for d in given]))
         avals = [program.aval_of(r) for r in program.outputs]
         _check_results(avals)
-        unused = [k for k, variable in enumerate(self.variables) if all(v is not variable for v in body.variables)]
-        if unused:
-            raise ValueError(
-                f"The residuals do not depend on {self.variables[unused[0]].name} (number {unused[0]} of `variables`): leave it "
-                "out, or compute them from it with tf.* functions."
-            )
-        if program.guarded:
-            call(body, ())
-        roots = [] if weights is None else roots_of(weights, avals)
-        self._program = program = weighted(program, weights is not None, loss, float(loss_scale))
-        self._positions = [next(i for i, v in enumerate(body.variables) if v is w) for w in self.variables]
-        inputs = body.inputs(())
-        self._others = [*[engine.argument(n) for i, n in enumerate(inputs) if i not in self._positions], *roots]
-        self._avals = [program.parameters[i] for i in self._positions]
+        if data is None:
+            _check_used(self.variables, [any(v is w for w in body.variables) for v in self.variables])
+            self.positions = [next(i for i, v in enumerate(body.variables) if v is w) for w in self.variables]
+            if program.guarded:
+                call(body, ())
+            inputs = [n for i, n in enumerate(inputs) if i not in self.positions]
+        else:
+            self.positions = list(range(len(self.variables)))
+        roots = [] if weights is None else roots_of(weights, avals, self.count)
+        self.program = program = weighted(program, weights is not None, loss, float(loss_scale))
+        self.others = [*map(engine.argument, inputs), *roots]
+        self.shared = [True] * len(self.others)
+        for i in (*range(len(given)), *range(len(inputs), len(self.others))):
+            self.shared[i] = data is None
+        if data is not None:
+            _check_used(self.variables, [place is not None for place in self._vjp_program()[1]])
+        self._avals = [program.parameters[i] for i in self.positions]
         self.dtype = max([a.dtype for a in (*self._avals, *avals)], key=lambda d: d.itemsize)
         self.size = sum(a.size for a in self._avals)
         self.results = sum(a.size for a in avals)
-        self.observations = self.results if weights is None else sum(np.count_nonzero(root) for root in roots)
+        left = [np.count_nonzero(root.reshape(self.count or 1, -1), 1) for root in roots]
+        self.observations: list[int] = sum(left, np.zeros(self.count or 1, int)).tolist() if left else [self.results]
+        self.observations *= (self.count or 1) // len(self.observations)
+
+    @property
+    def _rows_before(self) -> tuple[int, ...]:
+        """The first axis of all in a batch of fits."""
+        return () if self.count is None else (self.count,)
 
     def start(self) -> np.ndarray:
-        """Return the variables' present values as one vector."""
-        return np.concatenate([np.asarray(v.numpy(), self.dtype).reshape(-1) for v in self.variables])
+        """Return the variables' present values as one vector; in a batch one in each row."""
+        return np.concatenate([np.asarray(v.numpy(), self.dtype).reshape(*self._rows_before, -1) for v in self.variables], -1)
 
     def assign(self, x: np.ndarray) -> None:
-        """Put a vector into the variables."""
+        """Put such values into the variables."""
         sizes = np.cumsum([a.size for a in self._avals])[:-1]
-        for variable, a, part in zip(self.variables, self._avals, np.split(np.asarray(x), sizes), strict=True):
-            variable.assign(part.reshape(a.shape).astype(a.dtype))
+        for variable, a, part in zip(self.variables, self._avals, np.split(np.asarray(x), sizes, -1), strict=True):
+            variable.assign(part.reshape((*self._rows_before, *a.shape)).astype(a.dtype))
 
     def where(self, position: int) -> str:
         """Return the variable of an element of the vector, and its place in that."""
@@ -121,11 +134,12 @@ class Residuals:
     @property
     def bytes_of_jacobian(self) -> int:
         """The memory that the whole Jacobian takes."""
-        return int(self.size * self.results * self.dtype.itemsize)
+        return int(self.size * self.results * self.dtype.itemsize) * (self.count or 1)
 
     def fits(self) -> bool:
         """Return whether the whole Jacobian, with its work space, fits into memory."""
-        return 2 * self.bytes_of_jacobian < SHARE_OF_MEMORY * memory.limit()
+        needs = 2 * self.bytes_of_jacobian
+        return needs <= memory.CHECKED or needs < SHARE_OF_MEMORY * memory.limit()
 
     def check_memory(self) -> None:
         """Raise ResourceExhaustedError if the whole Jacobian does not fit into memory."""
@@ -142,59 +156,33 @@ class Residuals:
 
     def evaluate(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the residuals [results] and their Jacobian, transposed: [size, results]."""
-        rows = np.asarray(execution.execute(self._with_jacobian, [x, *self._others])[0])
+        rows = np.asarray(execution.execute(self.table(), [x, *self.others])[0])
         return rows[-1], rows[:-1]
-
-    def evaluate_sparse(self, x: np.ndarray, pattern: Any) -> tuple[np.ndarray, Any]:
-        """Return the residuals and the transpose of their Jacobian, in SciPy's format CSR, from a product for each colour."""
-        from scipy import sparse
-
-        pattern = pattern.by_columns
-        program = self._with_products(pattern)
-        r, products = map(np.asarray, execution.execute(program, [x, *self._others, pattern.seeds(self.dtype)]))
-        entries = products.reshape(-1)[pattern.places]
-        return r, sparse.csr_array((entries, (pattern.columns, pattern.rows)), (self.size, self.results))
-
-    def residuals(self, x: np.ndarray) -> np.ndarray:
-        """Return the residuals [results]."""
-        return np.asarray(execution.execute(self._alone, [x, *self._others])[0])
 
     def push(self, x: np.ndarray, tangent: np.ndarray) -> np.ndarray:
         """Return the Jacobian at `x` times `tangent` [size]: [results]."""
-        return np.asarray(execution.execute(self._pushing, [x, *self._others, tangent])[0])
-
-    def pull(self, x: np.ndarray, cotangent: np.ndarray) -> np.ndarray:
-        """Return the transpose of the Jacobian at `x` times `cotangent` [results]: [size]."""
-        return np.asarray(execution.execute(self._pulling, [x, *self._others, cotangent])[0])
-
-    def curvature(self, x: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """Return the second derivative of the residuals along `direction`: [results]."""
-        return np.asarray(execution.execute(self._curving, [x, *self._others, direction])[0])
+        return np.asarray(execution.execute(self.pushing, [x, *self.others, tangent])[0])
 
     @_kept
-    def _alone(self) -> Program:
-        return self._traced(lambda parameters, _: [self._flat(tracing.inline(self._program, parameters))])
+    def alone(self) -> Program:
+        return self._traced(lambda parameters, _: [self._flat(tracing.inline(self.program, parameters))])
 
-    @_kept
-    def _with_jacobian(self) -> Program:
-        def build(parameters: list[Node], _: list[Node]) -> list[Tensor]:
-            results = tracing.inline(self._program, parameters)
-            units = EagerTensor(eye(self.size, dtype=dtypes.as_dtype(self.dtype)).node)
-            return [concat([self._rows(parameters, units), self._flat(results)[None]], 0)]
+    def table(self, products: int | None = None) -> Program:
+        """Return the Program of products of the Jacobian with vectors, in rows, and of the residuals in the last row.
 
-        return self._traced(build)
-
-    def _with_products(self, pattern: Any) -> Program:
-        """Return the Program of the residuals, and of as many products with their Jacobian as a pattern has colours."""
-        key = ("products", pattern.products, *self._positions)
-        known: Program | None = self._program.derived.get(key)
+        The vectors are the units; or that many, which are an input: then the Program is (x, others…, vectors).
+        """
+        key = ("table", products, *self.positions)
+        known: Program | None = self.program.derived.get(key)
         if known is None:
 
             def build(parameters: list[Node], more: list[Node]) -> list[Tensor]:
-                results = tracing.inline(self._program, parameters)
-                return [self._flat(results), self._rows(parameters, EagerTensor(more[0]))]
+                results = tracing.inline(self.program, parameters)
+                vectors = more[0] if more else eye(self.size, dtype=dtypes.as_dtype(self.dtype)).node
+                return [concat([self._rows(parameters, EagerTensor(vectors)), self._flat(results)[None]], 0)]
 
-            known = self._program.derived[key] = self._traced(build, [(pattern.products, self.size)])
+            vectors = [] if products is None else [(products, self.size)]
+            known = self.program.derived[key] = self._traced(build, vectors)
         return known
 
     def _rows(self, parameters: list[Node], vectors: Tensor) -> Tensor:
@@ -205,7 +193,7 @@ class Residuals:
         return flat
 
     @_kept
-    def _pushing(self) -> Program:
+    def pushing(self) -> Program:
         def build(parameters: list[Node], more: list[Node]) -> list[Tensor]:
             pushed = self._pushed(parameters, self._parts(EagerTensor(more[0])))
             return [self._flat([t.node for t in pushed])]
@@ -213,9 +201,9 @@ class Residuals:
         return self._traced(build, [self.size])
 
     @_kept
-    def _pulling(self) -> Program:
+    def pulling(self) -> Program:
         def build(parameters: list[Node], more: list[Node]) -> list[Tensor]:
-            avals = [self._program.aval_of(r) for r in self._program.outputs]
+            avals = [self.program.aval_of(r) for r in self.program.outputs]
             parts = split(EagerTensor(more[0]), [a.size for a in avals])
             seeds = [cast(reshape(p, a.shape), a.type).node for p, a in zip(parts, avals, strict=True)]
             derived, where = self._vjp_program()
@@ -225,9 +213,9 @@ class Residuals:
         return self._traced(build, [self.results])
 
     @_kept
-    def _curving(self) -> Program:
+    def curving(self) -> Program:
         """Return the Program of J(x)·v, differentiated along v once more."""
-        inner = self._pushing
+        inner = self.pushing
         others = len(inner.parameters) - len(inner.constants)
         derived, (where,) = vjp_program(inner, (0,), (0,))
         if where is None:  # linear residuals
@@ -242,10 +230,10 @@ class Residuals:
             else:
                 seed = zeros((self.results,), dtypes.as_dtype(self.dtype)).node
                 results = [tracing.inline(pushed, [*leaves, seed, leaves[-1]])[back]]
-            return _compiled_at_once(execution.intern(tracing.close(trace, results, leaves)))
+            return compiled_at_once(execution.intern(tracing.close(trace, results, leaves)))
 
     def _vjp_program(self) -> tuple[Program, tuple[int | None, ...]]:
-        return vjp_program(self._program, tuple(range(len(self._program.outputs))), tuple(self._positions))
+        return vjp_program(self.program, tuple(range(len(self.program.outputs))), tuple(self.positions))
 
     def _pushed(self, parameters: list[Node], tangents: list[Tensor], count: int | None = None) -> list[Tensor]:
         """Return the tangents of the residuals, for tangents of the variables; for a `count` of them at once, in rows.
@@ -255,10 +243,10 @@ class Residuals:
         derived, where = self._vjp_program()
         first = len(parameters)
         jvp, places = vjp_program(
-            derived, tuple(range(len(derived.outputs))), tuple(range(first, first + len(self._program.outputs)))
+            derived, tuple(range(len(derived.outputs))), tuple(range(first, first + len(self.program.outputs)))
         )
         moving = [t.node for t, w in zip(tangents, where, strict=True) if w is not None]
-        avals = [self._program.aval_of(r) for r in self._program.outputs]
+        avals = [self.program.aval_of(r) for r in self.program.outputs]
         seeds = [zeros(a.shape, a.type).node for a in avals]  # any value: the map is linear in them
         inputs = [*parameters, *seeds, *moving]
         if count is not None:
@@ -290,22 +278,22 @@ class Residuals:
 
     def _traced(self, build: Callable[[list[Node], list[Node]], list[Tensor]], vectors: Sequence[Any] = ()) -> Program:
         """Trace `build` as a Program of (x, everything else, vectors of these sizes, or rows of vectors of these shapes…)."""
-        count = len(self._program.parameters) - len(self._program.constants)
-        others = [i for i in range(count) if i not in self._positions]
+        count = len(self.program.parameters) - len(self.program.constants)
+        others = [i for i in range(count) if i not in self.positions]
         with tracing.inner() as trace:
             trace.overrides = None
             x = leaf(aval((self.size,), self.dtype), None)
-            rest = {i: leaf(self._program.parameters[i], None) for i in others}
+            rest = {i: leaf(self.program.parameters[i], None) for i in others}
             more = [leaf(aval(n if isinstance(n, tuple) else (n,), self.dtype), None) for n in vectors]
-            parts = dict(zip(self._positions, self._parts(EagerTensor(x)), strict=True))
+            parts = dict(zip(self.positions, self._parts(EagerTensor(x)), strict=True))
             parameters = [parts[i].node if i in parts else rest[i] for i in range(count)]
             nodes = [t.node for t in build(parameters, more)]
             tracing.enter(trace, nodes)
             program = tracing.close(trace, nodes, [x, *rest.values(), *more])
-        return _compiled_at_once(execution.intern(program))
+        return compiled_at_once(execution.intern(program))
 
 
-def _compiled_at_once(program: Program) -> Program:
+def compiled_at_once(program: Program) -> Program:
     """Mark a Program that will run many times for compilation at first sight."""
     program.runs = max(program.runs, 1)
     return program
@@ -321,6 +309,39 @@ def _check_variables(variables: Sequence[Any]) -> None:
             raise TypeError(f"{variable.name} has dtype {variable.dtype.name}: it must be real and floating-point.")
     if len({id(v) for v in variables}) != len(variables):
         raise ValueError("A variable stands twice among `variables`.")
+
+
+def _rows_of(given: Sequence[Any]) -> int:
+    """Return how many fits a batch has: the first axis of all that is given."""
+    shapes = [tuple(v.shape) for v in given]
+    if len({shape[:1] for shape in shapes}) > 1 or not shapes[0] or not shapes[0][0]:
+        raise ValueError(
+            f"The first axis of all variables and data counts the fits, received shapes {', '.join(map(str, shapes))}."
+        )
+    return int(shapes[0][0])
+
+
+def _check_body(body: Any) -> None:
+    if not hasattr(body, "program"):
+        raise NotImplementedError(
+            "The residual function cannot be compiled, as a shape or the way it goes on depends on values. Write it with "
+            "tf.cond and tf.while_loop, and with shapes that are known."
+        )
+    if body.draws:
+        raise ValueError(
+            "The residual function draws random numbers, so that no two evaluations agree. Draw them once, outside of it."
+        )
+    if body.written:
+        raise ValueError(f"The residual function assigns {body.written[0].name}: residuals must not change variables.")
+
+
+def _check_used(variables: Sequence[Variable], used: Sequence[bool]) -> None:
+    if not all(used):
+        first = used.index(False)
+        raise ValueError(
+            f"The residuals do not depend on {variables[first].name} (number {first} of `variables`): leave it out, or compute "
+            "them from it with tf.* functions."
+        )
 
 
 def _check_takes_nothing(function: Any) -> None:
@@ -347,9 +368,3 @@ def _check_results(avals: Sequence[Any]) -> None:
         raise ValueError(
             "The residual function returned a scalar. Return the residuals themselves, a vector, not the sum of their squares."
         )
-
-
-def first_that_is_not_finite(values: np.ndarray) -> str:
-    """Describe the residuals that are not finite, in words."""
-    bad = np.flatnonzero(~np.isfinite(values))
-    return f"{len(bad)} of {len(values)} residuals are not finite, the first is number {bad[0]}: {values[bad[0]]}"

@@ -6,6 +6,7 @@ They are those of the linear model: Seber and Wild, "Nonlinear Regression" (1989
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ class Statistics:
     """Statistics of `variables` from the transposed Jacobian `rows`, if it was made, with columns lengths `scale`.
 
     `variance`: of a residual. `freedom`: how many more observations than parameters. `rounding`: the largest singular value
-    that rounding alone may give, relative to the largest of all.
+    that rounding alone may give, relative to the largest of all. `row`: of the variables, that of this fit of a batch.
     """
 
     def __init__(
@@ -33,10 +34,17 @@ class Statistics:
         variance: float,
         freedom: int,
         rounding: float,
+        row: int | None = None,
     ) -> None:
-        self.variables, self.freedom = variables, freedom
-        self._scale, self._variance, self._rounding = scale, variance, rounding
-        self._triangle = None if rows is None else np.linalg.qr((rows.astype(np.float64) / scale[:, None]).T, mode="r")
+        self.variables, self.freedom, self._row = variables, freedom, row
+        self._rows, self._scale, self._variance, self._rounding = rows, scale, variance, rounding
+
+    @cached_property
+    def _triangle(self) -> np.ndarray | None:
+        """The triangular factor of the scaled Jacobian."""
+        if self._rows is None:
+            return None
+        return np.asarray(np.linalg.qr((self._rows.astype(np.float64) / self._scale[:, None]).T, mode="r"))
 
     def undetermined(self) -> np.ndarray | None:
         """Return the directions in which the residuals do not change; None if the Jacobian was not made."""
@@ -76,6 +84,8 @@ class Statistics:
             raise ValueError(f"The function must return floating numbers, received {predicted.dtype.name}.")
         count = predicted.node.aval.size
         parts = tape.jacobian(predicted, self.variables, unconnected_gradients="zero")
+        if self._row is not None:
+            parts = [p[(slice(None),) * predicted.shape.rank + (self._row,)] for p in parts]
         slopes = np.concatenate([np.asarray(p, np.float64).reshape(count, -1) for p in parts], 1)
         variances = np.einsum("ij,jk,ik->i", slopes, covariance, slopes) + observations * self._variance
         values = np.asarray(predicted)

@@ -118,7 +118,7 @@ class Tracer:
         except Unsaveable as error:
             raise ValueError(f"The function {concrete._function._name!r} cannot be saved: {error}") from None
         numbers = itertools.count()
-        leaves = [_leaf_of(spec, [next(numbers) if d is None else None for d in spec.shape]) for spec in specs]
+        leaves = [_leaf_of(spec, [next(numbers) if d is None else None for d in spec.shape.as_list()]) for spec in specs]
         places = concrete._arguments.fill([Place(k) for k in range(len(leaves))])
         return {
             "arguments": nest_data(places, lambda x: leaves[x] if type(x) is Place else _literal(x)),

@@ -15,9 +15,10 @@ from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.op import Op, ops
 from gradtape._src.core.program import RAN, Key, Program, effectful
 from gradtape._src.core.tracing import FORWARD
+from gradtape._src.core.traits import Trait
+from gradtape._src.ops.debugging.printing import PRINT
 from gradtape._src.train.saved_model.encoding import checked_shape, restored
 from gradtape._src.train.saved_model.extents import Point, at
-from gradtape._src.train.saved_model.writing import PYTHON
 
 LARGEST_PROGRAM = 1 << 24  # operations, calls written out: what a few nested calls can multiply
 
@@ -135,7 +136,7 @@ def named_op(given: Any) -> Op:
         return made.guarded(guards == "always")
     name, gradient = given if type(given) is list else (given, None)
     op = ops.get(name) if type(name) is str else None
-    if op is None or op is RAN or name in PYTHON:
+    if op is None or op is RAN or Trait.HOLDS_CODE in op.traits:
         raise ValueError(f"{name!r} is no operation that this version of gradtape can load")
     return op if gradient is None else op.with_gradient(gradient)
 
@@ -145,7 +146,7 @@ def _inferred(op: Op, attrs: tuple[Any, ...], given: tuple[Any, ...], stated: An
     if len(attrs) != len(op.attributes):
         raise ValueError(f"{op.type} has {len(attrs)} attributes, not {len(op.attributes)}")
     named = dict(zip(op.attributes, attrs, strict=True))
-    if op.type == "PrintV2" and isinstance(named["stream"], str):
+    if op is PRINT and isinstance(named["stream"], str):
         raise ValueError("a print writes to a file")
     for number in [named[name] for name in ("num", "num_split") if name in named]:
         if type(stated) is not tuple or number != len(stated):  # before it makes so many results

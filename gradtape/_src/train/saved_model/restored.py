@@ -24,7 +24,7 @@ from gradtape._src.core.program import Node, leaf, read_by
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.structured import arity
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.ways import Path, fixed_by, following
 from gradtape._src.ops.random.seeds import STATE, Stream
@@ -325,6 +325,6 @@ def _spoken(args: Sequence[Any], kwargs: Any) -> str:
 
 def _text(value: Any) -> str:
     if isinstance(value, (Tensor, np.ndarray)):
-        spec = TensorSpec(value.shape, value.dtype)
+        spec = TensorSpec(extents_of(value), value.dtype)
         return f"<tf.Tensor shape={spec.shape} dtype={spec.dtype.name}>"
     return repr(value)

@@ -17,11 +17,13 @@ from gradtape._src.core.places import place
 from gradtape._src.core.program import RAN, Line, Program
 from gradtape._src.core.structured import arity
 from gradtape._src.core.tracing import FORWARD
+from gradtape._src.core.traits import Trait
+from gradtape._src.ops.array.shape import _identity
+from gradtape._src.ops.debugging.printing import PRINT
 from gradtape._src.train.saved_model.encoding import Unsaveable, plain
 from gradtape._src.train.saved_model.extents import encoded
 
 MOST_ORDERS = 4  # of a gradient function that uses its own function, after the first
-PYTHON = frozenset(("PyFunc", "EagerPyFunc", "JaxFunction", "JaxFunctionGradient"))
 
 
 class Writer:
@@ -59,12 +61,12 @@ class Writer:
 
     def _node(self, program: Program, index: int, numbers: Mapping[Atom, int]) -> dict[str, Any]:
         op, attrs, *references = program.keys[index]
-        if op is RAN or op.type in PYTHON:
+        if op is RAN or Trait.HOLDS_CODE in op.traits:
             raise Unsaveable(f"{op.type} calls a Python function, which is no data: write it with tf.* functions")
-        if op.type == "PrintV2" and isinstance(attrs[op.attributes.index("stream")], str):
+        if op is PRINT and isinstance(attrs[op.attributes.index("stream")], str):
             raise Unsaveable("tf.print writes to a file, which a saved model may not: print to sys.stdout or sys.stderr")
-        if op.type == "ShardingConstraint":  # where a value lies is the machine's, not the model's
-            op, attrs = ops["Identity"], ()
+        if Trait.PLACES in op.traits:  # where a value lies is the machine's, not the model's
+            op, attrs = _identity.op, ()
         again = op is CLOSED and isinstance(attrs[1], Again)
         if again:
             attrs, references = self._finite(program, Closed(*attrs), references)

@@ -22,7 +22,7 @@ from gradtape._src.core.program import ELEMENT, RAN, Node
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import range_
-from gradtape._src.ops.array.shape import shape
+from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.sparse.tensor import SparseTensor, without_extents
 from gradtape._src.v1.graphs.aside import RANKS, looked_at

@@ -22,8 +22,9 @@ from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.variable_ops import READ
 from gradtape._src.ops.array.creation import ones_like, zeros_of
+from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.array.joining import stack
-from gradtape._src.ops.array.shape import reshape, shape
+from gradtape._src.ops.array.shape import reshape
 from gradtape._src.v1.graphs.aside import Sketch, sketched
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.kinds import GRADIENT, Request

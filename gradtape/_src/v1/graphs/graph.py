@@ -220,7 +220,7 @@ class Graph(Operations):
         if node in self.unknown_rank and shape.rank is not None:
             self.unknown_rank.discard(node)
             self.extents.changed(node)
-            node.aval = aval(extents_of(shape), node.aval.dtype)
+            node.aval = aval(symbols_for(shape), node.aval.dtype)
             return
         stated = node.aval.open_shape if node.aval.open else node.aval.tensor_shape
         if not stated.is_compatible_with(shape):
@@ -236,7 +236,7 @@ class Graph(Operations):
 
     def open_extents(self, node: Node, shape: TensorShape) -> None:
         """Let a node have other extents in each run, where `shape` has None."""
-        node.aval = aval(extents_of(shape), node.aval.dtype)
+        node.aval = aval(symbols_for(shape), node.aval.dtype)
         self.extents.changed(node)
 
     def opened(self, node: Node, shape: TensorShape) -> Node:
@@ -483,7 +483,7 @@ class Graph(Operations):
 
     def placeholder(self, dtype: Any, shape: TensorShape, name: str) -> Tensor:
         """Return a tensor whose value is fed."""
-        extents = () if shape.rank is None else extents_of(shape)
+        extents = () if shape.rank is None else symbols_for(shape)
         node = engine.record(PLACEHOLDER, (), (dtype, extents))
         note = self._notes[node.index]
         note.name, note.call = name, None
@@ -497,7 +497,7 @@ class Graph(Operations):
     def __exit__(self, *reason: object) -> None: ...
 
 
-def extents_of(shape: TensorShape) -> tuple[Any, ...]:
+def symbols_for(shape: TensorShape) -> tuple[Any, ...]:
     """Return the extents of a TensorShape, a new symbol for one that is not known."""
     return tuple([unknown() if extent is None else extent for extent in shape.as_list()])
 

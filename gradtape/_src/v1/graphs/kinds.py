@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import engine
+from gradtape._src.core import engine, function_names
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.dim import unknown
 from gradtape._src.core.errors import invalid
@@ -32,7 +32,9 @@ def _never(*inputs: Any, **attributes: Any) -> Any:
 
 def _graph_op(type: str, infer: Any, attributes: str | None = None) -> Op:
     """Return an op that a Session replaces; `attributes` are the names of its attributes."""
-    return define(Op(type, _never, infer=infer, effect=True, attributes=attributes, reason="it is where a graph begins or ends"))
+    return define(
+        Op(type, _never, infer=infer, effect=True, attributes=attributes, flops=0, reason="it is where a graph begins or ends")
+    )
 
 
 def _shaped(*inputs: Aval, dtype: Any, shape: tuple[int, ...]) -> Aval:
@@ -75,19 +77,17 @@ def _gradient_of_gradient(op: Any, *grads: Any) -> list[Any]:
     raise invalid("A gradient of a gradient that a graph keeps is taken by tf.gradients or tape.gradient.")
 
 
-PLACEHOLDER = _graph_op("Placeholder", _shaped, "dtype shape")
-HANDLE = _graph_op("VarHandleOp", _shaped, "dtype shape")
+PLACEHOLDER = _graph_op(function_names.PLACEHOLDER, _shaped, "dtype shape")
+HANDLE = _graph_op(function_names.VARIABLE, _shaped, "dtype shape")
 CONST = define(
     Op(
-        "Const",
-        lambda *, held: held.array,
-        infer=lambda *, held: aval(held.array.shape, held.array.dtype),
-        reason="it has no inputs",
+        function_names.CONST, lambda *, held: held.array, infer=lambda *, held: aval(held.array.shape, held.array.dtype),
+        reason="it has no inputs", flops=0,
     )
-)
+)  # fmt: skip
 
 
-NOOP = _graph_op("NoOp", lambda: ())
+NOOP = _graph_op(function_names.NO_OP, lambda: ())
 INITIALIZED = _graph_op("VarIsInitializedOp", lambda handle: aval((), np.dtype(bool)))
 BEGINNINGS = (PLACEHOLDER, HANDLE, NOOP)
 # (ys…, what flows into them…, xs…) → gradients: recorded as one op, walked when the graph runs.
@@ -111,8 +111,9 @@ LATE = define(
         gradient=_gradient_of_late,
         impure=True,
         takes_none=True,
+        traits="own",
     )
-)
+)  # fmt: skip
 
 
 BY_VALUES: set[Op] = set()  # the ops, of those that a graph has, whose results have shapes that depend on values

@@ -12,7 +12,6 @@ from gradtape._src.control.graph_def import graph_def
 from gradtape._src.core import engine, naming, nest, scopes
 from gradtape._src.core.convert import variable_of
 from gradtape._src.core.errors import internal, public
-from gradtape._src.core.function_names import DEFAULTS, OPERATORS
 from gradtape._src.core.hidden import hides
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op, ops
@@ -20,6 +19,8 @@ from gradtape._src.core.program import ELEMENT, RAN, Node, Trace
 from gradtape._src.core.tensor import Tensor, graph_of, handle
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.variable_ops import READ
+from gradtape._src.ops.array.creation import _fill
+from gradtape._src.ops.array.shape import _broadcast_to, _identity
 from gradtape._src.v1.graphs.kinds import CONST, LATE, IdentityAttr
 from gradtape._src.v1.graphs.operation import Operation
 
@@ -30,7 +31,7 @@ OPERATOR_FRAMES = frozenset(["forward", "reflected", "call"])
 # Functions that name their result after themselves, and the type that TensorFlow gives to a number spread over a shape.
 OWN_NAMES = frozenset(["zeros", "ones", "zeros_like", "ones_like"])
 SUMMARIES = ("scalar", "histogram", "image", "text")  # of which any name is made a valid one
-SPREAD_TYPES = {"zeros": "Fill", "ones": "Fill", "zeros_like": "ZerosLike", "ones_like": "OnesLike"}
+SPREAD_TYPES = {"zeros": _fill.op.type, "ones": _fill.op.type, "zeros_like": "ZerosLike", "ones_like": "OnesLike"}
 EXPLICIT = frozenset(["constant", "convert_to_tensor", "read_value", "identity"])
 VALID = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 
@@ -95,9 +96,9 @@ class Operations:
             frame: Any = sys._getframe(2)
             while frame.f_back is not None and internal[frame.f_back.f_code.co_filename]:
                 frame = frame.f_back
-            name = OPERATORS.get(op.type) if frame.f_code.co_name in OPERATOR_FRAMES else None
+            name = op.operator if frame.f_code.co_name in OPERATOR_FRAMES else None
         elif stack[0].operator or outermost in ("getitem", "getitem_of_variable"):
-            name = OPERATORS.get(op.type)
+            name = op.operator
         elif call is None and outermost in OWN_NAMES:
             name = outermost
         awaited = [frozenset(self._awaited)] if self._awaited else []
@@ -141,9 +142,9 @@ class Operations:
         op = shown_op(node)
         type_ = op.type
         inputs: list[Node] = []
-        if type_ == "BroadcastTo" and note.outermost in OWN_NAMES:  # a number spread over a shape
+        if type_ == _broadcast_to.op.type and note.outermost in OWN_NAMES:  # a number spread over a shape
             like = list(node.inputs[:1]) if node.op is LATE else self.graph.extents.sources_of(node.attrs[0])
-            type_ = SPREAD_TYPES[note.outermost] if like else "Const"
+            type_ = SPREAD_TYPES[note.outermost] if like else CONST.type
             return self._add(node, name, type_, like[:1], self._control_of(note, like[:1]))
         for position, source in enumerate(shown_inputs(node)):
             if source.trace is not self.trace:
@@ -151,13 +152,13 @@ class Operations:
                     continue  # the seed of a random op
                 copy = Node((CONST, (IdentityAttr(source.value),)), (), source.aval, self.trace, len(self.trace.nodes), None, 0)
                 self.trace.nodes.append(copy)
-                self._add(copy, f"{name}/{_parameter(op, position)}", "Const", [], [])
+                self._add(copy, f"{name}/{_parameter(op, position)}", CONST.type, [], [])
                 inputs.append(copy)
                 continue
             inputs.append(source)
             producer = _producer(source)
             if producer not in self._of_node and (pending := self._notes.get(producer.index)) is not None and pending.implicit:
-                what = "ReadVariableOp" if producer.op is READ else _parameter(op, position)
+                what = READ.type if producer.op is READ else _parameter(op, position)
                 self._add(producer, self._unique(f"{name}/{what}"), producer.op.type, producer.inputs, [])
         assigned = self.assignments.get(node)
         if assigned is not None and (not inputs or inputs[0] is not assigned._tensor.node):
@@ -189,7 +190,7 @@ class Operations:
             return note.name[:-1]
         call = note.call
         if call is None:
-            return self._unique(note.prefix + (note.name or DEFAULTS.get(shown_op(node).type, shown_op(node).type)))
+            return self._unique(note.prefix + (note.name or shown_op(node).default_name or shown_op(node).type))
         main = _main(call)
         if main is node or (main is None and not call.scope):
             if call.scope:
@@ -377,7 +378,7 @@ def op_of_sample(sample: Node) -> Op:
     if sample.op is RAN:
         op: Op = sample.attrs[0]
         return op
-    return ops["Identity"] if sample.op is None else sample.op
+    return _identity.op if sample.op is None else sample.op
 
 
 def shown_inputs(node: Node) -> Sequence[Node]:

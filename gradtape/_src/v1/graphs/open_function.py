@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
 
 from gradtape._src.control.bounded_scan import SCAN, Scan
-from gradtape._src.control.scope import ASKED_FOR, TENSOR, MadeFromArguments, Structure, initial_value
+from gradtape._src.control.scope import TENSOR, MadeFromArguments, Structure, initial_value
 from gradtape._src.core import engine, nest
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.dim import UnknownExtent
@@ -19,6 +19,7 @@ from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.structured import BRANCH, StructuredOp
 from gradtape._src.core.tensor import Stored, Tensor, handle, stated_shape
+from gradtape._src.core.traits import Trait
 from gradtape._src.core.variable import Variable
 from gradtape._src.v1.graphs.extents import NeedsFeed, structure_of
 from gradtape._src.v1.graphs.graph import Graph
@@ -163,7 +164,7 @@ class Again(Replay):
 
 def _happens(node: Node) -> bool:
     """Return whether a node is run though nobody asks for its result."""
-    return (effectful(node.key) and node.op not in BEGINNINGS) or node.op.type in ASKED_FOR
+    return (effectful(node.key) and node.op not in BEGINNINGS) or Trait.DEMANDED in node.op.traits
 
 
 def traced(

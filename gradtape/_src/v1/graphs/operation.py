@@ -96,7 +96,7 @@ class Operation:
             return node.aval.type
         if op is not None and (implied := implied_attribute(name, node.inputs, node)) is not None:
             return implied
-        if name == "value" and self._type == "Const":  # or what is computed from constants, as `zeros`
+        if name == "value" and self._type == CONST.type:  # or what is computed from constants, as `zeros`
             value = node.attrs[0].array if op is CONST else constant_folding.folded(node)
             if value is not None:
                 return value

@@ -10,7 +10,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import InvalidArgumentError, public
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.v1.graphs.graph import get_default_graph
 
 
@@ -41,7 +41,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
 
 
 WITH_DEFAULT = define(
-    Op("PlaceholderWithDefault", lambda input: input, infer=lambda input: input, cheap=True, gradient=lambda op, dy: dy)
+    Op("PlaceholderWithDefault", lambda input: input, infer=lambda input: input, cheap=True, gradient=lambda op, dy: dy, flops=0)
 )
 
 
@@ -50,7 +50,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
     """Return a tensor that has the value `input` unless a Session is fed another. In eager code and functions it is `input`."""
     value = tensor(input)
     stated = TensorShape(shape)
-    if not stated.is_compatible_with(value.shape):
+    if not stated.is_compatible_with(extents_of(value)):
         raise ValueError(
             f"The default value has shape {value.shape}, which is not compatible with the placeholder's shape {stated}."
         )

@@ -24,7 +24,7 @@ from gradtape._src.core.structured import Body, StructuredOp
 from gradtape._src.core.tensor import handle, to_numpy
 from gradtape._src.core.variable import Variable
 from gradtape._src.core.variable_ops import READ
-from gradtape._src.ops.array.joining import split_sizes
+from gradtape._src.ops.array.joining import _split_v, split_sizes
 from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.shapes import spoken
@@ -324,7 +324,7 @@ class Replay:
         after = [source.aval for source in inputs]
         if op is SCAN and dims(Scan(*attrs).length) and (rows := Scan(*attrs).rows(after)) is not None:
             attrs = Scan(*attrs)._replace(length=rows)
-        if op.type == "SplitV":
+        if op.plain is _split_v.op:
             sizes, axis = self._known(attrs)
             return split_sizes(sizes, after[0].shape[axis]), axis
         known: Attributes = self._known(attrs)

@@ -15,7 +15,7 @@ from gradtape._src.core.errors import InvalidArgumentError, invalid
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
-from gradtape._src.v1.graphs.graph import Graph, extents_of
+from gradtape._src.v1.graphs.graph import Graph, symbols_for
 from gradtape._src.v1.graphs.interpreter import NeedsEager
 from gradtape._src.v1.graphs.kinds import LATE, IdentityAttr
 
@@ -175,7 +175,7 @@ def changing_loop(
                 )
         now = after
     avals = [
-        n.aval if s is None else n.aval.dtype if s.rank is None else aval(extents_of(s), n.aval.dtype)
+        n.aval if s is None else n.aval.dtype if s.rank is None else aval(symbols_for(s), n.aval.dtype)
         for n, s in zip(start, shapes, strict=True)
     ]
     return recorded(graph, Loop(holds, trip, len(start), limit), start, avals)

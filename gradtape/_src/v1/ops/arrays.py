@@ -12,7 +12,7 @@ from gradtape._src.core.engine import tracing
 from gradtape._src.core.errors import public
 from gradtape._src.core.signatures import known_as
 from gradtape._src.ops import grouping
-from gradtape._src.ops.array import blocks, creation, gather as gathers, points, rearrange, select, shape as array
+from gradtape._src.ops.array import blocks, creation, extents, gather as gathers, points, rearrange, select, shape as array
 from gradtape._src.ops.linalg import norms
 from gradtape._src.ops.math import counting
 from gradtape._src.v1.ops.maths import _either
@@ -53,13 +53,13 @@ def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize:
 @public
 def shape(input: Any, name: str | None = None, out_type: Any = None) -> Any:
     """Return the shape of `input` as a tensor."""
-    return array.shape(input, out_type)
+    return extents.shape(input, out_type)
 
 
 @public
 def size(input: Any, name: str | None = None, out_type: Any = None) -> Any:
     """Return the number of elements of `input`."""
-    return array.size(input, out_type)
+    return extents.size(input, out_type)
 
 
 @public

@@ -11,9 +11,11 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.scopes import name_scope
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, range_, zeros_like
-from gradtape._src.ops.array.shape import rank, shape, stop_gradient
+from gradtape._src.ops.array.extents import rank, shape
+from gradtape._src.ops.array.shape import stop_gradient
 from gradtape._src.ops.math import arithmetic, elementary
 from gradtape._src.ops.math.arithmetic import add_n, divide_no_nan
 from gradtape._src.ops.math.compare import not_equal
@@ -110,7 +112,7 @@ def _present(weights: Any) -> Any:
 
 
 def _check_weights(weights: Any, values: Any) -> None:
-    extents = zip(weights.shape, values.shape, strict=False)
+    extents = zip(extents_of(weights), extents_of(values), strict=False)
     if weights.ndim and (weights.ndim != values.ndim or any(w not in (1, None, n) and n is not None for w, n in extents)):
         raise ValueError(
             f"weights can not be broadcast to values. values.shape={values.shape}. weights.shape={weights.shape}. Give a "
@@ -121,7 +123,7 @@ def _check_weights(weights: Any, values: Any) -> None:
 def _alike(labels: Any, predictions: Any) -> tuple[Any, Any]:
     """Convert both to float32; ValueError unless they have one shape."""
     wanted, predicted = cast(labels, dtypes.float32), cast(predictions, dtypes.float32)
-    predicted.shape.assert_is_compatible_with(wanted.shape)
+    predicted.node.aval.tensor_shape.assert_is_compatible_with(extents_of(wanted))
     return wanted, predicted
 
 
@@ -257,7 +259,7 @@ def softmax_cross_entropy(
     """Return the cross-entropy of softmax(logits), for labels that are probabilities."""
     scores = tensor(logits)
     wanted = cast(onehot_labels, scores.dtype)
-    scores.shape.assert_is_compatible_with(wanted.shape)
+    scores.node.aval.tensor_shape.assert_is_compatible_with(extents_of(wanted))
     if label_smoothing:
         wanted = wanted * (1 - label_smoothing) + label_smoothing / cast(shape(wanted)[-1], scores.dtype)
     each = losses.softmax_cross_entropy_with_logits(stop_gradient(wanted), scores)
@@ -296,7 +298,7 @@ def sigmoid_cross_entropy(
     """Return the cross-entropy of independent classes."""
     scores = tensor(logits)
     wanted = cast(multi_class_labels, scores.dtype)
-    scores.shape.assert_is_compatible_with(wanted.shape)
+    scores.node.aval.tensor_shape.assert_is_compatible_with(extents_of(wanted))
     if label_smoothing:
         wanted = wanted * (1 - label_smoothing) + 0.5 * label_smoothing
     each = losses.sigmoid_cross_entropy_with_logits(wanted, scores)

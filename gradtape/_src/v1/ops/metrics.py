@@ -11,11 +11,12 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.scopes import control_dependencies
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, zeros_like
+from gradtape._src.ops.array.extents import size
 from gradtape._src.ops.array.select import where
-from gradtape._src.ops.array.shape import expand_dims, reshape, size, squeeze, zeros
+from gradtape._src.ops.array.shape import expand_dims, reshape, squeeze, zeros
 from gradtape._src.ops.linalg.diagonals import diag_part
 from gradtape._src.ops.math.arithmetic import abs as absolute, divide_no_nan, sqrt, square
 from gradtape._src.ops.math.compare import equal, greater, less, not_equal
@@ -67,16 +68,15 @@ def variable(name: str, shape: Sequence[int] = (), dtype: Any = dtypes.float32) 
 def aligned(labels: Any, predictions: Any, weights: Any = None) -> tuple[Tensor, Tensor, Tensor | None]:
     """Align all three: one with a last axis of 1 more than the others loses it; ValueError unless the shapes agree."""
     labels, predictions = tensor(labels), tensor(predictions)
-    if labels.shape.rank is not None and predictions.shape.rank is not None:
-        if predictions.ndim - labels.ndim == 1 and predictions.shape[-1] in (1, None):
-            predictions = squeeze(predictions, [-1])
-        elif labels.ndim - predictions.ndim == 1 and labels.shape[-1] in (1, None):
-            labels = squeeze(labels, [-1])
-    predictions.shape.assert_is_compatible_with(labels.shape)
+    if predictions.ndim - labels.ndim == 1 and extents_of(predictions)[-1] == 1:
+        predictions = squeeze(predictions, [-1])
+    elif labels.ndim - predictions.ndim == 1 and extents_of(labels)[-1] == 1:
+        labels = squeeze(labels, [-1])
+    predictions.node.aval.tensor_shape.assert_is_compatible_with(extents_of(labels))
     if weights is not None:
         weights = tensor(weights)
-        if weights.shape.rank and predictions.shape.rank is not None:
-            if weights.ndim - predictions.ndim == 1 and weights.shape[-1] in (1, None):
+        if weights.ndim:
+            if weights.ndim - predictions.ndim == 1 and extents_of(weights)[-1] == 1:
                 weights = squeeze(weights, [-1])
             elif predictions.ndim - weights.ndim == 1:
                 weights = expand_dims(weights, -1)
@@ -88,8 +88,8 @@ def spread(weights: Any, values: Any) -> Tensor:
     them.
     """
     weights = cast(weights, dtypes.float32)
-    extents = zip(weights.shape, values.shape, strict=False) if weights.shape.rank and values.shape.rank else ()
-    if weights.shape.rank and (weights.ndim != values.ndim or any(w not in (1, None, v) and v is not None for w, v in extents)):
+    extents = zip(extents_of(weights), extents_of(values), strict=False)
+    if weights.ndim and (weights.ndim != values.ndim or any(w not in (1, v) for w, v in extents)):
         raise ValueError(
             f"weights can not be broadcast to values. values.shape={values.shape}. weights.shape={weights.shape}. Give a "
             "scalar, or the axes of the values, each with their extent or 1."
@@ -133,7 +133,7 @@ def mean_tensor(
 ) -> Pair:
     """Return the mean of tensors of one shape, element by element."""
     values = tensor(values)
-    return _averaged(values, weights, values.shape.as_list())
+    return _averaged(values, weights, list(extents_of(values)))
 
 
 @metric("percentage_below_threshold")

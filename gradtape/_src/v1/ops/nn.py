@@ -6,7 +6,7 @@ from typing import Any
 
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array import sort
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.array.shape import squeeze
@@ -230,12 +230,12 @@ def sampled_softmax_loss(
 @public
 def without_last_axis(labels: Tensor, logits: Tensor) -> Tensor:
     """Return labels without a last axis of extent 1 if they have as many axes as logits."""
-    return squeeze(labels, -1) if labels.ndim == logits.ndim and labels.shape[-1] == 1 else labels
+    return squeeze(labels, -1) if labels.ndim == logits.ndim and extents_of(labels)[-1] == 1 else labels
 
 
 @public
 def with_axes_of(weights: Tensor, labels: Tensor) -> Tensor:
     """Return weights with a last axis of extent 1 more or less, if they have as many axes as labels then."""
-    if weights.ndim == labels.ndim + 1 and weights.shape[-1] == 1:
+    if weights.ndim == labels.ndim + 1 and extents_of(weights)[-1] == 1:
         return squeeze(weights, -1)
     return weights[..., None] if weights.ndim and weights.ndim == labels.ndim - 1 else weights

@@ -7,7 +7,7 @@ from typing import Any
 from gradtape._src.core import engine, scopes
 from gradtape._src.core.convert import tensor, variable_of
 from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.tensor import Stored, Tensor, extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import zeros
@@ -78,7 +78,7 @@ class ExponentialMovingAverage:
 
     def _made(self, value: Any) -> Variable:
         graph = in_graph()
-        initial = zeros(value.shape, value.dtype)
+        initial = zeros(extents_of(value), value.dtype)
         if isinstance(value, Variable):
             initial = value.read_value() if graph is None else graph.variable_attribute(value, "initial_value")
         made = shadow(value.name, self._name, initial)

@@ -15,13 +15,14 @@ from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.module import SlotOwner
 from gradtape._src.core.scopes import control_dependencies
-from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.tensor import Stored, Tensor, extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import fill, ones_like
+from gradtape._src.ops.array.extents import size
 from gradtape._src.ops.array.gather import scatter_rows
 from gradtape._src.ops.array.select import unique, where
-from gradtape._src.ops.array.shape import size, zeros
+from gradtape._src.ops.array.shape import zeros
 from gradtape._src.ops.math.segment import unsorted_segment_sum
 from gradtape._src.v1.graphs.collections import GraphKeys, trainable_variables
 from gradtape._src.v1.graphs.gradients import gradients
@@ -141,7 +142,7 @@ class Optimizer(SlotOwner):
             if not isinstance(v, Variable):
                 raise TypeError(f"Variable must be a tf.Variable: {v!r}")
             if d is not None and not isinstance(d, IndexedSlices) and not any(hasattr(self, name) for name in DENSE):
-                shape = tensor(d).shape
+                shape = extents_of(tensor(d))
                 if not v.shape.is_compatible_with(shape):
                     raise invalid(
                         f"var and grad do not have the same shape{v.shape} {shape}: give a gradient of {v.name!r} that has the "

@@ -10,7 +10,7 @@ from gradtape._src.core import dtypes, hooks
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.tensor import Stored, Tensor, extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
@@ -135,7 +135,7 @@ def _mask(mask: Any, variable: Any) -> Tensor:
     given = tensor(True if mask is None else mask)
     if given.dtype != dtypes.bool:
         raise TypeError(f"The mask of {variable.name} has dtype {given.dtype.name}: a mask is boolean, True where elements move.")
-    if tuple(given.shape) not in (shape, ()):
+    if tuple(extents_of(given)) not in (shape, ()):
         raise ValueError(
             f"The mask of {variable.name} has shape {given.shape}, the variable {shape}: give that shape, or one boolean."
         )
@@ -145,7 +145,7 @@ def _mask(mask: Any, variable: Any) -> Tensor:
 
 def _masked(gradient: Any, mask: Tensor, variable: Any) -> Tensor:
     dense = gradient.to_dense() if isinstance(gradient, IndexedSlices) else tensor(gradient)
-    if dense.shape != mask.shape:
+    if extents_of(dense) != extents_of(mask):
         raise ValueError(f"The gradient of {variable.name} has shape {dense.shape}, the variable {mask.shape}.")
     masked: Tensor = where(mask, dense, tensor(0, dense.dtype))
     return masked

@@ -10,7 +10,7 @@ from typing import Any
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.convert import constant, tensor
 from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.tensor import Stored, Tensor, extents_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
@@ -222,8 +222,8 @@ def assert_global_step(global_step_tensor: Any) -> None:
         raise TypeError(f'Existing "global_step" must be a Variable or Tensor: {global_step_tensor!r}.')
     if not global_step_tensor.dtype.is_integer:
         raise TypeError(f'Existing "global_step" does not have integer type: {global_step_tensor.dtype}')
-    if global_step_tensor.shape.rank != 0:
-        raise TypeError(f'Existing "global_step" is not scalar: {global_step_tensor.shape}')
+    if global_step_tensor.ndim != 0:
+        raise TypeError(f'Existing "global_step" is not scalar: {extents_of(global_step_tensor)}')
 
 
 @public

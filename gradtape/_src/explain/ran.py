@@ -1,0 +1,138 @@
+"""The lines that ran under a tape, as the interpreter noted them if it was asked to, and the places of ops."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from threading import get_ident
+from types import CodeType, FrameType
+from typing import Any
+
+from gradtape._src.core import journal
+from gradtape._src.core.journal import Line, Taped
+from gradtape._src.explain import source as text
+
+MOST = 16  # tapes that are opened at one line, of which the lines are noted
+MONITORING: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on
+Lines = dict[str, set[int]]  # by file
+Place = tuple[int, int]  # a line, and the column in it
+
+
+class Interpreter:
+    """Notes the lines of the user's code that this thread runs while a tape is open; of the first tapes of each line only.
+
+    Each such tape has them in its record in the journal. Nothing is noted where a debugger listens already.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[Any, Lines] = {}  # of the tapes, by their weak references
+        self._counts: dict[Line, int] = {}
+        self._thread = get_ident()
+
+    def taped(self, taped: Taped, opens: bool) -> None:
+        """Begin to note, for a tape that is opened, or end."""
+        if not opens:
+            if self._open.pop(taped.tape, None) is not None and not self._open:
+                self._end()
+        elif get_ident() == self._thread:
+            line = journal.user_line()
+            self._counts[line] = count = self._counts.get(line, 0) + 1
+            if count <= MOST and (self._open or self._begin()):
+                self._open[taped.tape] = taped.lines = {} if taped.lines is None else taped.lines
+                self._arm()
+
+    def close(self) -> None:
+        """End, whatever is open."""
+        if self._open:
+            self._open.clear()
+            self._end()
+
+    def _note(self, file: str, line: int) -> None:
+        for lines in self._open.values():
+            lines.setdefault(file, set()).add(line)
+
+    def _begin(self) -> bool:
+        return sys.gettrace() is None
+
+    def _arm(self) -> None:
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None:
+            if not journal.others[frame.f_code.co_filename]:
+                frame.f_trace = self._entered
+            frame = frame.f_back
+        sys.settrace(self._entered)
+
+    def _end(self) -> None:
+        sys.settrace(None)
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None:
+            frame.f_trace = None
+            frame = frame.f_back
+
+    def _entered(self, frame: FrameType, event: str, given: Any) -> Any:
+        """Note a line; Python calls it for functions that are entered, too, and goes on where it returns itself."""
+        file = frame.f_code.co_filename
+        if journal.others[file]:
+            return None
+        if event == "line" and self._open:
+            self._note(file, frame.f_lineno)
+        return self._entered
+
+
+class Monitoring(Interpreter):
+    """The same by `sys.monitoring`, which lets go of each place once it has run."""
+
+    def _begin(self) -> bool:
+        tool, events = MONITORING.PROFILER_ID, MONITORING.events
+        if MONITORING.get_tool(tool) is not None:
+            return False
+        MONITORING.use_tool_id(tool, "gradtape why")
+        MONITORING.register_callback(tool, events.LINE, self._line)
+        MONITORING.set_events(tool, events.LINE)
+        return True
+
+    def _arm(self) -> None:
+        MONITORING.restart_events()
+
+    def _end(self) -> None:
+        tool = MONITORING.PROFILER_ID
+        MONITORING.set_events(tool, 0)
+        MONITORING.free_tool_id(tool)
+
+    def _line(self, code: CodeType, line: int) -> Any:
+        if get_ident() != self._thread:
+            return None
+        if self._open and not journal.others[code.co_filename]:
+            self._note(code.co_filename, line)
+        return MONITORING.DISABLE
+
+
+def interpreter() -> Interpreter:
+    """Return what notes lines with this Python."""
+    return Interpreter() if MONITORING is None else Monitoring()
+
+
+class Ran:
+    """The part of the user's code that is known to have run: these `lines`, at which ops stand, and those `noted`, if any are."""
+
+    def __init__(self, lines: Iterable[Line], noted: Lines | None) -> None:
+        self.noted = noted
+        self.places: dict[str, set[Place]] = {}
+        for line in lines:
+            at, _, column, _ = text.position(line)
+            if line[0] is not None and at is not None:
+                self.places.setdefault(line[0].co_filename, set()).add((at, column or 0))
+
+    @property
+    def files(self) -> dict[str, None]:
+        """The files of which something ran, in the order of their first ops."""
+        return dict.fromkeys([*self.places, *(self.noted or ())])
+
+    def saw(self, file: str, nodes: Sequence[Any], below: int = 0) -> bool:
+        """Return whether something of these nodes is known to have run; lines count `below` that of what decides on them."""
+        first = nodes[0].lineno, nodes[0].col_offset
+        last = nodes[-1].end_lineno or first[0], nodes[-1].end_col_offset or 0
+        noted = self.noted.get(file, ()) if self.noted is not None else ()
+        return any(first <= at <= last for at in self.places.get(file, ())) or any(
+            max(first[0], below + 1) <= line <= last[0] for line in noted
+        )

@@ -1,0 +1,103 @@
+"""The shape of a tensor, its size and rank, as tensors: constants where they are known."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core import dtypes, engine, journal
+from gradtape._src.core.arrays import jnp
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import not_differentiable, op
+from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import Tensor, emit
+from gradtape._src.ops.array.cast import _cast
+from gradtape._src.ops.array.shape import changing, host_constant
+from gradtape._src.ops.math.reduction import _prod
+
+_SHAPES: dict[str, Any] = {"cheap": True, "mixed": True, "of_shapes": True, "traits": "renames"}
+
+
+@op("Shape", infer=lambda input, out_type: aval((input.ndim,), out_type), folds=lambda shape: shape, **_SHAPES)
+def _shape(input, *, out_type):
+    return jnp.array(input.shape, dtype=out_type)
+
+
+@op("Size", infer=lambda input, out_type: aval((), out_type), folds=np.prod, **_SHAPES)
+def _size(input, *, out_type):
+    return jnp.array(math.prod(input.shape), dtype=out_type)
+
+
+not_differentiable(_shape, _size, because="a shape does not depend on the values")
+
+
+def _dense_shape(sparse, out_type):
+    """Return the shape of the whole that a sparse tensor or IndexedSlices is a part of."""
+    return emit(_cast.op, (tensor(sparse.dense_shape).node,), (dtypes.as_dtype(out_type),))
+
+
+@public
+def shape(input, out_type=None, name=None) -> Tensor:
+    """Return the shape of `input`, an integer vector of type `out_type` (int32); of a sparse tensor its dense shape.
+
+    >>> tf.shape(tf.zeros([2, 3])).numpy()
+    array([2, 3], dtype=int32)
+    """
+    if getattr(input, "dense_shape", None) is not None:
+        return _dense_shape(input, out_type or dtypes.int32)
+    if changing(x := tensor(input)):
+        dtype = dtypes.as_dtype(out_type or dtypes.int32)
+        of_strings = x.dtype == dtypes.string and x.node.aval.open  # which no kernel of XLA takes
+        return tensor([*x.node.aval.shape], dtype.numpy) if of_strings else _shape(x, out_type=dtype.numpy)
+    _counted(x)
+    return host_constant(np.array(x.node.aval.shape, dtypes.as_dtype(out_type or dtypes.int32).numpy))
+
+
+@public
+def shape_n(input, out_type=dtypes.int32, name=None):
+    """Return the shapes of a list of tensors, as a list.
+
+    >>> [shape.numpy().tolist() for shape in tf.shape_n([tf.zeros([2]), tf.zeros([3, 4])])]
+    [[2], [3, 4]]
+    """
+    return [shape(x, out_type) for x in input]
+
+
+@public
+def size(input, out_type=None, name=None) -> Tensor:
+    """Return the number of elements of `input`, an integer scalar of type `out_type` (int32); of a sparse tensor those of the
+    whole.
+
+    >>> int(tf.size(tf.zeros([2, 3])))
+    6
+    """
+    if getattr(input, "dense_shape", None) is not None:
+        return emit(_prod.op, (_dense_shape(input, out_type or dtypes.int32).node,), ((0,), False))
+    if changing(x := tensor(input)):
+        dtype = dtypes.as_dtype(out_type or dtypes.int32)
+        of_strings = x.dtype == dtypes.string and x.node.aval.open
+        return tensor(x.node.aval.size, dtype.numpy) if of_strings else _size(x, out_type=dtype.numpy)
+    _counted(x)
+    return host_constant(np.array(x.node.aval.size, dtypes.as_dtype(out_type or dtypes.int32).numpy))
+
+
+def _counted(x):
+    """Note for the explainer that the extents of `x`, which may follow from values, go on as numbers."""
+    if engine.local.tapes:
+        journal.left("size", x.node, engine.local.trace)
+
+
+@public
+def rank(input, name=None) -> Tensor:
+    """Return the number of axes of `input`, an int32 scalar.
+
+    >>> int(tf.rank([[1, 2], [3, 4]]))
+    2
+    """
+    if getattr(input, "dense_shape", None) is not None:
+        return size(input.dense_shape)
+    x = tensor(input)
+    if not x.ndim and changing(x):
+        return _size(shape(x), out_type=np.dtype(np.int32))
+    return host_constant(np.array(x.ndim, np.int32))
