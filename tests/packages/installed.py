@@ -1,6 +1,7 @@
 """Install the sdist in `dist` with and without a compiler, and compare both, by `python -m tests.packages.installed dist`.
 
-The command of each is tried, too. Each has an environment of its own, which finds the dependencies in this one. Nothing is asked of a package index.
+The command of each is tried, too. Each has an environment of its own, which finds the dependencies in this one. Nothing is
+asked of a package index.
 """
 
 import os
