@@ -15,7 +15,7 @@ from gradtape._src.core import execution, tracing
 from gradtape._src.core.errors import public
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.structured import arity
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.derivatives.evaluation import inexact
 from gradtape._src.derivatives.ghost import FACTORS, Factors
 from gradtape._src.derivatives.implicit import gradient_of
@@ -70,7 +70,7 @@ def _made(gradients: Program, key: str, make: Callable[[Node], list[Tensor]]) ->
 def _squares(gradient: Node) -> list[Tensor]:
     """Return the squares of a gradient; or those of its factors, if it is a product of two vectors."""
     factors = _factors_of(gradient)
-    if factors is not None and factors.a is not None and factors.a.shape[0] == 1:
+    if factors is not None and factors.a is not None and extents_of(factors.a)[0] == 1:
         return [_square(factors.a[0]), _square(factors.b[0])]
     return [_square(EagerTensor(gradient))]
 
@@ -89,7 +89,7 @@ def _mean_of_squares(each: PerExample, seeds: Tensor, chunk: int | None) -> Any:
             found = [[EagerTensor(next(nodes)) for _ in range(count)] for count in counts]
             return [x for parts in found for x in ([reduce_sum(parts[0], 0)] if len(parts) == 1 else parts)]
 
-        key = ("sums of squares", seeds.shape[1])
+        key = ("sums of squares", extents_of(seeds)[1])
         if key not in program.derived:
             program.derived[key] = built(rows, of_one)
         stacked = iter(each.call(program.derived[key], [seeds], chunk))
@@ -99,9 +99,9 @@ def _mean_of_squares(each: PerExample, seeds: Tensor, chunk: int | None) -> Any:
             if count == 1:
                 results.append(reduce_mean(first, 0))
                 continue
-            a, b = [reshape(x, [-1, x.shape[-1]]) for x in (first, next(stacked))]
+            a, b = [reshape(x, [-1, extents_of(x)[-1]]) for x in (first, next(stacked))]
             results.append(reshape(matmul(a, b, transpose_a=True) / each.count, of.shape))
-    unused = [zeros(x.shape, x.dtype) for x in each.sources.leaves]
+    unused = [zeros(extents_of(x), x.dtype) for x in each.sources.leaves]
     return each.sources.pack([z if p is None else results[p] for z, p in zip(unused, where, strict=True)])
 
 
@@ -158,7 +158,7 @@ def ggn_diagonal(
     check_chunk(chunk_size)
     each = _traced(Outputs(f, sources, examples, keep_axis), "f")
     (results,) = each.call(each.program, chunk=chunk_size)
-    size = results.shape[1]
+    size = extents_of(results)[1]
     if loss is None:
         units: Tensor = eye(size, batch_shape=[each.count], dtype=results.dtype)
         return _mean_of_squares(each, units, chunk_size)
@@ -172,7 +172,7 @@ def ggn_diagonal(
 
 def _root(curving: Program, given: Sequence[Tensor]) -> Tensor:
     """Return S with SᵀS = H, for the Hessian whose products the Program gives."""
-    units = eye(given[0].shape[0], dtype=given[0].dtype)
+    units = eye(extents_of(given[0])[0], dtype=given[0].dtype)
     (rows,) = call_vectorized(curving, [units.node, *[x.node for x in given]], [True, *[False] * len(given)])
     matrix = EagerTensor(rows)
     values, vectors = eigh(0.5 * (matrix + transpose(matrix)))

@@ -30,7 +30,7 @@ def array(val, dtype=None, copy=True, ndmin=0, *, policy=TENSORFLOW):
     if ndmin > 32:
         raise ValueError("ndmin bigger than allowable number of dimensions: 32.")
     x = policy.array(val, None if dtype is None else policy.dtype(dtype))
-    return reshape(x, [1] * (ndmin - x.ndim) + list(x.shape)) if x.ndim < ndmin else x
+    return reshape(x, [1] * (ndmin - x.ndim) + list(extents_of(x))) if x.ndim < ndmin else x
 
 
 @public
@@ -158,7 +158,7 @@ def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None):
     if shape:
         raise ValueError("Overriding the shape is not supported.")
     x = as_array(a)
-    return _broadcast_to(asarray(fill_value, dtype or x.dtype), x.shape)
+    return _broadcast_to(asarray(fill_value, dtype or x.dtype), extents_of(x))
 
 
 @numpy_function
@@ -184,7 +184,7 @@ def broadcast_arrays(*args, policy=TENSORFLOW, **kwargs):
     if kwargs:
         raise ValueError(f"Received unsupported arguments {list(kwargs)}; `subok` is the only one.")
     arrays = [policy.array(a) for a in args]
-    shape = np.broadcast_shapes(*[tuple(x.shape) for x in arrays])
+    shape = np.broadcast_shapes(*[extents_of(x) for x in arrays])
     return [_broadcast_to(x, shape) for x in arrays]
 
 
@@ -341,7 +341,7 @@ def _masked(m, kept, k, name, policy):
     x = policy.array(m)
     if x.ndim < 2:
         raise ValueError(f"Argument to {name} must have rank at least 2, received shape {x.shape}.")
-    return where(kept(_offsets(*x.shape[-2:]), k), x, creation.zeros_like(x))
+    return where(kept(_offsets(*extents_of(x)[-2:]), k), x, creation.zeros_like(x))
 
 
 @numpy_function
@@ -354,7 +354,7 @@ def diag(v, k=0, *, policy=TENSORFLOW):
     """
     x = policy.array(v)
     if x.ndim == 1:
-        return diagonals.diag(x, k=k) if x.shape[0] else _zeros([abs(k), abs(k)], x.dtype)
+        return diagonals.diag(x, k=k) if extents_of(x)[0] else _zeros([abs(k), abs(k)], x.dtype)
     if x.ndim == 2:
         return diagonal(x, k)
     raise ValueError(f"diag takes one or two axes, received shape {x.shape}.")
@@ -371,7 +371,7 @@ def diagonal(a, offset=0, axis1=0, axis2=1, *, policy=TENSORFLOW):
     first, second = policy.axis(axis1, x.ndim, "axis1"), policy.axis(axis2, x.ndim, "axis2")
     x = transpose(x, [axis for axis in range(x.ndim) if axis not in (first, second)] + [first, second])
     if not -extents_of(x)[-2] < offset < extents_of(x)[-1]:
-        return _zeros([*x.shape[:-2], 0], x.dtype)
+        return _zeros([*extents_of(x)[:-2], 0], x.dtype)
     return diagonals.diag_part(x, k=offset)
 
 
@@ -424,13 +424,13 @@ def vander(x, N=None, increasing=False, *, policy=TENSORFLOW):
     x = policy.array(x)
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array")
-    count = x.shape[0] if N is None else N
+    count = extents_of(x)[0] if N is None else N
     if count < 0:
         raise ValueError("N must be nonnegative")
     powers = [creation.ones_like(x)]
     for _ in range(count - 1):
         powers.append(powers[-1] * x)
-    return stack(powers if increasing else powers[::-1], 1) if count else _zeros([x.shape[0], 0], x.dtype)
+    return stack(powers if increasing else powers[::-1], 1) if count else _zeros([extents_of(x)[0], 0], x.dtype)
 
 
 @public

@@ -1,6 +1,7 @@
 """Comparisons and logic, in the common dtype by NumPy's rules."""
 
 from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.math import arithmetic, compare
 from gradtape._src.ops.math.reduction import reduce_all
@@ -140,4 +141,4 @@ def array_equal(a1, a2):
     np.True_
     """
     x1, x2 = promoted(a1, a2)
-    return reduce_all(compare.equal(x1, x2)) if x1.shape == x2.shape else cast(False, "bool")
+    return reduce_all(compare.equal(x1, x2)) if extents_of(x1) == extents_of(x2) else cast(False, "bool")

@@ -274,7 +274,7 @@ def polyval(p, x):
     np.int64(11)
     """
     p, x = promoted(p, x)
-    value = zeros(x.shape, x.dtype)
+    value = zeros(extents_of(x), x.dtype)
     for i in range(extents_of(reshape(p, [-1]))[0]):
         value = value * x + reshape(p, [-1])[i]
     return value

@@ -1,6 +1,7 @@
 """Products of vectors and matrices, in the common dtype by NumPy's rules."""
 
 from gradtape._src.core.errors import InvalidArgumentError, public
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.rearrange import pad, reverse
 from gradtape._src.ops.array.shape import reshape
@@ -126,13 +127,13 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None, *, policy=TENSORFLOW):
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = moveaxis(a, axisa, -1, policy=policy), moveaxis(b, axisb, -1, policy=policy)
-    if not {a.shape[-1], b.shape[-1]} <= {2, 3}:
+    if not {extents_of(a)[-1], extents_of(b)[-1]} <= {2, 3}:
         raise ValueError(
             "Both `x1` and `x2` must have 2 or 3 elements along the axis of the vectors. "
             f"Received: x1.shape={tuple(a.shape)}, x2.shape={tuple(b.shape)}"
         )
-    flat = a.shape[-1] == b.shape[-1] == 2
-    a, b = broadcast_arrays(*[pad(x, [[0, 0]] * (x.ndim - 1) + [[0, 3 - x.shape[-1]]]) for x in (a, b)])
+    flat = extents_of(a)[-1] == extents_of(b)[-1] == 2
+    a, b = broadcast_arrays(*[pad(x, [[0, 0]] * (x.ndim - 1) + [[0, 3 - extents_of(x)[-1]]]) for x in (a, b)])
     product = diagonals.cross(a, b)
     return product[..., 2] if flat else moveaxis(product, -1, axisc, policy=policy)
 
@@ -146,7 +147,7 @@ def kron(a, b, *, policy=TENSORFLOW):
     """
     a, b = policy.promoted(a, b)
     rank = max(a.ndim, b.ndim)
-    first, second = [[1] * (rank - x.ndim) + list(x.shape) for x in (a, b)]
+    first, second = [[1] * (rank - x.ndim) + list(extents_of(x)) for x in (a, b)]
     a = reshape(a, [e for extent in first for e in (extent, 1)])
     blocks = multiply(a, reshape(b, [e for extent in second for e in (1, extent)]), policy=policy)
     return reshape(blocks, [m * n for m, n in zip(first, second, strict=True)])
@@ -210,7 +211,7 @@ def correlate(x1, x2, mode="valid", *, policy=TENSORFLOW):
         raise ValueError(f"Invalid mode: '{mode}'. Mode must be one of: 'full', 'same', 'valid'.")
     x1, x2 = policy.promoted(x1, x2)
     x1, x2 = policy.angular(x1), policy.angular(x2)
-    (n,), (m,) = x1.shape, x2.shape
+    (n,), (m,) = extents_of(x1), extents_of(x2)
     if n < m:  # the longer one is the signal
         return reverse(_slid(x2, x1, mode), [0])
     return _slid(x1, x2, mode)
@@ -218,7 +219,7 @@ def correlate(x1, x2, mode="valid", *, policy=TENSORFLOW):
 
 def _slid(signal, kernel, mode):
     """Return the products of `kernel` with each window of the longer `signal`."""
-    m = kernel.shape[0]
+    m = extents_of(kernel)[0]
     before = {"full": m - 1, "same": m // 2, "valid": 0}[mode]
     after = {"full": m - 1, "same": m - 1 - m // 2, "valid": 0}[mode]
     padded = pad(signal, [(before, after)])

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.numpy.arrays import asarray
 from gradtape._src.ops.numpy.dtypes import default_float, result_type
@@ -54,7 +55,7 @@ def uniform(low=0.0, high=1.0, size=None):
     TensorShape([2])
     """
     low, high = [asarray(bound, default_float()) for bound in (low, high)]
-    shape = np.broadcast_shapes(tuple(low.shape), tuple(high.shape)) if size is None else _as_shape(size)
+    shape = np.broadcast_shapes(extents_of(low), extents_of(high)) if size is None else _as_shape(size)
     return draws.uniform(shape, low, high, default_float())
 
 

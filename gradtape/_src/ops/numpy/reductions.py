@@ -227,12 +227,12 @@ def average(a, axis=None, weights=None, returned=False):
     if weights is None:
         x = floating(x)
         found = reduction.reduce_mean(x, axis)
-        total = cast(x.shape.num_elements() if axis is None else x.shape[axis], x.dtype)
+        total = cast(x.node.aval.size if axis is None else extents_of(x)[axis], x.dtype)
     else:
         dtype = result_type(x.dtype, weights, *[default_float()] if exact else [])
         x, w = as_array(x, dtype), as_array(weights, dtype)
         if axis is None or x.ndim == w.ndim:
-            if x.shape != w.shape:
+            if extents_of(x) != extents_of(w):
                 raise ValueError(f"`weights` must have the shape {x.shape} of `a`, received {w.shape}. A vector needs an axis.")
             total = reduction.reduce_sum(w, axis)
             found = reduction.reduce_sum(x * w, axis) / total

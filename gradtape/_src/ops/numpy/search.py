@@ -3,6 +3,7 @@
 import math
 
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array import sort as _sort
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, range_
@@ -36,7 +37,7 @@ def searchsorted(sorted_sequence, values, side="left", *, policy=TENSORFLOW):
             "`searchsorted` only supports 1-D sorted sequences. You can use `keras.ops.vectorized_map` to extend it to N-D "
             f"sequences. Received: sorted_sequence.shape={tuple(row.shape)}"
         )
-    return reshape(_sort.searchsorted(policy.numeric(row), policy.numeric(ravel(x)), side), x.shape)
+    return reshape(_sort.searchsorted(policy.numeric(row), policy.numeric(ravel(x)), side), extents_of(x))
 
 
 @numpy_function
@@ -85,37 +86,37 @@ def unique(
     """
     x = policy.array(x)
     rows = ravel(x) if axis is None else moveaxis(x, axis, 0)
-    flat = reshape(rows, (rows.shape[0], -1))
+    flat = reshape(rows, (extents_of(rows)[0], -1))
     order = _row_order(flat)
     ranked = gather(flat, order)
     differ = reduction.reduce_any(compare.not_equal(ranked[1:], ranked[:-1]), 1)
-    begins = concat([ones((1,), "bool"), differ], 0)[: flat.shape[0]]
+    begins = concat([ones((1,), "bool"), differ], 0)[: extents_of(flat)[0]]
     group = cumulative.cumsum(cast(begins, "int32")) - 1
     first = _first_of_each(begins, size)
     index = gather(order, first)
     values = gather(rows, index)
-    counts = unsorted_segment_sum(ones_like(group), group, flat.shape[0])
+    counts = unsorted_segment_sum(ones_like(group), group, extents_of(flat)[0])
     if size is not None:
         there = range_(size) < group[-1] + 1
         blank = reshape(there, (-1,) + (1,) * (values.ndim - 1))
         fill = values[:1] if fill_value is None else policy.array(fill_value, values.dtype)
         values, index = where(blank, values, fill), where(there, index, index[0])
-        counts = pad(counts, [(0, max(size - flat.shape[0], 0))])
+        counts = pad(counts, [(0, max(size - extents_of(flat)[0], 0))])
     results = [values if axis is None else moveaxis(values, 0, axis)]
     if return_index:
         results.append(index)
     if return_inverse:
-        inverse = scatter_nd(order[:, None], group, order.shape)
-        results.append(reshape(inverse, x.shape) if axis is None else inverse)
+        inverse = scatter_nd(order[:, None], group, extents_of(order))
+        results.append(reshape(inverse, extents_of(x)) if axis is None else inverse)
     if return_counts:
-        results.append(counts[: first.shape[0]])
+        results.append(counts[: extents_of(first)[0]])
     return results[0] if len(results) == 1 else tuple(results)
 
 
 def _row_order(rows):
     """Return the order that sorts the rows of a matrix, the first column first."""
-    order = range_(rows.shape[0])
-    for column in reversed(range(rows.shape[1])):
+    order = range_(extents_of(rows)[0])
+    for column in reversed(range(extents_of(rows)[1])):
         order = gather(order, argsort(gather(rows[:, column], order)))
     return order
 
@@ -124,7 +125,7 @@ def _first_of_each(begins, size):
     """Return the places where the groups begin; `size` of them, if given: the shape then does not depend on values."""
     if size is None:
         return cast(where(begins)[:, 0], "int32")
-    count = begins.shape[0]
+    count = extents_of(begins)[0]
     places = _sort.sort(where(begins, range_(count), tensor(count, "int32")))
     places = pad(places, [(0, max(size - count, 0))])[:size]
     return arithmetic.minimum(places, count - 1)

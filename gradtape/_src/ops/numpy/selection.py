@@ -79,7 +79,7 @@ def compress(condition, a, axis=None):
     if axis is None or not x.ndim:
         x, axis = reshape(x, [-1]), 0
     axis = axis_of(axis, x.ndim)
-    missing = x.shape[axis] - condition.shape[0]
+    missing = extents_of(x)[axis] - extents_of(condition)[0]
     if missing > 0:
         condition = concat([condition, zeros([missing], "bool")], 0)
     return _select.boolean_mask(x, condition, axis=axis)
@@ -103,7 +103,7 @@ def take(a, indices, axis=None, out=None, mode="clip"):
     x, indices = as_array(a), as_array(indices)
     if axis is None:
         x, axis = reshape(x, [-1]), 0
-    extent = cast(x.shape[axis], indices.dtype)
+    extent = cast(extents_of(x)[axis], indices.dtype)
     within = rounding.floormod(indices, extent) if mode == "wrap" else clip_by_value(indices, 0, extent - 1)
     return gather(x, within, axis=axis)
 
@@ -120,10 +120,10 @@ def take_along_axis(arr, indices, axis):
     if axis is None:
         return take_along_axis(reshape(x, [-1]), indices, 0)
     axis = axis_of(axis, x.ndim)
-    extents = [[1 if i == axis else e for i, e in enumerate(y.shape)] for y in (x, indices)]
+    extents = [[1 if i == axis else e for i, e in enumerate(extents_of(y))] for y in (x, indices)]
     common = list(np.broadcast_shapes(*map(tuple, extents)))
-    x = broadcast_to(x, common[:axis] + [x.shape[axis]] + common[axis + 1 :])
-    indices = broadcast_to(indices, common[:axis] + [indices.shape[axis]] + common[axis + 1 :])
+    x = broadcast_to(x, common[:axis] + [extents_of(x)[axis]] + common[axis + 1 :])
+    indices = broadcast_to(indices, common[:axis] + [extents_of(indices)[axis]] + common[axis + 1 :])
     last = [i for i in range(x.ndim) if i != axis] + [axis]
     back = [last.index(i) for i in range(x.ndim)]
     x, indices = transpose(x, last), transpose(indices, last)
@@ -186,10 +186,10 @@ def item(x, key, basic):
     y = basic(x, tuple([slice(None) if _is_array(k) else k for k in keys]))
     keys = [k for k in keys if not _is_integer(k)]
     axes = [axis for axis, k in enumerate(keys) if _is_array(k)]
-    extents = [cast(y.shape[axis], "int64") for axis in axes]
+    extents = [cast(extents_of(y)[axis], "int64") for axis in axes]
     indices = [cast(as_array(keys[axis]), "int64") for axis in axes]
     indices = [_select.where(i < 0, i + extent, i) for i, extent in zip(indices, extents, strict=True)]
-    common = np.broadcast_shapes(*[tuple(i.shape) for i in indices])
+    common = np.broadcast_shapes(*[extents_of(i) for i in indices])
     if len(axes) == 1:
         return gather(y, indices[0], axis=axes[0])
     points = stack([broadcast_to(i, common) for i in indices], axis=-1)
@@ -213,11 +213,11 @@ def _as_tuple(key):
 
 
 def _is_array(key):
-    return isinstance(key, (list, tuple, np.ndarray)) or (is_tensor(key) and key.shape.rank != 0)
+    return isinstance(key, (list, tuple, np.ndarray)) or (is_tensor(key) and key.ndim != 0)
 
 
 def _is_integer(key):
-    return isinstance(key, (int, np.integer)) or (is_tensor(key) and not key.shape.rank)
+    return isinstance(key, (int, np.integer)) or (is_tensor(key) and not key.ndim)
 
 
 def _without_mask(key):
@@ -237,5 +237,5 @@ def _filled(x, keys):
     places = [i for i, key in enumerate(keys) if key is Ellipsis]
     place = places[0] if places else len(keys)
     taken = sum(key is not None and key is not Ellipsis for key in keys)
-    rest = [slice(None)] * (x.shape.rank - taken)
+    rest = [slice(None)] * (x.ndim - taken)
     return [*keys[:place], *rest, *keys[place + bool(places) :]]

@@ -6,6 +6,7 @@ import numpy as np
 
 from gradtape._src.core.convert import is_tensor
 from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array import extents, joining, rearrange, shape as _shape
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.numpy.policy import TENSORFLOW, as_array, numpy_function
@@ -103,7 +104,7 @@ def expand_dims(a, axis, *, policy=TENSORFLOW):
     x = policy.array(a)
     if not isinstance(axis, (list, tuple)):
         return _shape.expand_dims(x, policy.axis(axis, x.ndim + 1))
-    axes, extents = policy.axes(axis, x.ndim + len(axis)), iter(x.shape)
+    axes, extents = policy.axes(axis, x.ndim + len(axis)), iter(extents_of(x))
     return _shape.reshape(x, [1 if place in axes else next(extents) for place in range(x.ndim + len(axes))])
 
 
@@ -118,7 +119,7 @@ def squeeze(a, axis=None):
 
 
 def _at_least(count, arrays, padded, policy):
-    found = [x if x.ndim >= count else _shape.reshape(x, padded(list(x.shape))) for x in map(policy.array, arrays)]
+    found = [x if x.ndim >= count else _shape.reshape(x, padded(list(extents_of(x)))) for x in map(policy.array, arrays)]
     return found[0] if len(found) == 1 else found
 
 
@@ -282,7 +283,7 @@ def split(ary, indices_or_sections, axis=0, *, policy=TENSORFLOW):
     if isinstance(indices_or_sections, (int, np.integer)):
         return joining.split(x, int(indices_or_sections), axis)
     axis = policy.axis(axis, x.ndim)
-    extent = x.shape[axis]
+    extent = extents_of(x)[axis]
     ends = [0, *[min(max(end + extent if end < 0 else end, 0), extent) for end in map(int, indices_or_sections)], extent]
     sizes = [end - start for start, end in itertools.pairwise(ends)]
     if min(sizes) < 0:
@@ -292,7 +293,7 @@ def split(ary, indices_or_sections, axis=0, *, policy=TENSORFLOW):
 
 def _split_evenly(ary, indices_or_sections, axis, policy):
     x = policy.array(ary)
-    if isinstance(indices_or_sections, int) and x.shape[axis] % indices_or_sections:
+    if isinstance(indices_or_sections, int) and extents_of(x)[axis] % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
     return split(x, indices_or_sections, axis, policy=policy)
 
@@ -334,7 +335,7 @@ def array_split(x, indices_or_sections, axis=0, *, policy=TENSORFLOW):
     if not isinstance(indices_or_sections, (int, np.integer)):
         return split(x, indices_or_sections, axis, policy=policy)
     sections = int(indices_or_sections)
-    each, longer = divmod(x.shape[axis], sections)
+    each, longer = divmod(extents_of(x)[axis], sections)
     return joining.split(x, [each + 1] * longer + [each] * (sections - longer), axis)
 
 
@@ -347,7 +348,7 @@ def tile(a, reps, *, policy=TENSORFLOW):
            [1, 2, 1, 2]])
     """
     x, times = policy.array(a), list(reps) if np.ndim(reps) else [reps]
-    x = _shape.reshape(x, [1] * (len(times) - x.ndim) + list(x.shape)) if len(times) > x.ndim else x
+    x = _shape.reshape(x, [1] * (len(times) - x.ndim) + list(extents_of(x))) if len(times) > x.ndim else x
     return rearrange.tile(x, [1] * (x.ndim - len(times)) + times)
 
 
@@ -431,7 +432,9 @@ def roll(a, shift, axis=None, *, policy=TENSORFLOW):
     array([3, 1, 2])
     """
     x = policy.array(a)
-    return rearrange.roll(x, shift, axis) if axis is not None else _shape.reshape(rearrange.roll(ravel(x), shift, 0), x.shape)
+    return (
+        rearrange.roll(x, shift, axis) if axis is not None else _shape.reshape(rearrange.roll(ravel(x), shift, 0), extents_of(x))
+    )
 
 
 @numpy_function

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.tensor import extents_of
 from gradtape._src.ops.array import sort as _sort
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, range_, zeros_like
@@ -24,7 +25,7 @@ def quantile(x, q, axis=None, method="linear", keepdims=False, *, policy=TENSORF
     """Return the elements that so much of the sorted ones lies below, `q` from 0 to 1; NaN where there is one."""
     x, q = policy.floating(x), _exact(q)
     rows, shape = _rows(x, policy.axes(axis, x.ndim), keepdims)
-    result = _between(_sort.sort(rows, -1), reshape(q, [-1]) * (rows.shape[-1] - 1), method)
+    result = _between(_sort.sort(rows, -1), reshape(q, [-1]) * (extents_of(rows)[-1] - 1), method)
     undefined = reduction.reduce_any(isnan(rows), -1, keepdims=True)
     return _arranged(where(undefined, math.nan, result), q, shape)
 
@@ -72,7 +73,7 @@ def _exact(q):
 def _rows(x, axes, keepdims):
     """Return `x` with the axes to be reduced as one last axis, and the shape of the result."""
     kept = [a for a in range(x.ndim) if a not in axes]
-    extents = tuple(x.shape)
+    extents = extents_of(x)
     rows = transpose(x, [*kept, *axes]) if kept and list(axes) != list(range(len(kept), len(extents))) else x
     rows = reshape(rows, (*[extents[a] for a in kept], math.prod([extents[a] for a in axes])))
     return rows, tuple([1 if a in axes else n for a, n in enumerate(extents) if keepdims or a not in axes])
@@ -98,7 +99,7 @@ def _between(ordered, place, method):
 
 def _at(ordered, place):
     """Return sorted rows at whole `place`s [..., q]: sums of one element, as such places cannot be checked ahead."""
-    here = compare.equal(range_(ordered.shape[-1], dtype="float64"), place[..., None])
+    here = compare.equal(range_(extents_of(ordered)[-1], dtype="float64"), place[..., None])
     return reduction.reduce_sum(where(here, ordered[..., None, :], tensor(0, ordered.dtype)), -1)
 
 
@@ -106,7 +107,7 @@ def _arranged(result, q, shape):
     """Return the last axis, of quantiles, first, in the shape of `q`."""
     rank = result.ndim
     result = transpose(result, (rank - 1, *range(rank - 1))) if rank > 1 else result
-    return reshape(result, (*q.shape, *shape))
+    return reshape(result, (*extents_of(q), *shape))
 
 
 # Without NaN
