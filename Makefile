@@ -22,6 +22,7 @@
 #   make notebooks   runs the notebooks from top to bottom  (one of them: make notebooks ARGS=gan)
 #   make packages    builds the wheel and the sdist into dist/, and checks their metadata and contents
 #   make test-packages  installs the sdist with a compiler and without one, and compares what both compute
+#   make release     all that a release has beside its tag: packages with and without the extension in C, checksums, notes, bill of materials
 #   make snapshot    accept a change of the public names, and write the generated parts of docs/
 #   make clean       remove everything that make made
 #
@@ -45,7 +46,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 .NOTPARALLEL:
 .SECONDARY:
 .PHONY: help demo test test-long test-leaves test-leaves-sample test-distributed test-keras test-keras-sample keras-tests test-thirdparty test-thirdparty-sample test-ecosystem ecosystem-programs \
-    test-keras-next keras-next-tests test-native-sanitize thirdparty-baseline test-gpu bench-gpu gpu-bundle bench lint format types docs site site-serve site-check packages test-packages notebooks snapshot clean
+    test-keras-next keras-next-tests test-native-sanitize thirdparty-baseline test-gpu bench-gpu gpu-bundle bench lint format types docs site site-serve site-check packages test-packages release notebooks snapshot clean
 
 help:
 	@sed -n '3,29s/^# \{0,1\}//p' Makefile
@@ -195,6 +196,11 @@ packages: $(VENV)/ready-release
 
 test-packages: packages
 	$(BIN)/python -m tests.packages.installed dist
+
+release: packages
+	GRADTAPE_PURE=1 $(BIN)/python -m build --wheel
+	$(BIN)/python -m twine check --strict dist/*.whl dist/*.tar.gz
+	$(BIN)/python -m tests.packages.release dist
 
 snapshot: $(VENV)/ready-test
 	$(BIN)/python tests/architecture/public_names.py --write

@@ -84,9 +84,13 @@ def test_a_number_on_either_side_has_no_dtype_of_its_own():
 
 
 def test_signatures_are_those_of_keras_and_arguments_go_by_either_way():
+    from keras.src.backend import numpy
+
     x = tf.constant([[3, 1], [2, 5]], tf.uint8)
-    assert keras.backend.numpy.sum(x, 0, True).numpy().tolist() == [[5, 6]]
-    assert keras.backend.numpy.sum(x, keepdims=True, axis=0).dtype == tf.uint32  # tf.experimental.numpy has uint64
-    assert keras.backend.numpy.arange(3.0).dtype == keras.backend.numpy.zeros([2]).dtype == tf.float32
+    assert numpy.sum(x, 0, True).numpy().tolist() == [[5, 6]]
+    assert numpy.sum(x, keepdims=True, axis=0).dtype == tf.uint32  # tf.experimental.numpy has uint64
+    assert numpy.arange(3.0).dtype == numpy.zeros([2]).dtype == tf.float32
+    with pytest.raises(TypeError, match=r"at most 3 arguments\. Received: 4"):
+        numpy.mean(x, 0, True, None)
     with pytest.raises(ValueError, match="axis 2 is out of bounds for a tensor of 2 dimensions"):
         keras.ops.flip(x, 2)

@@ -1,6 +1,7 @@
-"""Install the sdist in `dist` with and without a compiler, and compare both: `python -m tests.packages.installed dist`.
+"""Install the sdist in `dist` with and without a compiler, and compare both, by `python -m tests.packages.installed dist`.
 
-Each has an environment of its own, which finds the dependencies in this one. Nothing is asked of a package index.
+The command of each is tried, too. Each has an environment of its own, which finds the dependencies in this one. Nothing is
+asked of a package index.
 """
 
 import os
@@ -8,12 +9,14 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 import venv
 import zipfile
 from pathlib import Path
 
 import numpy as np
 
+HELP_WITHIN = 0.3  # seconds, of the best of five: the others are the machine's
 WITHOUT_COMPILER = {"CC": "no-such-compiler", "PATH": os.environ["PATH"]}
 PROGRAM = """
 import sys
@@ -52,6 +55,33 @@ def installed(wheel: Path, folder: Path) -> Path:
     return python
 
 
+BROKEN = """
+import gradtape as tf
+x = tf.Variable(2.0)
+with tf.GradientTape() as tape:
+    y = tf.constant(float(x))
+tape.gradient(y, x)
+"""
+
+
+def command_faults(python: Path, folder: Path) -> list[str]:
+    """Return what is wrong with the installed command: its help must come at once, and `why` must name the line of the break."""
+    command, script = python.with_name("gradtape" + python.suffix), folder / "broken.py"
+    script.write_text(BROKEN, "utf-8")
+    took = []
+    for _ in range(5):
+        began = time.perf_counter()
+        text = subprocess.run([command, "--help"], env=clean({}), check=True, capture_output=True, text=True).stdout
+        took.append(time.perf_counter() - began)
+    print(f"gradtape --help: {min(took):.2f} s at best, {max(took):.2f} s at worst")
+    faults = [f"gradtape --help took {min(took):.2f} s, more than {HELP_WITHIN} s"] * (min(took) > HELP_WITHIN)
+    faults += ["gradtape --help does not name its commands"] * ("why" not in text)
+    told = subprocess.run([command, "why", script], cwd=folder, env=clean({}), capture_output=True, text=True)
+    return faults + [f"gradtape why did not name line 5: {told.stdout[-500:]}{told.stderr[-500:]}"] * (
+        "line 5: unused" not in told.stdout
+    )
+
+
 def left_behind(python: Path, folder: Path) -> list[str]:
     """Uninstall gradtape, and return the files of it that are there still."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python, "uninstall", "-qq", "--yes"]
@@ -79,6 +109,7 @@ def main(dist: Path) -> None:
                 faults.append(f"{wheel.name} has {len(compiled)} extension, and its name says otherwise")
             faults += [f"{wheel.name} records in {which}, not in {records}"] * (which != records)
             faults += [f"{where} was imported in its place"] * (not where.startswith(str(folder.resolve())))
+            faults += command_faults(python, folder)
             faults += [f"{path} stays after pip uninstall" for path in left_behind(python, folder / "environment")]
     results = [[np.frombuffer(bytes.fromhex(text), np.float32) for text in of] for of in given.values()]
     faults += ["the results differ"] * (not all(map(np.array_equal, *results)))

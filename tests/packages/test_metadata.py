@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import gradtape
-from tests.packages import contents
+from tests.packages import contents, release
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -56,9 +56,38 @@ def test_a_release_tests_builds_and_publishes_without_a_password():
     workflow = text(".github/workflows/release.yml")
     assert 'tags: ["v*"]' in workflow
     assert "needs: [test, test-windows, wheels, sdist]" in workflow
+    assert {"ubuntu-24.04-arm", "make release", "NOTES.md"} <= set(
+        re.findall(r"ubuntu-[\w.-]+arm|make release|NOTES\.md", workflow)
+    )
     assert "id-token: write" in workflow
     assert not re.search("password|secrets", workflow.split("jobs:")[1])
     assert {"ubuntu-latest", "macos-latest", "windows-latest"} <= set(re.findall(r"\w+-latest", workflow))
+
+
+def test_a_pull_request_is_linted_typed_and_tested_on_three_systems():
+    workflow = text(".github/workflows/tests.yml")
+    assert "pull_request:" in workflow
+    assert {"make lint", "make types", "python -m pytest"} <= set(re.findall(r"make lint|make types|python -m pytest", workflow))
+    assert {"ubuntu-latest", "macos-latest", "windows-latest"} <= set(re.findall(r"\w+-latest", workflow))
+
+
+def test_a_bill_names_what_an_installation_brings():
+    packages = release.closure("gradtape")
+    document = release.bill(packages, "gradtape")
+    assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.6")
+    named = {part["name"] for part in document["components"]}
+    assert {"jax", "jaxlib", "keras", "numpy"} <= named and not {"pytest", "gradtape"} & named  # pytest is an extra's
+    assert all(release.licence(name) != "not stated" for name in packages)
+    refs = {part["bom-ref"] for part in [document["metadata"]["component"], *document["components"]]}
+    assert {ref for row in document["dependencies"] for ref in (row["ref"], *row["dependsOn"])} == refs
+
+
+def test_the_notes_of_a_release_are_its_section_of_the_changelog():
+    changelog = "# Changelog\n\n## 0.2.0\n\n- new\n\n## 0.1.0 (unreleased): what\n\n- old\n"
+    assert release.notes(changelog, "0.1.0") == "# gradtape 0.1.0\n\n- old\n"
+    assert release.notes(changelog, "0.2.0") == "# gradtape 0.2.0\n\n- new\n"
+    with pytest.raises(SystemExit, match=r"no section for 0\.3\.0"):
+        release.notes(changelog, "0.3.0")
 
 
 def test_an_issue_asks_for_what_is_needed():

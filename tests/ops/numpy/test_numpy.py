@@ -192,7 +192,9 @@ def test_shapes_are_numpys(call, shape, tensorflows):
 
 def test_functions_have_numpys_answers_under_either_policy():
     assert tnp.pad([1, 2, 3], 1, "wrap").numpy().tolist() == [3, 1, 2, 3, 1]
-    assert [part.numpy().tolist() for part in tnp.split([1, 2, 3], [-1, 1])] == [[1, 2], [], [2, 3]]
+    assert [part.numpy().tolist() for part in tnp.split([1, 2, 3], [-1, 9])] == [[1, 2], [3], []]
+    with pytest.raises(ValueError, match="must not become smaller"):
+        tnp.split([1, 2, 3], [2, 1])
     assert tnp.concatenate([[[1, 2]], [3]], axis=None).numpy().tolist() == [1, 2, 3]
     assert tnp.hypot(1e200, 1e200).numpy() == pytest.approx(math.sqrt(2) * 1e200)
     assert "policy" not in str(inspect.signature(tnp.add))

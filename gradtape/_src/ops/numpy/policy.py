@@ -1,4 +1,4 @@
-"""The policy of NumPy's functions: what becomes of values, and the dtypes in which they meet.
+"""Policies of NumPy's functions: how a library makes tensors of values, promotes their dtypes, and refuses an axis.
 
 Each function is written once and takes its policy by keyword. `tf.experimental.numpy` has them under `TENSORFLOW`,
 Keras's backend under a policy of its own.

@@ -285,7 +285,10 @@ def split(ary, indices_or_sections, axis=0, *, policy=TENSORFLOW):
     axis = policy.axis(axis, x.ndim)
     extent = extents_of(x)[axis]
     ends = [0, *[min(max(end + extent if end < 0 else end, 0), extent) for end in map(int, indices_or_sections)], extent]
-    return joining.split(x, [max(end - start, 0) for start, end in itertools.pairwise(ends)], axis)
+    sizes = [end - start for start, end in itertools.pairwise(ends)]
+    if min(sizes) < 0:
+        raise ValueError(f"Boundaries of a split must not become smaller, received {list(indices_or_sections)}.")
+    return joining.split(x, sizes, axis)
 
 
 def _split_evenly(ary, indices_or_sections, axis, policy):

@@ -99,10 +99,12 @@ def _bound(name, signature):
 
 
 def _by_name(function, rest, count):
-    """Return a function whose last arguments, of at most `count`, another one takes by these names."""
+    """Return a function of at most `count` arguments, the last of which another one takes by these names."""
     first = count - len(rest)
 
     def call(*args, **named):
+        if len(args) > count:
+            raise TypeError(f"There are at most {count} arguments. Received: {len(args)}")
         return function(*args[:first], **dict(zip(rest, args[first:], strict=False)), **named)
 
     return call
