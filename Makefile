@@ -4,6 +4,7 @@
 #   make test        the tests                (some of them: make test ARGS="tests/core -k tape")
 #   make test-long   the tests, with many more random programs, and by optimized code
 #   make test-distributed  several devices and processes, those that are killed and started again too (ten minutes)
+#   make test-leaves  the tests of the engine, without the folders that nothing below needs  (a minute of them: make test-leaves-sample)
 #   make test-native-sanitize  the tests of the extension in C, under sanitizers for addresses and undefined behaviour (gcc)
 #   make test-keras  Keras's own tests on this backend, with TensorFlow beside them (a few minutes of them: make test-keras-sample)
 #   make test-keras-next  the hook and tests/keras with Keras's newest build  (with its newest release: make test-keras-next KERAS=keras)
@@ -44,11 +45,11 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SECONDARY:
-.PHONY: help demo test test-long test-distributed test-keras test-keras-sample keras-tests test-thirdparty test-thirdparty-sample test-ecosystem ecosystem-programs \
+.PHONY: help demo test test-long test-leaves test-leaves-sample test-distributed test-keras test-keras-sample keras-tests test-thirdparty test-thirdparty-sample test-ecosystem ecosystem-programs \
     test-keras-next keras-next-tests test-native-sanitize thirdparty-baseline test-gpu bench-gpu gpu-bundle bench lint format types docs site site-serve site-check packages test-packages release notebooks snapshot clean
 
 help:
-	@sed -n '3,29s/^# \{0,1\}//p' Makefile
+	@sed -n '3,27s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/ready-demo
 	$(BIN)/gradtape demo $(ARGS)
@@ -64,6 +65,14 @@ test-distributed: $(VENV)/ready-test
 
 test-long: $(VENV)/ready-test
 	XLA_FLAGS= $(PYTEST) --long $(ARGS)
+
+# In a copy of the package. A test that asks for a leaf itself is left out.
+test-leaves: $(VENV)/ready-test
+	$(BIN)/python -m tests.leaves build/without-leaves -n $(JOBS) --dist worksteal $(ARGS)
+
+test-leaves-sample:
+	$(MAKE) test-leaves ARGS="tests/engine/test_rules.py tests/ops/math tests/autodiff/test_tape.py tests/autodiff/test_forward.py \
+	    tests/control/test_loops.py tests/control/test_state.py tests/derivatives/test_hooks.py"
 
 # In a copy, so that the extension that is built in place stays as it is. JAX and Python leave memory to the end of the process.
 SANITIZED := build/sanitized

@@ -184,7 +184,7 @@ def test_derivatives_of_derivatives():
         (
             lambda x: autodiff.hvp(lambda x: float(tf.reduce_sum(x)), x, x),
             TypeError,
-            r"returned float, no tensor, .* its derivative is not known.* did so at .*test_products.py:\d+",
+            "returned float, no tensor, .* its derivative is not known",
         ),
         (lambda x: autodiff.vjp(lambda: x, sources=["x"]), TypeError, "sources are variables and tensors, received 'x'"),
         (

@@ -634,3 +634,9 @@ def test_a_gradient_that_is_none_is_never_called_connected():
     assert tape.gradient(y, x) is not None
     with pytest.raises(ValueError, match=r"The gradient is None\. unknown: .*\n.* this is a fault of gradtape: please report it"):
         hooks.gradients.missing(journal.calls[-1], [x], [False], strict=True)
+
+
+def test_an_error_about_a_number_says_where_the_value_left():
+    x = tf.constant([1.0, 2.0])
+    with pytest.raises(TypeError, match=r"its derivative is not known.* did so at .*test_answers.py:\d+"):
+        tf.autodiff.hvp(lambda x: float(tf.reduce_sum(x)), x, x)

@@ -29,6 +29,12 @@ Attributes = tuple[Any, ...]  # the values of an op's attributes, hashable
 Kernel = Callable[..., Any]  # JAX arrays and attributes → a JAX array, or a tuple of them
 Kind = TypeVar("Kind")
 Rule = Callable[..., Any]  # (op, *dy) → one gradient for each input
+# What a declaration may state besides facts, with its default.
+RULES: dict[str, Any] = {
+    "infer": None, "broadcasting": False, "cheap": False, "wrong": None, "status": None, "when": None, "effect": False,
+    "strings": None, "joins": None, "gradient": None, "reason": None, "impure": False, "endless": False, "kept": None,
+    "takes_none": False, "takes_slices": False, "gives_slices": False, "of_shapes": False,
+}  # fmt: skip
 KNOWN_AVALS = 1024  # results of one op that are known at the most
 
 
@@ -136,60 +142,29 @@ class Op:
         type: str,
         kernel: Kernel,
         *,
-        infer: Callable[..., Any] | None = None,
-        broadcasting: bool = False,
         saves: str = "",
-        cheap: bool = False,
         prefers: str | None = None,
-        wrong: Callable[..., Any] | None = None,
-        status: Callable[..., str | None] | None = None,
         checked: str = "",
-        when: Callable[..., bool] | None = None,
         host: Kernel | None = None,
-        effect: bool = False,
-        strings: Kernel | None = None,
         on_host: bool = False,
-        joins: str | None = None,
         unhosted: str = "",
         attributes: str | None = None,
-        gradient: Rule | None = None,
-        reason: str | None = None,
-        impure: bool = False,
-        endless: bool = False,
-        kept: Callable[[Attributes], int] | None = None,
-        takes_none: bool = False,
-        takes_slices: bool = False,
-        gives_slices: bool = False,
-        of_shapes: bool = False,
         **stated: Any,
     ) -> None:
         parameters = inspect.signature(kernel).parameters.values()
         named = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY] if attributes is None else attributes.split()
-        compiled, outside = kernel, host
-        unhosted = unhosted or ("it runs in Python" if on_host or effect or host is not None else "")
-        if on_host:
-            compiled = outside = _of_arrays(kernel)
-        assert (wrong is None) == (status is None), f"{type}: what is wrong has a message"
-        self.declare(plain=self, guards="", forms={}, wrong=wrong)
-        self.declare(**facts(type, stated))
-        self.declare(type=type, kernel=compiled, host=outside, infer=infer, broadcasting=broadcasting, cheap=cheap, effect=effect)
-        self.declare(parameters=tuple([p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]), attributes=tuple(named))
-        self.declare(variadic=any(p.kind is p.VAR_POSITIONAL for p in parameters), saves=tuple(saves.split()))
-        self.declare(status=status, checked=tuple(checked.split()), when=when, strings=strings, on_host=on_host, joins=joins)
-        self.declare(gradient=gradient, reason=reason, unregistered=False, impure=impure, endless=endless, kept=kept)
-        self.declare(takes_none=takes_none, takes_slices=takes_slices, gives_slices=gives_slices)
-        self.declare(prefers=None if prefers is None else np.dtype(prefers))
-        self.declare(
-            hosted=not unhosted,
-            unhosted=unhosted,
-            runs_outside=outside is not None or self.structured,
-            of_shapes=of_shapes,
-            of_strings=None,
-            function=None,
-            defaults=None,
-            avals={},
-            derived={},
-        )
+        outside = _of_arrays(kernel) if on_host else host
+        rules = {name: stated.pop(name, default) for name, default in RULES.items()}
+        self.declare(plain=self, guards="", forms={}, unregistered=False)
+        self.declare(**rules, **facts(type, stated))
+        assert (self.wrong is None) == (self.status is None), f"{type}: what is wrong has a message"
+        unhosted = unhosted or ("it runs in Python" if outside is not None or self.effect else "")
+        self.declare(type=type, kernel=outside if on_host else kernel, host=outside, on_host=on_host, attributes=tuple(named))
+        self.declare(parameters=tuple([p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]), saves=tuple(saves.split()))
+        self.declare(variadic=any(p.kind is p.VAR_POSITIONAL for p in parameters), checked=tuple(checked.split()))
+        self.declare(prefers=None if prefers is None else np.dtype(prefers), hosted=not unhosted, unhosted=unhosted)
+        self.declare(runs_outside=outside is not None or self.structured, of_strings=None, function=None, defaults=None)
+        self.declare(avals={}, derived={})
 
     def declare(self, **stated: Any) -> None:
         """State what belongs to the declaration, and stands beside the op: its gradient, its public function."""

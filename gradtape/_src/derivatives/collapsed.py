@@ -7,6 +7,8 @@ ops take the sum of such products over all directions. See Dangel et al., "Colla
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +18,7 @@ from gradtape._src.core.program import ELEMENT, Node, Program, leaf
 from gradtape._src.core.structured import arity, is_call
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.traits import Trait
+from gradtape._src.ops.array.creation import ones_like
 from gradtape._src.ops.math.reduction import reduce_sum
 
 
@@ -49,7 +52,71 @@ def _split(program: Program, direction: int) -> tuple[Program, Program]:
             waiting.extend([r for r in program.keys[reference][2:] if r in moving])
         else:
             terms[reference] = None
-    return _part(program, list(terms), (), None), _part(program, program.outputs, list(terms), direction)
+    return _summed(program, list(terms), moving, direction)
+
+
+def _summed(program: Program, terms: list[int], moving: set[int], direction: int) -> tuple[Program, Program]:
+    """Return the Program of what is summed for these terms, and that from the other parameters and the sums to the result.
+
+    A term may be a product of two values that move, times what does not move: then the sum is that of the bare products.
+    """
+    products = {t: found for t in terms if (found := _product(program, t, moving)) is not None}
+    wanted = list(dict.fromkeys([products[t][0] if t in products else (t,) for t in terms]))
+    with tracing.inner() as trace:
+        trace.overrides = None
+        leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
+        known: dict[int, Any] = {}
+        _replayed(program, leaves, {}, known)
+        factors = [[EagerTensor(known[r]) for r in places] for places in wanted]
+        nodes = [functools.reduce(operator.mul, parts).node for parts in factors]
+        of_rows = execution.intern(tracing.close(trace, nodes, leaves))
+    with tracing.inner() as trace:
+        trace.overrides = None
+        leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
+        sums = {places: leaf(program.aval_of(places[0]), None) for places in wanted}
+        known = {}
+        _replayed(program, leaves, {}, known)
+        given = {places[0]: total for places, total in sums.items() if len(places) == 1}
+        for term, (places, chain) in products.items():
+            first, second = places
+            along = {first: sums[places], second: ones_like(EagerTensor(known[second])).node}
+            for index in chain:
+                op, attrs, *references = program.keys[index]
+                along[index] = engine.record(op, tuple([along.get(r, known[r]) for r in references]), attrs)
+            given[term] = along[term]
+        results = _replayed(program, leaves, given, {})
+        kept = [x for i, x in enumerate(leaves) if -1 - i != direction]
+        return of_rows, execution.intern(tracing.close(trace, results, [*kept, *sums.values()]))
+
+
+def _product(program: Program, term: int, moving: set[int]) -> tuple[tuple[int, int], list[int]] | None:
+    """Return the two values that an element-wise product begins with, and the ops from there to it, in their order."""
+    if term < 0 or len(program.keys[term]) != 4 or Trait.PRODUCT | Trait.ARITHMETIC not in program.keys[term][0].traits:
+        return None
+    chain, bases = [term], []
+    for reference in program.keys[term][2:]:
+        found, waiting = set(), [reference]
+        while waiting:
+            at = waiting.pop()
+            moved = [r for r in program.keys[at][2:] if r in moving] if at >= 0 else []
+            of = program.aval_of(at)
+            if (
+                moved
+                and of is program.aval_of(term)
+                and _scales(program, at, moving)
+                and all(program.aval_of(r) is of for r in moved)
+            ):
+                chain.append(at)
+                waiting += moved
+            else:
+                found.add(at)
+        bases += found
+    alike = all(b in moving and program.aval_of(b) is program.aval_of(term) for b in bases)
+    return ((bases[0], bases[1]), sorted(set(chain))) if alike and len(set(bases)) == len(bases) == 2 else None
+
+
+def _scales(program: Program, index: int, moving: set[int]) -> bool:
+    return Trait.ARITHMETIC in program.keys[index][0].traits and _is_linear(program, index, moving)
 
 
 def _is_linear(program: Program, index: int, moving: set[int]) -> bool:
@@ -67,18 +134,6 @@ def _flat(program: Program) -> Program:
         trace.overrides = None
         leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
         return execution.intern(tracing.close(trace, _replayed(program, leaves, {}), leaves))
-
-
-def _part(program: Program, outputs: Sequence[int], given: Sequence[int], without: int | None) -> Program:
-    """Return the part of a Program that leads to `outputs`, with the values in `given` as more parameters; `without` one."""
-    with tracing.inner() as trace:
-        trace.overrides = None
-        leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
-        more = [leaf(program.aval_of(r), None) for r in given]
-        known: dict[int, Any] = {}
-        _replayed(program, leaves, dict(zip(given, more, strict=True)), known)
-        kept = [x for i, x in enumerate(leaves) if -1 - i != without]
-        return execution.intern(tracing.close(trace, [known[r] for r in outputs], [*kept, *more]))
 
 
 def _replayed(

@@ -39,7 +39,7 @@ class Outputs(PerExample):
         result = self.function(*given) if self.several else self.function(given)
         if not (isinstance(result, Tensor) and inexact(result)):
             raise ValueError(f"f must return one floating tensor, the results for one example; it returned {result!r}.")
-        self.shape = result.shape
+        self.shape = extents_of(result)
         return reshape(result, [-1])
 
 
@@ -193,7 +193,7 @@ def _kronecker(gradient: Node) -> list[Tensor]:
     factors = _factors_of(gradient)
     if factors is not None and factors.a is not None:
         a, b = factors.a, factors.b
-        return [matmul(a, a, adjoint_a=True) / a.shape[0], matmul(b, b, adjoint_a=True)]
+        return [matmul(a, a, adjoint_a=True) / extents_of(a)[0], matmul(b, b, adjoint_a=True)]
     if len(gradient.aval.shape) > 1:
         return []
     g = reshape(EagerTensor(gradient), [1, -1])
@@ -206,8 +206,8 @@ def kfac_factors(
 ) -> Any:
     """Return for each source the two factors (A, B) of K-FAC: its block of the Fisher matrix is about their Kronecker product.
 
-    The weights of a layer have the gradient Σ a bᵀ of an example, with the inputs `a` of the layer and the gradients `b` at its
-    results, over all positions of a sequence or an image. A is the mean of a aᵀ over examples and positions, B that of b bᵀ over
+    The gradient of an example is Σ a bᵀ, with the inputs `a` of the layer and the gradients `b` at its results. The sum is over
+    the positions of a sequence or an image. A is the mean of a aᵀ over examples and positions, B that of b bᵀ over
     examples, summed over positions: Eschenhagen et al., "Kronecker-factored approximate curvature for modern neural network
     architectures" (2023), K-FAC-expand. Rows of A belong to the weights with their last axes taken away, those of B to the last
     axes. For a bias A is 1. Arguments are those of `per_example_gradients`; labels are those of the data, or `loss_fn` draws

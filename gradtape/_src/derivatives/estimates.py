@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -146,7 +147,7 @@ def hessian_diagonal(
     if samples is None:
         found = []
         for i, x in enumerate(matrix.at.active):
-            size = x.node.aval.size
+            size = math.prod(extents_of(x))  # of a variable, too
             units = reshape(eye(size, dtype=x.dtype), (size, *extents_of(x)))
             (block,) = matrix.products([units], only=i)
             found.append(reshape(diag_part(reshape(block, (size, size))), extents_of(x)))

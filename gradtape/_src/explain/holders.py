@@ -89,7 +89,8 @@ def places_of(value: Any, frame: FrameType) -> list[tuple[str, list[CodeType]]]:
     functions = [f.__code__ for f in list(frame.f_globals.values()) if isinstance(f, FunctionType)]
     others = [c for c in functions if c.co_filename == code.co_filename and c is not code]
     names = sorted(names_of(value, frame))
-    found = [(name, [code, *[c for c in others if text.is_global(c, name)]]) for name in names]
+    callers = list(text.codes_of(frame))
+    found = [(name, [*callers, *[c for c in others if text.is_global(c, name)]]) for name in names]
     root, dot, attribute = (name_of(value, frame) or "").partition(".")
     if dot:
         owner = frame.f_locals.get(root, frame.f_globals.get(root))

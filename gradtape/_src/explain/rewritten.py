@@ -9,7 +9,7 @@ from typing import Any
 
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.callers import scope_of, statements_of
+from gradtape._src.explain.callers import mentioned, scope_of, statements_of
 from gradtape._src.ops.math.elementary import acos, acosh, asin, atanh
 
 # What NumPy's functions are called as TensorFlow's, where the arguments mean the same.
@@ -143,9 +143,19 @@ def argument_of(name: str, line: Line) -> tuple[ast.Call, str] | None:
 
 
 def stable(line: Line) -> tuple[ast.expr, str] | None:
-    """Return a formula of the statement, and the function, with its argument, that computes it without overflow; else None."""
-    for node in ast.walk(text.statement(line) or ast.Module([], [])):
+    """Return a formula, and the function, with its argument, that computes it without overflow; else None.
+
+    It is that of the line, or another one of its statement, or one that divides what the statement gives by its sum.
+    """
+    own, name = text.expression_at(line), text.stored_name(line)
+    later = [n for n in _after(line) if name is not None and name in mentioned(n)]
+    statements = [n for n in (own, text.statement(line), *later) if n is not None]
+    for node in [part for n in statements for part in ast.walk(n)]:
         match node:
+            case ast.Call(args=[ast.BinOp(ast.Constant(1 | 1.0), ast.Sub(), given)]) if _is(node, "log"):
+                meant = _meant(line, given)
+                if isinstance(meant, ast.Call) and _is(meant, "sigmoid"):
+                    return node, f"tf.math.log_sigmoid({ast.unparse(ast.UnaryOp(ast.USub(), meant.args[0]))})"
             case ast.Call(args=[ast.BinOp(ast.Constant(1 | 1.0), ast.Add(), ast.Call(args=[x]) as inner)]) if _is(node, "log"):
                 if _is(inner, "exp"):
                     return node, f"tf.math.softplus({ast.unparse(x)})"
@@ -161,17 +171,25 @@ def stable(line: Line) -> tuple[ast.expr, str] | None:
             ):
                 if _is(inner, "exp") and isinstance(x, ast.UnaryOp) and isinstance(x.op, ast.USub):
                     return node, f"tf.sigmoid({ast.unparse(x.operand)})"
-            case ast.BinOp(ast.Call(args=[x]) as above, ast.Div(), ast.Call(args=[below, *_]) as total):
-                if _is(above, "exp") and _is(total, "sum") and ast.unparse(below) == ast.unparse(above):
-                    return node, f"tf.nn.softmax({ast.unparse(x)})"
+            case ast.BinOp(above, ast.Div(), ast.Call(args=[below, *_]) as total):
+                meant = _meant(line, above)
+                summed = _is(total, "sum") and ast.unparse(below) == ast.unparse(above)
+                if summed and isinstance(meant, ast.Call) and _is(meant, "exp"):
+                    return node, f"tf.nn.softmax({ast.unparse(meant.args[0])})"
     return None
 
 
 def _meant(line: Line, given: ast.expr) -> ast.expr:
-    """Return an expression; of a name the value that the function of a line gives it last, above that line."""
-    above = [n for n in statements_of(scope_of(line)) if n.lineno < (text.number(line) or 0)]
+    """Return an expression; of a name the value that the function of a line gives it last, down to that line."""
+    at = text.number(line) or 0
+    above = [n for n in statements_of(scope_of(line)) if n.lineno <= at and given not in ast.walk(n)]
     found = [n.value for n in above if isinstance(n, ast.Assign) and [*map(ast.unparse, n.targets)] == [ast.unparse(given)]]
     return found[-1] if found else given
+
+
+def _after(line: Line) -> list[ast.stmt]:
+    """Return the simple statements of the function of a line that stand below it."""
+    return [n for n in statements_of(scope_of(line)) if n.lineno > (text.number(line) or 0) and not hasattr(n, "body")]
 
 
 def bounded(line: Line, op: str | None, at: int, code: str) -> tuple[ast.expr, str] | None:
@@ -191,11 +209,15 @@ def _with(whole: ast.AST, part: ast.expr, code: str) -> str:
 
 
 def where_it_counts(line: Line, op: str | None) -> tuple[ast.expr, str] | None:
-    """Return what the op computes in one side of a `where`, and the same with a harmless value where the other one is taken."""
-    found = text.expression_at(line, op)
-    calls = [n for n in ast.walk(text.statement(line) or ast.Module([], [])) if isinstance(n, ast.Call)]
+    """Return what the op computes in one side of a `where`, and the same with a harmless value where the other one is taken.
+
+    The `where` stands in the statement, or below and takes what that gives.
+    """
+    found, name = text.expression_at(line, op), text.stored_name(line)
+    calls = [c for n in (text.statement(line), *_after(line)) if n is not None for c in ast.walk(n) if isinstance(c, ast.Call)]
     for call in [n for n in calls if found is not None and _is(n, "where") and len(n.args) == 3]:
-        side = next((k for k in (1, 2) if any(n is found for n in ast.walk(call.args[k]))), None)
+        sides = [k for k in (1, 2) if ast.unparse(call.args[k]) == name or any(n is found for n in ast.walk(call.args[k]))]
+        side = sides[0] if sides else None
         operand = None if found is None else _operand(found)
         if side is not None and operand is not None and found is not None:
             condition, value, safe = ast.unparse(call.args[0]), ast.unparse(operand), HARMLESS.get(op or "", 1.0)

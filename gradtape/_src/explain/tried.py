@@ -115,8 +115,9 @@ def _answered(found: Finding, group: Sequence[Finding], there: Sequence[Finding]
 
 
 def _same(found: Diagnosis, before: Diagnosis, fix: Fix) -> bool:
-    """Return whether a break is the one that a fix was for."""
-    return (found.code, found.file, found.line) == (before.code, before.file, moved(before.file, before.line, fix))
+    """Return whether a break is the one that a fix was for, and would be mended in the same words."""
+    at = before.file, moved(before.file, before.line, fix)
+    return (found.code, found.mend, found.file, found.line) == (before.code, before.mend, *at)
 
 
 def try_fixes(report: Report, run: Callable[[Files, float | None], None], seconds: float | None) -> None:

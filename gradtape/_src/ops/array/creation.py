@@ -76,10 +76,7 @@ def _filled_aval(value, dims):
     return aval(dims, value.dtype)
 
 
-@op(
-    "Fill", infer=_filled_aval, cheap=True, strings=lambda value, *, dims: np.broadcast_to(value, dims), flops=0,
-    traits="hands_on",
-)  # fmt: skip
+@op("Fill", infer=_filled_aval, cheap=True, strings=lambda value, dims: np.broadcast_to(value, dims), flops=0, traits="hands_on")
 def _fill(value, *, dims):
     return jnp.broadcast_to(value, dims)
 
@@ -142,10 +139,7 @@ CONSTANT = 1 << 16  # numbers of a range that a function holds as a constant; mo
 _RANGES = (dtypes.int32, dtypes.int64, dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
 
-@op(
-    "Range", infer=lambda start, limit, delta, *, dtype: aval((unknown(),), dtype), unhosted=AT_ONCE, flops=0,
-    default_name="range",
-)  # fmt: skip
+@op("Range", infer=lambda start, limit, delta, dtype: aval((unknown(),), dtype), unhosted=AT_ONCE, flops=0, default_name="range")
 def _range(start, limit, delta, *, dtype):
     if dtype.kind in "iu":
         return np.arange(int(start), int(limit), int(delta), dtype=dtype)

@@ -42,10 +42,7 @@ def _selected(condition, t, e):
     return aval(shape, t.dtype)
 
 
-@op(
-    "SelectV2", infer=_selected, broadcasting=True, saves="condition", mixed=True, strings=lambda c, t, e: np.where(c, t, e),
-    flops=0,
-)  # fmt: skip
+@op("SelectV2", infer=_selected, broadcasting=True, saves="condition", mixed=True, strings=np.where, flops=0)
 def _select(condition, t, e):
     return jnp.where(condition, t, e)
 

@@ -161,10 +161,7 @@ def _broadcast_aval(input, shape):
     return aval(shape, input.dtype)
 
 
-@op(
-    "BroadcastTo", infer=_broadcast_aval, cheap=True, strings=lambda input, *, shape: np.broadcast_to(input, shape), flops=0,
-    traits="linear",
-)  # fmt: skip
+@op("BroadcastTo", infer=_broadcast_aval, cheap=True, strings=np.broadcast_to, flops=0, traits="linear")
 def _broadcast_to(input, *, shape):
     return jnp.broadcast_to(input, shape)
 
@@ -314,7 +311,7 @@ def _expanded(input, axis):
     return aval((*input.shape[:axis], 1, *input.shape[axis:]), input.dtype)
 
 
-@op("ExpandDims", infer=_expanded, strings=lambda input, *, axis: np.expand_dims(input, axis), **VIEW)
+@op("ExpandDims", infer=_expanded, strings=np.expand_dims, **VIEW)
 def _expand_dims(input, *, axis):
     return jnp.expand_dims(input, axis)
 

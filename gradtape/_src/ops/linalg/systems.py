@@ -141,10 +141,7 @@ def triangular_solve(matrix, rhs, lower=True, adjoint=False, name=None) -> Tenso
 
 
 @public
-@op(
-    "Cholesky", infer=square, saves="y", flops=lambda attrs, inputs, result: inputs[0].size * inputs[0].shape[-1] / 3,
-    traits="blockwise",
-)  # fmt: skip
+@op("Cholesky", infer=square, saves="y", flops=flops.cube(1 / 3), traits="blockwise")
 def cholesky(input):
     """Return the lower triangular L with `L Lᴴ = input`, for Hermitian positive definite matrices; NaN for others.
 
@@ -182,7 +179,7 @@ def cholesky_solve(chol, rhs, name=None) -> Tensor:
 
 @op(
     "MatrixInverse", infer=square, saves="y", wrong=lambda input, adjoint: is_singular(input), status=_not_invertible,
-    checked="input", flops=lambda attrs, inputs, result: 2 * inputs[0].size * inputs[0].shape[-1], traits="blockwise",
+    checked="input", flops=flops.cube(2), traits="blockwise",
 )  # fmt: skip
 def _inverse(input, *, adjoint=False):
     if 0 in input.shape:

@@ -79,10 +79,7 @@ def _window_sum(input, *, window, strides, padding, explicit_paddings, data_form
     return jnp.einsum(f"{image},{','.join(matrices)}->{cells}", input, *_meetings(ways, input.dtype), precision="highest")
 
 
-@op(
-    "WindowSpread", infer=lambda sums, *, input_sizes, **geometry: aval(input_sizes, sums.dtype), flops=flops.window_sums,
-    traits="own",
-)  # fmt: skip
+@op("WindowSpread", infer=lambda sums, input_sizes, **_: aval(input_sizes, sums.dtype), flops=flops.window_sums, traits="own")
 def _window_spread(sums, *, input_sizes, strides, padding, explicit_paddings, data_format, dilations):
     ways = sweeps(input_sizes, sums.shape[1:-1], strides, padding, explicit_paddings, data_format, dilations)
     image, matrices, cells = _letters(ways, data_format)

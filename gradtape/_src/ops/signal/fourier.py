@@ -208,10 +208,7 @@ def _twice_inside(spectrum, factor, fft_length):
     return jnp.where(alone, spectrum, spectrum * factor)
 
 
-@op(
-    "RFFTGrad", unhosted=_COMPLEX_NUMBERS, infer=lambda dy, *, shape, fft_length: aval(shape, dy.type.real_dtype.numpy),
-    traits="own",
-)  # fmt: skip
+@op("RFFTGrad", unhosted=_COMPLEX_NUMBERS, infer=lambda dy, shape, **_: aval(shape, dy.type.real_dtype.numpy), traits="own")
 def _rfft_gradient(dy, *, shape, fft_length):
     """Return the transpose of `RFFT` on a signal of shape `shape`."""
     signal = _complex_to_real(_twice_inside(dy, 0.5, fft_length), fft_length) * math.prod(fft_length)
@@ -224,10 +221,7 @@ def _(op, ddx):
     return _REAL_FORWARD[len(fft_length)](ddx, fft_length=fft_length)
 
 
-@op(
-    "IRFFTGrad", unhosted=_COMPLEX_NUMBERS, infer=lambda dy, *, shape, fft_length: aval(shape, COMPLEX_OF[dy.type.name]),
-    traits="own",
-)  # fmt: skip
+@op("IRFFTGrad", unhosted=_COMPLEX_NUMBERS, infer=lambda dy, shape, **_: aval(shape, COMPLEX_OF[dy.type.name]), traits="own")
 def _irfft_gradient(dy, *, shape, fft_length):
     """Return the transpose of `IRFFT` on a spectrum of shape `shape`."""
     spectrum = _twice_inside(_real_to_complex(dy, fft_length), 2.0, fft_length) / math.prod(fft_length)

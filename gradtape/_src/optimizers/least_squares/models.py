@@ -17,7 +17,7 @@ from gradtape._src.control.loop import while_loop
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.creation import ones_like, zeros_like
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat
@@ -140,7 +140,7 @@ class Dense(Model):
 
     def by_qr(self, damping: Tensor, r: Tensor) -> Solved:
         """Return what `solved` does, by the QR factorisation of [J r; √damping 0], which has the rotated residuals too."""
-        count = self.gradient.shape[0]
+        count = extents_of(self.gradient)[0]
         least = (10.0 * count * EPS) ** 2  # damping that shows beside columns of length 1
         damping = where(damping > 0.0, maximum(damping, least), damping)
         below = diag(sqrt(self._fixed(damping)))
@@ -246,7 +246,7 @@ class MatrixFree(Model):
     ) -> None:
         super().__init__(r)
         self._push, self._pull, self._accuracy, self._most = push, pull, accuracy, most
-        count = probes.shape[0]
+        count = extents_of(probes)[0]
 
         def probe(i: Any, total: Any) -> Any:
             pulled = pull(probes[i])
