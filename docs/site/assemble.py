@@ -26,7 +26,7 @@ PARTS = {
         *[
             f"docs/howto/{name}.md"
             for name in (
-                "intercept_any_gradient per_example_gradients freeze_a_changing_set hessian_norm backward_flops"
+                "intercept_any_gradient per_example_gradients freeze_a_changing_set hessian_norm curvature backward_flops"
                 " levenberg_marquardt equal_eigenvalues sparse_derivatives implicit_functions differential_equations"
                 " high_orders saliency_in_the_loss"
             ).split()

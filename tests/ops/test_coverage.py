@@ -29,13 +29,13 @@ WITHOUT_FLOPS = frozenset(
     Dilation2DPickInput EagerPyFunc Eig Expint ExtractImagePatchesGrad ExtractVolumePatchesGrad
     FakeQuantWithMinMaxArgs FakeQuantWithMinMaxVars FakeQuantWithMinMaxVarsPerChannel FitShape FresnelCos FresnelSin
     IRFFTGrad Igamma IgammaDerivative IgammaGradA Igammac IsotonicRegression JaxFunction JaxFunctionGradient LRN
-    LinearRecurrence MatrixCofactors MatrixExponential MatrixLogarithm MatrixSolveLs MatrixSquareRoot
+    Late LinearRecurrence MatrixCofactors MatrixExponential MatrixLogarithm MatrixSolveLs MatrixSquareRoot
     MaxPool3DGradGrad MaxPoolGradGrad MaxPoolWithArgmax MirrorPadGrad Ndtri OverlapAndAdd Polygamma PseudoInverse
     QuantizeAndDequantizeV2 QuantizeAndDequantizeV4 RFFTGrad RGBToHSV RandomGamma ResizeBicubic ResizeBicubicGrad
     ResizeBilinear ResizeBilinearGrad ResizeNearestNeighborGrad ScaleAndTranslate ScaleAndTranslateGrad SegmentMean
     SegmentRecurrence SelfAdjointEigV2 Sort SparseEntries SparseReduceSum SparseSegmentMean
     SparseSegmentMeanWithNumSegments SparseSegmentSqrtN SparseSegmentSqrtNWithNumSegments SparseSegmentSum
-    SparseSegmentSumWithNumSegments SparseTensorDenseMatMul Spence SpenceSlope StatelessRandomGammaV3 Svd TopKV2
+    SparseSegmentSumWithNumSegments SparseTensorDenseMatMul Spence SpenceSlope StatelessRandomGammaV3 Svd SymbolicGradient TopKV2
     TridiagonalMatMul TridiagonalSolve Zeta ZetaDerivative
     """.split()
 )

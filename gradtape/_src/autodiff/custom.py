@@ -311,7 +311,7 @@ def _traced_gradients(
         number = isinstance(d, (int, float))
         d = d.to_dense() if isinstance(d, IndexedSlices) else convert.tensor(d, None if is_tensor(d) else i.aval.type)
         d = broadcast_to(d, i.aval.shape) if number else d
-        if extents_of(d) != extents_of(i.aval) and raising is None:
+        if extents_of(d) != i.aval.shape and raising is None:
             raising = ValueError(
                 "Incompatible shapes between op input and calculated input gradient: custom_gradient's function "
                 f"returned shape {d.shape} for an input of shape {i.aval.tensor_shape}."

@@ -19,7 +19,7 @@ from gradtape._src.core.native import twins
 
 PACKAGES = "jax jaxlib keras numpy scipy ml_dtypes".split()
 BESIDE = "tensorflow torch".split()
-FOR_USERS = "checkpoints demo export files pictures summary".split()
+FOR_USERS = "checkpoints demo export files gpu pictures summary".split()
 
 
 def report() -> str:

@@ -10,6 +10,19 @@ LEFT = {
 ROWS = [
     (
         """
+        kernel = tf.Variable(tf.ones([3, 2]))
+        tf.autodiff.kfac_factors(lambda x: tf.reduce_sum(tf.sin(kernel) * x[0, 0]), [kernel], x23)
+        """,
+        """
+        kernel, scale = tf.Variable(tf.ones([3, 2])), tf.Variable(tf.ones([3, 2]))
+        factors = tf.autodiff.kfac_factors(
+            lambda x: tf.reduce_sum(tf.tanh(x @ kernel)) + tf.reduce_sum(tf.sin(scale)), sources=[kernel], examples=x23
+        )
+        assert [a.shape.as_list() for a in factors[0]] == [[3, 3], [2, 2]]
+        """,
+    ),
+    (
+        """
         f = tf.custom_gradient(lambda x: x)
         f(x3)
         """,

@@ -204,7 +204,7 @@ def arange(start, stop=None, step=1, dtype=None, *, policy=TENSORFLOW):
     array([1, 3, 5])
     """
     if not is_tensor(step) and not step and step is not None:
-        raise ValueError("step must be non-zero.")
+        raise policy.refused("step must be non-zero.")
     given = [bound for bound in (start, stop, step) if bound is not None]
     wanted = policy.dtype(dtype) if dtype else policy.result_type(*given)
     low, high = (0, start) if stop is None else (start, stop)

@@ -27,6 +27,10 @@ class Policy:
     PLACES: Any = "int64"
     RELU = True  # whether the maximum with the number 0 is `relu`, whose gradient at 0 is 0
 
+    def refused(self, message):
+        """Return the error of a number that a function cannot take."""
+        return ValueError(message)
+
     def array(self, value, dtype=None):
         """Return a value as a tensor of `dtype`, or of the dtype that NumPy gives it. A tensor keeps its own."""
         if is_tensor(value):

@@ -63,6 +63,10 @@ class KerasPolicy(Policy):
     PLACES = tf.int32
     RELU = False
 
+    def refused(self, message):
+        """The error of TensorFlow's op."""
+        return tf.errors.InvalidArgumentError(None, None, message)
+
     def array(self, value, dtype=None):
         """`value` as a Tensor."""
         if not isinstance(value, tf.Tensor):
