@@ -263,7 +263,7 @@ def compute_accidental_hits(true_classes, sampled_candidates, num_true, seed=Non
     [0 1] [2 0] [ True  True]
     """
     true_classes, sampled = _classes(true_classes), _classes(sampled_candidates)
-    if true_classes.ndim != 2 or true_classes.shape[1] != static(num_true, "num_true"):
+    if true_classes.ndim != 2 or extents_of(true_classes)[1] != static(num_true, "num_true"):
         raise invalid_for(
             "ComputeAccidentalHits",
             f"true_candidates must be a batch_size * num_true matrix: received shape {true_classes.shape}, num_true={num_true}.",

@@ -4,7 +4,7 @@ from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, extents_of
 from gradtape._src.ops.array.shape import plain
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.nn.convolution import conv2d, family, geometry, image_and_filter
@@ -141,9 +141,9 @@ def separable_conv2d(
     """
     pointwise_filter = tensor(pointwise_filter)
     shape = pointwise_filter.shape
-    if shape.rank != 4:
+    if pointwise_filter.ndim != 4:
         raise ValueError(f"Shape {shape} must have rank 4: pointwise_filter is [1, 1, channels · multiplier, outputs].")
-    for extent in shape[:2]:
+    for extent in extents_of(pointwise_filter)[:2]:
         if extent != 1:
             raise ValueError(f"Dimensions {extent} and 1 are not compatible: pointwise_filter of shape {shape} must be 1×1.")
     depthwise = depthwise_conv2d(input, depthwise_filter, strides, padding, data_format, dilations)

@@ -26,7 +26,7 @@ class Parts:
         count = len(self.tables)
         if self.strategy == "mod":
             return ids % count, ids // count
-        each, extra = divmod(sum(int(table.shape[0]) for table in self.tables), count)
+        each, extra = divmod(sum(int(extents_of(table)[0]) for table in self.tables), count)
         part = np.maximum(ids // (each + 1), (ids - extra) // max(each, 1))  # host-side: ids
         return part, np.where(part < extra, ids % (each + 1), (ids - extra) % max(each, 1))
 
