@@ -365,7 +365,7 @@ def dynamic_stitch(indices, data, name=None) -> Tensor:
                 "DynamicStitch",
                 f"data[{i}].shape = {plain(shape)} does not start with indices[{i}].shape = {plain(index.shape)}",
             )
-        rows.append(_reshape(values, shape=(prod(index.shape), *shape[index.ndim :])))
+        rows.append(_reshape(values, shape=(prod(extents_of(index)), *shape[index.ndim :])))
     places = np.concatenate([to_numpy(index.node).reshape(-1).astype(np.int64) for index in indices])
     if places.size and places.min() < 0:
         raise invalid_for("DynamicStitch", f"indices[{places.min()}] is out of range: an index must not be negative.")

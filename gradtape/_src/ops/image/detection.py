@@ -258,9 +258,9 @@ def non_max_suppression_overlaps(
     """
     limits = _limits(max_output_size, overlap_threshold=overlap_threshold, score_threshold=score_threshold)
     overlaps, scores = _inputs(_overlap_suppression, overlaps, "overlaps", scores)
-    if overlaps.shape[0] != overlaps.shape[1]:
-        raise invalid(f"overlaps must be square: received shape {plain(overlaps.shape)}.")
-    if overlaps.shape[0] != scores.shape[0]:
+    if extents_of(overlaps)[0] != extents_of(overlaps)[1]:
+        raise invalid(f"overlaps must be square: received shape {plain(extents_of(overlaps))}.")
+    if extents_of(overlaps)[0] != extents_of(scores)[0]:
         raise invalid(f"scores has incompatible shape: {plain(scores.shape)} for {overlaps.shape[0]} boxes.")
     return ran(_overlap_suppression, overlaps, scores, attrs=limits)
 

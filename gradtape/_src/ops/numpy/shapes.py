@@ -381,12 +381,13 @@ def pad(array, pad_width, mode, policy=TENSORFLOW, **kwargs):
     if mode == "constant":
         return rearrange.pad(x, widths, "CONSTANT", policy.array(filling, x.dtype))
     if mode in _MIRRORING and (
-        is_tensor(widths) or all(max(pair) <= extent - _MIRRORING[mode] for pair, extent in zip(widths, x.shape, strict=True))
+        is_tensor(widths)
+        or all(max(pair) <= extent - _MIRRORING[mode] for pair, extent in zip(widths, extents_of(x), strict=True))
     ):
         return rearrange.pad(x, widths, mode.upper())
     for axis, pair in enumerate(np.asarray(widths)):
         if any(pair):
-            x = gather(x, np.pad(np.arange(x.shape[axis], dtype=np.int32), pair, mode=mode), axis=axis)
+            x = gather(x, np.pad(np.arange(extents_of(x)[axis], dtype=np.int32), pair, mode=mode), axis=axis)
     return x
 
 

@@ -185,7 +185,7 @@ def histogram(x, bins=10, range=None, *, policy=TENSORFLOW):
     """Return how many elements lie in each of equal bins, as floats, and the edges of the bins; the last one is closed."""
     x = reshape(policy.floating(policy.numeric(x)), [-1])
     if range is None:
-        low, high = (reduction.reduce_min(x), reduction.reduce_max(x)) if x.shape[0] else (0.0, 1.0)
+        low, high = (reduction.reduce_min(x), reduction.reduce_max(x)) if extents_of(x)[0] else (0.0, 1.0)
     else:
         low, high = range
     low, high = policy.array(low, x.dtype), policy.array(high, x.dtype)

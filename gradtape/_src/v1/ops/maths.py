@@ -104,7 +104,7 @@ def count_nonzero(
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any:
     """Return `t · clip_norm / average` where the average, its L2 norm divided by its number of elements, is above `clip_norm`."""
     t = tensor(t)
-    inverse = elementary.rsqrt(reduction.reduce_sum(t * t)) * t.shape.num_elements()
+    inverse = elementary.rsqrt(reduction.reduce_sum(t * t)) * t.node.aval.size
     return t * clip_norm * arithmetic.minimum(inverse, 1.0 / clip_norm)
 
 
