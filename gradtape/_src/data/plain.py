@@ -30,7 +30,7 @@ ITEMS = frozenset(("STORE_SUBSCR", "DELETE_SUBSCR"))
 METHODS = (
     frozenset(set(dir(list)) | set(dir(dict)) | set(dir(set))) - set(dir(tuple)) - {"copy", "get", "items", "keys", "values"}
 )
-LARGE = 1 << 12  # elements of an array up to which its content is looked at
+MOST = 1 << 12  # elements of an array up to which its content is looked at
 
 
 class NotPlain(Exception):
@@ -87,7 +87,7 @@ class _Reader:
             return type(value), [*map(self.key, value)]
         if type(value) is dict:
             return dict, [(self.key(name), self.key(held)) for name, held in value.items()]
-        if type(value) is np.ndarray and value.size <= LARGE and not value.dtype.hasobject:
+        if type(value) is np.ndarray and value.size <= MOST and not value.dtype.hasobject:
             return value.shape, value.dtype, value.tobytes()
         raise NotPlain
 
