@@ -98,6 +98,15 @@ def test_one_example_and_position_have_exact_factors(name):
     np.testing.assert_allclose(tf.autodiff.fisher_diagonal(loss, w, x), np.square(g[0]), rtol=1e-9)
 
 
+def test_results_that_are_only_added_have_factors():
+    kernel, rows = tf.Variable(tf.ones([3, 2])), np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    ((a, b),) = tf.autodiff.kfac_factors(lambda x: 2.0 * tf.reduce_sum(x @ kernel), [kernel], tf.constant(rows))
+    np.testing.assert_allclose(a, rows.T @ rows / 2, rtol=1e-6)
+    np.testing.assert_allclose(b, np.full((2, 2), 4.0), rtol=1e-6)
+    norms = tf.autodiff.per_example_norms(lambda x: tf.reduce_sum(x @ kernel), [kernel], tf.constant(rows))
+    np.testing.assert_allclose(norms, np.sqrt(2 * (rows**2).sum(1)), rtol=1e-6)
+
+
 def test_a_sequence_is_averaged_in_a_and_summed_in_b():
     w, x = tf.Variable(random.standard_normal([3, 4])), tf.constant(random.standard_normal([2, 5, 3]))
     a, b = tf.autodiff.kfac_factors(lambda x: tf.reduce_sum((x[0] @ w) ** 3), w, x)

@@ -22,7 +22,7 @@ from gradtape._src.core.traits import Trait
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import _gather_gradient
 from gradtape._src.ops.array.joining import concat
-from gradtape._src.ops.array.shape import reshape, transpose
+from gradtape._src.ops.array.shape import _broadcast_to, broadcast_to, reshape, transpose
 from gradtape._src.ops.linalg.einsum import _einsum
 from gradtape._src.ops.linalg.matmul import MAT_MUL, matmul
 from gradtape._src.ops.math.arithmetic import add_n
@@ -146,8 +146,18 @@ def _of_lookup(node: Node) -> Factors | None:
     return Factors(None, reshape(dy, [rows, dy.node.aval.size // max(rows, 1)]), reshape(indices, [rows]), 0)
 
 
+def _of_equal_columns(node: Node) -> Factors | None:
+    """Return the factors of a product of which one column stands for all: the cotangents of a layer's results are equal."""
+    (column,) = node.inputs
+    if column.op is None or column.op.plain is not MAT_MUL or column.aval.shape != (node.aval.shape[0], 1):
+        return None
+    found = _of_product(column)
+    return found._replace(b=broadcast_to(found.b, (extents_of(found.b)[0], node.aval.shape[1])))
+
+
 FACTORS: dict[Op, Callable[[Node], Factors | None]] = {
     MAT_MUL: _of_product,
+    _broadcast_to.op: _of_equal_columns,
     _einsum.op: _of_einsum,
     DENSE[2].to_filter.op: _of_convolution,
     _gather_gradient.op: _of_lookup,
