@@ -127,12 +127,13 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None, *, policy=TENSORFLOW):
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = moveaxis(a, axisa, -1, policy=policy), moveaxis(b, axisb, -1, policy=policy)
-    if not {extents_of(a)[-1], extents_of(b)[-1]} <= {2, 3}:
+    counts = extents_of(a)[-1], extents_of(b)[-1]
+    if any(count not in (2, 3) for count in counts):
         raise ValueError(
             "Both `x1` and `x2` must have 2 or 3 elements along the axis of the vectors. "
             f"Received: x1.shape={tuple(a.shape)}, x2.shape={tuple(b.shape)}"
         )
-    flat = extents_of(a)[-1] == extents_of(b)[-1] == 2
+    flat = counts[0] == counts[1] == 2
     a, b = broadcast_arrays(*[pad(x, [[0, 0]] * (x.ndim - 1) + [[0, 3 - extents_of(x)[-1]]]) for x in (a, b)])
     product = diagonals.cross(a, b)
     return product[..., 2] if flat else moveaxis(product, -1, axisc, policy=policy)
