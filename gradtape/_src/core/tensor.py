@@ -581,6 +581,6 @@ def _laid_out(node: Node) -> tuple[str, str] | None:
 
 
 def extents_of(value: Any) -> tuple[int, ...]:
-    """Return the static shape of a Tensor, Variable or array, as a tuple."""
+    """Return the extents of a Tensor, Variable or array, as a tuple. One that is not known is a Dim; users see None."""
     node = getattr(value, "node", None)
     return node.aval.shape if node is not None else np.shape(value)

@@ -27,9 +27,9 @@ from gradtape._src.ops.random import seeds
 ALONE = 32  # calls for elements of one kind after which as many as that are worth a trace
 ROWS = 64  # elements that are computed at once,
 LEAST = 8  # unless there are less than so many,
-Wish = tuple[Any, ...]  # a draw of random numbers: what draws, its seed, and how many blocks of numbers it takes
 BYTES = 1 << 20  # or their values, before and after, take more
 KINDS = 8  # kinds of elements that are told apart
+Wish = tuple[Any, ...]  # a draw of random numbers: what draws, its seed, and how many blocks of numbers it takes
 
 
 class Kind(NamedTuple):
