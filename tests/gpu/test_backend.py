@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 
 import jax
 import jax.export
@@ -35,6 +36,23 @@ def default_gpu(monkeypatch):
 def all_on_gpu(monkeypatch, default_gpu):
     """Rules are asked as where JAX arrays lie on a GPU."""
     monkeypatch.setattr(tiers, "_place_of", lambda values: "gpu" if any(isinstance(v, jax.Array) for v in values) else None)
+
+
+def compiled_with(monkeypatch, op):
+    """The options that this thread compiles programs and kernels with from now on which have an op of that type.
+
+    Others do not count: what an object of another test still has pending when it is collected may be compiled here.
+    """
+    seen, compile, thread = [], execution.Pool.compile, threading.get_ident()
+
+    def noting(pool, owner, function, arguments, options=None, kernel=""):
+        ops = [key[0].type for key in owner.keys] if isinstance(owner, Program) else [kernel]
+        if threading.get_ident() == thread and op in ops:
+            seen.append(options)
+        return compile(pool, owner, function, arguments, options, kernel)
+
+    monkeypatch.setattr(execution.Pool, "compile", noting)
+    return seen
 
 
 def test_values_say_where_a_program_runs(default_gpu):
@@ -70,17 +88,14 @@ def test_on_a_cpu_small_values_run_on_the_host():
     assert tiers.hosting("cpu")
 
 
-def test_a_counter_is_not_compiled_for_a_gpu(all_on_gpu):
+def test_a_counter_is_not_compiled_for_a_gpu(all_on_gpu, monkeypatch):
     """However often it is counted on: a compiled program would have to be waited for."""
-    step = tf.constant(np.array(0, "int32"))
-    # A number that no other test has left on the CPU's device. With it runs what other tests left pending.
-    assert (step + 1009).numpy() == 1009
-    before = execution.counters.programs, execution.counters.kernels
+    seen, step = compiled_with(monkeypatch, "FloorMod"), tf.constant(np.array(0, "int32"))
     for _ in range(200):
-        step = step + 1009
+        step = (step + 1009) % 1000003
         assert step.numpy() >= 0
     assert int(step) == 200 * 1009
-    assert (execution.counters.programs, execution.counters.kernels) == before
+    assert seen == []
 
 
 def test_floats_are_compiled_for_a_gpu(all_on_gpu):
@@ -92,22 +107,9 @@ def test_floats_are_compiled_for_a_gpu(all_on_gpu):
     assert execution.counters.programs + execution.counters.kernels > before
 
 
-def compiled_with(monkeypatch):
-    """The options that programs are compiled with from now on."""
-    seen, compile = [], execution.Pool.compile
-
-    def noting(pool, owner, function, arguments, options=None):
-        if isinstance(owner, Program):
-            seen.append(options)
-        return compile(pool, owner, function, arguments, options)
-
-    monkeypatch.setattr(execution.Pool, "compile", noting)
-    return seen
-
-
 def test_a_new_program_is_compiled_quickly_and_once_more_when_it_has_run_for_some_time(all_on_gpu, monkeypatch):
     assert tiers._accepted("quick")
-    seen, x = compiled_with(monkeypatch), tf.constant(np.full((4, 4), 0.5, "float32"))
+    seen, x = compiled_with(monkeypatch, "Tanh"), tf.constant(np.full((4, 4), 0.5, "float32"))
     step = tf.function(lambda x: tf.tanh(x @ x + 0.1))
     results, compiled = [], []
     for _ in range(tiers.TRIALS + 4):
@@ -122,7 +124,7 @@ def test_a_new_program_is_compiled_quickly_and_once_more_when_it_has_run_for_som
 def test_what_convolves_large_values_is_compiled_for_good(extent, all_on_gpu, monkeypatch):
     """The first kernel that comes for a convolution may be hundreds of times slower than the best."""
     monkeypatch.setattr(memory, "CHECKED", 1 << 10)
-    seen = compiled_with(monkeypatch)
+    seen = compiled_with(monkeypatch, "Conv2D")
     images, kernel = (tf.constant(np.full(shape, 0.5, "float32")) for shape in ([1, extent, extent, 4], [1, 1, 4, 4]))
     inner = tf.function(lambda x, k: tf.nn.conv2d(x, k, 1, "SAME") + 1.0)
     outer = tf.function(lambda x, k: inner(x, k) * 2.0)
@@ -131,7 +133,7 @@ def test_what_convolves_large_values_is_compiled_for_good(extent, all_on_gpu, mo
 
 
 def test_whoever_wants_programs_compiled_early_gets_the_fast_ones(all_on_gpu, monkeypatch):
-    seen, x = compiled_with(monkeypatch), tf.constant(np.full((4, 4), 0.25, "float32"))
+    seen, x = compiled_with(monkeypatch, "Cos"), tf.constant(np.full((4, 4), 0.25, "float32"))
     monkeypatch.setattr(tiers, "early", True)
     assert tf.function(lambda x: tf.cos(x @ x) * 3.0)(x).shape == (4, 4)
     assert seen == [tiers.ROUNDING]
@@ -150,7 +152,7 @@ def test_where_jax_has_no_cpu_programs_are_compiled_for_good(monkeypatch):
 
 
 def test_a_jaxlib_that_does_not_know_the_quick_options(all_on_gpu, monkeypatch):
-    seen, x = compiled_with(monkeypatch), tf.constant(np.full((4, 4), 0.75, "float32"))
+    seen, x = compiled_with(monkeypatch, "Sin"), tf.constant(np.full((4, 4), 0.75, "float32"))
     monkeypatch.setattr(tiers, "_accepted", lambda which: which != "quick")
     step = tf.function(lambda x: tf.sin(x @ x) * 3.0)
     for _ in range(2 * tiers.TRIALS):
