@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from gradtape._src.core.importing import importing as _importing
+from gradtape._src.core.base.importing import importing as _importing
 
 with _importing():
     # Core
@@ -52,19 +52,19 @@ with _importing():
     from gradtape._src.autodiff.overrides import gradient_override_map as gradient_override_map
     from gradtape._src.autodiff.tape import GradientTape as GradientTape, UnconnectedGradients as UnconnectedGradients
     from gradtape._src.compat.names import listed as _listed, missing as _missing
-    from gradtape._src.core.config import get_logger as get_logger
-    from gradtape._src.core.convert import (
+    from gradtape._src.core.settings.config import get_logger as get_logger
+    from gradtape._src.core.tensors.convert import (
         constant as constant,
         convert_to_tensor as convert_to_tensor,
     )
-    from gradtape._src.core.conversions import register_tensor_conversion_function as register_tensor_conversion_function
-    from gradtape._src.core.creators import (
+    from gradtape._src.core.tensors.conversions import register_tensor_conversion_function as register_tensor_conversion_function
+    from gradtape._src.core.values.creators import (
         VariableAggregation as VariableAggregation,
         VariableSynchronization as VariableSynchronization,
         variable_creator_scope as variable_creator_scope,
     )
-    from gradtape._src.core.device_spec import DeviceSpec as DeviceSpec
-    from gradtape._src.core.dtypes import (
+    from gradtape._src.core.values.device_spec import DeviceSpec as DeviceSpec
+    from gradtape._src.core.values.dtypes import (
         DType as DType,
         public_as_dtype as _public_as_dtype,
         bfloat16 as bfloat16,
@@ -93,10 +93,10 @@ with _importing():
         uint64 as uint64,
         variant as variant,
     )
-    from gradtape._src.core.indexed_slices import IndexedSlices as IndexedSlices
-    from gradtape._src.core.module import Module as Module
-    from gradtape._src.core.op import RegisterGradient as RegisterGradient, no_gradient_of as _no_gradient_of
-    from gradtape._src.core.scopes import (
+    from gradtape._src.core.tensors.indexed_slices import IndexedSlices as IndexedSlices
+    from gradtape._src.core.declarations.module import Module as Module
+    from gradtape._src.core.programs.op import RegisterGradient as RegisterGradient, no_gradient_of as _no_gradient_of
+    from gradtape._src.core.tensors.scopes import (
         control_dependencies as control_dependencies,
         device as device,
         executing_eagerly as executing_eagerly,
@@ -106,8 +106,8 @@ with _importing():
         inside_function as inside_function,
         name_scope as name_scope,
     )
-    from gradtape._src.core.shape import TensorShape as TensorShape
-    from gradtape._src.core.spec import (
+    from gradtape._src.core.values.shape import TensorShape as TensorShape
+    from gradtape._src.core.declarations.spec import (
         IndexedSlicesSpec as IndexedSlicesSpec,
         NoneTensorSpec as NoneTensorSpec,
         TensorSpec as TensorSpec,
@@ -115,8 +115,8 @@ with _importing():
         type_spec_from_value as type_spec_from_value,
     )
     from gradtape._src.data.optional import OptionalSpec as OptionalSpec
-    from gradtape._src.core.tensor import Tensor as Tensor, is_symbolic_tensor as is_symbolic_tensor
-    from gradtape._src.core.variable import Variable as Variable
+    from gradtape._src.core.tensors.tensor import Tensor as Tensor, is_symbolic_tensor as is_symbolic_tensor
+    from gradtape._src.core.tensors.variable import Variable as Variable
 
     # Functions and control flow
     from gradtape._src.control.branch import case as case, cond as cond, switch_case as switch_case

@@ -1,7 +1,7 @@
 """The exceptions that ops raise, and their codes: `tf.errors`."""
 
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.core.errors import (
+from gradtape._src.core.base.errors import (
     ABORTED as ABORTED,
     ALREADY_EXISTS as ALREADY_EXISTS,
     CANCELLED as CANCELLED,

@@ -28,7 +28,7 @@ def back_up_together(module) -> dict[str, Any]:
     A checkpoint has the weights, the optimizer's state, that of random layers and the epoch in one file, so that none is older
     than the others. Each process has its parts of variables that lie in parts.
     """
-    from gradtape._src.core import hooks
+    from gradtape._src.core.base import hooks
 
     kind = module.BackupAndRestore
     save, load, end = kind._save_model, kind._load_model, kind.on_train_end
@@ -74,7 +74,7 @@ def dispatch_in_order(module) -> dict[str, Any]:
 
     Keras's threads are Python's pool, which such an interrupt can leave locked: Python does not end then.
     """
-    from gradtape._src.core.runtime import Background
+    from gradtape._src.core.platform.runtime import Background
 
     return {"concurrent": SimpleNamespace(futures=SimpleNamespace(ThreadPoolExecutor=Background))}
 
@@ -301,7 +301,8 @@ def beside(save, endings):
         whole = path.endswith(endings) and "://" not in path and os.path.isdir(os.path.dirname(os.path.abspath(path)))
         if not whole or os.path.isdir(path) or kwargs.get("zipped") is False:
             return save(model, filepath, *args, **kwargs)
-        from gradtape._src.core import devices, hooks
+        from gradtape._src.core.base import hooks
+        from gradtape._src.core.platform import devices
         from gradtape._src.files.whole import replacing
 
         def write():

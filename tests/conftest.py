@@ -103,14 +103,14 @@ def jax_with_64_bits(request):
 def all_run_on_host():
     """No op that says that it runs on NumPy failed there and was compiled in silence."""
     yield
-    execution = sys.modules.get("gradtape._src.core.execution")
+    execution = sys.modules.get("gradtape._src.core.engine.execution")
     assert execution is None or execution.counters.not_on_host == 0
 
 
 @pytest.fixture(autouse=True)
 def compilers_take_no_time(monkeypatch):
     """The log tells of slow compilations, and a machine may be slow: the clock of that stands still."""
-    compilations = sys.modules.get("gradtape._src.core.compilations")
+    compilations = sys.modules.get("gradtape._src.core.engine.compilations")
     if compilations is not None:
         monkeypatch.setattr(compilations, "clock", lambda: 0.0)
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import gradtape
 from docs.site.project import ROOT, source_link
-from gradtape._src.core.hidden import hidden
-from gradtape._src.core.op import Op
+from gradtape._src.core.base.hidden import hidden
+from gradtape._src.core.programs.op import Op
 from tests.architecture import public_names as names_of
 from tests.architecture.public_names import EXPERIMENTAL, public_names
 

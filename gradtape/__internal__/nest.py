@@ -1,7 +1,7 @@
 """Structures that are walked only as far as another one."""
 
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.core.shallow_nest import (
+from gradtape._src.core.tensors.shallow_nest import (
     flatten_up_to as flatten_up_to,
     get_traverse_shallow_structure as get_traverse_shallow_structure,
     is_mapping as is_mapping,

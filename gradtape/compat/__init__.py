@@ -16,7 +16,7 @@ from gradtape._src.compat.types import (
     path_to_str as path_to_str,
     real_types as real_types,
 )
-from gradtape._src.core.dimension import dimension_at_index as dimension_at_index, dimension_value as dimension_value
+from gradtape._src.core.values.dimension import dimension_at_index as dimension_at_index, dimension_value as dimension_value
 from gradtape.compat import v2 as v2
 
 __dir__ = _listed(__name__)

@@ -6,15 +6,15 @@ from gradtape._src.control.as_python import (
     require_compiled_functions as require_compiled_functions,
     run_functions_eagerly as run_functions_eagerly,
 )
-from gradtape._src.core.allocator import tune_allocator as tune_allocator
-from gradtape._src.core.config import (
+from gradtape._src.core.platform.allocator import tune_allocator as tune_allocator
+from gradtape._src.core.settings.config import (
     cache_info as cache_info,
     clear_cache as clear_cache,
     compile_early as compile_early,
     log_compiles as log_compiles,
     run_eagerly as run_eagerly,
 )
-from gradtape._src.core.device_config import (
+from gradtape._src.core.settings.device_config import (
     LogicalDevice as LogicalDevice,
     LogicalDeviceConfiguration as LogicalDeviceConfiguration,
     PhysicalDevice as PhysicalDevice,
@@ -27,7 +27,7 @@ from gradtape._src.core.device_config import (
     set_soft_device_placement as set_soft_device_placement,
     set_visible_devices as set_visible_devices,
 )
-from gradtape._src.core.loop_kernels import tune_loops as tune_loops
+from gradtape._src.core.platform.loop_kernels import tune_loops as tune_loops
 from gradtape._src.explain.restored import keep_last_step as keep_last_step
 from gradtape.config import experimental as experimental, optimizer as optimizer, threading as threading
 

@@ -31,7 +31,7 @@ from gradtape._src.ops.debugging.checks import (
     check_numerics as check_numerics,
     is_numeric_tensor as is_numeric_tensor,
 )
-from gradtape._src.core.switches import (
+from gradtape._src.core.settings.switches import (
     disable_traceback_filtering as disable_traceback_filtering,
     enable_traceback_filtering as enable_traceback_filtering,
     get_log_device_placement as get_log_device_placement,

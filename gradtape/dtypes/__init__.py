@@ -1,7 +1,7 @@
 """Types of elements: `tf.dtypes`."""
 
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.core.dtypes import (
+from gradtape._src.core.values.dtypes import (
     DType as DType,
     QUANTIZED_DTYPES as QUANTIZED_DTYPES,
     public_as_dtype as _public_as_dtype,

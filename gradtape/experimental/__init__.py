@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from gradtape._src.compat.names import listed as _listed, missing as _missing
-from gradtape._src.core.dtypes import (
+from gradtape._src.core.values.dtypes import (
     float4_e2m1fn as float4_e2m1fn,
     float8_e4m3b11fnuz as float8_e4m3b11fnuz,
     float8_e4m3fn as float8_e4m3fn,

@@ -13,7 +13,7 @@ from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
 from keras.src.trainers.epoch_iterator import EpochIterator
 
 import gradtape as tf
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.tensors.tensor import to_numpy
 from gradtape._src.distribute import group
 from gradtape._src.ops.random import philox, seeds
 

@@ -12,7 +12,7 @@ from keras.src.random.seed_generator import make_default_seed
 from keras.src.utils import rng_utils
 
 import gradtape as tf
-from gradtape._src.core import xla
+from gradtape._src.core.platform import xla
 from gradtape._src.distribute import group
 from gradtape._src.distribute.sharding import lay_out, place, relayout
 

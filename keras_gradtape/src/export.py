@@ -7,7 +7,7 @@ from keras.src.export import saved_model_export_archive as archives
 
 import gradtape as tf
 from gradtape._src.control.function import Function
-from gradtape._src.core.module import Tracked
+from gradtape._src.core.declarations.module import Tracked
 
 KerasArchive: Any = getattr(archives, "BaseSavedModelExportArchive", None) or archives.SavedModelExportArchive  # 3.15
 

@@ -4,7 +4,7 @@ from keras.src import tree
 from keras.src.backend.common.keras_tensor import KerasTensor
 
 import gradtape as tf
-from gradtape._src.core import noted, scopes
+from gradtape._src.core.tensors import noted, scopes
 from keras_gradtape.nearest import naming_keywords
 from keras_gradtape.src.replayed import Watched, replayed
 from keras_gradtape.src.tracked import KerasTracked

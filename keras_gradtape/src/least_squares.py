@@ -5,7 +5,7 @@ from keras.src import backend, losses
 from keras.src.optimizers import optimizer as optimizer_module
 
 import gradtape as tf
-from gradtape._src.core import hooks
+from gradtape._src.core.base import hooks
 from gradtape._src.optimizers.least_squares import levenberg_marquardt
 
 FIRST, SMALLEST, LARGEST = 0.1, 1e-15, 1e15  # of the damping

@@ -16,10 +16,11 @@ from keras.src.backend.config import epsilon, floatx, image_data_format
 import gradtape as tf
 from gradtape._src.control.repeated import may_record
 from gradtape._src.control.replayed import Replayed
-from gradtape._src.core import engine, scopes
-from gradtape._src.core.errors import internal
-from gradtape._src.core.tensor import EagerTensor
-from gradtape._src.core.variable import ResourceVariable
+from gradtape._src.core.base.errors import internal
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors import scopes
+from gradtape._src.core.tensors.tensor import EagerTensor
+from gradtape._src.core.tensors.variable import ResourceVariable
 from keras_gradtape.src.ops.core import convert_to_tensor
 
 _OWN = ("keras.src.", "keras_gradtape.src.", "gradtape._src.core.")
@@ -110,7 +111,7 @@ class _Seen:
             and all([*vars(kind).values()] == methods for kind, methods in zip(self._classes, self._methods, strict=True))
         )
 
-    def _look_at(self, value):
+    def _look_at(self, value):  # noqa: C901  (a case for each kind of value that a layer holds)
         kind = type(value)
         if kind in _PLAIN or id(value) in self._known:
             return

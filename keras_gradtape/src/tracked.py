@@ -7,7 +7,7 @@ from keras.src.metrics.metric import Metric
 from keras.src.random.seed_generator import SeedGenerator
 from keras.src.utils.tracking import TrackedDict, TrackedList, TrackedSet
 
-from gradtape._src.core.module import Tracked
+from gradtape._src.core.declarations.module import Tracked
 from gradtape._src.train.graph import is_trackable
 
 # What Keras collects for itself: it is found at the attributes, too.

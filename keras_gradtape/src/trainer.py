@@ -17,9 +17,9 @@ from keras.src.utils import traceback_utils
 from keras.src.utils.python_utils import pythonify_logs
 
 import gradtape as tf
-from gradtape._src.core import engine
-from gradtape._src.core.ambient import declare_foreign
-from gradtape._src.core.deprecation import warn_deprecated
+from gradtape._src.core.base.ambient import declare_foreign
+from gradtape._src.core.base.deprecation import warn_deprecated
+from gradtape._src.core.engine import engine
 from gradtape._src.distribute import group
 from gradtape._src.ops.random import seeds
 from keras_gradtape.src.data import Batches

@@ -6,8 +6,8 @@ from typing import Any
 from keras.src.backend.common import KerasVariable, global_state
 
 import gradtape as tf
-from gradtape._src.core.convert import node_of
-from gradtape._src.core.tensor import Stored
+from gradtape._src.core.tensors.convert import node_of
+from gradtape._src.core.tensors.tensor import Stored
 from gradtape._src.distribute.sharding import begun
 from keras_gradtape.src.distribution_lib import distribute_variable
 from keras_gradtape.src.ops.core import cast, convert_to_tensor

@@ -61,18 +61,8 @@ OPS_LEVELS = {
 }  # fmt: skip
 OPS_GROUND = 1
 
-# Files of core/ import files of their own level and of those before it; core/README.md says what each level is.
-CORE_LEVELS = {
-    "ground": "hooks hidden ambient naming other_libraries errors signatures runtime compile_cache xla backend allocator memory"
-    " devices loop_kernels profiler arrays host native places importing extras folding deprecation",
-    "values": "dim ways dimension shape dtypes aval creators device_spec composite",
-    "programs": "traits op guards structured program journal out_of_scope transcript faults function_names stages tiers"
-    " compilations execution constant_folding slices engine tracing instance",
-    "switches": "config switches device_config",
-    "tensors": "indexed_slices nest shallow_nest tensor scopes noted constants conversions convert dlpack variable_ops variable",
-    "declarations": "define module spec",
-}
-_LEVEL_OF = {file: level for level, files in enumerate(CORE_LEVELS.values()) for file in files.split()}
+# A file of core/ imports files of its own folder and of those before it; core/README.md says what each folder is.
+CORE_LEVELS = "base host platform values native programs engine settings tensors declarations".split()
 
 BY_SEVERAL_THREADS = {f"numpy.{name}" for name in ("dot", "einsum", "inner", "matmul", "matvec", "tensordot", "vdot", "vecdot")}
 
@@ -117,10 +107,10 @@ NUMPY_MATHEMATICS = frozenset(name for name in dir(np) if isinstance(getattr(np,
 )
 
 # What kernels compute with is JAX's, or its twin on the host.
-STANDS_FOR = {"gradtape._src.core.arrays.jnp": "jax.numpy", "gradtape._src.core.arrays.lax": "jax.lax"}
+STANDS_FOR = {"gradtape._src.core.platform.arrays.jnp": "jax.numpy", "gradtape._src.core.platform.arrays.lax": "jax.lax"}
 
 # What a higher floor fills in on a lower one stands here, and nowhere else.
-HOOKS = "gradtape._src.core.hooks"
+HOOKS = "gradtape._src.core.base.hooks"
 CHANGES = frozenset("add append appendleft clear discard extend insert pop popitem remove setdefault update".split())
 
 HOST_SIDE = re.compile(r"# host-side: \S")
@@ -275,7 +265,7 @@ def _targets(node: ast.AST) -> list[ast.expr]:
 
 
 def hooks_are_filled_in_one_place(source: Source) -> Iterator[str]:
-    """Attributes and items of what is imported from a lower floor are assigned in `core/hooks.py` only."""
+    """Attributes and items of what is imported from a lower floor are assigned in `core/base/hooks.py` only."""
     here = folder_of(source.module)
     if here is None:
         return
@@ -297,7 +287,7 @@ def hooks_are_filled_in_one_place(source: Source) -> Iterator[str]:
                     continue  # a function that is called `add`
                 yield source.violation(
                     node.lineno,
-                    f"changes {name} of floor {FLOORS[there]} from floor {FLOORS[here]}; fill in a field of core/hooks.py,"
+                    f"changes {name} of floor {FLOORS[there]} from floor {FLOORS[here]}; fill in a field of core/base/hooks.py,"
                     " or call a function of that file",
                 )
 
@@ -332,25 +322,25 @@ def folders_of_ops_keep_their_order(source: Source) -> Iterator[str]:
 
 
 def levels_of_core_keep_their_order(source: Source) -> Iterator[str]:
-    here = _file_of_core(source.module)
+    here = _folder_of_core(source.module)
     if here is None:
         return
-    if here not in _LEVEL_OF:
-        yield source.violation(1, f"core/{here} has no level; give it one in CORE_LEVELS, and in core/README.md")
+    if here not in CORE_LEVELS:
+        yield source.violation(1, f"core/{here} has no level; put it into a folder of CORE_LEVELS, which core/README.md explains")
         return
+    below = CORE_LEVELS[: CORE_LEVELS.index(here) + 1]
     for line, name in source.imports:
-        there = _file_of_core(name)
-        if line not in source.typing_lines and there in _LEVEL_OF and _LEVEL_OF[there] > _LEVEL_OF[here]:
-            levels = list(CORE_LEVELS)
+        there = _folder_of_core(name)
+        if line not in source.typing_lines and there in CORE_LEVELS and there not in below:
             yield source.violation(
                 line,
-                f"core/{here} of the level {levels[_LEVEL_OF[here]]!r} imports {name} of {levels[_LEVEL_OF[there]]!r};"
-                " move what it needs down, or make it a field of core/hooks.py",
+                f"core/{here} imports {name} of core/{there}, which stands above it in CORE_LEVELS;"
+                " move what it needs down, or make it a field of core/base/hooks.py",
             )
 
 
-def _file_of_core(module: str) -> str | None:
-    """The file of core/, or the folder in it, that `module` is or stands in; None elsewhere."""
+def _folder_of_core(module: str) -> str | None:
+    """The folder of core/ that `module` is or stands in; None elsewhere."""
     parts = module.split(".")
     return parts[3] if parts[:3] == ["gradtape", "_src", "core"] and len(parts) > 3 else None
 
@@ -447,7 +437,7 @@ def kernels_state_their_dtypes(source: Source) -> Iterator[str]:
 
 
 def only_the_engine_changes_the_trace(source: Source) -> Iterator[str]:
-    if source.module == "gradtape._src.core.engine":
+    if source.module == "gradtape._src.core.engine.engine":
         return
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Attribute) and node.attr == "trace" and isinstance(node.ctx, ast.Store):

@@ -5,13 +5,13 @@ import threading
 
 import pytest
 
-from gradtape._src.core import ambient
+from gradtape._src.core.base import ambient
 from tests.architecture.rules import OURS, sources
 
 
 def test_there_is_one_thread_local():
     found = [file.path for file in sources(*OURS) for node in file.nodes if is_local(file, node)]
-    assert found == ["gradtape/_src/core/ambient.py"]
+    assert found == ["gradtape/_src/core/base/ambient.py"]
 
 
 def is_local(file, node):

@@ -1,4 +1,4 @@
-"""The methods that floors above attach are those that `core/hooks.py` lists, each by the file that it names."""
+"""The methods that floors above attach are those that `core/base/hooks.py` lists, each by the file that it names."""
 
 import ast
 import dataclasses
@@ -8,7 +8,7 @@ import pytest
 
 import gradtape as tf
 import gradtape.compat.v1 as v1
-from gradtape._src.core import hooks
+from gradtape._src.core.base import hooks
 from tests.architecture.rules import OURS, sources
 
 CLASSES = {kind.__name__: kind for kind in (tf.Tensor, tf.Variable, tf.IndexedSlices, tf.RaggedTensor, tf.data.Dataset)}
@@ -28,7 +28,7 @@ def test_only_listed_files_attach():
         source.path.removeprefix("gradtape/_src/").removesuffix(".py")
         for source in sources(*OURS)
         for node in source.nodes
-        if isinstance(node, ast.Call) and source.dotted(node.func) == "gradtape._src.core.hooks.attach"
+        if isinstance(node, ast.Call) and source.dotted(node.func) == "gradtape._src.core.base.hooks.attach"
     }
     assert found == {file for table in (hooks.METHODS, hooks.ON_REQUEST) for files in table.values() for file in files}
 
@@ -59,7 +59,7 @@ def test_every_hook_is_filled_in():
 
 
 def _tree():
-    (source,) = [s for s in sources("gradtape/_src/core") if s.path.endswith("core/hooks.py")]
+    (source,) = [s for s in sources("gradtape/_src/core") if s.path.endswith("core/base/hooks.py")]
     return source.tree
 
 

@@ -16,7 +16,7 @@ def test_file_keeps_the_rules(source):
     assert not violations(source), "\n" + "\n".join(violations(source))
 
 
-CORE, OPS, TAPE = "gradtape/_src/core/engine.py", "gradtape/_src/ops/math.py", "gradtape/_src/autodiff/tape.py"
+CORE, OPS, TAPE = "gradtape/_src/core/engine/engine.py", "gradtape/_src/ops/math.py", "gradtape/_src/autodiff/tape.py"
 HOST = "gradtape/_src/core/host/arrays.py"
 EXPLAIN, CLI, PUBLIC = "gradtape/_src/explain/report.py", "gradtape/_src/cli/run.py", "gradtape/math.py"
 
@@ -26,8 +26,8 @@ BROKEN = [
     (CORE, "import gradtape", "imports gradtape of floor 8"),
     (CORE, "from gradtape import math", "imports gradtape.math of floor 8"),
     (CORE, "def run():\n    from gradtape._src.autodiff.tape import GradientTape", "engine.py:2: .* of floor 3"),
-    (CORE, "from ..ops.math import sin", "imports gradtape._src.ops.math.sin of floor 2"),
-    (CORE, "from .. import ops", "imports gradtape._src.ops of floor 2"),
+    (CORE, "from ...ops.math import sin", "imports gradtape._src.ops.math.sin of floor 2"),
+    (CORE, "from ... import ops", "imports gradtape._src.ops of floor 2"),
     ("gradtape/_src/core/__init__.py", "from ..ops import math", "imports gradtape._src.ops.math of floor 2"),
     (CORE, "import importlib\nimportlib.import_module('gradtape._src.ops.math')", "engine.py:2: .* of floor 2"),
     (CORE, "from importlib import import_module as load\nload('gradtape.nn')", "imports gradtape.nn of floor 8"),
@@ -38,22 +38,38 @@ BROKEN = [
     (EXPLAIN, "from gradtape._src.cli import commands", "of floor 8"),
     (EXPLAIN, "from gradtape._src.attic import junk", "imports gradtape._src.attic.junk, which has no floor"),
     ("gradtape/_src/attic.py", "x = 1", "this file has no floor"),
-    ("gradtape/_src/__init__.py", "from gradtape._src.core import engine", "imports nothing"),
+    ("gradtape/_src/__init__.py", "from gradtape._src.core.engine import engine", "imports nothing"),
     # what is filled in from above
-    (TAPE, "from gradtape._src.core.tensor import Tensor\nTensor.log = log", "changes .*Tensor of floor 1 from floor 3; fill in"),
     (
         TAPE,
-        "from gradtape._src.core import engine\nengine.local.trace = None",
-        "changes gradtape._src.core.engine.local of floor 1",
+        "from gradtape._src.core.tensors.tensor import Tensor\nTensor.log = log",
+        "changes .*Tensor of floor 1 from floor 3; fill in",
     ),
-    (TAPE, "from gradtape._src.core import execution\nexecution.counters.plans += 1", "tape.py:2: changes .*counters of floor 1"),
+    (
+        TAPE,
+        "from gradtape._src.core.engine import engine\nengine.local.trace = None",
+        "changes gradtape._src.core.engine.engine.local of floor 1",
+    ),
+    (
+        TAPE,
+        "from gradtape._src.core.engine import execution\nexecution.counters.plans += 1",
+        "tape.py:2: changes .*counters of floor 1",
+    ),
     (
         OPS,
-        "from gradtape._src.core.tensor import Tensor\nfor k in (Tensor,):\n    setattr(k, name, f)",
+        "from gradtape._src.core.tensors.tensor import Tensor\nfor k in (Tensor,):\n    setattr(k, name, f)",
         "math.py:3: changes .*Tensor",
     ),
-    (EXPLAIN, "from gradtape._src.core import journal\njournal.calls.append(call)", "changes gradtape._src.core.journal.calls"),
-    (CLI, "from gradtape._src.core import journal as j\ndel j.calls[0]", "changes gradtape._src.core.journal.calls"),
+    (
+        EXPLAIN,
+        "from gradtape._src.core.programs import journal\njournal.calls.append(call)",
+        "changes gradtape._src.core.programs.journal.calls",
+    ),
+    (
+        CLI,
+        "from gradtape._src.core.programs import journal as j\ndel j.calls[0]",
+        "changes gradtape._src.core.programs.journal.calls",
+    ),
     # folders of ops
     ("gradtape/_src/ops/math/clip.py", "from gradtape._src.ops.nn.losses import l2_loss", "ops/math imports .* not below it"),
     ("gradtape/_src/ops/image/resize.py", "from gradtape._src.ops.signal import fourier", "ops/image imports .* not below it"),
@@ -61,9 +77,17 @@ BROKEN = [
     (TAPE, "engine.local.trace = outer", "tape.py:1: sets the trace of the thread"),
     (TAPE, "state.trace, state.tapes = outer, []", "sets the trace of the thread"),
     # levels of core
-    (CORE, "from gradtape._src.core import tensor", "'programs' imports gradtape._src.core.tensor of 'tensors'; move what it"),
-    ("gradtape/_src/core/host/arrays.py", "from gradtape._src.core.aval import aval", "core/host of the level 'ground' imports"),
-    ("gradtape/_src/core/attic.py", "x = 1", "core/attic has no level; give it one in CORE_LEVELS"),
+    (
+        CORE,
+        "from gradtape._src.core.tensors import tensor",
+        "core/engine imports gradtape._src.core.tensors.tensor of core/tensors, which .*; move what it",
+    ),
+    (
+        "gradtape/_src/core/host/arrays.py",
+        "from gradtape._src.core.values.aval import aval",
+        "core/host imports .* of core/values, which stands above it",
+    ),
+    ("gradtape/_src/core/attic.py", "x = 1", "core/attic has no level; put it into a folder of CORE_LEVELS"),
     # gradients are our own
     (OPS, "import jax\njax.grad(f)", "math.py:2: uses jax.grad; gradients are rules of this library"),
     (OPS, "from jax import vjp", "uses jax.vjp"),
@@ -90,11 +114,11 @@ BROKEN = [
     (PUBLIC, "def sin(x): return x", "holds `from gradtape._src.* and no logic"),
     ("gradtape/compat/v1.py", "x = 1", "no logic"),
     (PUBLIC, "from gradtape._src.core.x import range_ as range", ":1: imports range_ as range, which type checkers"),
-    ("gradtape/__init__.py", "if True:\n    from gradtape._src.core.tensor import Tensor as Tensor", "no logic"),
+    ("gradtape/__init__.py", "if True:\n    from gradtape._src.core.tensors.tensor import Tensor as Tensor", "no logic"),
     # kernels state their dtypes
     (OPS, "import jax.numpy as jnp\njnp.ones((2, 3))", "math.py:2: jnp.ones without dtype="),
     (OPS, "from jax import numpy as jnp\njnp.zeros(shape)", "jnp.zeros without dtype="),
-    (OPS, "from gradtape._src.core.arrays import jnp\njnp.zeros(shape)", "jnp.zeros without dtype="),
+    (OPS, "from gradtape._src.core.platform.arrays import jnp\njnp.zeros(shape)", "jnp.zeros without dtype="),
     (OPS, "from jax.numpy import arange\narange(0, 10, 2)", "jnp.arange without dtype="),
     (OPS, "import jax\njax.numpy.asarray(0.5)", "jnp.asarray without dtype="),
     (OPS, "import jax.numpy as jnp\njnp.full((2,), 1.0)", "jnp.full without dtype="),
@@ -119,14 +143,17 @@ def test_a_broken_rule_is_found(path, text, message):
 
 
 KEPT = [
-    (OPS, "from gradtape._src.core import dtypes\nfrom gradtape._src.ops import array"),
-    (OPS, "from . import array\nfrom ..core import dtypes"),
-    (CORE, "from gradtape._src.core import hooks, program, slices\nfrom gradtape._src.core.host import arrays"),
-    (CORE, "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from gradtape._src.core.tensor import Tensor"),
+    (OPS, "from gradtape._src.core.values import dtypes\nfrom gradtape._src.ops import array"),
+    (OPS, "from . import array\nfrom ..core.values import dtypes"),
+    (
+        CORE,
+        "from gradtape._src.core.engine import slices\nfrom gradtape._src.core.programs import program",
+    ),
+    (CORE, "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from gradtape._src.core.tensors.tensor import Tensor"),
     ("gradtape/_src/ops/math/clip.py", "from gradtape._src.ops.array.cast import cast"),
-    (EXPLAIN, "from gradtape._src.core import hooks\nhooks.gradients.missing = missing\nhooks.attach(Tensor, log=log)"),
-    (EXPLAIN, "from gradtape._src.core.hooks import watch as w\nw.asked, w.ran = asked, ran"),
-    (CORE, "from gradtape._src.core import tiers\ntiers.early = True"),
+    (EXPLAIN, "from gradtape._src.core.base import hooks\nhooks.gradients.missing = missing\nhooks.attach(Tensor, log=log)"),
+    (EXPLAIN, "from gradtape._src.core.base.hooks import watch as w\nw.asked, w.ran = asked, ran"),
+    (CORE, "from gradtape._src.core.engine import tiers\ntiers.early = True"),
     (TAPE, "from gradtape._src.ops.math import arithmetic\narithmetic.add(x, y)\nx.y = 1\ntotal = {}\ntotal[x] = 1"),
     ("gradtape/_src/ops/array/creation.py", "from gradtape._src.ops.math.compare import equal"),
     ("gradtape/_src/ops/nn/dropout.py", "from gradtape._src.ops.random import draws\nfrom gradtape._src.ops import shapes"),
@@ -150,15 +177,14 @@ KEPT = [
 ]
 
 
-def test_each_file_of_core_has_one_level_and_stands_in_the_readme():
-    files = [file for level in CORE_LEVELS.values() for file in level.split()]
+def test_each_file_of_core_stands_in_a_folder_and_in_the_readme():
     core = ROOT / "gradtape" / "_src" / "core"
-    found = {path.stem for path in core.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
-    assert sorted(files) == sorted(found - {"__init__"})
+    assert {path.name for path in core.iterdir() if path.name != "__pycache__"} == {*CORE_LEVELS, "__init__.py", "README.md"}
     page = (core / "README.md").read_text("utf-8")
-    rows = dict(re.findall(r"^\| (\w+) \| ([^|]+) \|", page, re.MULTILINE))
-    listed = {level: set(re.findall(r"`(\w+)`", rows[level])) for level in CORE_LEVELS}
-    assert listed == {level: set(names.split()) for level, names in CORE_LEVELS.items()}
+    rows = dict(re.findall(r"^\| `(\w+)/` \| ([^|]+) \|", page, re.MULTILINE))
+    assert list(rows) == CORE_LEVELS
+    for folder, files in rows.items():
+        assert set(re.findall(r"`(\w+)`", files)) == {path.stem for path in (core / folder).glob("*.py")} - {"__init__"}
 
 
 @pytest.mark.parametrize(("path", "text"), KEPT)

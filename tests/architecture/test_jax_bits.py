@@ -1,4 +1,4 @@
-"""JAX makes and traces arrays for the library only inside of `core/xla`'s contexts, where it has 64 bits."""
+"""JAX makes and traces arrays for the library only inside of `core/platform/xla`'s contexts, where it has 64 bits."""
 
 import ast
 
@@ -12,10 +12,10 @@ TRACES = {
 }  # fmt: skip
 CONTEXTS = {"wide", "outside", "enable_x64"}
 ELSEWHERE = {
-    "gradtape/_src/core/xla.py": "the contexts themselves",
-    "gradtape/_src/core/arrays.py": "called by kernels, which are traced inside of a context",
-    "gradtape/_src/core/loop_kernels.py": "a probe of XLA in float32",
-    "gradtape/_src/core/tiers.py": "a probe of XLA in float32",
+    "gradtape/_src/core/platform/xla.py": "the contexts themselves",
+    "gradtape/_src/core/platform/arrays.py": "called by kernels, which are traced inside of a context",
+    "gradtape/_src/core/platform/loop_kernels.py": "a probe of XLA in float32",
+    "gradtape/_src/core/engine/tiers.py": "a probe of XLA in float32",
     "gradtape/_src/ops/linalg/host.py": "a kernel, whose callback takes words of 32 bits",
     "keras_gradtape/src/ops/_nn/flash.py": "asks for shapes only, of floats of 16 and 32 bits",
 }

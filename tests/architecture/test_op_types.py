@@ -7,14 +7,14 @@ import inspect
 
 import pytest
 
-from gradtape._src.core.op import ops
+from gradtape._src.core.programs.op import ops
 from tests.architecture.rules import Source, sources
 
 # Calls whose arguments name what they declare.
 DECLARING = {"op", "Op", "StructuredOp", "by_program", "host_op", "sampler", "guard", "family"}
 APART = ("gradtape._src.compat.", "gradtape._src.cli.", "gradtape._src.demo.")  # TensorFlow's names, and programs of users
 ALLOWED = {
-    "gradtape._src.core.function_names": "types of what feeds a graph, which a function shows and TensorFlow 1's graphs declare",
+    "gradtape._src.core.programs.function_names": "types of what feeds a graph, which functions show and graphs declare",
     "gradtape._src.profile.statistics": "TensorFlow's statistics, by its types, of which many are no ops here",
 }
 
@@ -48,7 +48,7 @@ def misplaced(source, homes):
             if all(word in homes and source.module not in homes[word] for word in words):
                 found.append(
                     f"{source.path}:{node.lineno}: {node.value!r} is a type of an op. State the fact with its declaration "
-                    "(`Op` and `core/traits.py` say what there is), or import the op."
+                    "(`Op` and `core/programs/traits.py` say what there is), or import the op."
                 )
     return found
 

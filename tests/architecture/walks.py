@@ -14,7 +14,7 @@ import numpy as np
 import gradtape as tf
 
 LIBRARY = str(Path(tf.__file__).parent)
-CONVERSION = ("core/convert.py", "core/constants.py", "core/conversions.py")
+CONVERSION = ("core/tensors/convert.py", "core/tensors/constants.py", "core/tensors/conversions.py")
 
 
 def walk(call):

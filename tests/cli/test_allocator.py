@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from gradtape._src.core.allocator import tune_allocator
+from gradtape._src.core.platform.allocator import tune_allocator
 
 # How many pages does the tenth array of 40 MB touch for the first time?
 COUNT_FAULTS = """

@@ -5,7 +5,7 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.autodiff.backward import vjp_program
-from gradtape._src.core import execution
+from gradtape._src.core.engine import execution
 
 X = [float(i) for i in range(10)]
 Invalid = tf.errors.InvalidArgumentError

@@ -12,8 +12,8 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, ThroughDatasets
-from gradtape._src.core.dim import exploring
-from gradtape._src.core.errors import InaccessibleTensorError
+from gradtape._src.core.base.errors import InaccessibleTensorError
+from gradtape._src.core.values.dim import exploring
 
 
 def numbers(count, dtype=tf.int32):

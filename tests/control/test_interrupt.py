@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from gradtape._src.core import execution
+from gradtape._src.core.engine import execution
 
 ENDLESS = """
 import signal

@@ -15,7 +15,7 @@ import pytest
 import gradtape as tf
 from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.control import bounded_scan, checkpointed_while
-from gradtape._src.core.program import Program
+from gradtape._src.core.programs.program import Program
 from tests.fuzz import unrolled
 
 pytestmark = pytest.mark.usefixtures("compiled_early")  # how loops run on the host: tests/engine/test_loops_on_host.py

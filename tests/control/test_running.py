@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import execution
+from gradtape._src.core.engine import execution
 
 Invalid = tf.errors.InvalidArgumentError
 

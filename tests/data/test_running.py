@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import ambient
+from gradtape._src.core.base import ambient
 
 D = tf.data.Dataset
 

@@ -6,7 +6,7 @@ import pytest
 
 import gradtape as tf
 from gradtape import autodiff
-from gradtape._src.core import memory
+from gradtape._src.core.platform import memory
 from tests.derivatives.cases import SCALAR, VECTOR, by_jax, eagerly, in_a_function, same
 
 WAYS = pytest.mark.parametrize("way", [eagerly, in_a_function], ids=["eager", "function"])

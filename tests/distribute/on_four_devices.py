@@ -13,8 +13,8 @@ import numpy as np
 
 import gradtape as tf
 from examples import tensor_parallel
-from gradtape._src.core import engine
-from gradtape._src.core.convert import node_of
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors.convert import node_of
 from gradtape._src.distribute import sharding
 from tests.distribute.checks import report
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import ambient
-from gradtape._src.core.program import Trace
+from gradtape._src.core.base import ambient
+from gradtape._src.core.programs.program import Trace
 from gradtape._src.distribute.context import Entry
 from gradtape._src.summary.summary import local as state
 from tests.distribute.checks import report

@@ -16,7 +16,7 @@ import pytest
 import gradtape
 from gradtape._src.compat.door import opening, private
 from gradtape._src.compat.door.finder import FINDER
-from gradtape._src.core import hooks
+from gradtape._src.core.base import hooks
 from keras_gradtape import choosing
 from tests.door.import_lines import FAIL, LEFT_OUT, RUN
 from tests.door.keras_modules import SUBMODULES
@@ -332,7 +332,7 @@ def test_classes_have_the_modules_of_tensorflows(tmp_path):
         "tensorflow.python.framework.tensor_shape.TensorShape",
         "tensorflow.python.ops.variables.Variable",
         "__main__.Own",
-        "gradtape._src.core.tensor.Tensor",
+        "gradtape._src.core.tensors.tensor.Tensor",
     ]
     assert done.stdout.splitlines() == [str(named), "[1.] True True", "(2, 1) 1"], done.stdout + done.stderr
 

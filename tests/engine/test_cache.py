@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from gradtape._src.core import compile_cache
+from gradtape._src.core.platform import compile_cache
 
 PROGRAM = "jit_evaluate-" + "0123456789abcdef" * 4 + "-cache"
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import compilations
-from gradtape._src.core.aval import aval
-from gradtape._src.core.program import Program
+from gradtape._src.core.engine import compilations
+from gradtape._src.core.programs.program import Program
+from gradtape._src.core.values.aval import aval
 
 
 @pytest.fixture(autouse=True)

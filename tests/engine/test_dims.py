@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gradtape._src.core.aval import aval, common
-from gradtape._src.core.dim import Dim, UnknownExtent, dims, now, unknown
-from gradtape._src.core.ways import Path, agreed, explored, following
+from gradtape._src.core.values.aval import aval, common
+from gradtape._src.core.values.dim import Dim, UnknownExtent, dims, now, unknown
+from gradtape._src.core.values.ways import Path, agreed, explored, following
 
 a, b = unknown(), unknown()
 SAME = [

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import execution
-from gradtape._src.core.execution import Pool
-from gradtape._src.core.op import ops
-from gradtape._src.core.program import NODE_BYTES, PROGRAM_BYTES, Executable
+from gradtape._src.core.engine import execution
+from gradtape._src.core.engine.execution import Pool
+from gradtape._src.core.programs.op import ops
+from gradtape._src.core.programs.program import NODE_BYTES, PROGRAM_BYTES, Executable
 
 pytestmark = pytest.mark.usefixtures("compiled_early")
 

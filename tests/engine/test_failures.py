@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import execution
+from gradtape._src.core.engine import execution
 
 
 def test_a_run_that_fails_leaves_variables_unchanged_and_can_be_repeated(monkeypatch):

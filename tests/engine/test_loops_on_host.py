@@ -138,7 +138,7 @@ def test_checkpoints_on_the_host_move_apart_as_in_compiled_code(trips, fresh, mo
 
 
 def test_an_interrupt_of_python_reaches_the_user_from_a_loop_on_the_host(fresh, monkeypatch):
-    from gradtape._src.core import execution
+    from gradtape._src.core.engine import execution
 
     def interrupted(*_):
         raise KeyboardInterrupt("in the loop")

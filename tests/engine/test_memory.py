@@ -7,8 +7,9 @@ import pytest
 
 import gradtape as tf
 from gradtape import config as gradtape_config
-from gradtape._src.core import engine, memory
-from gradtape._src.core.program import Node, Trace
+from gradtape._src.core.engine import engine
+from gradtape._src.core.platform import memory
+from gradtape._src.core.programs.program import Node, Trace
 
 
 @pytest.mark.parametrize("as_function", [False, True], ids=["eager", "function"])

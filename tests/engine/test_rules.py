@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import engine, execution
-from gradtape._src.core.program import verify
-from gradtape._src.core.slices import slice_trace
+from gradtape._src.core.engine import engine, execution
+from gradtape._src.core.engine.slices import slice_trace
+from gradtape._src.core.programs.program import verify
 
 
 @pytest.fixture(autouse=True)

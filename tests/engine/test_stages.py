@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import execution, program, stages
+from gradtape._src.core.engine import execution, stages
+from gradtape._src.core.programs import program
 
 pytestmark = pytest.mark.usefixtures("compiled_early")
 

@@ -8,11 +8,12 @@ import pytest
 import gradtape as tf
 import gradtape.compat.v1 as tf1
 from gradtape import profiler
-from gradtape._src.core import execution, tracing, xla
-from gradtape._src.core.op import ops
-from gradtape._src.core.program import leaf
-from gradtape._src.core.structured import GRADIENT, VALUE, StructuredOp, programs_of
-from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.engine import execution, tracing
+from gradtape._src.core.platform import xla
+from gradtape._src.core.programs.op import ops
+from gradtape._src.core.programs.program import leaf
+from gradtape._src.core.programs.structured import GRADIENT, VALUE, StructuredOp, programs_of
+from gradtape._src.core.tensors.tensor import EagerTensor
 
 STRUCTURED = sorted(name for name, op in ops.items() if isinstance(op, StructuredOp))
 X = np.array([0.5, 1.5, 1.0], np.float32)

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import execution, tiers, xla
+from gradtape._src.core.engine import execution, tiers
 from gradtape._src.core.host import arrays
+from gradtape._src.core.platform import xla
 
 W = np.full((16, 16), 0.1, np.float32)
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import engine, execution, tiers
-from gradtape._src.core.aval import aval
-from gradtape._src.core.program import CALL, Program
+from gradtape._src.core.engine import engine, execution, tiers
+from gradtape._src.core.programs.program import CALL, Program
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array import shape as array
 from gradtape._src.ops.math import arithmetic, reduction
 from gradtape._src.ops.nn.convolution import DENSE

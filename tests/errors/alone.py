@@ -31,7 +31,7 @@ MESH = "from gradtape.experimental import dtensor\n"
 # A device that keeps statistics of its memory, as a GPU does.
 WITH_STATISTICS = """
 from types import SimpleNamespace
-from gradtape._src.core import device_config
+from gradtape._src.core.settings import device_config
 named, device_config._named = device_config._named, lambda name: SimpleNamespace(
     memory_stats=lambda: {"bytes_in_use": 4, "peak_bytes_in_use": 8}
 )

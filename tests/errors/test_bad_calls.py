@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core.errors import DtypeError
+from gradtape._src.core.base.errors import DtypeError
 
 Invalid = tf.errors.InvalidArgumentError
 Unimplemented = tf.errors.UnimplementedError

@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import gradtape as tf
-from gradtape._src.core.deprecation import warn_deprecated
+from gradtape._src.core.base.deprecation import warn_deprecated
 from tests.architecture.rules import sources
 
 
@@ -41,4 +41,4 @@ def test_no_other_place_warns_of_it():
         for source in sources(package)
         if "DeprecationWarning" in source.text
     }
-    assert named == {"gradtape/_src/core/deprecation.py"}
+    assert named == {"gradtape/_src/core/base/deprecation.py"}

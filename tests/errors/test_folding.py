@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from gradtape._src.core.folding import Folding, folded
+from gradtape._src.core.base.folding import Folding, folded
 
 TEXT = "script.py:10: left_library: the value left the library\n  fix: write `factor = tf.convert_to_tensor(scale)`"
 FOLDED = """\

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import pytest
 
 import gradtape as tf
-from gradtape._src.core.op import ops
+from gradtape._src.core.programs.op import ops
 from tests.errors import alone
 from tests.errors.test_bad_calls import VALUES
 from tests.test_advice import SOURCES

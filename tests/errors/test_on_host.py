@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import arrays
+from gradtape._src.core.platform import arrays
 from tests.errors.test_at_once import DEPENDS_ON_VALUES, pending_zeros
 
 AVAILABLE = re.compile(r"and [\d.]+ of the device's")

@@ -13,8 +13,9 @@ import pytest
 
 import gradtape as tf
 from docs.site import codes
-from gradtape._src.core import hooks, journal
-from gradtape._src.core.program import Node
+from gradtape._src.core.base import hooks
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.program import Node
 
 
 def broken():

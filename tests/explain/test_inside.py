@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import transcript
+from gradtape._src.core.programs import transcript
 from gradtape._src.explain.report import LOOKS, watching
 from tests.explain.table import MARK
 

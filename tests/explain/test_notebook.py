@@ -10,7 +10,7 @@ import types
 import pytest
 
 import gradtape as tf
-from gradtape._src.core.places import place
+from gradtape._src.core.platform.places import place
 
 CELL, ANOTHER = "/tmp/ipykernel_7/428.py", "/tmp/ipykernel_7/429.py"
 SOURCE = """\

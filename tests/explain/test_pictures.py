@@ -14,7 +14,8 @@ import rich
 from rich.console import Console
 
 import gradtape as tf
-from gradtape._src.core import engine, hooks
+from gradtape._src.core.base import hooks
+from gradtape._src.core.engine import engine
 from gradtape._src.explain.pictures.layout import layered
 from tests.explain.programs import functions, nans, outside, questions, right, sources, values, zeros
 from tests.explain.table import programs_of

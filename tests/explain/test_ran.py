@@ -6,7 +6,8 @@ import sys
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import hooks, journal
+from gradtape._src.core.base import hooks
+from gradtape._src.core.programs import journal
 from gradtape._src.explain.ran import MOST, interpreter
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import hooks
+from gradtape._src.core.base import hooks
 
 
 def frozen(hard):

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import backend, device_config, execution, memory, stages, tiers
-from gradtape._src.core.aval import aval
-from gradtape._src.core.program import Program
+from gradtape._src.core.engine import execution, stages, tiers
+from gradtape._src.core.platform import backend, memory
+from gradtape._src.core.programs.program import Program
+from gradtape._src.core.settings import device_config
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.math.arithmetic import sum_of_two
 from gradtape._src.ops.nn.convolution import DENSE
 

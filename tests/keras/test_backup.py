@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import hooks
+from gradtape._src.core.base import hooks
 from gradtape._src.train import bundle_writer
 
 keras = tf.keras

@@ -5,7 +5,7 @@ import pytest
 
 import gradtape as tf
 import gradtape.keras as keras
-from gradtape._src.core import execution
+from gradtape._src.core.engine import execution
 
 
 def model_of_embeddings():

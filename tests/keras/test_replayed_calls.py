@@ -11,7 +11,8 @@ import pytest
 import gradtape as tf
 import gradtape.keras as keras
 from gradtape._src.control.replayed import Record
-from gradtape._src.core import engine, execution, scopes
+from gradtape._src.core.engine import engine, execution
+from gradtape._src.core.tensors import scopes
 
 layers = keras.layers
 IMAGES = np.linspace(-1, 1, 2 * 6 * 6, dtype="float32").reshape(2, 6, 6, 1)

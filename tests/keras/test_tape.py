@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import execution
+from gradtape._src.core.engine import execution
 from tests.keras.programs import NUMBERS, PROGRAMS, X, Y, digest, mlp, one_layer
 
 keras = tf.keras

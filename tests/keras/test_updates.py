@@ -8,7 +8,7 @@ import pytest
 
 import gradtape as tf
 import gradtape.keras as keras
-from gradtape._src.core import execution
+from gradtape._src.core.engine import execution
 
 layers, optimizers = keras.layers, keras.optimizers
 BaseOptimizer = optimizers.Optimizer.__mro__[2]

@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import engine, errors, execution, journal, naming, program
-from gradtape._src.core.aval import Aval
+from gradtape._src.core.base import errors, naming
+from gradtape._src.core.engine import engine, execution
 from gradtape._src.core.native import twins
-from gradtape._src.core.op import Op
-from gradtape._src.core.program import ELEMENT, LEAF_KEY, Node, Trace
-from gradtape._src.core.tensor import EagerTensor
-from gradtape._src.core.variable import ResourceVariable, UnreadVariable
+from gradtape._src.core.programs import journal, program
+from gradtape._src.core.programs.op import Op
+from gradtape._src.core.programs.program import ELEMENT, LEAF_KEY, Node, Trace
+from gradtape._src.core.tensors.tensor import EagerTensor
+from gradtape._src.core.tensors.variable import ResourceVariable, UnreadVariable
+from gradtape._src.core.values.aval import Aval
 from tests.architecture.rules import ROOT
 
 native = pytest.mark.skipif(twins.which() != "C", reason=f"there is no extension: {twins.reason}")
@@ -128,7 +130,7 @@ def test_allocations_that_fail():
     """Every allocation of a call fails once: a MemoryError, or the call goes the long way; the trace is whole."""
     code = """
         import _testcapi, gradtape as tf
-        from gradtape._src.core import engine
+        from gradtape._src.core.engine import engine
         x, v = tf.constant([1.0, 2.0]), tf.Variable([1.0, 2.0])
         calls = [lambda: tf.sin(x), lambda: x * v, lambda: x * 2.0, lambda: 2.0 * x, lambda: v.assign_add(x)]
         failed = 0
@@ -163,7 +165,7 @@ def test_interrupts_at_random_moments():
         import random, signal
         import numpy as np
         import gradtape as tf
-        from gradtape._src.core import engine
+        from gradtape._src.core.engine import engine
 
         random.seed(0)
         x, c, v = tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0]), tf.Variable([1.0, 2.0])

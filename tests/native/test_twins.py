@@ -19,12 +19,13 @@ import pytest
 import gradtape as tf
 from gradtape._src.autodiff.plan import Places, picked
 from gradtape._src.autodiff.recording import are_plain
-from gradtape._src.core import engine, journal, program, slices
-from gradtape._src.core.aval import aval
+from gradtape._src.core.engine import engine, slices
 from gradtape._src.core.native import twins
-from gradtape._src.core.program import NUMBER, are_one, leaf
-from gradtape._src.core.tensor import emit
-from gradtape._src.core.variable import put_all, still_hold
+from gradtape._src.core.programs import journal, program
+from gradtape._src.core.programs.program import NUMBER, are_one, leaf
+from gradtape._src.core.tensors.tensor import emit
+from gradtape._src.core.tensors.variable import put_all, still_hold
+from gradtape._src.core.values.aval import aval
 
 pytestmark = pytest.mark.skipif(twins.which() != "C", reason=f"there is one function for each only: {twins.reason}")
 

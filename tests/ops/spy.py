@@ -4,11 +4,11 @@ import contextlib
 from unittest import mock
 
 from gradtape._src.autodiff.backward import Entry, Operation
-from gradtape._src.core import engine, tracing
-from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.native import twins
-from gradtape._src.core.program import CALL, ELEMENT, RAN, leaf
-from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.programs.program import CALL, ELEMENT, RAN, leaf
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import EagerTensor
 from gradtape._src.ops.array.shape import zeros
 
 

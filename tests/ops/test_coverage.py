@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import pytest
 
 import gradtape as tf
-from gradtape._src.core.op import Op, ops
+from gradtape._src.core.programs.op import Op, ops
 from tests.ops import test_table
 from tests.ops.rows import ROWS
 from tests.ops.spy import reads, recorded, several

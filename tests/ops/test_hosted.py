@@ -5,14 +5,15 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import arrays, execution, tiers
-from gradtape._src.core.define import AT_ONCE
+from gradtape._src.core.declarations.define import AT_ONCE
+from gradtape._src.core.engine import execution, tiers
 from gradtape._src.core.host.convolution import convolution
 from gradtape._src.core.host.products import product
 from gradtape._src.core.host.reflections import qr
-from gradtape._src.core.op import ops
-from gradtape._src.core.program import ELEMENT
-from gradtape._src.core.structured import StructuredOp, is_call
+from gradtape._src.core.platform import arrays
+from gradtape._src.core.programs.op import ops
+from gradtape._src.core.programs.program import ELEMENT
+from gradtape._src.core.programs.structured import StructuredOp, is_call
 from tests.fuzz.table import ELEMENTWISE
 from tests.ops.rows import LEADING, ROWS
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gradtape._src.core.define import op
+from gradtape._src.core.declarations.define import op
 
 ROOT = Path(__file__).parents[2]
 EDIT = re.compile(r"^\d\. [^`]*(?:`ROWS` in )?`([\w/]+\.py)`:\n\n   ```py\n(.*?)^   ```$", re.MULTILINE | re.DOTALL)

@@ -8,7 +8,7 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.compat import raw_ops
-from gradtape._src.core.op import ops
+from gradtape._src.core.programs.op import ops
 
 
 @pytest.mark.parametrize("op, results", [("FusedBatchNormV2", 5), ("FusedBatchNormV3", 6)])

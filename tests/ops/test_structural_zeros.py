@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import engine
+from gradtape._src.core.engine import engine
 from gradtape._src.ops.array.shape import _broadcast_to, zeros
 from gradtape._src.ops.floats import is_zeros
 from gradtape._src.ops.nn.normalization import fused_batch_norm, layer_norm

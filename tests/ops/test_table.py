@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import engine, execution, tiers
-from gradtape._src.core.aval import aval
-from gradtape._src.core.define import AT_ONCE
-from gradtape._src.core.dim import unknown
-from gradtape._src.core.op import ops
-from gradtape._src.core.ways import Path, following
+from gradtape._src.core.declarations.define import AT_ONCE
+from gradtape._src.core.engine import engine, execution, tiers
+from gradtape._src.core.programs.op import ops
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import unknown
+from gradtape._src.core.values.ways import Path, following
 from tests.ops import oracle
 from tests.ops.oracle import Together
 from tests.ops.rows import BROKEN, FAMILIES, LEADING, ROWS

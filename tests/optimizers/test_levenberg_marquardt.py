@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import execution, memory
+from gradtape._src.core.engine import execution
+from gradtape._src.core.platform import memory
 from gradtape._src.optimizers.least_squares import levenberg_marquardt
 from gradtape._src.optimizers.least_squares.models import Dense
 from gradtape._src.optimizers.least_squares.residuals import Residuals

@@ -7,7 +7,7 @@ import pytest
 
 import gradtape as tf
 from gradtape import profiler
-from gradtape._src.core.op import ops
+from gradtape._src.core.programs.op import ops
 from gradtape._src.profile.formulas import flops
 
 X, W = tf.ones([32, 64]), tf.ones([64, 64])

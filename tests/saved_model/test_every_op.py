@@ -7,7 +7,7 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.control.concrete import EagerFunction
-from gradtape._src.core.errors import InvalidArgumentError
+from gradtape._src.core.base.errors import InvalidArgumentError
 from gradtape._src.train.saved_model.reading import Programs
 from gradtape._src.train.saved_model.writing import Writer
 from tests.ops.test_table import ROWS

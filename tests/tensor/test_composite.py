@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import shallow_nest, spec
+from gradtape._src.core.declarations import spec
+from gradtape._src.core.tensors import shallow_nest
 
 
 class PairSpec(tf.TypeSpec):

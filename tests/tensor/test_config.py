@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import device_config, dtypes, execution, switches
-from gradtape._src.core.aval import aval
+from gradtape._src.core.engine import execution
+from gradtape._src.core.settings import device_config, switches
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.linalg.matmul import MAT_MUL
 
 config = tf.config

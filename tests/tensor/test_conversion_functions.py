@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import conversions
+from gradtape._src.core.tensors import conversions
 
 
 class Held:

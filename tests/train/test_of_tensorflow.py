@@ -8,7 +8,7 @@ import pytest
 
 import gradtape as tf
 from gradtape import keras
-from gradtape._src.core import hooks
+from gradtape._src.core.base import hooks
 from gradtape._src.files.records import CHECKSUM, masked_checksum
 from gradtape._src.files.snappy import uncompressed
 from gradtape._src.files.table import FOOTER, MAGIC, table

@@ -10,9 +10,9 @@ import pytest
 
 import gradtape as tf
 from gradtape import keras
-from gradtape._src.core import hooks
-from gradtape._src.core.module import Trackable
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base import hooks
+from gradtape._src.core.declarations.module import Trackable
+from gradtape._src.core.tensors.variable import Variable
 
 T = tf.lookup.experimental
 RANGE = tf.data.Dataset.range

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import hooks
+from gradtape._src.core.base import hooks
 from gradtape._src.files.table import table, written
 from gradtape._src.train import bundle_writer
 from gradtape._src.train.bundle import Bundle

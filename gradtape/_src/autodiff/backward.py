@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.order import visiting_order
-from gradtape._src.core import engine, tracing
-from gradtape._src.core.ambient import declare, field
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import gradient
-from gradtape._src.core.dtypes import as_dtype
-from gradtape._src.core.indexed_slices import IndexedSlices, dense
-from gradtape._src.core.op import Op, Rule, no_gradient
-from gradtape._src.core.program import CALL, ELEMENT, Node, Program, leaf, used_inputs
-from gradtape._src.core.structured import GRADIENT, StructuredOp, programs_of
-from gradtape._src.core.tensor import EagerTensor, Tensor, handle
+from gradtape._src.core.base.ambient import declare, field
+from gradtape._src.core.declarations.define import gradient
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.programs.op import Op, Rule, no_gradient
+from gradtape._src.core.programs.program import CALL, ELEMENT, Node, Program, leaf, used_inputs
+from gradtape._src.core.programs.structured import GRADIENT, StructuredOp, programs_of
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, handle
+from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.ops.array.shape import broadcast_to, zeros
 from gradtape._src.ops.gradients import concatenate_slices, unbroadcast
 from gradtape._src.ops.math.arithmetic import add_n

@@ -10,11 +10,11 @@ import numpy as np
 from gradtape._src.autodiff.forward import ForwardAccumulator
 from gradtape._src.autodiff.recording import inexact
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import nest
-from gradtape._src.core.convert import constant
-from gradtape._src.core.errors import public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import constant
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import Stored, Tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.math.arithmetic import add_n
 from gradtape._src.ops.math.complex import conj, real

@@ -14,18 +14,19 @@ from gradtape._src.autodiff import backward
 from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.sources import like, values_of
 from gradtape._src.autodiff.tape import InnerTape
-from gradtape._src.core import convert, engine, nest, tracing
-from gradtape._src.core.ambient import declare, field, setting
-from gradtape._src.core.arrays import is_on_host, jnp, lax
-from gradtape._src.core.convert import is_tensor, variable_of
-from gradtape._src.core.define import gradient
-from gradtape._src.core.errors import public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.op import Op, Rule, define
-from gradtape._src.core.program import ELEMENT, INSIDE, NUMBER, Node, Program, leaf, read_by
-from gradtape._src.core.structured import GRADIENT, Body, StructuredOp, arity, is_call
-from gradtape._src.core.tensor import EagerTensor, Stored, extents_of
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.ambient import declare, field, setting
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.define import gradient
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.platform.arrays import is_on_host, jnp, lax
+from gradtape._src.core.programs.op import Op, Rule, define
+from gradtape._src.core.programs.program import ELEMENT, INSIDE, NUMBER, Node, Program, leaf, read_by
+from gradtape._src.core.programs.structured import GRADIENT, Body, StructuredOp, arity, is_call
+from gradtape._src.core.tensors import convert, nest
+from gradtape._src.core.tensors.convert import is_tensor, variable_of
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import EagerTensor, Stored, extents_of
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.array.shape import broadcast_to
 

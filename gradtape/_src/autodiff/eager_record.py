@@ -9,12 +9,12 @@ from typing import Any
 
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.recording import Recording
-from gradtape._src.core import engine
-from gradtape._src.core.ambient import declare, field, setting
-from gradtape._src.core.errors import internal
-from gradtape._src.core.program import Node
-from gradtape._src.core.tracing import as_function
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.ambient import declare, field, setting
+from gradtape._src.core.base.errors import internal
+from gradtape._src.core.engine import engine
+from gradtape._src.core.engine.tracing import as_function
+from gradtape._src.core.programs.program import Node
+from gradtape._src.core.tensors.variable import Variable
 
 ASKING = frozenset(("gradients", "hessians", "compute_gradients", "minimize"))
 

@@ -14,13 +14,14 @@ from typing import Any
 
 from gradtape._src.autodiff.recording import Recording
 from gradtape._src.autodiff.tape import GradientTape, UnconnectedGradients
-from gradtape._src.core import engine, nest
-from gradtape._src.core.ambient import setting
-from gradtape._src.core.convert import is_tensor, tensor, variable_of
-from gradtape._src.core.errors import public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import Tensor, extents_of
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.ambient import setting
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import is_tensor, tensor, variable_of
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.ops.array.shape import ones, zeros
 
 

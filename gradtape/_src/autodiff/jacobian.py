@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.autodiff.plan import Plan
 from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
-from gradtape._src.core import memory
-from gradtape._src.core.aval import Aval, bytes_of
-from gradtape._src.core.errors import ResourceExhaustedError
-from gradtape._src.core.program import Node, Program, Trace
-from gradtape._src.core.structured import programs_of
-from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.base.errors import ResourceExhaustedError
+from gradtape._src.core.platform import memory
+from gradtape._src.core.programs.program import Node, Program, Trace
+from gradtape._src.core.programs.structured import programs_of
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.values.aval import Aval, bytes_of
 from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.shape import ones, reshape, transpose
 from gradtape._src.ops.math.complex import conj

@@ -6,11 +6,13 @@ import difflib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gradtape._src.core import engine, journal, noted
-from gradtape._src.core.errors import UnknownNameError
-from gradtape._src.core.places import place
-from gradtape._src.core.program import Node
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.base.errors import UnknownNameError
+from gradtape._src.core.engine import engine
+from gradtape._src.core.platform.places import place
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.program import Node
+from gradtape._src.core.tensors import noted
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 
 if TYPE_CHECKING:
     from gradtape._src.autodiff.recording import Recording

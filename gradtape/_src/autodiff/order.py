@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from gradtape._src.core.program import ELEMENT, Node
+from gradtape._src.core.programs.program import ELEMENT, Node
 
 
 def visiting_order(entries: Sequence[Any], active: Mapping[Node, int], targets: Collection[Node]) -> dict[int, int]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core import engine
-from gradtape._src.core.errors import public
-from gradtape._src.core.op import Op
-from gradtape._src.core.program import Node
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.op import Op
+from gradtape._src.core.programs.program import Node
 
 
 class gradient_override_map:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from gradtape._src.autodiff import backward
 from gradtape._src.autodiff.backward import Entry, Parts, reverse, summed
 from gradtape._src.autodiff.plan import Places, Plan, close_plan, stand_ins
-from gradtape._src.core import engine, tracing
-from gradtape._src.core.indexed_slices import dense
-from gradtape._src.core.program import RAN, Cache, Node, leaf
-from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.programs.program import RAN, Cache, Node, leaf
+from gradtape._src.core.tensors.indexed_slices import dense
+from gradtape._src.core.tensors.tensor import EagerTensor
 
 if TYPE_CHECKING:
     from gradtape._src.autodiff.recording import Segment

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.backward import Entry, active_nodes
 from gradtape._src.autodiff.vectorized import call_vectorized
-from gradtape._src.core import engine, tracing
-from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.native import twins
-from gradtape._src.core.program import ELEMENT, NUMBER, RAN, Node, Program, Trace, leaf, structure_of
-from gradtape._src.core.tensor import Tensor, tensors
-from gradtape._src.core.traits import Trait
+from gradtape._src.core.programs.program import ELEMENT, NUMBER, RAN, Node, Program, Trace, leaf, structure_of
+from gradtape._src.core.programs.traits import Trait
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import Tensor, tensors
 
 if TYPE_CHECKING:
     from gradtape._src.autodiff.recording import Segment, Source
-    from gradtape._src.core.variable import Variable
+    from gradtape._src.core.tensors.variable import Variable
 
 Place = tuple[int, int]  # (segment number, reference in its trace)
 NOWHERE = None, None

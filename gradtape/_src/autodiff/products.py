@@ -5,9 +5,9 @@ from __future__ import annotations
 import string
 from collections.abc import Mapping, Sequence
 
-from gradtape._src.core.program import Node
-from gradtape._src.core.tensor import EagerTensor, Tensor, emit
-from gradtape._src.core.traits import Trait
+from gradtape._src.core.programs.program import Node
+from gradtape._src.core.programs.traits import Trait
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, emit
 from gradtape._src.ops.array.gather import _gather_gradient
 from gradtape._src.ops.array.shape import reshape
 from gradtape._src.ops.linalg.einsum import _einsum, einsum

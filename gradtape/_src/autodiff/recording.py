@@ -11,14 +11,17 @@ from weakref import ref
 from gradtape._src.autodiff import named
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.plan import residual_set
-from gradtape._src.core import engine, hooks, journal, naming, nest
-from gradtape._src.core.convert import is_composed, variable_of
-from gradtape._src.core.dtypes import DType, variant
-from gradtape._src.core.errors import public
+from gradtape._src.core.base import hooks, naming
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine
 from gradtape._src.core.native import twins
-from gradtape._src.core.program import Cache, Node, Trace
-from gradtape._src.core.tensor import EagerTensor, Tensor, graph_of
-from gradtape._src.core.variable import ResourceVariable, Variable
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.program import Cache, Node, Trace
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import is_composed, variable_of
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, graph_of
+from gradtape._src.core.tensors.variable import ResourceVariable, Variable
+from gradtape._src.core.values.dtypes import DType, variant
 
 logger = logging.getLogger("gradtape")
 residual_sets = Cache(512)

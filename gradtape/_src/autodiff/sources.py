@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import hooks
-from gradtape._src.core.convert import NUMBERS, is_composed
+from gradtape._src.core.base import hooks
+from gradtape._src.core.tensors.convert import NUMBERS, is_composed
 from gradtape._src.ops.array.ragged import RaggedTensor
 
 _NUMBERS = (*NUMBERS, np.ndarray, np.generic)

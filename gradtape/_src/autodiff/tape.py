@@ -15,19 +15,21 @@ from gradtape._src.autodiff.plan import Places, Plan, close_plan, sought, stand_
 from gradtape._src.autodiff.recording import HookedTensor, Read, Recording, Source, are_plain, inexact, logger
 from gradtape._src.autodiff.sources import VALUES, in_rows, no_tensor, values_of
 from gradtape._src.autodiff.unconnected import NONE, UnconnectedGradients
-from gradtape._src.core import engine, execution, hooks, nest, tracing
-from gradtape._src.core.ambient import setting
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import is_composed, is_tensor, tensor, variable_of
-from gradtape._src.core.dtypes import string
-from gradtape._src.core.errors import InvalidArgumentError, cut, invalid, public
-from gradtape._src.core.hidden import hides
-from gradtape._src.core.indexed_slices import IndexedSlices, dense
-from gradtape._src.core.op import no_gradient, replaced
-from gradtape._src.core.program import ELEMENT, FUNCTION, Cache, Node, leaf
-from gradtape._src.core.scopes import executing_eagerly
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, extents_of, handle
-from gradtape._src.core.variable import ResourceVariable, Variable
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.ambient import setting
+from gradtape._src.core.base.errors import InvalidArgumentError, cut, invalid, public
+from gradtape._src.core.base.hidden import hides
+from gradtape._src.core.engine import engine, execution, tracing
+from gradtape._src.core.programs.op import no_gradient, replaced
+from gradtape._src.core.programs.program import ELEMENT, FUNCTION, Cache, Node, leaf
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import is_composed, is_tensor, tensor, variable_of
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
+from gradtape._src.core.tensors.scopes import executing_eagerly
+from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, extents_of, handle
+from gradtape._src.core.tensors.variable import ResourceVariable, Variable
+from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.dtypes import string
 from gradtape._src.ops.array.creation import eye, ones_like, zeros_like
 from gradtape._src.ops.array.joining import stack, unstack
 from gradtape._src.ops.array.ragged import RaggedTensor

@@ -10,14 +10,15 @@ import jax
 
 from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.products import Product, products_of, summed_products
-from gradtape._src.core import execution, guards, tracing
-from gradtape._src.core.arrays import lax
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.define import gradient
-from gradtape._src.core.op import define
-from gradtape._src.core.program import Node, Program, leaf
-from gradtape._src.core.structured import ROWS, Body, Interpreter, StructuredOp, whole
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.declarations.define import gradient
+from gradtape._src.core.engine import execution, tracing
+from gradtape._src.core.platform.arrays import lax
+from gradtape._src.core.programs import guards
+from gradtape._src.core.programs.op import define
+from gradtape._src.core.programs.program import Node, Program, leaf
+from gradtape._src.core.programs.structured import ROWS, Body, Interpreter, StructuredOp, whole
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
+from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.ops.math.reduction import reduce_sum
 
 

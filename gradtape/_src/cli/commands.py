@@ -13,9 +13,9 @@ from typing import Any
 
 from gradtape._src.cli.program import Program, of_module, of_script
 from gradtape._src.compat.door.opening import as_tensorflow
-from gradtape._src.core.allocator import tune_allocator
-from gradtape._src.core.extras import missing
-from gradtape._src.core.folding import folded
+from gradtape._src.core.base.extras import missing
+from gradtape._src.core.base.folding import folded
+from gradtape._src.core.platform.allocator import tune_allocator
 from gradtape._src.files.whole import replacing
 
 UNASKED = 20.0  # seconds for all copies of a program in which `why` tries fixes

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.cli.program import Program
-from gradtape._src.core.compile_cache import cache_folder
+from gradtape._src.core.platform.compile_cache import cache_folder
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 CHANGES = {"os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.truncate", "os.symlink", "os.link"}

@@ -13,9 +13,9 @@ import jax
 
 from gradtape import __version__
 from gradtape._src.compat.door.version import VERSION
-from gradtape._src.core import compile_cache
-from gradtape._src.core.extras import requirements
+from gradtape._src.core.base.extras import requirements
 from gradtape._src.core.native import twins
+from gradtape._src.core.platform import compile_cache
 
 PACKAGES = "jax jaxlib keras numpy scipy ml_dtypes".split()
 BESIDE = "tensorflow torch".split()

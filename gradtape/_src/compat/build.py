@@ -7,8 +7,8 @@ import importlib.util
 import platform
 from typing import Any
 
-from gradtape._src.core.device_config import get_device_details, list_logical_devices, list_physical_devices
-from gradtape._src.core.errors import public
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.settings.device_config import get_device_details, list_logical_devices, list_physical_devices
 
 # What TensorFlow 2.21 says of itself.
 CXX11_ABI_FLAG, CXX_VERSION, MONOLITHIC_BUILD = 1, 201703, 0

@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 
 import gradtape
 from gradtape._src.compat.names import missing
-from gradtape._src.core import dtypes
-from gradtape._src.core.errors import UnimplementedError, public
-from gradtape._src.core.op import ops
+from gradtape._src.core.base.errors import UnimplementedError, public
+from gradtape._src.core.programs.op import ops
+from gradtape._src.core.values import dtypes
 
 REFUSED = "!"  # instead of the public function's name of a parameter
 

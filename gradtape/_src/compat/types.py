@@ -13,9 +13,9 @@ import numpy as np
 
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
-from gradtape._src.core.errors import public
-from gradtape._src.core.spec import TypeSpec
-from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.spec import TypeSpec
+from gradtape._src.core.tensors.tensor import Stored, Tensor
 
 # What can be made a tensor, for annotations and isinstance.
 TensorLike = Tensor | Stored | int | float | bool | str | bytes | complex | tuple | list | np.ndarray | np.generic

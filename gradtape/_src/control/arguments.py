@@ -14,15 +14,15 @@ import numpy as np
 from gradtape._src.control.function_type import FunctionType, Kind, Parameter, fit, type_of
 from gradtape._src.control.given import Given, GivenSpec
 from gradtape._src.control.scope import TENSOR, Structure
-from gradtape._src.core import nest
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import internal
-from gradtape._src.core.program import Node, leaf
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import NoneTensorSpec, TensorSpec, TypeSpec, VariableSpec
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, extents_of
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import internal
+from gradtape._src.core.declarations.spec import NoneTensorSpec, TensorSpec, TypeSpec, VariableSpec
+from gradtape._src.core.programs.program import Node, leaf
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, extents_of
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.ragged import RaggedTensor
 
 
@@ -215,7 +215,8 @@ def symbol(spec: TensorSpec) -> Tensor:
 def named_parameters(arguments: Arguments, signature: inspect.Signature, specs: Sequence[Any] | None) -> list[Node]:
     """Create a leaf without a value for each tensor among the arguments; its name is that of its parameter, or of its spec.
 
-    A leaf's attributes are the names of all of them and its own place there: `core/function_names` numbers those that are equal.
+    A leaf's attributes are the names of all of them and its own place there.
+    `core/programs/function_names` numbers those that are equal.
     """
     symbols = [leaf(node.aval, None) for node in arguments.nodes]
     args, kwargs = arguments.pack(symbols)

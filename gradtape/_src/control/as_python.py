@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 
-from gradtape._src.core import journal
-from gradtape._src.core.errors import NeedsValues, UnimplementedError, foreign, internal, public
-from gradtape._src.core.program import Line
+from gradtape._src.core.base.errors import NeedsValues, UnimplementedError, foreign, internal, public
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.program import Line
 
 FIX = "Take that out of the function, or put @tf.function on the parts of it that do without: these are compiled."
 logger = logging.getLogger("gradtape")

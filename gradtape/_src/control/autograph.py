@@ -30,9 +30,10 @@ from gradtape._src.control.bound_names import symbolic
 from gradtape._src.control.dynamic_range import DynamicRange
 from gradtape._src.control.mapping import map_fn
 from gradtape._src.control.statements import for_stmt, if_stmt, while_stmt
-from gradtape._src.core import constant_folding, dtypes, engine
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.errors import InvalidArgumentError, internal
+from gradtape._src.core.base.errors import InvalidArgumentError, internal
+from gradtape._src.core.engine import constant_folding, engine
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array import cast, creation, extents
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.sort import argsort

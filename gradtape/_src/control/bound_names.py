@@ -13,9 +13,10 @@ from gradtape._src.control.iterators import Elements
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.control.tensor_array_size import Growth
-from gradtape._src.core import engine, nest
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.tensor import Stored, Tensor, extents_of
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.tensor import Stored, Tensor, extents_of
 from gradtape._src.ops.array import shape as array
 from gradtape._src.ops.debugging import checks as debugging
 

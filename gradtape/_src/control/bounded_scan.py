@@ -15,16 +15,17 @@ import numpy as np
 from gradtape._src.autodiff.backward import Operation, transposes, vjp_program
 from gradtape._src.autodiff.products import products_of, summed_products
 from gradtape._src.control.programs import linearized, narrowed, selected
-from gradtape._src.core import engine, execution, guards, tracing
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import node_of, tensor
-from gradtape._src.core.define import gradient
-from gradtape._src.core.errors import InvalidArgumentError
-from gradtape._src.core.op import define
-from gradtape._src.core.program import Node, Program, leaf, read_by
-from gradtape._src.core.structured import LOOP, Body, Interpreter, Pruned, StructuredOp, arity, programs_of
-from gradtape._src.core.tensor import EagerTensor, Tensor, handle
+from gradtape._src.core.base.errors import InvalidArgumentError
+from gradtape._src.core.declarations.define import gradient
+from gradtape._src.core.engine import engine, execution, tracing
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.programs import guards
+from gradtape._src.core.programs.op import define
+from gradtape._src.core.programs.program import Node, Program, leaf, read_by
+from gradtape._src.core.programs.structured import LOOP, Body, Interpreter, Pruned, StructuredOp, arity, programs_of
+from gradtape._src.core.tensors.convert import node_of, tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, handle
+from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.ops.array.creation import zeros_of
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.shape import identity_n, zeros

@@ -14,20 +14,23 @@ from gradtape._src.control.branch_captures import chosen
 from gradtape._src.control.call_gradient import connected
 from gradtape._src.control.programs import narrowed, ordered, rewired
 from gradtape._src.control.scope import TENSOR, Body, Outside, Scope, flatten_results, tensor_or_none, trace
-from gradtape._src.core import dtypes, engine, execution, guards, nest, structured, tracing
-from gradtape._src.core.aval import Aval, aval, common
-from gradtape._src.core.constant_folding import COUNT
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.define import gradient
-from gradtape._src.core.dim import guided
-from gradtape._src.core.dtypes import spoken_name
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.op import Op, define
-from gradtape._src.core.program import Node, Program, leaf, read_by
-from gradtape._src.core.scopes import control_dependencies
-from gradtape._src.core.structured import BRANCH, Interpreter, Pruned, StructuredOp, arity, programs_of, whole
-from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of, to_numpy
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import gradient
+from gradtape._src.core.engine import engine, execution, tracing
+from gradtape._src.core.engine.constant_folding import COUNT
+from gradtape._src.core.programs import guards, structured
+from gradtape._src.core.programs.op import Op, define
+from gradtape._src.core.programs.program import Node, Program, leaf, read_by
+from gradtape._src.core.programs.structured import BRANCH, Interpreter, Pruned, StructuredOp, arity, programs_of, whole
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.scopes import control_dependencies
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of, to_numpy
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import Aval, aval, common
+from gradtape._src.core.values.dim import guided
+from gradtape._src.core.values.dtypes import spoken_name
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import zeros_of
 from gradtape._src.ops.array.joining import concat, stack

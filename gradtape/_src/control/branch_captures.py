@@ -13,11 +13,12 @@ from typing import Any
 
 from gradtape._src.autodiff.backward import Entry, blocks, differentiable
 from gradtape._src.control.scope import Scope, is_constant
-from gradtape._src.core import engine, nest, tracing
-from gradtape._src.core.aval import Aval
-from gradtape._src.core.convert import is_tensor
-from gradtape._src.core.program import Node, leaf
-from gradtape._src.core.tensor import EagerTensor, Tensor, handle
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.programs.program import Node, leaf
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import is_tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, handle
+from gradtape._src.core.values.aval import Aval
 from gradtape._src.ops.array.shape import identity_n
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core import engine, execution, tracing
-from gradtape._src.core.program import Program, leaf
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.engine import engine, execution, tracing
+from gradtape._src.core.programs.program import Program, leaf
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 
 
 def built(function: Callable[..., Sequence[Tensor]], parameters: Sequence[Any]) -> Program:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from gradtape._src.autodiff.backward import Operation, vjp_program, vjp_with_slices
-from gradtape._src.core import errors, tracing
-from gradtape._src.core.define import gradient
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.program import FUNCTION, Program
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.base import errors
+from gradtape._src.core.declarations.define import gradient
+from gradtape._src.core.engine import tracing
+from gradtape._src.core.programs.program import FUNCTION, Program
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 from gradtape._src.ops.array.creation import zeros_of
 from gradtape._src.ops.array.shape import host_shape
 

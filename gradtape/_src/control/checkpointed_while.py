@@ -27,15 +27,16 @@ from gradtape._src.control.bounded_scan import (
 )
 from gradtape._src.control.branch import IF, If, only_looked_at
 from gradtape._src.control.programs import narrowed, rewired, selected
-from gradtape._src.core import engine, execution, guards, tracing
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import gradient
-from gradtape._src.core.op import Attributes, Op, define
-from gradtape._src.core.program import Node, Program, leaf, read_by
-from gradtape._src.core.structured import LOOP, Body, Interpreter, Pruned, StructuredOp
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.declarations.define import gradient
+from gradtape._src.core.engine import engine, execution, tracing
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.programs import guards
+from gradtape._src.core.programs.op import Attributes, Op, define
+from gradtape._src.core.programs.program import Node, Program, leaf, read_by
+from gradtape._src.core.programs.structured import LOOP, Body, Interpreter, Pruned, StructuredOp
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
+from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.ops.array.creation import zeros_of
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.math.arithmetic import minimum

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from gradtape._src.core import nest
-from gradtape._src.core.composite import CompositeTensor
-from gradtape._src.core.spec import BatchableTypeSpec, TensorSpec
+from gradtape._src.core.declarations.spec import BatchableTypeSpec, TensorSpec
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.values.composite import CompositeTensor
 
 
 class Parts:

@@ -22,19 +22,21 @@ from gradtape._src.control.implementations import in_function
 from gradtape._src.control.iterators import END, Again, Drawn, Take, TakesElement, taken
 from gradtape._src.control.open_body import OpenBody
 from gradtape._src.control.scope import SINGLETON, Body, Structure, call, flatten_results
-from gradtape._src.core import engine, hooks, nest
-from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, has_no_shape
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.dtypes import spoken_name
-from gradtape._src.core.errors import NeedsValues, OutOfRangeError, UnimplementedError, cut, invalid, public
-from gradtape._src.core.hidden import hides
-from gradtape._src.core.naming import Numbered
-from gradtape._src.core.program import ELEMENT, Node, Program, leaf
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, extents_of
-from gradtape._src.core.variable import Variable
-from gradtape._src.core.ways import Guide, Path
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import NeedsValues, OutOfRangeError, UnimplementedError, cut, invalid, public
+from gradtape._src.core.base.hidden import hides
+from gradtape._src.core.base.naming import Numbered
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.program import ELEMENT, Node, Program, leaf
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, extents_of
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.aval import SHAPED_BY_RUNS, Aval, aval, has_no_shape
+from gradtape._src.core.values.dtypes import spoken_name
+from gradtape._src.core.values.shape import TensorShape
+from gradtape._src.core.values.ways import Guide, Path
 from gradtape._src.ops.array.shape import _identity
 from gradtape._src.ops.random import seeds
 

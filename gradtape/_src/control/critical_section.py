@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from gradtape._src.control.scope import Scope
-from gradtape._src.core import engine, nest
-from gradtape._src.core.ambient import declare, field, setting
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import UnimplementedError, public
+from gradtape._src.core.base.ambient import declare, field, setting
+from gradtape._src.core.base.errors import UnimplementedError, public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
 
 
 class _Fields:

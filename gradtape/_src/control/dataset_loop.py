@@ -21,20 +21,24 @@ from gradtape._src.control.iterators import END, Again, Drawn, ElementIterator, 
 from gradtape._src.control.loop import check_same, shape_changed
 from gradtape._src.control.open_body import OpenBody, extents_in
 from gradtape._src.control.scope import Body, Scope, call, trace
-from gradtape._src.core import dtypes, engine, hooks, journal, nest, tracing
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import OpError, OutOfRangeError
-from gradtape._src.core.faults import detected_at
-from gradtape._src.core.op import Op, define
-from gradtape._src.core.program import Line, Node, Program, leaf
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.structured import programs_of
-from gradtape._src.core.tensor import Tensor, handle
-from gradtape._src.core.traits import Trait
-from gradtape._src.core.transcript import Inner
-from gradtape._src.core.variable import Variable, put_all
-from gradtape._src.core.ways import Guide, following
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import OpError, OutOfRangeError
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.faults import detected_at
+from gradtape._src.core.programs.op import Op, define
+from gradtape._src.core.programs.program import Line, Node, Program, leaf
+from gradtape._src.core.programs.structured import programs_of
+from gradtape._src.core.programs.traits import Trait
+from gradtape._src.core.programs.transcript import Inner
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Tensor, handle
+from gradtape._src.core.tensors.variable import Variable, put_all
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.ways import Guide, following
 from gradtape._src.ops.array.shape import zeros
 from gradtape._src.ops.random import seeds
 

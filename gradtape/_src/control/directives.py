@@ -7,9 +7,9 @@ import functools
 from collections.abc import Iterable
 from typing import Any
 
-from gradtape._src.core import engine
-from gradtape._src.core.ambient import declare_foreign
-from gradtape._src.core.errors import public
+from gradtape._src.core.base.ambient import declare_foreign
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine
 
 declare_foreign("malt.core.ag_ctx", "stacks", "control_status")
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core import ambient, engine
-from gradtape._src.core.program import Node
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base import ambient
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.program import Node
+from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.ops.array.creation import range_
 
 

@@ -47,16 +47,18 @@ from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.retracing import warn
 from gradtape._src.control.returns import with_returns
 from gradtape._src.control.scope import SINGLETON, Body, MadeFromArguments, Scope, trace
-from gradtape._src.core import ambient, engine, hooks, naming, nest, tracing
-from gradtape._src.core.aval import has_no_shape
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import InvalidArgumentError, InvalidInFunctionError, OpError, cut, of_user, public
-from gradtape._src.core.faults import detected_at
-from gradtape._src.core.program import Node, Trace
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Reference, Stored, Tensor, extents_of
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base import ambient, hooks, naming
+from gradtape._src.core.base.errors import InvalidArgumentError, InvalidInFunctionError, OpError, cut, of_user, public
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.programs.faults import detected_at
+from gradtape._src.core.programs.program import Node, Trace
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Reference, Stored, Tensor, extents_of
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.aval import has_no_shape
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.random import seeds
 
 # TensorFlow traces once for an extent that is open, in an `input_signature` or a TensorSpec, or because `reduce_retracing`

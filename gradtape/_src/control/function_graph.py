@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from gradtape._src.control.function_operations import FunctionOperation, Operations
 from gradtape._src.control.graph_def import graph_def
 from gradtape._src.control.traced_graph import attribute
-from gradtape._src.core import hooks
-from gradtape._src.core.errors import public
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Tensor, extents_of
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
+from gradtape._src.core.tensors.variable import Variable
 
 if TYPE_CHECKING:
     from gradtape._src.control.concrete import ConcreteFunction

@@ -12,20 +12,20 @@ from gradtape._src.autodiff.backward import OF_TENSORFLOW, shown_attribute
 from gradtape._src.control.dataset_loop import REDUCE_DATASET, DatasetLoop
 from gradtape._src.control.given import GivenSpec
 from gradtape._src.control.scope import READ_ASSIGNED
-from gradtape._src.core import dtypes
-from gradtape._src.core.errors import public
-from gradtape._src.core.function_names import CONST, NO_OP, PLACEHOLDER, default_name
-from gradtape._src.core.naming import Numbered
-from gradtape._src.core.op import Op
-from gradtape._src.core.program import ELEMENT
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.variable import Variable
-from gradtape._src.core.variable_ops import ASSIGN, READ
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.naming import Numbered
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.programs.function_names import CONST, NO_OP, PLACEHOLDER, default_name
+from gradtape._src.core.programs.op import Op
+from gradtape._src.core.programs.program import ELEMENT
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.tensors.variable_ops import ASSIGN, READ
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.shape import _identity
 
 if TYPE_CHECKING:
     from gradtape._src.control.concrete import ConcreteFunction
-    from gradtape._src.core.aval import Aval
+    from gradtape._src.core.values.aval import Aval
 
 COPY = _identity.op.type  # what gives a result its name
 HANDLE = TensorSpec([], dtypes.variant)  # of a dataset

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.given import Given, GivenSpec
-from gradtape._src.core import nest
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.hidden import hides
-from gradtape._src.core.spec import TensorSpec, TypeSpec, VariableSpec
-from gradtape._src.core.tensor import Stored, Tensor
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.hidden import hides
+from gradtape._src.core.declarations.spec import TensorSpec, TypeSpec, VariableSpec
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Stored, Tensor
+from gradtape._src.core.tensors.variable import Variable
 
 Kind = inspect.Parameter
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gradtape._src.core.ambient import declare, field, setting
-from gradtape._src.core.spec import TypeSpec
+from gradtape._src.core.base.ambient import declare, field, setting
+from gradtape._src.core.declarations.spec import TypeSpec
 
 
 class GivenSpec(TypeSpec):

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.errors import public
-from gradtape._src.core.function_names import CONST, PLACEHOLDER, VARIABLE
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Tensor, stated_shape
-from gradtape._src.core.variable_ops import READ
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.programs.function_names import CONST, PLACEHOLDER, VARIABLE
+from gradtape._src.core.tensors.tensor import Tensor, stated_shape
+from gradtape._src.core.tensors.variable_ops import READ
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.files.packages import package
 from gradtape._src.files.protocol import protocol
 from gradtape._src.files.systems import name_of, write_whole

@@ -14,12 +14,7 @@ from gradtape._src.autodiff.backward import Operation
 from gradtape._src.autodiff.tape import InnerTape
 from gradtape._src.control.frozen import live
 from gradtape._src.control.scope import Scope
-from gradtape._src.core import dtypes, engine, nest, slices, tracing
-from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, unshaped
-from gradtape._src.core.constants import to_array
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.define import gradient
-from gradtape._src.core.errors import (
+from gradtape._src.core.base.errors import (
     InvalidArgumentError,
     OpError,
     OutOfRangeError,
@@ -29,10 +24,17 @@ from gradtape._src.core.errors import (
     invalid,
     public,
 )
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.op import Op, define
-from gradtape._src.core.scopes import executing_eagerly
-from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
+from gradtape._src.core.declarations.define import gradient
+from gradtape._src.core.engine import engine, slices, tracing
+from gradtape._src.core.programs.op import Op, define
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.constants import to_array
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.scopes import executing_eagerly
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, to_numpy
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import SHAPED_BY_RUNS, Aval, aval, unshaped
 
 Shapes = tuple[tuple[int, ...] | None, ...]
 

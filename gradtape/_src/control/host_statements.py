@@ -16,9 +16,11 @@ from gradtape._src.control.bound_names import UNDEFINED, BoundState, can_be_tens
 from gradtape._src.control.dataset_loop import Count, State, ThroughEagerCode, can_be_op, record_loop, under_a_tape
 from gradtape._src.control.iterators import TakesElement
 from gradtape._src.control.scope import Scope
-from gradtape._src.core import dtypes, engine, nest
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.tensor import Tensor, extents_of, handle
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of, handle
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array import cast, select, shape as array
 
 MOST = np.iinfo(np.int64).max

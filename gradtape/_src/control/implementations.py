@@ -14,10 +14,11 @@ import jax
 
 from gradtape._src.control.arguments import Arguments
 from gradtape._src.control.scope import Scope
-from gradtape._src.core import engine, nest
-from gradtape._src.core.ambient import declare, field, setting
-from gradtape._src.core.program import Node, Trace, effectful
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.ambient import declare, field, setting
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.program import Node, Trace, effectful
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.ops.array.shape import identity
 
 if TYPE_CHECKING:

@@ -15,18 +15,20 @@ import numpy as np
 from gradtape._src.control.given import Given, GivenSpec, of_calls
 from gradtape._src.control.open_body import extents_in
 from gradtape._src.control.scope import Scope
-from gradtape._src.core import engine, journal, nest, tracing
-from gradtape._src.core.ambient import setting
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.dim import exploring, follow, local, unknown
-from gradtape._src.core.errors import OpError, OutOfRangeError, public
-from gradtape._src.core.faults import detected_at
-from gradtape._src.core.hidden import hides
-from gradtape._src.core.program import Line, Node, leaf
-from gradtape._src.core.spec import TensorSpec, TypeSpec
-from gradtape._src.core.tensor import handle
-from gradtape._src.core.ways import Guide, Path, first_way
+from gradtape._src.core.base.ambient import setting
+from gradtape._src.core.base.errors import OpError, OutOfRangeError, public
+from gradtape._src.core.base.hidden import hides
+from gradtape._src.core.declarations.spec import TensorSpec, TypeSpec
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.faults import detected_at
+from gradtape._src.core.programs.program import Line, Node, leaf
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import handle
+from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.dim import exploring, follow, local, unknown
+from gradtape._src.core.values.ways import Guide, Path, first_way
 
 T = TypeVar("T")
 

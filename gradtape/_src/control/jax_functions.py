@@ -12,13 +12,15 @@ from jax import lax
 from jax.custom_batching import custom_vmap
 
 from gradtape._src.autodiff.backward import Operation
-from gradtape._src.core import engine, nest, xla
-from gradtape._src.core.aval import Aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import gradient
-from gradtape._src.core.errors import public
-from gradtape._src.core.op import KNOWN_AVALS, Op, define
-from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.define import gradient
+from gradtape._src.core.engine import engine
+from gradtape._src.core.platform import xla
+from gradtape._src.core.programs.op import KNOWN_AVALS, Op, define
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import EagerTensor
+from gradtape._src.core.values.aval import Aval
 
 
 def _jax_kernel(*inputs: Any, function: Lifted) -> tuple[Any, ...]:

@@ -13,17 +13,19 @@ from gradtape._src.control.checkpointed_while import record_while
 from gradtape._src.control.programs import rewired, selected
 from gradtape._src.control.scope import Body, Outside, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
-from gradtape._src.core import engine, hooks, nest, tracing
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.composite import CompositeTensor
-from gradtape._src.core.convert import is_tensor, static, tensor
-from gradtape._src.core.dim import now
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.program import Node, Program, leaf
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import EagerTensor, Tensor, handle
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.programs.program import Node, Program, leaf
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import is_tensor, static, tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, handle
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.composite import CompositeTensor
+from gradtape._src.core.values.dim import now
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.shape import ensure_shape, reshape, stop_gradient
 
 NUMBER_OF_TRIP = aval((), np.dtype(np.int64))

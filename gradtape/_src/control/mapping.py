@@ -10,15 +10,17 @@ from gradtape._src.control.composite_rows import Parts, outline
 from gradtape._src.control.loop import check_same, stopped, trace_body
 from gradtape._src.control.ragged_rows import has_ragged_rows, map_rows
 from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core import dtypes, engine, nest
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.dim import is_unknown
-from gradtape._src.core.errors import LOOKS_AT_VALUES, invalid, public
-from gradtape._src.core.indexed_slices import dense
-from gradtape._src.core.program import Node, leaf
-from gradtape._src.core.scopes import executing_eagerly
-from gradtape._src.core.tensor import Tensor, extents_of, handle
+from gradtape._src.core.base.errors import LOOKS_AT_VALUES, invalid, public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.program import Node, leaf
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.indexed_slices import dense
+from gradtape._src.core.tensors.scopes import executing_eagerly
+from gradtape._src.core.tensors.tensor import Tensor, extents_of, handle
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import is_unknown
 from gradtape._src.ops.array.joining import concat, stack
 from gradtape._src.ops.array.shape import zeros
 

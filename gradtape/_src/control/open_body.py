@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gradtape._src.control.scope import Body
-from gradtape._src.core.aval import Aval
-from gradtape._src.core.dim import Atom, Dim, as_number
-from gradtape._src.core.instance import instance_of_transcript, substituted
-from gradtape._src.core.program import Program
-from gradtape._src.core.ways import Path
+from gradtape._src.core.engine.instance import instance_of_transcript, substituted
+from gradtape._src.core.programs.program import Program
+from gradtape._src.core.values.aval import Aval
+from gradtape._src.core.values.dim import Atom, Dim, as_number
+from gradtape._src.core.values.ways import Path
 
 
 def extents_in(symbols: Sequence[Aval], numbers: Sequence[Aval]) -> dict[Atom, int] | None:

@@ -12,14 +12,15 @@ from gradtape._src.control.arguments import Arguments
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
 from gradtape._src.control.open_body import OpenBody
 from gradtape._src.control.scope import Body, Scope, trace
-from gradtape._src.core import engine, hooks
-from gradtape._src.core.aval import aval, has_no_shape
-from gradtape._src.core.dim import Atom, Dim, unknown
-from gradtape._src.core.errors import InvalidInFunctionError, of_user
-from gradtape._src.core.program import Node, Program, leaf
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.ways import Guide, Path, explored, following
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import InvalidInFunctionError, of_user
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.program import Node, Program, leaf
+from gradtape._src.core.values.aval import aval, has_no_shape
+from gradtape._src.core.values.dim import Atom, Dim, unknown
+from gradtape._src.core.values.shape import TensorShape
+from gradtape._src.core.values.ways import Guide, Path, explored, following
 
 if TYPE_CHECKING:
     from gradtape._src.control.function import Function

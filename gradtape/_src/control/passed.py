@@ -10,10 +10,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gradtape._src.core.errors import internal
+from gradtape._src.core.base.errors import internal
 from gradtape._src.core.native import twins
-from gradtape._src.core.tensor import Stored, Tensor
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.tensors.tensor import Stored, Tensor
+from gradtape._src.core.tensors.variable import Variable
 
 LIMIT = 20_000  # objects that are looked at
 _VALUES: tuple[type, ...] = (

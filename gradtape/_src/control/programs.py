@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gradtape._src.core import execution
-from gradtape._src.core.aval import Aval
-from gradtape._src.core.program import ELEMENT, Key, Line, Program, effectful
-from gradtape._src.core.traits import Trait
+from gradtape._src.core.engine import execution
+from gradtape._src.core.programs.program import ELEMENT, Key, Line, Program, effectful
+from gradtape._src.core.programs.traits import Trait
+from gradtape._src.core.values.aval import Aval
 
 LONGEST_ARITHMETIC = 4  # so many of them are done while one value is read
 

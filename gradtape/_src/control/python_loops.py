@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape._src.control.bound_names import UNDEFINED, can_be_tensor, returned, symbolic, tensor_dtype
-from gradtape._src.core import engine, nest, tracing
-from gradtape._src.core.convert import is_tensor
-from gradtape._src.core.errors import InvalidArgumentError
+from gradtape._src.core.base.errors import InvalidArgumentError
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import is_tensor
 
 
 class Rules:

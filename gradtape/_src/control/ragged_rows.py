@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes, engine, nest
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import invalid
-from gradtape._src.core.tensor import Tensor, extents_of, to_numpy
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of, to_numpy
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat, stack
 from gradtape._src.ops.array.ragged import RaggedTensor, RaggedTensorSpec

@@ -7,9 +7,11 @@ from typing import Any
 
 from gradtape._src.control import as_python
 from gradtape._src.control.scope import SINGLETON, Body, Scope, call_recorded, trace
-from gradtape._src.core import ambient, engine, execution, journal, tracing
-from gradtape._src.core.program import Node, leaf
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.base import ambient
+from gradtape._src.core.engine import engine, execution, tracing
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.program import Node, leaf
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 
 MOST = 16  # keys that are remembered; a loop that changes an attribute in each step would fill the memory
 

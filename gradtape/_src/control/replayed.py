@@ -13,13 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.core import engine, guards, journal, scopes
-from gradtape._src.core.define import verify
-from gradtape._src.core.errors import internal
-from gradtape._src.core.program import NUMBER, RAN, Line, Node, Trace, effectful
-from gradtape._src.core.tensor import Tensor, handle
-from gradtape._src.core.traits import Trait
-from gradtape._src.core.variable import Variable, hold_all
+from gradtape._src.core.base.errors import internal
+from gradtape._src.core.declarations.define import verify
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs import guards, journal
+from gradtape._src.core.programs.program import NUMBER, RAN, Line, Node, Trace, effectful
+from gradtape._src.core.programs.traits import Trait
+from gradtape._src.core.tensors import scopes
+from gradtape._src.core.tensors.tensor import Tensor, handle
+from gradtape._src.core.tensors.variable import Variable, hold_all
 
 MOST = 16  # keys that are remembered
 TRIES = 4  # records that are made of one key before it is given up: what it does is not the same each time

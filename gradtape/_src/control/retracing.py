@@ -8,8 +8,8 @@ from typing import Any
 
 from gradtape._src.control.arguments import MANY_TRACES, NUMBERS, Arguments, Calls
 from gradtape._src.control.given import GivenSpec
-from gradtape._src.core.aval import Aval
-from gradtape._src.core.spec import VariableSpec
+from gradtape._src.core.declarations.spec import VariableSpec
+from gradtape._src.core.values.aval import Aval
 
 ANOTHER = "It is another function each time, as tf.function is called again and again: call it once, outside of the loop."
 OBJECTS = "It is a method, and each object has traces of its own: give what differs as tensors to one function."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from gradtape._src.core.ambient import declare, field, setting
+from gradtape._src.core.base.ambient import declare, field, setting
 
 T = TypeVar("T")
 

@@ -9,19 +9,22 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gradtape._src.control.passed import Passed
-from gradtape._src.core import constant_folding, engine, execution, guards, hooks, journal, nest, tracing, transcript
-from gradtape._src.core.ambient import setting
-from gradtape._src.core.aval import Aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import verify
-from gradtape._src.core.function_names import operation_names
-from gradtape._src.core.op import Attributes, Op, define
-from gradtape._src.core.program import FUNCTION, NUMBER, Line, Node, Program, Trace, leaf, leaves
-from gradtape._src.core.tensor import Tensor, handle
-from gradtape._src.core.traits import Trait
-from gradtape._src.core.transcript import Inner, Transcript
-from gradtape._src.core.variable import Variable, hold_all, put_all, still_hold
-from gradtape._src.core.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.ambient import setting
+from gradtape._src.core.declarations.define import verify
+from gradtape._src.core.engine import constant_folding, engine, execution, tracing
+from gradtape._src.core.programs import guards, journal, transcript
+from gradtape._src.core.programs.function_names import operation_names
+from gradtape._src.core.programs.op import Attributes, Op, define
+from gradtape._src.core.programs.program import FUNCTION, NUMBER, Line, Node, Program, Trace, leaf, leaves
+from gradtape._src.core.programs.traits import Trait
+from gradtape._src.core.programs.transcript import Inner, Transcript
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Tensor, handle
+from gradtape._src.core.tensors.variable import Variable, hold_all, put_all, still_hold
+from gradtape._src.core.tensors.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB
+from gradtape._src.core.values.aval import Aval
 from gradtape._src.ops.random import seeds
 
 T = TypeVar("T")

@@ -31,12 +31,14 @@ from gradtape._src.control.returns import check_returns
 from gradtape._src.control.scope import TENSOR, Body, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray
 from gradtape._src.control.tensor_array_size import Growth
-from gradtape._src.core import constant_folding, dtypes, engine, execution, nest, tracing
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.op import has_strings
-from gradtape._src.core.program import Node, leaf
-from gradtape._src.core.tensor import Tensor, extents_of, handle
+from gradtape._src.core.engine import constant_folding, engine, execution, tracing
+from gradtape._src.core.programs.op import has_strings
+from gradtape._src.core.programs.program import Node, leaf
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of, handle
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array import cast, select, shape as array
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.math import compare

@@ -10,19 +10,21 @@ import optree
 
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.control.tensor_array_size import Growth, entries_for, is_around
-from gradtape._src.core import constant_folding, dtypes, engine, nest
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import is_tensor, static, static_list, tensor
-from gradtape._src.core.define import AT_ONCE, gradient, op, ran
-from gradtape._src.core.dim import is_unknown, unknown
-from gradtape._src.core.errors import InvalidArgumentError, OutOfRangeError, invalid, public
-from gradtape._src.core.hidden import hides
-from gradtape._src.core.op import Op, define
-from gradtape._src.core.scopes import executing_eagerly
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TypeSpec
-from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.base.errors import InvalidArgumentError, OutOfRangeError, invalid, public
+from gradtape._src.core.base.hidden import hides
+from gradtape._src.core.declarations.define import AT_ONCE, gradient, op, ran
+from gradtape._src.core.declarations.spec import TypeSpec
+from gradtape._src.core.engine import constant_folding, engine
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.programs.op import Op, define
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import is_tensor, static, static_list, tensor
+from gradtape._src.core.tensors.scopes import executing_eagerly
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.dim import is_unknown, unknown
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import zeros_like, zeros_of
 from gradtape._src.ops.array.extents import shape as shape_of

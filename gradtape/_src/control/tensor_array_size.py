@@ -13,11 +13,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from gradtape._src.core import engine
-from gradtape._src.core.ambient import declare, field, setting
-from gradtape._src.core.program import ELEMENT, Node, effectful
-from gradtape._src.core.structured import is_call
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.ambient import declare, field, setting
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.program import ELEMENT, Node, effectful
+from gradtape._src.core.programs.structured import is_call
+from gradtape._src.core.tensors.tensor import Tensor
 
 MOST_TRIPS = 1 << 16  # of all loops around, for which an index is computed
 UNKNOWN = (

@@ -6,11 +6,11 @@ import weakref
 from typing import Any
 
 from gradtape._src.control.function_operations import FunctionOperation
-from gradtape._src.core import engine
-from gradtape._src.core.errors import public
-from gradtape._src.core.function_names import CONST, PLACEHOLDER, name_in_function, operation_names
-from gradtape._src.core.program import ELEMENT, Node, Trace
-from gradtape._src.core.tensor import Tensor, handle
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.function_names import CONST, PLACEHOLDER, name_in_function, operation_names
+from gradtape._src.core.programs.program import ELEMENT, Node, Trace
+from gradtape._src.core.tensors.tensor import Tensor, handle
 
 
 class TracedOperation(FunctionOperation):

@@ -9,15 +9,16 @@ from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.composite_rows import Parts
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.scope import Body, Scope, trace
-from gradtape._src.core import engine, nest
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.dim import is_unknown
-from gradtape._src.core.errors import public
-from gradtape._src.core.indexed_slices import IndexedSlices, dense
-from gradtape._src.core.program import Node, leaf
-from gradtape._src.core.tensor import Tensor, extents_of, handle
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.program import Node, leaf
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
+from gradtape._src.core.tensors.tensor import Tensor, extents_of, handle
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import is_unknown
 from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.array.joining import concat, stack

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes, tracing
-from gradtape._src.core.convert import static
-from gradtape._src.core.dim import unknown
-from gradtape._src.core.errors import NeedsValues, invalid
-from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.core.base.errors import NeedsValues, invalid
+from gradtape._src.core.engine import tracing
+from gradtape._src.core.tensors.convert import static
+from gradtape._src.core.tensors.tensor import Tensor, to_numpy
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.dim import unknown
 from gradtape._src.data.options import AUTOTUNE
 from gradtape._src.data.place import Seeds
 from gradtape._src.data.structure import Elements

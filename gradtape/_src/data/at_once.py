@@ -12,12 +12,15 @@ import numpy as np
 from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control import as_python
 from gradtape._src.control.scope import Body, Scope, trace
-from gradtape._src.core import arrays, engine, execution, hooks, nest, tracing
-from gradtape._src.core.aval import aval, bytes_of
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.dim import is_unknown
-from gradtape._src.core.program import Program, leaf, leaves
-from gradtape._src.core.tensor import EagerTensor, to_numpy
+from gradtape._src.core.base import hooks
+from gradtape._src.core.engine import engine, execution, tracing
+from gradtape._src.core.platform import arrays
+from gradtape._src.core.programs.program import Program, leaf, leaves
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, to_numpy
+from gradtape._src.core.values.aval import aval, bytes_of
+from gradtape._src.core.values.dim import is_unknown
 from gradtape._src.data.calls import Call, apart, arguments
 from gradtape._src.data.plain import NotPlain, content
 from gradtape._src.data.stages import Asked, Stream

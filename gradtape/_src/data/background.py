@@ -13,8 +13,9 @@ from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeAlias
 
-from gradtape._src.core import engine, runtime
-from gradtape._src.core.ambient import declare, field, handed, setting
+from gradtape._src.core.base.ambient import declare, field, handed, setting
+from gradtape._src.core.engine import engine
+from gradtape._src.core.platform import runtime
 
 
 class _Fields:

@@ -13,13 +13,8 @@ import numpy as np
 from gradtape._src.control.frozen import frozen
 from gradtape._src.control.iterators import Elements as TakenElements
 from gradtape._src.control.scope import Scope
-from gradtape._src.core import engine, journal, nest, tracing
-from gradtape._src.core.ambient import setting
-from gradtape._src.core.aval import aval
-from gradtape._src.core.constant_folding import EXTENT
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.dim import Dim, UnknownExtent, unknown
-from gradtape._src.core.errors import (
+from gradtape._src.core.base.ambient import setting
+from gradtape._src.core.base.errors import (
     LOOKS_AT_VALUES,
     InvalidArgumentError,
     OpError,
@@ -29,11 +24,18 @@ from gradtape._src.core.errors import (
     UnknownError,
     cut,
 )
-from gradtape._src.core.program import Trace, leaf
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import EagerTensor, extents_of
-from gradtape._src.core.ways import Path, explored
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.engine.constant_folding import EXTENT
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.program import Trace, leaf
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, extents_of
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import Dim, UnknownExtent, unknown
+from gradtape._src.core.values.shape import TensorShape
+from gradtape._src.core.values.ways import Path, explored
 from gradtape._src.data.ragged import with_shape
 from gradtape._src.data.structure import (
     SHAPED,
@@ -184,7 +186,7 @@ def structure_text(answer: Element) -> str:
 def inferred(call: Call, given: Structure, make_empty: Callable[[Any], Any]) -> Any:
     """Infer the result of a function for elements of a structure, without values: a nest of specs, or None if it needs them.
 
-    It is called on tensors that have no values, and symbols for extents that are not known: see `core/ways`.
+    It is called on tensors that have no values, and symbols for extents that are not known: see `core/values/ways`.
     """
     try:
         return _inferred(call, given, make_empty)

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import constant, tensor
-from gradtape._src.core.dtypes import DType, as_dtype
-from gradtape._src.core.errors import public
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.tensors.convert import constant, tensor
+from gradtape._src.core.tensors.tensor import Tensor, to_numpy
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.dtypes import DType, as_dtype
 from gradtape._src.data.dataset import Dataset
 from gradtape._src.data.reading import FileDataset, TFRecordDataset, compression_of
 from gradtape._src.data.structure import Element, from_specs

@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes, tracing
-from gradtape._src.core.convert import constant
-from gradtape._src.core.dtypes import as_dtype
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.hidden import hides
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.hidden import hides
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.engine import tracing
+from gradtape._src.core.tensors.convert import constant
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.dtypes import as_dtype
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.data import arguments, at_once, background, calls, folding, saving, stages
 from gradtape._src.data.calls import Call
 from gradtape._src.data.composite import Composite, rows_of

@@ -9,12 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import constant
-from gradtape._src.core.errors import UnimplementedError, invalid, public
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.base.errors import UnimplementedError, invalid, public
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.tensors.convert import constant
+from gradtape._src.core.tensors.tensor import to_numpy
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.data import saving
 from gradtape._src.data.calls import Call
 from gradtape._src.data.grouping import Grouping

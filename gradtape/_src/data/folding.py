@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.dtypes import as_dtype
-from gradtape._src.core.errors import NeedsValues
-from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.base.errors import NeedsValues
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.data.calls import Call, common, inferred, specs_without_values, structure_text, without_values
 from gradtape._src.data.stages import Resumed
 from gradtape._src.data.structure import LEAF, PAIR, Element, Structure, from_specs, joined, structure_of

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.frozen import live
-from gradtape._src.core import nest
-from gradtape._src.core.constants import to_array
-from gradtape._src.core.errors import invalid
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.constants import to_array
+from gradtape._src.core.tensors.tensor import Stored, Tensor
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.data.calls import apart, failed
 from gradtape._src.data.structure import COMPOSITES, SHAPED, Element, Structure, from_specs
 

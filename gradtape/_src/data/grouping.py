@@ -11,10 +11,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from gradtape._src.core import dtypes, nest, tracing
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.engine import tracing
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.data import arguments, calls, stages
 from gradtape._src.data.calls import Call
 from gradtape._src.data.options import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY

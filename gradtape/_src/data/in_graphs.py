@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from gradtape._src.core import hooks, naming
+from gradtape._src.core.base import hooks, naming
 
 P = ParamSpec("P")
 R = TypeVar("R")

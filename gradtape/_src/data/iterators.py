@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradtape._src.control.iterators import ElementIterator, ElementIteratorSpec
-from gradtape._src.core import engine, tracing
-from gradtape._src.core.errors import public
-from gradtape._src.core.module import State, Stateful
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.module import State, Stateful
+from gradtape._src.core.engine import engine, tracing
 from gradtape._src.data.optional import Optional
 from gradtape._src.data.place import Place
 from gradtape._src.data.structure import as_numpy, handed

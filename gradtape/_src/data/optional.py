@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core import nest
-from gradtape._src.core.composite import CompositeTensor
-from gradtape._src.core.convert import constant, is_composed, tensor
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.spec import TypeSpec, type_spec_from_value
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.spec import TypeSpec, type_spec_from_value
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import constant, is_composed, tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.values.composite import CompositeTensor
 from gradtape._src.data.structure import Elements, flatten, spec_of
 from gradtape._src.ops.debugging import checks as debugging
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import nest
-from gradtape._src.core.dtypes import as_dtype
-from gradtape._src.core.errors import DataLossError, invalid
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import NoneTensorSpec, TensorSpec, TypeSpec
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import DataLossError, invalid
+from gradtape._src.core.declarations.spec import NoneTensorSpec, TensorSpec, TypeSpec
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.values.dtypes import as_dtype
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.data.structure import Element, Nest, Structure, element, printed
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from gradtape._src.control.given import of_calls
-from gradtape._src.core import dtypes, engine, tracing
-from gradtape._src.core.convert import constant
-from gradtape._src.core.errors import public
-from gradtape._src.core.module import Trackable
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.module import Trackable
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.tensors.convert import constant
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.values import dtypes
 from gradtape._src.data.iterators import NumpyIterator, OwnedIterator
 from gradtape._src.data.options import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Options
 from gradtape._src.data.rows import Rows

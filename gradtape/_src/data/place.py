@@ -7,8 +7,8 @@ import json
 import numpy as np
 
 from gradtape._src.control.given import of_calls
-from gradtape._src.core.ambient import declare, field, setting
-from gradtape._src.core.errors import DataLossError
+from gradtape._src.core.base.ambient import declare, field, setting
+from gradtape._src.core.base.errors import DataLossError
 
 
 class Seeds:

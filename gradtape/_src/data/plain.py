@@ -12,10 +12,10 @@ import numpy as np
 
 from gradtape._src.control.frozen import codes_of
 from gradtape._src.control.function import Function
-from gradtape._src.core.dtypes import DType
-from gradtape._src.core.errors import internal
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.base.errors import internal
+from gradtape._src.core.tensors.tensor import EagerTensor
+from gradtape._src.core.values.dtypes import DType
+from gradtape._src.core.values.shape import TensorShape
 
 _CALLED = (
     "abs all any bool bytes complex dict divmod enumerate filter float frozenset getattr hasattr int isinstance issubclass len "

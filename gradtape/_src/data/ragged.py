@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.convert import constant
-from gradtape._src.core.errors import invalid
-from gradtape._src.core.tensor import extents_of, to_numpy
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.tensors.convert import constant
+from gradtape._src.core.tensors.tensor import extents_of, to_numpy
 from gradtape._src.data.composite import Composite
 from gradtape._src.ops.array.ragged import RaggedTensorSpec, with_splits
 from gradtape._src.ops.array.ragged_rows import splits_of

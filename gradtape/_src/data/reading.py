@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.tensors.tensor import Tensor, to_numpy
+from gradtape._src.core.values import dtypes
 from gradtape._src.data import arguments, stages
 from gradtape._src.data.dataset import Dataset
 from gradtape._src.data.options import AUTOTUNE, UNKNOWN_CARDINALITY

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.errors import DataLossError, NotFoundError, invalid
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.base.errors import DataLossError, NotFoundError, invalid
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.data.calls import Call
 from gradtape._src.data.stages import Resumed, Start, Stream
 from gradtape._src.data.structure import Element, Structure, from_specs

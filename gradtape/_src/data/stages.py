@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.dtypes import spoken_name
-from gradtape._src.core.errors import invalid
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.values.dtypes import spoken_name
 from gradtape._src.data.arguments import check_unique
 from gradtape._src.data.composite import Composite, rows_of
 from gradtape._src.data.place import Glance

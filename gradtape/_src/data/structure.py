@@ -11,12 +11,14 @@ import numpy as np
 import optree
 
 from gradtape._src.control.given import Given, GivenSpec
-from gradtape._src.core import engine, journal, nest, tracing
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import NoneTensorSpec, TensorSpec
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, to_numpy, unvalued
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.spec import NoneTensorSpec, TensorSpec
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.programs import journal
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, to_numpy, unvalued
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.data.composite import Composite
 from gradtape._src.data.ragged import Ragged, with_shape
 from gradtape._src.data.sparse import Sparse

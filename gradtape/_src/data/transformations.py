@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from gradtape._src.core import dtypes, nest
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import FailedPreconditionError, OutOfRangeError, public
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.base.errors import FailedPreconditionError, OutOfRangeError, public
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import to_numpy
+from gradtape._src.core.values import dtypes
 from gradtape._src.data import arguments, at_once
 from gradtape._src.data.dataset import Dataset
 from gradtape._src.data.iterators import OwnedIterator

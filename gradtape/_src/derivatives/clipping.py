@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtape._src.autodiff.vectorized import check_chunk
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
 from gradtape._src.derivatives.ghost import norms_program, total
 from gradtape._src.derivatives.per_example import NotTraceable, PerExample, weighted
 from gradtape._src.ops.array.cast import cast

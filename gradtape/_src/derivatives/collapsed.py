@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradtape._src.autodiff.vectorized import call_vectorized
-from gradtape._src.core import engine, execution, tracing
-from gradtape._src.core.program import ELEMENT, Node, Program, leaf
-from gradtape._src.core.structured import arity, is_call
-from gradtape._src.core.tensor import EagerTensor, Tensor
-from gradtape._src.core.traits import Trait
+from gradtape._src.core.engine import engine, execution, tracing
+from gradtape._src.core.programs.program import ELEMENT, Node, Program, leaf
+from gradtape._src.core.programs.structured import arity, is_call
+from gradtape._src.core.programs.traits import Trait
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 from gradtape._src.ops.array.creation import ones_like
 from gradtape._src.ops.math.reduction import reduce_sum
 

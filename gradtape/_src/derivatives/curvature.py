@@ -11,11 +11,11 @@ from typing import Any
 
 from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.control.built import built
-from gradtape._src.core import execution, tracing
-from gradtape._src.core.errors import public
-from gradtape._src.core.program import Node, Program, leaf
-from gradtape._src.core.structured import arity
-from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import execution, tracing
+from gradtape._src.core.programs.program import Node, Program, leaf
+from gradtape._src.core.programs.structured import arity
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.derivatives.evaluation import inexact
 from gradtape._src.derivatives.ghost import FACTORS, Factors
 from gradtape._src.derivatives.implicit import gradient_of

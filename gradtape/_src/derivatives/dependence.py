@@ -18,12 +18,12 @@ import numpy as np
 from scipy import sparse
 
 from gradtape._src.autodiff.custom import CLOSED, CUSTOM, Closed
-from gradtape._src.core import xla
-from gradtape._src.core.aval import Aval
-from gradtape._src.core.op import Op
-from gradtape._src.core.program import ELEMENT, Program
-from gradtape._src.core.structured import BRANCH, LOOP, Body, StructuredOp, is_call
-from gradtape._src.core.traits import Trait
+from gradtape._src.core.platform import xla
+from gradtape._src.core.programs.op import Op
+from gradtape._src.core.programs.program import ELEMENT, Program
+from gradtape._src.core.programs.structured import BRANCH, LOOP, Body, StructuredOp, is_call
+from gradtape._src.core.programs.traits import Trait
+from gradtape._src.core.values.aval import Aval
 from gradtape._src.derivatives.dependence_rules import RULES, Unknown, Value, blockwise, empty, everything, union
 from gradtape._src.derivatives.rerouted import STRAIGHT_THROUGH
 from gradtape._src.derivatives.spectral import DERIVATIVE, Derivative

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gradtape._src.core import xla
-from gradtape._src.core.arrays import lax
+from gradtape._src.core.platform import xla
+from gradtape._src.core.platform.arrays import lax
 
 
 class Unknown(Exception):

@@ -8,12 +8,12 @@ from typing import Any
 from gradtape._src.autodiff.forward import ForwardAccumulator
 from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core import nest
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import LOOKS_AT_VALUES, public
-from gradtape._src.core.indexed_slices import IndexedSlices, dense
-from gradtape._src.core.program import leaf
-from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.base.errors import LOOKS_AT_VALUES, public
+from gradtape._src.core.programs.program import leaf
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.derivatives.collapsed import summed_over
 from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.shape import identity, ones, reshape

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.arrays import jnp
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.declarations.define import not_differentiable, op
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.ops.array.creation import ones_like
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import stack

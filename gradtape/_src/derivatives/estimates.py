@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gradtape._src.autodiff.jacobian import Rows
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Stored, Tensor, extents_of
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Stored, Tensor, extents_of
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.derivatives.evaluation import Evaluation, Nest, inexact, sources_of
 from gradtape._src.derivatives.products import gradients_of
 from gradtape._src.ops.array.cast import cast

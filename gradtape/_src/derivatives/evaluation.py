@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import hooks, journal, nest
-from gradtape._src.core.convert import tensor, variable_of
-from gradtape._src.core.indexed_slices import IndexedSlices, dense
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, extents_of
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base import hooks
+from gradtape._src.core.programs import journal
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor, variable_of
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
+from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, extents_of
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.ops.array.shape import identity
 
 

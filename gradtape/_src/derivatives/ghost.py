@@ -13,12 +13,12 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gradtape._src.core import execution, tracing
-from gradtape._src.core.dtypes import float32
-from gradtape._src.core.op import Op
-from gradtape._src.core.program import Node, Program, leaf
-from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
-from gradtape._src.core.traits import Trait
+from gradtape._src.core.engine import execution, tracing
+from gradtape._src.core.programs.op import Op
+from gradtape._src.core.programs.program import Node, Program, leaf
+from gradtape._src.core.programs.traits import Trait
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.values.dtypes import float32
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import _gather_gradient
 from gradtape._src.ops.array.joining import concat

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.jacobian import Rows
-from gradtape._src.core import engine, hooks
-from gradtape._src.core.convert import constant, tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors.convert import constant, tensor
+from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.derivatives.evaluation import Evaluation
 
 

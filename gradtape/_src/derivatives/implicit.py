@@ -15,15 +15,15 @@ import numpy as np
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.control.built import built, called
 from gradtape._src.control.loop import while_loop
-from gradtape._src.core import engine
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import gradient
-from gradtape._src.core.errors import public
-from gradtape._src.core.op import define
-from gradtape._src.core.program import Program
-from gradtape._src.core.structured import arity, by_program
-from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.define import gradient
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.op import define
+from gradtape._src.core.programs.program import Program
+from gradtape._src.core.programs.structured import arity, by_program
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.values.aval import aval
 from gradtape._src.derivatives.linear_solve import (
     Unknowns,
     adjoint_of,

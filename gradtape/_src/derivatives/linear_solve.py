@@ -17,15 +17,15 @@ from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.built import built, called
 from gradtape._src.control.loop import while_loop
 from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core import engine, execution, tracing
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import LOOKS_AT_VALUES, public
-from gradtape._src.core.op import define
-from gradtape._src.core.program import Node, Program, leaf
-from gradtape._src.core.structured import arity, by_program
-from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.base.errors import LOOKS_AT_VALUES, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.engine import engine, execution, tracing
+from gradtape._src.core.programs.op import define
+from gradtape._src.core.programs.program import Node, Program, leaf
+from gradtape._src.core.programs.structured import arity, by_program
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.values.aval import aval
 from gradtape._src.derivatives.evaluation import Nest
 from gradtape._src.derivatives.sparse_factors import by_sparse_factors
 from gradtape._src.derivatives.sparsity import Sparsity, stated

@@ -20,14 +20,15 @@ from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.built import built, called
 from gradtape._src.control.loop import while_loop
 from gradtape._src.control.mapping import carry_rows
-from gradtape._src.core import engine, nest, tracing
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.define import gradient
-from gradtape._src.core.errors import public
-from gradtape._src.core.op import define
-from gradtape._src.core.program import Node, Program
-from gradtape._src.core.structured import arity, by_program
-from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.define import gradient
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.programs.op import define
+from gradtape._src.core.programs.program import Node, Program
+from gradtape._src.core.programs.structured import arity, by_program
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.derivatives.implicit import root
 from gradtape._src.derivatives.linear_solve import Unknowns, checked
 from gradtape._src.ops.array.cast import cast

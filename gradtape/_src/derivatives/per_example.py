@@ -10,14 +10,14 @@ from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.control.scope import Body, Scope, trace
-from gradtape._src.core import engine, execution, tracing
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import LOOKS_AT_VALUES, invalid, public
-from gradtape._src.core.indexed_slices import dense
-from gradtape._src.core.program import Node, Program, leaf
-from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import LOOKS_AT_VALUES, invalid, public
+from gradtape._src.core.engine import engine, execution, tracing
+from gradtape._src.core.programs.program import Node, Program, leaf
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.indexed_slices import dense
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.derivatives.evaluation import Nest, inexact, sources_of
 from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.joining import stack

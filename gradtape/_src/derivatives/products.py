@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core.ambient import setting
-from gradtape._src.core.errors import public
-from gradtape._src.core.indexed_slices import dense
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.base.ambient import setting
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.indexed_slices import dense
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
 from gradtape._src.derivatives.evaluation import Evaluation, Nest, inexact
 from gradtape._src.ops.array.shape import ones, zeros
 

@@ -11,14 +11,14 @@ from gradtape._src.autodiff.custom import BARRIER, recompute_grad as recompute_e
 from gradtape._src.control.arguments import Arguments
 from gradtape._src.control.programs import linearized, selected
 from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core import engine, tracing
-from gradtape._src.core.define import gradient
-from gradtape._src.core.errors import LOOKS_AT_VALUES, public
-from gradtape._src.core.op import Op, define, ops
-from gradtape._src.core.program import Program, leaf
-from gradtape._src.core.structured import CALL_OF, by_program
-from gradtape._src.core.tensor import EagerTensor
-from gradtape._src.core.traits import Trait
+from gradtape._src.core.base.errors import LOOKS_AT_VALUES, public
+from gradtape._src.core.declarations.define import gradient
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.programs.op import Op, define, ops
+from gradtape._src.core.programs.program import Program, leaf
+from gradtape._src.core.programs.structured import CALL_OF, by_program
+from gradtape._src.core.programs.traits import Trait
+from gradtape._src.core.tensors.tensor import EagerTensor
 from gradtape._src.ops.array.shape import zeros
 
 Policy = str | int | Collection[str]

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradtape._src.autodiff.vectorized import call_vectorized
-from gradtape._src.core.arrays import jnp
-from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.program import Program
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.declarations.define import not_differentiable, op
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.programs.program import Program
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 from gradtape._src.derivatives.sparsity import Sparsity
 from gradtape._src.ops.array.creation import one_hot
 from gradtape._src.ops.linalg.host import by_numpy

@@ -13,15 +13,15 @@ from ml_dtypes import finfo
 from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core import engine, execution
-from gradtape._src.core.ambient import setting
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import LOOKS_AT_VALUES, public
-from gradtape._src.core.indexed_slices import IndexedSlices, dense
-from gradtape._src.core.program import Node, leaf
-from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.ambient import setting
+from gradtape._src.core.base.errors import LOOKS_AT_VALUES, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.engine import engine, execution
+from gradtape._src.core.programs.program import Node, leaf
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.derivatives.evaluation import Nest, inexact, kinds_of, own, sources_of
 from gradtape._src.derivatives.sparsity import Sparsity, sparsity_of, stated
 from gradtape._src.ops.array.cast import cast

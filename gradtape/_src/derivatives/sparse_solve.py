@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.derivatives.linear_solve import Unknowns, adjoint_of, finite, slope_of, solved
 from gradtape._src.derivatives.sparsity import Sparsity, sparsity_of, stated
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtape._src.core import engine
-from gradtape._src.core.errors import public
-from gradtape._src.core.program import Node, Program
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.program import Node, Program
 
 if TYPE_CHECKING:
     from scipy import sparse

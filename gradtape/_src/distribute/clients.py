@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import device_config
-from gradtape._src.core.device_spec import DeviceSpec
-from gradtape._src.core.errors import public
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.settings import device_config
+from gradtape._src.core.values.device_spec import DeviceSpec
 from gradtape._src.distribute import group
 from gradtape._src.distribute.mesh import Mesh, devices_of
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from gradtape._src.core.errors import public
+from gradtape._src.core.base.errors import public
 
 
 class ClusterSpec:

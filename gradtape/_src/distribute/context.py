@@ -7,19 +7,20 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from gradtape._src.autodiff.custom import CustomGradient
-from gradtape._src.core import hooks, nest
-from gradtape._src.core.ambient import declare, field, setting
-from gradtape._src.core.convert import constant
-from gradtape._src.core.errors import public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import extents_of
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.ambient import declare, field, setting
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import constant
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.distribute.values import ReduceOp, as_reduce_op, as_tensor, of_each
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat, split
 from gradtape._src.ops.math.arithmetic import add_n, truediv
 
 if TYPE_CHECKING:
-    from gradtape._src.core.tensor import Tensor
+    from gradtape._src.core.tensors.tensor import Tensor
     from gradtape._src.distribute.strategy import Strategy
 
 

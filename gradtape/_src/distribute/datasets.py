@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradtape._src.control.iterators import ElementIterator, ElementIteratorSpec
-from gradtape._src.core import nest
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.module import Tracked
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.declarations.module import Tracked
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.distribute.values import PerReplica
 from gradtape._src.ops.array.joining import concat
 

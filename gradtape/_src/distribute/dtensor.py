@@ -9,14 +9,17 @@ from typing import Any
 import jax
 import numpy as np
 
-from gradtape._src.core import engine, hooks, nest, xla
-from gradtape._src.core.ambient import declare, field, setting
-from gradtape._src.core.convert import tensor, variable_of
-from gradtape._src.core.device_spec import DeviceSpec
-from gradtape._src.core.errors import InternalError, InvalidArgumentError, UnimplementedError, invalid, public
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Stored, Tensor, extents_of, graph_of
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.ambient import declare, field, setting
+from gradtape._src.core.base.errors import InternalError, InvalidArgumentError, UnimplementedError, invalid, public
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.engine import engine
+from gradtape._src.core.platform import xla
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor, variable_of
+from gradtape._src.core.tensors.tensor import Stored, Tensor, extents_of, graph_of
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.device_spec import DeviceSpec
 from gradtape._src.distribute import sharding
 from gradtape._src.distribute.clients import full_job_name
 from gradtape._src.distribute.datasets import DistributedIterator

@@ -16,8 +16,8 @@ import jax
 import numpy as np
 from jax.experimental import multihost_utils
 
-from gradtape._src.core import hooks
-from gradtape._src.core.errors import InvalidArgumentError, UnavailableError
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import InvalidArgumentError, UnavailableError
 from gradtape._src.distribute.watch import Watch, free_address, meet, waiting
 from gradtape._src.ops.random import seeds
 

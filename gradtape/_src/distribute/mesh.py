@@ -12,11 +12,11 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
-from gradtape._src.core import device_config
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.device_spec import DeviceSpec
-from gradtape._src.core.errors import InvalidArgumentError, UnknownError, invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import InvalidArgumentError, UnknownError, invalid, public
+from gradtape._src.core.settings import device_config
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.values.device_spec import DeviceSpec
 
 UNSHARDED = "unsharded"
 MATCH = "match"

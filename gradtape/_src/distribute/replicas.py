@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from gradtape._src.core import ambient, engine, hooks, scopes
-from gradtape._src.core.program import Trace
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base import ambient, hooks
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.program import Trace
+from gradtape._src.core.tensors import scopes
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.distribute import context
 from gradtape._src.distribute.context import Entry, ReplicaContext
 from gradtape._src.distribute.rounds import known_rounds

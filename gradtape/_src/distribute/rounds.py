@@ -13,9 +13,9 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from gradtape._src.core import guards
-from gradtape._src.core.program import Program, effectful
-from gradtape._src.core.traits import Trait
+from gradtape._src.core.programs import guards
+from gradtape._src.core.programs.program import Program, effectful
+from gradtape._src.core.programs.traits import Trait
 from gradtape._src.ops.math.arithmetic import _add_n
 
 Segments = Sequence[Sequence[int]]  # the nodes that each replica recorded in a round

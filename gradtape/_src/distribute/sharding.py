@@ -14,13 +14,14 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
-from gradtape._src.core import engine, xla
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.device_config import local_devices
-from gradtape._src.core.program import Node, leaf
-from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of, graph_of
-from gradtape._src.core.variable import ResourceVariable, Variable
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.engine import engine
+from gradtape._src.core.platform import xla
+from gradtape._src.core.programs.program import Node, leaf
+from gradtape._src.core.settings.device_config import local_devices
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of, graph_of
+from gradtape._src.core.tensors.variable import ResourceVariable, Variable
 
 WORTH_A_PROGRAM = 1 << 20  # bytes of an initial value that is worth a program of its own
 AXIS = "batch"  # of the mesh of a strategy: rows are split along it

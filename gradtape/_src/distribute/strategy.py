@@ -14,12 +14,14 @@ from typing import Any
 import jax
 
 from gradtape._src.control.function import Function
-from gradtape._src.core import creators, engine, nest
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.creators import VariableSynchronization
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import extents_of
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import extents_of
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values import creators
+from gradtape._src.core.values.creators import VariableSynchronization
 from gradtape._src.distribute import context, group
 from gradtape._src.distribute.cluster import ClusterResolver, TFConfigClusterResolver
 from gradtape._src.distribute.context import Entry, ReplicaContext, reduced

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple, Self
 
 import optree
 
-from gradtape._src.core import nest
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.creators import VariableAggregation
-from gradtape._src.core.errors import public
-from gradtape._src.core.spec import TypeSpec
-from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.spec import TypeSpec
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import EagerTensor
+from gradtape._src.core.values.creators import VariableAggregation
 
 
 class ReduceOp(enum.Enum):

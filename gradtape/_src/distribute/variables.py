@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtape._src.control.function import forget
-from gradtape._src.core import ambient, engine, tracing
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.creators import VariableAggregation, VariableSynchronization
-from gradtape._src.core.op import Op
-from gradtape._src.core.program import Node
-from gradtape._src.core.tensor import EagerTensor, Tensor
-from gradtape._src.core.variable import UnreadVariable, Variable, set_of
+from gradtape._src.core.base import ambient
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.programs.op import Op
+from gradtape._src.core.programs.program import Node
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensors.variable import UnreadVariable, Variable, set_of
+from gradtape._src.core.values.creators import VariableAggregation, VariableSynchronization
 from gradtape._src.distribute import context
 from gradtape._src.distribute.context import reduced
 from gradtape._src.distribute.sharding import DistributedVariable

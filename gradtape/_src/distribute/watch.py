@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from gradtape._src.core.errors import InvalidArgumentError, UnavailableError
+from gradtape._src.core.base.errors import InvalidArgumentError, UnavailableError
 
 BEAT = 1.0  # seconds between two signs of life
 SILENCE = 10.0  # seconds without one, after which a process counts as lost

@@ -11,10 +11,11 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from gradtape._src.autodiff import tape
-from gradtape._src.core import errors, hooks, journal, naming
-from gradtape._src.core.convert import variable_of
-from gradtape._src.core.journal import Asked, Line
-from gradtape._src.core.places import place
+from gradtape._src.core.base import errors, hooks, naming
+from gradtape._src.core.platform.places import place
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.journal import Asked, Line
+from gradtape._src.core.tensors.convert import variable_of
 from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis, by_cause, listed
 from gradtape._src.explain.explain import Question, remember, user_frame

@@ -10,10 +10,10 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any, NamedTuple
 
-from gradtape._src.core import journal
-from gradtape._src.core.define import AT_ONCE
-from gradtape._src.core.journal import Left, Line
-from gradtape._src.core.op import ops
+from gradtape._src.core.declarations.define import AT_ONCE
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.journal import Left, Line
+from gradtape._src.core.programs.op import ops
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import Source, View
 from gradtape._src.explain.codes.branches import not_taken

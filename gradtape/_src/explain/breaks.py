@@ -9,10 +9,12 @@ from typing import Any
 
 from gradtape._src.autodiff.backward import Entry, apply_rule
 from gradtape._src.control.scope import ASSIGNMENTS
-from gradtape._src.core import hooks, journal, tracing
-from gradtape._src.core.journal import Line, Moment, Taped
-from gradtape._src.core.op import Op
-from gradtape._src.core.program import ELEMENT, Node, leaf
+from gradtape._src.core.base import hooks
+from gradtape._src.core.engine import tracing
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.journal import Line, Moment, Taped
+from gradtape._src.core.programs.op import Op
+from gradtape._src.core.programs.program import ELEMENT, Node, leaf
 from gradtape._src.explain.codes.ops import NotFloating, chosen_by
 from gradtape._src.explain.codes.placed import TapeUsed
 from gradtape._src.explain.codes.watching import NotTrainable, NotWatched, Rebound

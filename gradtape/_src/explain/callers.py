@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.journal import Line
-from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.programs.journal import Line
+from gradtape._src.core.tensors.tensor import EagerTensor
 from gradtape._src.explain import source as text
 from gradtape._src.explain.evidence import Evidence
 

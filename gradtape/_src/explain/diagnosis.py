@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from gradtape._src.core.folding import folded
-from gradtape._src.core.places import nearest, place
+from gradtape._src.core.base.folding import folded
+from gradtape._src.core.platform.places import nearest, place
 from gradtape._src.explain.edits import Fix
 from gradtape._src.explain.evidence import CODES
 

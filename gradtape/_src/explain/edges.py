@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
-from gradtape._src.core.op import ops
-from gradtape._src.core.program import Node
+from gradtape._src.core.programs.op import ops
+from gradtape._src.core.programs.program import Node
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.evidence import Evidence
 from gradtape._src.explain.precision import again_with, instead

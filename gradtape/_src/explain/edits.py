@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from gradtape._src.core.journal import Line
+from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import FUNCTIONS, opened_before, scope_of, statements_of
 from gradtape._src.explain.evidence import Said, Span

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, ParamSpec, dataclass_transform
 
-from gradtape._src.core.journal import Line
-from gradtape._src.core.places import place
+from gradtape._src.core.platform.places import place
+from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.history import Name, Step
 
 if TYPE_CHECKING:
-    from gradtape._src.core.op import Op
+    from gradtape._src.core.programs.op import Op
     from gradtape._src.explain.apart import Apart
     from gradtape._src.explain.breaks import View
     from gradtape._src.explain.varied import Tried

@@ -14,14 +14,15 @@ import numpy as np
 from gradtape._src.autodiff.custom import CUSTOM
 from gradtape._src.autodiff.recording import kept_step
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import journal, nest
-from gradtape._src.core.convert import variable_of
-from gradtape._src.core.errors import internal, public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.journal import Asked, Line, Taped
-from gradtape._src.core.program import Node
-from gradtape._src.core.tensor import Tensor, graph_of
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import internal, public
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.journal import Asked, Line, Taped
+from gradtape._src.core.programs.program import Node
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import variable_of
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import Tensor, graph_of
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.apart import apart, exit_of, left_under_tape
 from gradtape._src.explain.breaks import Source, View

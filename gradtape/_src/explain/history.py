@@ -8,13 +8,14 @@ from typing import Any
 
 from gradtape._src.autodiff.custom import CLOSED, CUSTOM
 from gradtape._src.control.scope import Scope
-from gradtape._src.core import engine, journal
-from gradtape._src.core.aval import aval
-from gradtape._src.core.journal import Line, Moment, Origin
-from gradtape._src.core.op import Op
-from gradtape._src.core.program import ELEMENT, RAN, Node, Program, Trace
-from gradtape._src.core.structured import GRADIENT, VALUE, Body, StructuredOp
-from gradtape._src.core.variable_ops import ASSIGN_ADD, ASSIGN_SUB, READ
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.journal import Line, Moment, Origin
+from gradtape._src.core.programs.op import Op
+from gradtape._src.core.programs.program import ELEMENT, RAN, Node, Program, Trace
+from gradtape._src.core.programs.structured import GRADIENT, VALUE, Body, StructuredOp
+from gradtape._src.core.tensors.variable_ops import ASSIGN_ADD, ASSIGN_SUB, READ
+from gradtape._src.core.values.aval import aval
 from gradtape._src.explain.inside import Inside
 from gradtape._src.explain.source import NO_LINE
 from gradtape._src.ops.array.shape import _identity

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from gradtape._src.core import journal
-from gradtape._src.core.convert import variable_of
-from gradtape._src.core.errors import internal
+from gradtape._src.core.base.errors import internal
 from gradtape._src.core.native import twins
-from gradtape._src.core.tensor import Stored, Tensor
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.programs import journal
+from gradtape._src.core.tensors.convert import variable_of
+from gradtape._src.core.tensors.tensor import Stored, Tensor
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.explain import source as text
 
 DEEPEST = 5  # so many attributes and entries are followed to an object that holds a variable

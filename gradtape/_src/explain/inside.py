@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.core import engine, journal, transcript
-from gradtape._src.core.journal import Asked, Taped
-from gradtape._src.core.program import Trace
-from gradtape._src.core.transcript import Run, Transcript
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs import journal, transcript
+from gradtape._src.core.programs.journal import Asked, Taped
+from gradtape._src.core.programs.program import Trace
+from gradtape._src.core.programs.transcript import Run, Transcript
 
 Name = tuple[Any, ...]
 

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gradtape._src.core.journal import Line
+from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import OF_AN_OBJECT, blocks, called_by, functions_of, may_call, mentioned, scope_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gradtape._src.core.journal import Line
-from gradtape._src.core.op import ops
-from gradtape._src.core.traits import Trait
+from gradtape._src.core.programs.journal import Line
+from gradtape._src.core.programs.op import ops
+from gradtape._src.core.programs.traits import Trait
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import View
 from gradtape._src.explain.codes.objects import Stale

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
-from gradtape._src.core import engine, journal
-from gradtape._src.core.journal import Origin
-from gradtape._src.core.op import Op
-from gradtape._src.core.program import ELEMENT, Node, leaf
-from gradtape._src.core.traits import Trait
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.journal import Origin
+from gradtape._src.core.programs.op import Op
+from gradtape._src.core.programs.program import ELEMENT, Node, leaf
+from gradtape._src.core.programs.traits import Trait
 from gradtape._src.explain.codes.nonfinite import Assigned, Given, InBackward, InfOrigin, InForward, NanOrigin, NonFinite, Written
 from gradtape._src.explain.edges import bound_of
 from gradtape._src.explain.precision import contribution_at, in_float64, in_wide

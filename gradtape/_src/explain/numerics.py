@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtape._src.core import engine, execution
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import constant
-from gradtape._src.core.errors import InvalidArgumentError, public
-from gradtape._src.core.places import place
-from gradtape._src.core.traits import Trait
+from gradtape._src.core.base.errors import InvalidArgumentError, public
+from gradtape._src.core.engine import engine, execution
+from gradtape._src.core.platform.places import place
+from gradtape._src.core.programs.traits import Trait
+from gradtape._src.core.tensors.convert import constant
+from gradtape._src.core.values.aval import aval
 from gradtape._src.explain import source
 from gradtape._src.ops.nn.normalization import batch_norm_op
 
 if TYPE_CHECKING:
-    from gradtape._src.core.program import Program
+    from gradtape._src.core.programs.program import Program
 
 
 @public

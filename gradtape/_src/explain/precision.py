@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
-from gradtape._src.core import engine, xla
-from gradtape._src.core.program import Node, leaf
-from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.engine import engine
+from gradtape._src.core.platform import xla
+from gradtape._src.core.programs.program import Node, leaf
+from gradtape._src.core.tensors.tensor import EagerTensor
 from gradtape._src.explain.probe import Probe, array, like, ones_like, value
 
 FAR, STEEPEST = 50.0, 2.0  # where a function that goes flat has no larger derivative

@@ -11,13 +11,14 @@ import numpy as np
 from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, apply_rule, leading_back, reverse
 from gradtape._src.autodiff.custom import CLOSED, CUSTOM
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import engine, journal, tracing
-from gradtape._src.core.aval import Aval
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.journal import Line
-from gradtape._src.core.program import ELEMENT, RAN, Key, Node, Program, Trace, leaf
-from gradtape._src.core.tensor import EagerTensor, to_numpy
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.journal import Line
+from gradtape._src.core.programs.program import ELEMENT, RAN, Key, Node, Program, Trace, leaf
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import EagerTensor, to_numpy
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.aval import Aval
 from gradtape._src.explain.history import opens
 from gradtape._src.explain.source import NO_LINE
 from gradtape._src.ops.array.joining import concat, stack

@@ -8,8 +8,8 @@ from threading import get_ident
 from types import CodeType, FrameType
 from typing import Any
 
-from gradtape._src.core import journal
-from gradtape._src.core.journal import Line, Taped
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.journal import Line, Taped
 from gradtape._src.explain import source as text
 
 MOST = 16  # tapes that are opened at one line, of which the lines are noted

@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import engine, hooks, journal, nest, transcript
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.journal import Asked, Taped
-from gradtape._src.core.places import nearest, place
-from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.core.base import hooks
+from gradtape._src.core.engine import engine
+from gradtape._src.core.platform.places import nearest, place
+from gradtape._src.core.programs import journal, transcript
+from gradtape._src.core.programs.journal import Asked, Taped
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import Tensor, to_numpy
 from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis, Lack, counted, told
 from gradtape._src.explain.explain import Question, user_frame

@@ -10,14 +10,15 @@ from typing import Any, NamedTuple
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.recording import Segment, kept_step
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import engine, execution, journal, transcript
-from gradtape._src.core.errors import public
-from gradtape._src.core.journal import Taped
-from gradtape._src.core.program import LEAF_KEY, Node, Program, Trace, leaf
-from gradtape._src.core.slices import slice_trace
-from gradtape._src.core.structured import BRANCH, LOOP, StructuredOp, programs_of
-from gradtape._src.core.tensor import EagerTensor
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine, execution
+from gradtape._src.core.engine.slices import slice_trace
+from gradtape._src.core.programs import journal, transcript
+from gradtape._src.core.programs.journal import Taped
+from gradtape._src.core.programs.program import LEAF_KEY, Node, Program, Trace, leaf
+from gradtape._src.core.programs.structured import BRANCH, LOOP, StructuredOp, programs_of
+from gradtape._src.core.tensors.tensor import EagerTensor
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.explain.inside import Inside, Name, Opened, finite
 
 LONGEST = 10_000  # so many trips of a loop are run again

@@ -7,7 +7,7 @@ import copy
 import re
 from typing import Any
 
-from gradtape._src.core.journal import Line
+from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import mentioned, scope_of, statements_of
 from gradtape._src.ops.math.elementary import acos, acosh, asin, atanh

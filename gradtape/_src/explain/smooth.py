@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
-from gradtape._src.core.op import ops
-from gradtape._src.core.traits import Trait
+from gradtape._src.core.programs.op import ops
+from gradtape._src.core.programs.traits import Trait
 from gradtape._src.explain import source as text
 from gradtape._src.explain.evidence import Evidence, Span
 from gradtape._src.ops.array.sort import _arg_max, _arg_min

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
-from gradtape._src.core.journal import Line
+from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain.operators import OPERATORS
 
 NO_LINE: Line = (None, 0)

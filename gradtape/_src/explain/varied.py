@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
-from gradtape._src.core.program import Node
+from gradtape._src.core.programs.program import Node
 from gradtape._src.explain.precision import Change, again_with, contribution_at, instead
 from gradtape._src.explain.probe import Probe, array, like, ones_like, value
 

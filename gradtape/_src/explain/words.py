@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from gradtape._src.autodiff.custom import CUSTOM
-from gradtape._src.core import hooks
-from gradtape._src.core.journal import Line
-from gradtape._src.core.places import place
+from gradtape._src.core.base import hooks
+from gradtape._src.core.platform.places import place
+from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.edits import fixes

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
-from gradtape._src.core import engine
-from gradtape._src.core.journal import Line
-from gradtape._src.core.program import Node
-from gradtape._src.core.traits import Trait
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.journal import Line
+from gradtape._src.core.programs.program import Node
+from gradtape._src.core.programs.traits import Trait
 from gradtape._src.explain.codes.zeros import Cancelled, PiecewiseConstant, Underflow
 from gradtape._src.explain.evidence import Evidence, of_zeros
 from gradtape._src.explain.probe import Probe, array, ones_like

@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-from gradtape._src.core.extras import missing
+from gradtape._src.core.base.extras import missing
 
 MOST = 40  # bars
 LONGEST = 60  # characters of a label

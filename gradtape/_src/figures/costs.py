@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core.aval import bytes_of
-from gradtape._src.core.errors import public
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.values.aval import bytes_of
 from gradtape._src.explain import source as text
 from gradtape._src.figures.canvas import DARK, LIGHT, MOST, bars
 from gradtape._src.profile.profile import Profile

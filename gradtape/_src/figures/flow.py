@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import nest
-from gradtape._src.core.convert import convert_to_tensor
-from gradtape._src.core.errors import public
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import convert_to_tensor
 from gradtape._src.figures.canvas import DARK, FAULT, LIGHT, blank, named
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.values import dtypes
 from gradtape._src.files.ops import a_string, host_op, of_bytes, strings
 from gradtape._src.files.systems import matching, name_of, open_bytes, told, write_whole
 

@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 
-from gradtape._src.core.errors import invalid
+from gradtape._src.core.base.errors import invalid
 
 
 def decode(data: bytes, channels: int) -> np.ndarray:

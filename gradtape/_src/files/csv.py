@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.aval import Aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Tensor, to_numpy
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import Aval
 from gradtape._src.files.ops import Known, host_op, of_bytes, strings
 
 TYPES = "float32 float64 int32 int64 string".split()

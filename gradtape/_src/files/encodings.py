@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.aval import Aval
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import Aval
 from gradtape._src.files.ops import Known, host_op, of_bytes, same_shape, strings
 from gradtape._src.files.records import inflate
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import UnimplementedError, invalid
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.base.errors import UnimplementedError, invalid
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import to_numpy
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.files.ops import of_bytes
 
 TYPES = {"float32": "float_list", "int64": "int64_list", "string": "bytes_list"}

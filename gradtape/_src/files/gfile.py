@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
-from gradtape._src.core.errors import (
+from gradtape._src.core.base.errors import (
     AlreadyExistsError,
     FailedPreconditionError,
     InvalidArgumentError,

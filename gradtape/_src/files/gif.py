@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradtape._src.core.errors import invalid
+from gradtape._src.core.base.errors import invalid
 from gradtape._src.files.pictures import check_size, damaged, pillow
 
 SCREEN, PLACE = struct.Struct("<HHBBB"), struct.Struct("<HHHHB")

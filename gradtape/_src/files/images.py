@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import is_tensor, static_list, tensor
-from gradtape._src.core.errors import InternalError, invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import InternalError, invalid, public
+from gradtape._src.core.tensors.convert import is_tensor, static_list, tensor
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.values import dtypes
 from gradtape._src.files import bmp, gif, jpeg, png
 from gradtape._src.files.ops import Known, a_string, host_op, of_bytes, single, strings
 from gradtape._src.files.pictures import check_size, damaged, format_of, opened

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.errors import invalid
+from gradtape._src.core.base.errors import invalid
 from gradtape._src.files.packages import package
 from gradtape._src.files.pictures import check_size, pillow
 

@@ -8,16 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes, engine, hooks, journal
-from gradtape._src.core.aval import Aval, aval, unshaped
-from gradtape._src.core.constants import to_array
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.dim import unknown
-from gradtape._src.core.errors import InvalidArgumentError, OpError, UnimplementedError, mark
-from gradtape._src.core.op import Op, define
-from gradtape._src.core.program import leaf
-from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
-from gradtape._src.core.tracing import is_asked_for_shapes
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import InvalidArgumentError, OpError, UnimplementedError, mark
+from gradtape._src.core.engine import engine
+from gradtape._src.core.engine.tracing import is_asked_for_shapes
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.op import Op, define
+from gradtape._src.core.programs.program import leaf
+from gradtape._src.core.tensors.constants import to_array
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, to_numpy
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import Aval, aval, unshaped
+from gradtape._src.core.values.dim import unknown
 
 Known = tuple[Sequence[int | None] | None, Any]  # a shape and a dtype
 Attributes = tuple[tuple[str, Any], ...]

@@ -6,7 +6,7 @@ import functools
 from importlib import import_module
 from typing import Any
 
-from gradtape._src.core.extras import missing
+from gradtape._src.core.base.extras import missing
 
 
 @functools.cache

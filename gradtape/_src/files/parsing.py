@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.core import dtypes, engine, hooks, nest
-from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_for, mark, public
-from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid, invalid_for, mark, public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.tensor import Tensor, to_numpy
+from gradtape._src.core.values import dtypes
 from gradtape._src.files import features as specs
 from gradtape._src.files.messages import message
 from gradtape._src.files.ops import Known, entered, host_op, of_bytes, same_shape, strings, without_values

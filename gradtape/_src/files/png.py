@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.errors import invalid
+from gradtape._src.core.base.errors import invalid
 from gradtape._src.files.pictures import check_size, damaged, pillow
 
 HEADER = struct.Struct(">IIBBBBB")

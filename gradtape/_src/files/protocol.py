@@ -7,8 +7,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from gradtape._src.core.extras import missing
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.extras import missing
+from gradtape._src.core.tensors.tensor import Tensor
 
 
 def package(module: str) -> Any:

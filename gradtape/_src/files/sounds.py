@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.aval import Aval
-from gradtape._src.core.convert import static, tensor
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.tensors.convert import static, tensor
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import Aval
 from gradtape._src.files.ops import Known, host_op, of_bytes, strings
 
 HEADER = struct.Struct("<4sI4s4sIHHIIHH")  # as it stands before the chunk of samples

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from gradtape._src.core.errors import (
+from gradtape._src.core.base.errors import (
     AlreadyExistsError,
     FailedPreconditionError,
     InvalidArgumentError,

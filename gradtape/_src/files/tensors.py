@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.dtypes import spoken_name
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Tensor, to_numpy
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.dtypes import spoken_name
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.files import varint
 from gradtape._src.files.messages import message
 from gradtape._src.files.ops import a_string, host_op, of_bytes, single, strings

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.constants import to_array
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, invalid_for, public
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.base.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, invalid_for, public
+from gradtape._src.core.tensors.constants import to_array
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.tensor import to_numpy
+from gradtape._src.core.values import dtypes
 from gradtape._src.files.gfile import GFile
 
 Pairs = dict[Any, Any]

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.host import PY_FUNC
-from gradtape._src.core import dtypes, engine
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import InvalidArgumentError, invalid_for, public
-from gradtape._src.core.module import State, Stateful
-from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of, to_numpy
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid_for, public
+from gradtape._src.core.declarations.module import State, Stateful
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of, to_numpy
+from gradtape._src.core.values import dtypes
 from gradtape._src.lookup.static import _find, looked_up, vector
 from gradtape._src.ops.strings.hashing import murmur
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.errors import FailedPreconditionError, public
-from gradtape._src.core.hidden import hides
-from gradtape._src.core.module import Trackable
-from gradtape._src.core.tensor import Tensor, emit, to_numpy
+from gradtape._src.core.base.errors import FailedPreconditionError, public
+from gradtape._src.core.base.hidden import hides
+from gradtape._src.core.declarations.define import not_differentiable, op
+from gradtape._src.core.declarations.module import Trackable
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.tensor import Tensor, emit, to_numpy
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.lookup.initializers import Pairs
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.sparse.tensor import SparseTensor

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.composite import CompositeTensor
-from gradtape._src.core.convert import convert_to_tensor
-from gradtape._src.core.dimension import Dimension
-from gradtape._src.core.errors import public
-from gradtape._src.core.module import Module
-from gradtape._src.core.scopes import name_scope
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.module import Module
+from gradtape._src.core.tensors.convert import convert_to_tensor
+from gradtape._src.core.tensors.scopes import name_scope
+from gradtape._src.core.tensors.tensor import extents_of
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.composite import CompositeTensor
+from gradtape._src.core.values.dimension import Dimension
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators import rules
 from gradtape._src.operators.parts import LinearOperatorSpec, batch_slice, shape_of
 from gradtape._src.ops.array.cast import cast

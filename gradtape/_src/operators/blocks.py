@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.convert import convert_to_tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import convert_to_tensor
+from gradtape._src.core.tensors.tensor import extents_of
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators.base import LinearOperator, same_batch
 from gradtape._src.operators.composed import LinearOperatorComposition
 from gradtape._src.operators.parts import broadcast_batches

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.errors import public
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.tensor import extents_of
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators import rules
 from gradtape._src.operators.base import LinearOperator
 from gradtape._src.operators.composed import LinearOperatorComposition

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core.convert import convert_to_tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import convert_to_tensor
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators import rules
 from gradtape._src.operators.base import LinearOperator, same_batch
 from gradtape._src.operators.diagonal import LinearOperatorDiag

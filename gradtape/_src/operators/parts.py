@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core import nest
-from gradtape._src.core.composite import CompositeTensor
-from gradtape._src.core.convert import convert_to_tensor, is_tensor, variable_of
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import BatchableTypeSpec, TensorSpec, TypeSpec, VariableSpec
-from gradtape._src.core.tensor import stated_shape
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.declarations.spec import BatchableTypeSpec, TensorSpec, TypeSpec, VariableSpec
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import convert_to_tensor, is_tensor, variable_of
+from gradtape._src.core.tensors.tensor import stated_shape
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.composite import CompositeTensor
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.shape import broadcast_static_shape
 
 

@@ -6,8 +6,8 @@ from collections import namedtuple
 from typing import Any
 
 from gradtape._src.control.loop import while_loop
-from gradtape._src.core.convert import convert_to_tensor
-from gradtape._src.core.errors import public
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import convert_to_tensor
 from gradtape._src.operators.base import LinearOperator
 from gradtape._src.operators.dense import LinearOperatorFullMatrix, LinearOperatorLowerTriangular
 from gradtape._src.operators.diagonal import LinearOperatorDiag, LinearOperatorIdentity, LinearOperatorScaledIdentity

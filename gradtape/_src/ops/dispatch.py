@@ -4,7 +4,7 @@ A function of tensors refuses such a value, as it cannot be converted. The call 
 other call pays for that.
 """
 
-from gradtape._src.core import hooks
+from gradtape._src.core.base import hooks
 
 _versions = {}
 

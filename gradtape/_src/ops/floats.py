@@ -2,8 +2,8 @@
 
 from math import prod
 
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.program import NUMBER
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.programs.program import NUMBER
 from gradtape._src.ops.array.shape import _broadcast_to
 
 

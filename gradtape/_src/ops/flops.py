@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtape._src.core.aval import Aval
+from gradtape._src.core.values.aval import Aval
 
 Formula = Callable[[Any, Sequence[Aval], Any], float]
 

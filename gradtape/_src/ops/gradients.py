@@ -3,15 +3,16 @@
 import math
 from typing import Any
 
-from gradtape._src.core import dtypes, engine
-from gradtape._src.core.arrays import jnp
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static_list, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import public
-from gradtape._src.core.hooks import attach
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import handle
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.hooks import attach
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.engine import engine
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.tensors.convert import static_list, tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import handle
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import scatter_rows
 from gradtape._src.ops.array.joining import concat

@@ -1,11 +1,12 @@
 """Ops that only order others: `group`, `tuple`, `no_op`. Ops with effects run in the order in which they stand anyhow."""
 
-from gradtape._src.core import engine, nest
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.scopes import control_dependencies
-from gradtape._src.core.signatures import known_as
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.signatures import known_as
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.scopes import control_dependencies
 from gradtape._src.ops.array.shape import identity
 
 

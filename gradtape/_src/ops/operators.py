@@ -4,13 +4,13 @@ Dtypes are TensorFlow's: two tensors must have one dtype, anything else takes th
 be broadcast, or of `None`, are a plain False and True.
 """
 
-from gradtape._src.core import naming
-from gradtape._src.core.convert import dtype_of, is_tensor, tensor
-from gradtape._src.core.define import binary_operator, left_to
-from gradtape._src.core.errors import cut, public
-from gradtape._src.core.hooks import attach
-from gradtape._src.core.tensor import Tensor, of_plain_graph
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base import naming
+from gradtape._src.core.base.errors import cut, public
+from gradtape._src.core.base.hooks import attach
+from gradtape._src.core.declarations.define import binary_operator, left_to
+from gradtape._src.core.tensors.convert import dtype_of, is_tensor, tensor
+from gradtape._src.core.tensors.tensor import Tensor, of_plain_graph
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.linalg.matmul import MAT_MUL, matmul
 from gradtape._src.ops.math import arithmetic, compare, elementary, rounding

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from gradtape._src.core.aval import aval
-from gradtape._src.core.dim import is_unknown, now, unknown
-from gradtape._src.core.dtypes import SPOKEN
-from gradtape._src.core.errors import invalid, invalid_dtype
+from gradtape._src.core.base.errors import invalid, invalid_dtype
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import is_unknown, now, unknown
+from gradtape._src.core.values.dtypes import SPOKEN
 
 BOOL = np.dtype(bool)
 

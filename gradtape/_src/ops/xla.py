@@ -2,10 +2,11 @@
 
 import contextlib
 
-from gradtape._src.core import engine, nest
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.scopes import executing_eagerly
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.scopes import executing_eagerly
 
 NESTS = (list, tuple)
 

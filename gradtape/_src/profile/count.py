@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.programs import narrowed
-from gradtape._src.core import execution
-from gradtape._src.core.aval import bytes_of
-from gradtape._src.core.op import Attributes
-from gradtape._src.core.program import ELEMENT, Key, Line, Program, read_by
-from gradtape._src.core.structured import BRANCH, ROWS, Body, StructuredOp, programs_of
-from gradtape._src.core.traits import Trait
+from gradtape._src.core.engine import execution
+from gradtape._src.core.programs.op import Attributes
+from gradtape._src.core.programs.program import ELEMENT, Key, Line, Program, read_by
+from gradtape._src.core.programs.structured import BRANCH, ROWS, Body, StructuredOp, programs_of
+from gradtape._src.core.programs.traits import Trait
+from gradtape._src.core.values.aval import bytes_of
 from gradtape._src.profile.formulas import flops, moved
 from gradtape._src.profile.normal import UNKNOWN, Place, normal, placed, pruned
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from gradtape._src.core.aval import bytes_of
-from gradtape._src.core.op import Attributes, Op
-from gradtape._src.core.traits import Trait
+from gradtape._src.core.programs.op import Attributes, Op
+from gradtape._src.core.programs.traits import Trait
+from gradtape._src.core.values.aval import bytes_of
 
 
 def flops(op: Op, attrs: Attributes, inputs: Sequence[Any], result: Any) -> float | None:

@@ -11,8 +11,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from gradtape._src.core import xla
-from gradtape._src.core.program import Program
+from gradtape._src.core.platform import xla
+from gradtape._src.core.programs.program import Program
 
 REPETITIONS = 5
 SIDE = 1024  # of the product that the peak is measured with

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.program import ELEMENT, Key, Program, effectful
-from gradtape._src.core.structured import is_call
+from gradtape._src.core.programs.program import ELEMENT, Key, Program, effectful
+from gradtape._src.core.programs.structured import is_call
 
 Place = tuple[Any, int, str]  # a code object or None, the offset of an instruction in it, the name scopes that were open
 UNKNOWN: Place = (None, 0, "")

@@ -16,13 +16,15 @@ from gradtape._src.autodiff.backward import Entry, vjp_program
 from gradtape._src.autodiff.tape import GradientTape, _sources
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.programs import narrowed
-from gradtape._src.core import engine, nest, scopes, tracing, xla
-from gradtape._src.core.convert import tensor, variable_of
-from gradtape._src.core.errors import internal, public
-from gradtape._src.core.indexed_slices import dense
-from gradtape._src.core.program import NUMBER, RAN, Line, Node, Program, read_by
-from gradtape._src.core.structured import is_call
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
+from gradtape._src.core.base.errors import internal, public
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.platform import xla
+from gradtape._src.core.programs.program import NUMBER, RAN, Line, Node, Program, read_by
+from gradtape._src.core.programs.structured import is_call
+from gradtape._src.core.tensors import nest, scopes
+from gradtape._src.core.tensors.convert import tensor, variable_of
+from gradtape._src.core.tensors.indexed_slices import dense
+from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.profile.count import Tally, Values, count, peak
 from gradtape._src.profile.machine import Measured, measured
 from gradtape._src.profile.normal import Flat, Place, Site, pruned

@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from gradtape._src.core import places
-from gradtape._src.core.journal import file_and_number
+from gradtape._src.core.platform import places
+from gradtape._src.core.programs.journal import file_and_number
 from gradtape._src.profile.count import Entry, Tally
 from gradtape._src.profile.normal import Place
 

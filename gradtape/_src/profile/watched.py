@@ -16,9 +16,10 @@ from importlib import resources
 from string import Template
 from typing import Any
 
-from gradtape._src.core import hooks, places
-from gradtape._src.core.errors import foreign, internal
-from gradtape._src.core.journal import Asked, file_and_number
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import foreign, internal
+from gradtape._src.core.platform import places
+from gradtape._src.core.programs.journal import Asked, file_and_number
 from gradtape._src.profile.profile import Profile, of_call
 
 PERIOD = 0.005  # seconds between two looks at the script

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.errors import invalid
+from gradtape._src.core.base.errors import invalid
 from gradtape._src.files.protocol import package, protocol
 
 BUCKETS = 30

@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.function_graph import FuncGraph
-from gradtape._src.core import engine, hooks
-from gradtape._src.core.ambient import declare, field, setting
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import constant, tensor
-from gradtape._src.core.dtypes import string
-from gradtape._src.core.errors import public
-from gradtape._src.core.op import Op, define
-from gradtape._src.core.scopes import name_scope
-from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.ambient import declare, field, setting
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.op import Op, define
+from gradtape._src.core.tensors.convert import constant, tensor
+from gradtape._src.core.tensors.scopes import name_scope
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, to_numpy
+from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.dtypes import string
 from gradtape._src.summary import messages
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from absl.testing import absltest
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.device_spec import DeviceSpec
-from gradtape._src.core.errors import InvalidArgumentError, OpError
-from gradtape._src.core.tensor import Stored, Tensor, is_symbolic_tensor
+from gradtape._src.core.base.errors import InvalidArgumentError, OpError
+from gradtape._src.core.tensors.tensor import Stored, Tensor, is_symbolic_tensor
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.device_spec import DeviceSpec
 from gradtape._src.files.packages import package
 
 # The tolerance of a dtype, as (rtol, atol): the names of the parameters of assertAllCloseAccordingToType.

@@ -17,7 +17,7 @@ from typing import Any
 
 from absl.testing import parameterized
 
-from gradtape._src.core import tracing
+from gradtape._src.core.engine import tracing
 from gradtape._src.v1.graphs.graph import Graph
 
 MODES: dict[str, Callable[[], contextlib.AbstractContextManager[Any]]] = {

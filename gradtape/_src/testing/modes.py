@@ -13,7 +13,7 @@ from typing import Any
 
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control import as_python, function
-from gradtape._src.core.device_config import list_physical_devices
+from gradtape._src.core.settings.device_config import list_physical_devices
 from gradtape._src.ops.array.shape import transpose
 from gradtape._src.ops.linalg.matmul import matmul
 from gradtape._src.testing.skipping import with_eager_op_as_function as with_eager_op_as_function

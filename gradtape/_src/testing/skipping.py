@@ -9,8 +9,8 @@ from typing import Any
 
 import jax
 
-from gradtape._src.core import engine
-from gradtape._src.core.errors import public
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine
 
 
 def disable_with_predicate(pred: Callable[[], Any], skip_message: str) -> Callable[[Any], Any]:

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from absl.testing import absltest
 
-from gradtape._src.core import nest
-from gradtape._src.core.indexed_slices import IndexedSlices, IndexedSlicesValue
-from gradtape._src.core.scopes import executing_eagerly
-from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices, IndexedSlicesValue
+from gradtape._src.core.tensors.scopes import executing_eagerly
+from gradtape._src.core.tensors.tensor import Stored, Tensor
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.sparse.tensor import SparseTensor
 from gradtape._src.testing.assertions import Assertions

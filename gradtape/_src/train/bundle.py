@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from jax.sharding import Sharding
 
-from gradtape._src.core.dtypes import DType, NamedDType, as_dtype, string
-from gradtape._src.core.errors import DataLossError, UnimplementedError
+from gradtape._src.core.base.errors import DataLossError, UnimplementedError
+from gradtape._src.core.values.dtypes import DType, NamedDType, as_dtype, string
 from gradtape._src.files.messages import message
 from gradtape._src.files.records import CHECKSUM, masked_checksum
 from gradtape._src.files.systems import open_bytes

@@ -9,8 +9,8 @@ from typing import IO
 
 import numpy as np
 
-from gradtape._src.core import hooks
-from gradtape._src.core.dtypes import as_dtype
+from gradtape._src.core.base import hooks
+from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.files.messages import message
 from gradtape._src.files.records import CHECKSUM, masked_checksum
 from gradtape._src.files.table import written

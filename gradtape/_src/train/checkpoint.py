@@ -6,13 +6,13 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.core.dtypes import int64, spoken_name
-from gradtape._src.core.errors import InvalidArgumentError, public
-from gradtape._src.core.hidden import hides
-from gradtape._src.core.module import Stateful, Tracked
-from gradtape._src.core.scopes import init_scope
-from gradtape._src.core.tensor import graph_of
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import InvalidArgumentError, public
+from gradtape._src.core.base.hidden import hides
+from gradtape._src.core.declarations.module import Stateful, Tracked
+from gradtape._src.core.tensors.scopes import init_scope
+from gradtape._src.core.tensors.tensor import graph_of
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.dtypes import int64, spoken_name
 from gradtape._src.train import parts, sources, storage
 from gradtape._src.train.containers import awaiting, hang, hanging
 from gradtape._src.train.graph import Hung, Match, Slot, children, is_trackable, saved_graph

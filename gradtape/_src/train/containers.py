@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from gradtape._src.core.module import Tracked
+from gradtape._src.core.declarations.module import Tracked
 
 
 class AwaitingList(list[Any], Tracked):

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.convert import variable_of
-from gradtape._src.core.module import SlotOwner, Stateful, Trackable, Tracked
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.declarations.module import SlotOwner, Stateful, Trackable, Tracked
+from gradtape._src.core.tensors.convert import variable_of
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.train.containers import AwaitingDict, AwaitingList
 from gradtape._src.train.left_out import tell_left_out
 from gradtape._src.train.storage import ATTRIBUTES, Node

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
-from gradtape._src.core.module import Stateful
-from gradtape._src.core.tensor import Tensor
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.declarations.module import Stateful
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.tensors.variable import Variable
 
 MOST = 1000  # objects that are looked into
 PASSED_OVER = (type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType, Tensor)

@@ -19,10 +19,10 @@ import jax
 import numpy as np
 from jax.sharding import Sharding
 
-from gradtape._src.core import hooks
-from gradtape._src.core.dtypes import as_dtype
-from gradtape._src.core.extras import missing
-from gradtape._src.core.runtime import Background
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.extras import missing
+from gradtape._src.core.platform.runtime import Background
+from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.train import storage
 from gradtape._src.train.storage import Node
 

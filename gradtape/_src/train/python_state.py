@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.errors import DataLossError
-from gradtape._src.core.module import State, Stateful
+from gradtape._src.core.base.errors import DataLossError
+from gradtape._src.core.declarations.module import State, Stateful
 
 
 class PythonState(Stateful):

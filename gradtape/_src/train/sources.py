@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gradtape._src.core.errors import DataLossError, NotFoundError
+from gradtape._src.core.base.errors import DataLossError, NotFoundError
 from gradtape._src.files.systems import system_of, told
 from gradtape._src.train import bundle, bundle_writer, parts, storage
 

@@ -14,13 +14,15 @@ import numpy as np
 
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
 from gradtape._src.control.function import Function
-from gradtape._src.core import execution, nest, xla
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.program import precise
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Tensor, jax_value
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.engine import execution
+from gradtape._src.core.platform import xla
+from gradtape._src.core.programs.program import precise
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Tensor, jax_value
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.files.whole import replacing
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gradtape._src.core import hooks
-from gradtape._src.core.errors import DataLossError, public
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import DataLossError, public
 from gradtape._src.files.whole import replacing
 from gradtape._src.train import bundle_writer
 from gradtape._src.train.sources import is_there

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from jax.sharding import Sharding
 
-from gradtape._src.core import hooks
-from gradtape._src.core.dtypes import as_dtype
-from gradtape._src.core.errors import DataLossError, NotFoundError, UnimplementedError
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import DataLossError, NotFoundError, UnimplementedError
+from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.files.whole import replacing
 
 SUFFIX = ".safetensors"

@@ -9,9 +9,10 @@ import jax
 import numpy as np
 from jax.sharding import Sharding
 
-from gradtape._src.core import engine, hooks
-from gradtape._src.core.tensor import graph_of
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base import hooks
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors.tensor import graph_of
+from gradtape._src.core.tensors.variable import Variable
 
 
 def _session_of(variable: Variable, session: Any) -> Any:

@@ -1,6 +1,6 @@
-"""TensorFlow 1: graphs and sessions, and the parts that only they need. Floors below reach it through `core/hooks` alone."""
+"""TensorFlow 1: graphs and sessions, and the parts that only they need. Floors below reach it through `core/base/hooks` alone."""
 
-from gradtape._src.core import hooks
+from gradtape._src.core.base import hooks
 from gradtape._src.v1.graphs import deferred, gradient_check, gradients, graph, interpreter, kinds, names, retrace
 
 hooks.graphs.type = graph.Graph

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.errors import public
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.random import draws as random, weights

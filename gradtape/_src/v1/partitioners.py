@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.errors import public
-from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.shape import TensorShape
 
 Partitioner = Callable[..., list[int]]
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.convert import variable_of
-from gradtape._src.core.dtypes import spoken_name
-from gradtape._src.core.errors import InvalidArgumentError, NotFoundError, public
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import InvalidArgumentError, NotFoundError, public
+from gradtape._src.core.tensors.convert import variable_of
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.dtypes import spoken_name
 from gradtape._src.train import sources, storage
 from gradtape._src.train.reader import CheckpointReader, load_checkpoint, some
 from gradtape._src.train.state import FILE, Saved, update_state

@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes, hooks, nest, tracing
-from gradtape._src.core.errors import FailedPreconditionError, OutOfRangeError, public
-from gradtape._src.core.hooks import attach
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Tensor, graph_of, stated_shape
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import FailedPreconditionError, OutOfRangeError, public
+from gradtape._src.core.base.hooks import attach
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.engine import tracing
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.tensor import Tensor, graph_of, stated_shape
+from gradtape._src.core.values import dtypes
 from gradtape._src.data.dataset import Dataset
 from gradtape._src.data.structure import Structure, from_specs, merged
 from gradtape._src.ops.random import seeds

@@ -9,11 +9,12 @@ from typing import Any
 from gradtape._src.control.branch import cond as new_cond, unpacked
 from gradtape._src.control.host import numpy_function
 from gradtape._src.control.loop import while_loop as new_while_loop
-from gradtape._src.core import engine, nest, scopes
-from gradtape._src.core.errors import public
-from gradtape._src.core.scopes import executing_eagerly
-from gradtape._src.core.shape import give_dimensions
-from gradtape._src.core.switches import behave_as_tensorflow_2
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.settings.switches import behave_as_tensorflow_2
+from gradtape._src.core.tensors import nest, scopes
+from gradtape._src.core.tensors.scopes import executing_eagerly
+from gradtape._src.core.values.shape import give_dimensions
 from gradtape._src.ops.random import seeds
 from gradtape._src.v1.graphs.graph import disable_eager_execution, enable_eager_execution, in_graph
 from gradtape._src.v1.graphs.names import NameScope

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import constant, tensor, tensor as to_tensor
-from gradtape._src.core.dtypes import string
-from gradtape._src.core.errors import public
-from gradtape._src.core.op import Op, define
-from gradtape._src.core.scopes import name_scope
-from gradtape._src.core.tensor import EagerTensor, to_numpy
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.programs.op import Op, define
+from gradtape._src.core.tensors.convert import constant, tensor, tensor as to_tensor
+from gradtape._src.core.tensors.scopes import name_scope
+from gradtape._src.core.tensors.tensor import EagerTensor, to_numpy
+from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.dtypes import string
 from gradtape._src.files.protocol import protocol
 from gradtape._src.files.records import tf_record_iterator
 from gradtape._src.summary import messages

@@ -104,13 +104,13 @@ from gradtape._src.v1.graphs.variable_scope import (
     variable_op_scope as variable_op_scope,
     variable_scope as variable_scope,
 )
-from gradtape._src.core.creators import (
+from gradtape._src.core.values.creators import (
     VariableAggregation as VariableAggregation,
     VariableSynchronization as VariableSynchronization,
     variable_creator_scope as variable_creator_scope,
 )
-from gradtape._src.core.scopes import executing_eagerly as executing_eagerly
-from gradtape._src.core.dimension import (
+from gradtape._src.core.tensors.scopes import executing_eagerly as executing_eagerly
+from gradtape._src.core.values.dimension import (
     Dimension as Dimension,
     dimension_at_index as dimension_at_index,
     dimension_value as dimension_value,

@@ -1,7 +1,7 @@
 """Devices and their memory, and switches."""
 
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.core.device_config import (
+from gradtape._src.core.settings.device_config import (
     LogicalDeviceConfiguration as _LogicalDeviceConfiguration,
     get_device_details as get_device_details,
     get_logical_device_configuration as _get_logical_device_configuration,
@@ -16,7 +16,7 @@ from gradtape._src.core.device_config import (
     set_memory_growth as set_memory_growth,
     set_visible_devices as set_visible_devices,
 )
-from gradtape._src.core.switches import (
+from gradtape._src.core.settings.switches import (
     disable_mlir_bridge as disable_mlir_bridge,
     enable_mlir_bridge as enable_mlir_bridge,
     enable_op_determinism as enable_op_determinism,

@@ -1,7 +1,7 @@
 """NumPy's functions on tensors: `tf.experimental.numpy`. `ndarray` is `tf.Tensor`."""
 
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.core.tensor import Tensor as _Tensor
+from gradtape._src.core.tensors.tensor import Tensor as _Tensor
 from gradtape.experimental.numpy import random as random
 
 # Dtypes

@@ -1,7 +1,7 @@
 """Traces of what the host and the devices do, for TensorBoard."""
 
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.core.profiler import (
+from gradtape._src.core.platform.profiler import (
     Profile as Profile,
     ProfilerOptions as ProfilerOptions,
     Trace as Trace,

@@ -15,10 +15,11 @@ from keras.src.backend.config import floatx
 import gradtape as tf
 from gradtape._src.control.mapping import carry_rows
 from gradtape._src.control.scope import Scope
-from gradtape._src.core import aval, tracing
-from gradtape._src.core.errors import NeedsValues
-from gradtape._src.core.program import leaf
-from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.base.errors import NeedsValues
+from gradtape._src.core.engine import tracing
+from gradtape._src.core.programs.program import leaf
+from gradtape._src.core.tensors.tensor import EagerTensor
+from gradtape._src.core.values import aval
 from gradtape._src.ops.random import seeds
 
 __all__ = [

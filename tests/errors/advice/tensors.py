@@ -365,12 +365,12 @@ ROWS = [
     ),
     (
         """
-        from gradtape._src.core.op import Op
+        from gradtape._src.core.programs.op import Op
         Op("OpOfATest", lambda x: x).gradient = None
         """,
         """
-        from gradtape._src.core.define import define, gradient, not_differentiable
-        from gradtape._src.core.op import Op
+        from gradtape._src.core.declarations.define import define, gradient, not_differentiable
+        from gradtape._src.core.programs.op import Op
         given = Op("OpOfATest", lambda x: x, reason="it is constant")
         differentiated, other = Op("OpOfATest2", lambda x: x), define(Op("OpOfATest3", lambda x: x))
         gradient(differentiated)(lambda op, dy: dy)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import execution
+from gradtape._src.core.engine import execution
 from tests.ops.spy import recorded
 from tests.ops.table import real
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import gradtape as tf
-from gradtape._src.core import tracing
+from gradtape._src.core.engine import tracing
 from gradtape._src.ops.debugging.checks import Elements, _assert
 from tests.ops.table import Row, boolean, real
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import xla
+from gradtape._src.core.platform import xla
 from gradtape._src.ops.linalg import matrix_functions
 
 

@@ -5,10 +5,10 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse
-from gradtape._src.core import engine, tracing
-from gradtape._src.core.aval import aval
-from gradtape._src.core.program import leaf
-from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.programs.program import leaf
+from gradtape._src.core.tensors.tensor import EagerTensor
+from gradtape._src.core.values.aval import aval
 
 ROWS = [[3.0, 4.0], [0.0, 0.5]]
 

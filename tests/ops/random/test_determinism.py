@@ -4,7 +4,7 @@ import jax
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import execution, tiers
+from gradtape._src.core.engine import execution, tiers
 from gradtape._src.ops.random import generator
 
 REQUIRED = "Random ops require a seed to be set when determinism is enabled. Please set a seed before running the op"

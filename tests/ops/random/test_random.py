@@ -10,7 +10,7 @@ from scipy import stats
 
 import gradtape as tf
 from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core import execution
+from gradtape._src.core.engine import execution
 from gradtape._src.ops.random import philox, seeds
 from tests.ops.random import philox as reference
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import execution
-from gradtape._src.core.op import ops
-from gradtape._src.core.structured import programs_of
+from gradtape._src.core.engine import execution
+from gradtape._src.core.programs.op import ops
+from gradtape._src.core.programs.structured import programs_of
 from tests.ops.strings.string_calls import ERRORS, VALUES
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import nest
-from gradtape._src.core.convert import convert_to_tensor
-from gradtape._src.core.errors import public
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import convert_to_tensor
 from gradtape._src.ops.array.shape import identity
 
 Function = Callable[..., Any]

@@ -6,11 +6,11 @@ import contextlib
 from contextlib import AbstractContextManager
 from typing import Any
 
-from gradtape._src.core import engine, tracing
-from gradtape._src.core.device_config import list_logical_devices, list_physical_devices
-from gradtape._src.core.device_spec import DeviceSpec
-from gradtape._src.core.errors import public
-from gradtape._src.core.scopes import executing_eagerly as executing_eagerly, get_current_name_scope
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.settings.device_config import list_logical_devices, list_physical_devices
+from gradtape._src.core.tensors.scopes import executing_eagerly as executing_eagerly, get_current_name_scope
+from gradtape._src.core.values.device_spec import DeviceSpec
 from gradtape._src.ops.random import seeds
 
 

@@ -8,8 +8,8 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from gradtape._src.core.config import get_logger
-from gradtape._src.core.errors import public
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.settings.config import get_logger
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gradtape._src.core.device_config import list_logical_devices, local_devices
+from gradtape._src.core.settings.device_config import list_logical_devices, local_devices
 
 CPU_LIMIT = 268435456  # what TensorFlow states for a CPU
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from gradtape._src.control.mapping import map_fn
 from gradtape._src.control.vectorized_map import vectorized_map
-from gradtape._src.core import nest
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.extents import shape as shape_of, size
 from gradtape._src.ops.array.joining import concat

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from gradtape._src.compat.door.finder import FINDER, KERAS, KERAS_ROWS
-from gradtape._src.core.importing import importing
+from gradtape._src.core.base.importing import importing
 from keras_gradtape import choosing, hook
 
 

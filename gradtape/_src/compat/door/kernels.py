@@ -5,8 +5,8 @@ TensorFlow's messages begin with the kernel; here it is the last line, so that t
 
 from __future__ import annotations
 
-from gradtape._src.core import tiers
-from gradtape._src.core.op import ops
+from gradtape._src.core.engine import tiers
+from gradtape._src.core.programs.op import ops
 
 # Kernels of oneDNN, which TensorFlow takes on a CPU.
 ONEDNN = {

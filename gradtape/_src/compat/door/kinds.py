@@ -5,10 +5,10 @@ from __future__ import annotations
 import abc
 from typing import Any
 
-from gradtape._src.core import tensor
-from gradtape._src.core.convert import convert_to_tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors import tensor
+from gradtape._src.core.tensors.convert import convert_to_tensor
+from gradtape._src.core.tensors.variable import Variable
 
 # What TensorFlow calls a tensor in `types.core`: tensors and variables. Libraries derive classes of variables from it.
 AnyTensor = abc.ABCMeta("Tensor", (), {"__module__": "tensorflow.python.types.core"})

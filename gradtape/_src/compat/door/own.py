@@ -21,17 +21,19 @@ from gradtape._src.compat.door.version import VERSION
 from gradtape._src.control.branch import switch_case
 from gradtape._src.control.mapping import map_fn
 from gradtape._src.control.vectorized_map import vectorized_map
-from gradtape._src.core import nest, shallow_nest, spec, switches
-from gradtape._src.core.composite import CompositeTensor
-from gradtape._src.core.convert import convert_to_tensor
-from gradtape._src.core.dtypes import as_dtype, float32, int32
-from gradtape._src.core.errors import UnimplementedError
-from gradtape._src.core.indexed_slices import IndexedSlices, IndexedSlicesValue
-from gradtape._src.core.module import Tracked, is_module, is_variable
-from gradtape._src.core.scopes import control_dependencies, get_static_value
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import Reference, Stored, Tensor
-from gradtape._src.core.variable import ResourceVariable
+from gradtape._src.core.base.errors import UnimplementedError
+from gradtape._src.core.declarations import spec
+from gradtape._src.core.declarations.module import Tracked, is_module, is_variable
+from gradtape._src.core.settings import switches
+from gradtape._src.core.tensors import nest, shallow_nest
+from gradtape._src.core.tensors.convert import convert_to_tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices, IndexedSlicesValue
+from gradtape._src.core.tensors.scopes import control_dependencies, get_static_value
+from gradtape._src.core.tensors.tensor import Reference, Stored, Tensor
+from gradtape._src.core.tensors.variable import ResourceVariable
+from gradtape._src.core.values.composite import CompositeTensor
+from gradtape._src.core.values.dtypes import as_dtype, float32, int32
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.data.iterators import OwnedIterator
 from gradtape._src.data.saving import message_of_specs, specs_of_message
 from gradtape._src.operators.base import make_composite_tensor

@@ -17,8 +17,9 @@ import gradtape
 from gradtape._src.compat import raw_ops
 from gradtape._src.compat.door.finder import find
 from gradtape._src.compat.door.own import OWN
-from gradtape._src.core import errors, tensor
-from gradtape._src.core.errors import public
+from gradtape._src.core.base import errors
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors import tensor
 
 CODES = """
     ABORTED ALREADY_EXISTS CANCELLED DATA_LOSS DEADLINE_EXCEEDED FAILED_PRECONDITION INTERNAL INVALID_ARGUMENT NOT_FOUND OK

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, KeysView, MutableMapping
 from typing import Any
 
-from gradtape._src.core import op as core
-from gradtape._src.core.errors import public
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.programs import op as core
 
 
 class Entry(MutableMapping[str, Any]):

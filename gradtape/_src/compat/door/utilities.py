@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtape._src.control.branch import cond
-from gradtape._src.core import nest
-from gradtape._src.core.convert import variable_of
-from gradtape._src.core.scopes import get_static_value
-from gradtape._src.core.tensor import Stored, Tensor
-from gradtape._src.core.variable import ResourceVariable
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import variable_of
+from gradtape._src.core.tensors.scopes import get_static_value
+from gradtape._src.core.tensors.tensor import Stored, Tensor
+from gradtape._src.core.tensors.variable import ResourceVariable
 from gradtape._src.files import gfile
 from gradtape._src.files.gfile import GFile
 from gradtape._src.ops.array.cast import cast

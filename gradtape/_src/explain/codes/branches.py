@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from gradtape._src.core.journal import Line
-from gradtape._src.core.structured import BRANCH, LOOP, StructuredOp
+from gradtape._src.core.programs.journal import Line
+from gradtape._src.core.programs.structured import BRANCH, LOOP, StructuredOp
 from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import callee, scope_of, statements_under_tape
 from gradtape._src.explain.codes.unused import Unknown

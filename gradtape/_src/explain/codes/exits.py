@@ -8,8 +8,8 @@ import re
 from typing import TYPE_CHECKING
 
 from gradtape._src.control.host import EAGER_PY_FUNC, PY_FUNC
-from gradtape._src.core.journal import Left
-from gradtape._src.core.op import Op, ops
+from gradtape._src.core.programs.journal import Left
+from gradtape._src.core.programs.op import Op, ops
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.callers import functions_of, scope_of
 from gradtape._src.explain.codes.ops import NotDifferentiable

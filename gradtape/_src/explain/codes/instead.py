@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from gradtape._src.core import journal
-from gradtape._src.core.journal import Line
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import statements_under_tape
 from gradtape._src.explain.codes.objects import WrongObject

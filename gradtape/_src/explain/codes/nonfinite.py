@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gradtape._src.core.journal import Line
+from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.edges import FINITE, SMALLER, Bound, at_the_edge
 from gradtape._src.explain.evidence import Evidence, Said, cited

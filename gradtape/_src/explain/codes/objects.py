@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradtape._src.core.op import Op
+from gradtape._src.core.programs.op import Op
 from gradtape._src.explain import source as text
 from gradtape._src.explain.evidence import Evidence, Said, of_no_way, of_places, of_steps
 from gradtape._src.explain.history import COPIES, Name, Step

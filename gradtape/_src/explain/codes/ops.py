@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.custom import CLOSED, CUSTOM
-from gradtape._src.core.journal import Line
-from gradtape._src.core.op import Op
-from gradtape._src.core.program import CALL, ELEMENT, FUNCTION
+from gradtape._src.core.programs.journal import Line
+from gradtape._src.core.programs.op import Op
+from gradtape._src.core.programs.program import CALL, ELEMENT, FUNCTION
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.evidence import Evidence, OfOp, Said, cited, of_steps
 from gradtape._src.explain.history import History, Name, Step, opens

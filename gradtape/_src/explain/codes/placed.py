@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
-from gradtape._src.core.journal import Line, Taped
+from gradtape._src.core.programs.journal import Line, Taped
 from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import (
     MADE,

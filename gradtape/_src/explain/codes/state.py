@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.control.scope import ASSIGNMENTS
-from gradtape._src.core.op import Op
+from gradtape._src.core.programs.op import Op
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.codes.ops import without_gradient
 from gradtape._src.explain.evidence import Evidence, Said, of_steps

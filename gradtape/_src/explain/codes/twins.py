@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from types import CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradtape._src.core import journal
-from gradtape._src.core.journal import Line
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.journal import Line
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.codes.instead import asked_with
 from gradtape._src.explain.codes.objects import WrongObject

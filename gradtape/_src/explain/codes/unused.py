@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from gradtape._src.core import journal
-from gradtape._src.core.journal import Line
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.callers import scope_of
 from gradtape._src.explain.codes.instead import asked_with, computed_by, uncalled

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from gradtape._src.autodiff.custom import CUSTOM
-from gradtape._src.core import journal
-from gradtape._src.core.journal import Line
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.edges import FINITE, Bound, at_the_edge, bound_of
 from gradtape._src.explain.evidence import Evidence, OfZeros, Said, cited, of_zeros

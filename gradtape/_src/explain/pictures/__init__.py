@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradtape._src.core import hooks
+from gradtape._src.core.base import hooks
 
 if TYPE_CHECKING:
     from gradtape._src.explain.pictures.drawing import Drawing

@@ -19,9 +19,11 @@ import numpy as np
 from rich.console import Console
 
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import hooks, journal, scopes
-from gradtape._src.core.journal import Asked
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base import hooks
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.journal import Asked
+from gradtape._src.core.tensors import scopes
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import View
 from gradtape._src.explain.diagnosis import Diagnosis, by_cause, listed

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import journal
-from gradtape._src.core.journal import Line, Ran
-from gradtape._src.core.program import ELEMENT, RAN
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.journal import Line, Ran
+from gradtape._src.core.programs.program import ELEMENT, RAN
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import View
 from gradtape._src.explain.history import ELSEWHERE, RESULT, History, Name, Step

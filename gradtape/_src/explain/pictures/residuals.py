@@ -8,8 +8,8 @@ from typing import Any
 from gradtape._src.autodiff.backward import Entry, active_nodes
 from gradtape._src.autodiff.plan import inside_of_custom, residual_set, saved
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import journal
-from gradtape._src.core.program import ELEMENT, NUMBER, Node
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.program import ELEMENT, NUMBER, Node
 from gradtape._src.explain import source as text
 from gradtape._src.explain.pictures.words import called, place, shaped, size, table_text, variable_name
 

@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions
 from rich.table import Table
 
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import scopes
+from gradtape._src.core.tensors import scopes
 from gradtape._src.explain import source as text
 from gradtape._src.explain.pictures.record import Record
 from gradtape._src.explain.pictures.words import described, place, rendered, short, size, table

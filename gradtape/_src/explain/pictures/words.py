@@ -13,8 +13,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gradtape._src.core import places
-from gradtape._src.core.journal import Line
+from gradtape._src.core.platform import places
+from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
 
 WIDTH = 130

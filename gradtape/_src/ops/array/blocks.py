@@ -4,12 +4,12 @@ from math import prod
 
 import numpy as np
 
-from gradtape._src.core.arrays import jnp
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static, static_list, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, invalid_for, public
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.base.errors import invalid, invalid_for, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.tensors.convert import static, static_list, tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.rearrange import pairs_of
 from gradtape._src.ops.array.shape import host_constant, plain
 

@@ -1,15 +1,15 @@
 """Changes of dtype."""
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import UnimplementedError, invalid, public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.signatures import known_as
-from gradtape._src.core.tensor import Tensor
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import UnimplementedError, invalid, public
+from gradtape._src.core.base.signatures import known_as
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.shape import under_broadcast
 from gradtape._src.ops.shapes import NUMERIC, require, spoken
 

@@ -4,17 +4,19 @@ import math
 
 import numpy as np
 
-from gradtape._src.core import constant_folding, dtypes, engine, memory
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import NUMBERS, settled, static, static_vector, tensor
-from gradtape._src.core.define import AT_ONCE, gradient, not_differentiable, op, ran
-from gradtape._src.core.dim import guided, unknown
-from gradtape._src.core.engine import tracing
-from gradtape._src.core.errors import invalid, invalid_dtype, invalid_for, public
-from gradtape._src.core.op import Op
-from gradtape._src.core.signatures import known_as
-from gradtape._src.core.tensor import Stored, Tensor, emit, extents_of, handle, to_numpy
+from gradtape._src.core.base.errors import invalid, invalid_dtype, invalid_for, public
+from gradtape._src.core.base.signatures import known_as
+from gradtape._src.core.declarations.define import AT_ONCE, gradient, not_differentiable, op, ran
+from gradtape._src.core.engine import constant_folding, engine
+from gradtape._src.core.engine.engine import tracing
+from gradtape._src.core.platform import memory
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.programs.op import Op
+from gradtape._src.core.tensors.convert import NUMBERS, settled, static, static_vector, tensor
+from gradtape._src.core.tensors.tensor import Stored, Tensor, emit, extents_of, handle, to_numpy
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import guided, unknown
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.select import where

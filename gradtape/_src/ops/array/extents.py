@@ -5,13 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes, engine, journal
-from gradtape._src.core.arrays import jnp
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor, emit
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.define import not_differentiable, op
+from gradtape._src.core.engine import engine
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.programs import journal
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Tensor, emit
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.cast import _cast
 from gradtape._src.ops.array.shape import changing, host_constant
 from gradtape._src.ops.math.reduction import _prod

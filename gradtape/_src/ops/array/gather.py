@@ -4,13 +4,13 @@ import functools
 
 import numpy as np
 
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import node_of, static
-from gradtape._src.core.define import check, gradient, not_differentiable, op
-from gradtape._src.core.errors import invalid_dtype, invalid_for, public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import Tensor, emit
+from gradtape._src.core.base.errors import invalid_dtype, invalid_for, public
+from gradtape._src.core.declarations.define import check, gradient, not_differentiable, op
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors.convert import node_of, static
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import Tensor, emit
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _reshape, host_shape, plain
 from gradtape._src.ops.shapes import same, spoken

@@ -9,19 +9,20 @@ import numbers
 
 import numpy as np
 
-from gradtape._src.core import constant_folding, dtypes, engine
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import holds_tensor, node_of, static_list, static_vector, tensor
-from gradtape._src.core.define import check, gradient, guard, not_differentiable, op
-from gradtape._src.core.dim import Dim, is_unknown, unknown
-from gradtape._src.core.errors import invalid, invalid_for, of_op, public
-from gradtape._src.core.hooks import attach
-from gradtape._src.core.program import Node
-from gradtape._src.core.signatures import known_as
-from gradtape._src.core.tensor import Stored, Tensor, emit, handle, index_of
-from gradtape._src.core.variable import Variable
-from gradtape._src.core.variable_ops import STATE
+from gradtape._src.core.base.errors import invalid, invalid_for, of_op, public
+from gradtape._src.core.base.hooks import attach
+from gradtape._src.core.base.signatures import known_as
+from gradtape._src.core.declarations.define import check, gradient, guard, not_differentiable, op
+from gradtape._src.core.engine import constant_folding, engine
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.programs.program import Node
+from gradtape._src.core.tensors.convert import holds_tensor, node_of, static_list, static_vector, tensor
+from gradtape._src.core.tensors.tensor import Stored, Tensor, emit, handle, index_of
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.tensors.variable_ops import STATE
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import Dim, is_unknown, unknown
 from gradtape._src.ops.array.gather import is_outside
 from gradtape._src.ops.array.joining import _pack, unstack
 from gradtape._src.ops.array.select import boolean_mask

@@ -4,14 +4,15 @@ import itertools
 
 import numpy as np
 
-from gradtape._src.core import convert, hooks
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static, static_list, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.dim import is_unknown, unknown
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, emit, extents_of
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors import convert
+from gradtape._src.core.tensors.convert import static, static_list, tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, emit, extents_of
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import is_unknown, unknown
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import _broadcast_to, broadcast_source, changing, identity, plain
 

@@ -9,13 +9,13 @@ import operator
 
 import numpy as np
 
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import node_of, operands, static, static_vector, tensor
-from gradtape._src.core.define import check, gradient, op
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import Tensor, emit, extents_of
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import check, gradient, op
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors.convert import node_of, operands, static, static_vector, tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import Tensor, emit, extents_of
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import require_indices, widened

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import optree
 
-from gradtape._src.core import dtypes, engine, nest
-from gradtape._src.core.constants import no_constant
-from gradtape._src.core.convert import static, tensor
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec, TypeSpec
-from gradtape._src.core.tensor import Tensor, extents_of, is_symbolic_tensor, stated_shape, to_numpy
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.spec import TensorSpec, TypeSpec
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.constants import no_constant
+from gradtape._src.core.tensors.convert import static, tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of, is_symbolic_tensor, stated_shape, to_numpy
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.ragged_rows import checked, from_rowids, inside, integers, places, rowids, splits_of

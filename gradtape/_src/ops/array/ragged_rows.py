@@ -4,9 +4,9 @@ from itertools import accumulate
 
 import numpy as np
 
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import invalid
-from gradtape._src.core.tensor import Stored, Tensor, to_numpy
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Stored, Tensor, to_numpy
 
 
 def integers(values):

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import static_list, tensor
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.tensors.convert import static_list, tensor
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.select import UniqueWithCounts, unique_slices_with_counts
 from gradtape._src.ops.array.shape import host_constant, plain
 

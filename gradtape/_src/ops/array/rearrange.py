@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from gradtape._src.core import memory
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import node_of, not_an_integer, static, static_list, static_vector, tensor
-from gradtape._src.core.define import check, gradient, op
-from gradtape._src.core.errors import invalid, invalid_for, public
-from gradtape._src.core.tensor import Stored, Tensor, emit, extents_of
+from gradtape._src.core.base.errors import invalid, invalid_for, public
+from gradtape._src.core.declarations.define import check, gradient, op
+from gradtape._src.core.platform import memory
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors.convert import node_of, not_an_integer, static, static_list, static_vector, tensor
+from gradtape._src.core.tensors.tensor import Stored, Tensor, emit, extents_of
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.gather import _gather
 from gradtape._src.ops.array.indexing import slice_
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, expand_dims, host_constant, plain

@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from gradtape._src.core import engine
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.convert import node_of, tensor
-from gradtape._src.core.define import check, not_differentiable, op
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.hooks import attach
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.signatures import known_as
-from gradtape._src.core.tensor import extents_of
-from gradtape._src.core.variable import Variable
-from gradtape._src.core.variable_ops import STATE
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.hooks import attach
+from gradtape._src.core.base.signatures import known_as
+from gradtape._src.core.declarations.define import check, not_differentiable, op
+from gradtape._src.core.engine import engine
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors.convert import node_of, tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import extents_of
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.tensors.variable_ops import STATE
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.gather import gather, is_outside, outside, require_indices
 from gradtape._src.ops.array.joining import concat

@@ -9,14 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradtape._src.core import dtypes, engine, journal
-from gradtape._src.core.arrays import at, jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import operands, static, tensor
-from gradtape._src.core.define import AT_ONCE, gradient, not_differentiable, op, ran
-from gradtape._src.core.dim import unknown
-from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_dtype, invalid_for, public
-from gradtape._src.core.tensor import Stored, Tensor, emit, extents_of, to_numpy
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid, invalid_dtype, invalid_for, public
+from gradtape._src.core.declarations.define import AT_ONCE, gradient, not_differentiable, op, ran
+from gradtape._src.core.engine import engine
+from gradtape._src.core.platform.arrays import at, jnp, lax
+from gradtape._src.core.programs import journal
+from gradtape._src.core.tensors.convert import operands, static, tensor
+from gradtape._src.core.tensors.tensor import Stored, Tensor, emit, extents_of, to_numpy
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import unknown
 from gradtape._src.ops.array.gather import _gather, is_outside, outside, require_indices, scatter_rows
 from gradtape._src.ops.array.joining import _concat, _split_v, cut
 from gradtape._src.ops.array.shape import _reshape, host_constant, plain

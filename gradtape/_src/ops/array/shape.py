@@ -5,16 +5,19 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes, engine, hooks, journal
-from gradtape._src.core.arrays import jnp
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, static_list, static_vector, tensor
-from gradtape._src.core.define import gradient, not_differentiable, op
-from gradtape._src.core.dim import is_unknown
-from gradtape._src.core.errors import invalid, invalid_for, public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import EagerTensor, Tensor, emit, extents_of, handle
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import invalid, invalid_for, public
+from gradtape._src.core.declarations.define import gradient, not_differentiable, op
+from gradtape._src.core.engine import engine
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.programs import journal
+from gradtape._src.core.tensors.convert import is_tensor, static_list, static_vector, tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, emit, extents_of, handle
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import is_unknown
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.shapes import INDEX, broadcast_shapes, plain as plain, require, same
 
 

@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradtape._src.core import convert, dtypes
-from gradtape._src.core.arrays import at, jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import settled, static, tensor
-from gradtape._src.core.define import gradient, not_differentiable, op
-from gradtape._src.core.errors import invalid, invalid_for, public
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.base.errors import invalid, invalid_for, public
+from gradtape._src.core.declarations.define import gradient, not_differentiable, op
+from gradtape._src.core.platform.arrays import at, jnp, lax
+from gradtape._src.core.tensors import convert
+from gradtape._src.core.tensors.convert import settled, static, tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import plain, reshape
 from gradtape._src.ops.shapes import BOOL, INDEX, REAL, axis_of, require

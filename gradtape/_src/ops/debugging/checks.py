@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 from ml_dtypes import finfo
 
-from gradtape._src.core import constant_folding, dtypes, engine
-from gradtape._src.core.arrays import jnp
-from gradtape._src.core.convert import is_tensor, static, tensor
-from gradtape._src.core.define import gradient, not_differentiable, op
-from gradtape._src.core.dim import is_unknown
-from gradtape._src.core.errors import InvalidArgumentError, invalid, of_op, public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.op import data
-from gradtape._src.core.scopes import control_dependencies
-from gradtape._src.core.tensor import Stored, Tensor, extents_of, to_numpy
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid, of_op, public
+from gradtape._src.core.declarations.define import gradient, not_differentiable, op
+from gradtape._src.core.engine import constant_folding, engine
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.programs.op import data
+from gradtape._src.core.tensors.convert import is_tensor, static, tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.scopes import control_dependencies
+from gradtape._src.core.tensors.tensor import Stored, Tensor, extents_of, to_numpy
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.dim import is_unknown
 from gradtape._src.ops.array import extents as sizes, shape as array
 from gradtape._src.ops.debugging.printing import strings_of
 from gradtape._src.ops.grouping import no_op

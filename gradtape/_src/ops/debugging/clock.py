@@ -4,12 +4,12 @@ import time
 
 import numpy as np
 
-from gradtape._src.core import engine
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import constant
-from gradtape._src.core.errors import public
-from gradtape._src.core.op import Op, define
-from gradtape._src.core.tensor import handle
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.op import Op, define
+from gradtape._src.core.tensors.convert import constant
+from gradtape._src.core.tensors.tensor import handle
+from gradtape._src.core.values.aval import aval
 
 FLOAT64 = np.dtype(np.float64)
 

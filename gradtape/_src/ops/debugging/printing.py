@@ -6,12 +6,13 @@ import sys
 
 import numpy as np
 
-from gradtape._src.core import engine, nest
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.function_names import CONST
-from gradtape._src.core.op import Op, define
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.function_names import CONST
+from gradtape._src.core.programs.op import Op, define
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.tensor import to_numpy
 
 SLOT = "\0"  # where a tensor's text goes
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from gradtape._src.core.arrays import jnp
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.define import op
-from gradtape._src.core.dtypes import spoken_name
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import op
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dtypes import spoken_name
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import plain
 from gradtape._src.ops.floats import mean_over, wide

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array.indexing import _slice
 from gradtape._src.ops.array.joining import unstack
 from gradtape._src.ops.array.select import where

@@ -5,11 +5,11 @@ Boxes are [boxes, 4]: y1, x1, y2, x2, where 0 and 1 are the centres of the outer
 
 import numpy as np
 
-from gradtape._src.core.arrays import at, jnp
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static_list, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import InvalidArgumentError, OutOfRangeError, invalid, public
+from gradtape._src.core.base.errors import InvalidArgumentError, OutOfRangeError, invalid, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import at, jnp
+from gradtape._src.core.tensors.convert import static_list, tensor
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.points import gather_nd

@@ -1,11 +1,11 @@
 """Colour spaces, and images as integers or as floats. The colours of a pixel lie on the last axis."""
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.arrays import jnp
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import gradient, not_differentiable, op
-from gradtape._src.core.errors import invalid, public, unmet
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.base.errors import invalid, public, unmet
+from gradtape._src.core.declarations.define import gradient, not_differentiable, op
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import stack, unstack
 from gradtape._src.ops.array.rearrange import tile

@@ -11,13 +11,13 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, operands, static, tensor
-from gradtape._src.core.define import AT_ONCE, not_differentiable, op, ran
-from gradtape._src.core.dim import unknown
-from gradtape._src.core.errors import invalid, invalid_for, public
-from gradtape._src.core.tensor import Tensor, emit, extents_of, handle
+from gradtape._src.core.base.errors import invalid, invalid_for, public
+from gradtape._src.core.declarations.define import AT_ONCE, not_differentiable, op, ran
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors.convert import is_tensor, operands, static, tensor
+from gradtape._src.core.tensors.tensor import Tensor, emit, extents_of, handle
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import unknown
 from gradtape._src.ops.array.shape import plain
 from gradtape._src.ops.shapes import require
 

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradtape._src.core.arrays import jnp
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static, tensor
-from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import not_differentiable, op
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.tensors.convert import static, tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.shape import plain, reshape
 from gradtape._src.ops.random.draws import stateless_uniform, uniform
 from gradtape._src.ops.shapes import require

@@ -1,9 +1,9 @@
 """Images turned, cropped and padded. An image is [height, width, channels], or [batch, height, width, channels]."""
 
-from gradtape._src.core import engine
-from gradtape._src.core.convert import is_tensor, node_of, static, static_list, tensor
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors.convert import is_tensor, node_of, static, static_list, tensor
+from gradtape._src.core.tensors.tensor import Tensor, to_numpy
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.indexing import _slice, slice_
 from gradtape._src.ops.array.rearrange import pad, reverse

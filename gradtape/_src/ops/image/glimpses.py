@@ -1,8 +1,8 @@
 """Glimpses: windows of images at points, with noise where they reach out of the image."""
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import static_list, tensor
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.tensors.convert import static_list, tensor
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import range_, zeros_like
 from gradtape._src.ops.array.gather import gather

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from gradtape._src.core.convert import static, tensor
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.tensors.convert import static, tensor
+from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat, stack
 from gradtape._src.ops.array.rearrange import pad

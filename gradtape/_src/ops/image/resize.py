@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static_list, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors.convert import static_list, tensor
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.shape import expand_dims, plain
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.image.geometry import batched, pad_to_bounding_box, positive_target, unbatched

@@ -2,7 +2,7 @@
 
 from math import prod
 
-from gradtape._src.core.arrays import jnp, lax
+from gradtape._src.core.platform.arrays import jnp, lax
 
 BYTES = 16
 WORTH_COPIES, WIDE = (

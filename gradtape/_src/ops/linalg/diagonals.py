@@ -9,12 +9,12 @@ from math import prod
 
 import numpy as np
 
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, settled, static, static_list, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, public, unmet
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import invalid, public, unmet
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors.convert import is_tensor, settled, static, static_list, tensor
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.shape import plain, transpose, zeros
 from gradtape._src.ops.math.reduction import reduce_sum
 from gradtape._src.ops.shapes import REAL, require

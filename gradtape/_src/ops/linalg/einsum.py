@@ -8,12 +8,12 @@ import functools
 import re
 import string
 
-from gradtape._src.core import convert
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor, emit, extents_of
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors import convert
+from gradtape._src.core.tensors.tensor import Tensor, emit, extents_of
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, plain
 from gradtape._src.ops.math.complex import conj

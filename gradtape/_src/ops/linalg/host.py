@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from gradtape._src.core.arrays import jnp, lax
+from gradtape._src.core.platform.arrays import jnp, lax
 
 
 def by_numpy(function, shape, *inputs):

@@ -4,14 +4,15 @@ from math import prod
 
 import numpy as np
 
-from gradtape._src.core import convert, dtypes
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, node_of, static_list, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import InvalidArgumentError, invalid, public
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid, public
+from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.native import twins
-from gradtape._src.core.tensor import Tensor, emit, handle, to_numpy
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors import convert
+from gradtape._src.core.tensors.convert import is_tensor, node_of, static_list, tensor
+from gradtape._src.core.tensors.tensor import Tensor, emit, handle, to_numpy
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import (
     _broadcast_to,

@@ -5,12 +5,12 @@ from functools import partial
 import jax
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import extents_of
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.joining import concat

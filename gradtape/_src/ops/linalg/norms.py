@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from gradtape._src.core.convert import static_list, tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import static_list, tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
 from gradtape._src.ops.array.shape import reshape, squeeze, transpose
 from gradtape._src.ops.linalg.decompositions import svd
 from gradtape._src.ops.math.arithmetic import abs, sqrt

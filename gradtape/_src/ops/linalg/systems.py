@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradtape._src.core.arrays import is_on_host, jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import InvalidArgumentError, invalid, public
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import is_on_host, jnp, lax
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _reshape, plain
 from gradtape._src.ops.floats import wide

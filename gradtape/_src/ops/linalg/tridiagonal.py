@@ -3,12 +3,12 @@
 import jax
 import numpy as np
 
-from gradtape._src.core.arrays import at, jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static_list, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import extents_of, to_numpy
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import at, jnp, lax
+from gradtape._src.core.tensors.convert import static_list, tensor
+from gradtape._src.core.tensors.tensor import extents_of, to_numpy
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.joining import concat, stack
 from gradtape._src.ops.array.shape import expand_dims, plain, reshape, squeeze, zeros
 from gradtape._src.ops.floats import wide

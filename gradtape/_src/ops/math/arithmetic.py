@@ -2,15 +2,17 @@
 
 import numpy as np
 
-from gradtape._src.core import convert, dtypes, engine
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.engine import engine
 from gradtape._src.core.native import twins
-from gradtape._src.core.tensor import Tensor, emit, extents_of
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors import convert
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import Tensor, emit, extents_of
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import filled, identity, under_broadcast
 from gradtape._src.ops.math.compare import greater_equal, less_equal, logical_not

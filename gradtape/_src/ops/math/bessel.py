@@ -14,8 +14,8 @@ The formulas: NIST Digital Library of Mathematical Functions, sections 10.8, 10.
 
 import math
 
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.define import gradient, op
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.math.arithmetic import reciprocal, sign
 from gradtape._src.ops.math.compare import equal

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from gradtape._src.core.arrays import jnp
-from gradtape._src.core.aval import aval
-from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.engine import tracing
-from gradtape._src.core.errors import DtypeError, DtypeInFunctionError, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import DtypeError, DtypeInFunctionError, public
+from gradtape._src.core.declarations.define import not_differentiable, op
+from gradtape._src.core.engine.engine import tracing
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.shapes import BOOL, FLOATING, INTEGER, REAL, broadcast, compare, only, predicate, same, spoken
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -4,13 +4,13 @@ from math import prod
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.arrays import at, jnp
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static, tensor
-from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.errors import invalid, invalid_dtype, public
-from gradtape._src.core.tensor import Tensor, extents_of, to_numpy
+from gradtape._src.core.base.errors import invalid, invalid_dtype, public
+from gradtape._src.core.declarations.define import not_differentiable, op
+from gradtape._src.core.platform.arrays import at, jnp
+from gradtape._src.core.tensors.convert import static, tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of, to_numpy
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import ones, plain, reshape, squeeze
 from gradtape._src.ops.math.arithmetic import truediv

@@ -5,12 +5,12 @@
 
 import numpy as np
 
-from gradtape._src.core import convert
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.convert import static, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, invalid_for, public
-from gradtape._src.core.tensor import Tensor, emit
+from gradtape._src.core.base.errors import invalid, invalid_for, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors import convert
+from gradtape._src.core.tensors.convert import static, tensor
+from gradtape._src.core.tensors.tensor import Tensor, emit
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import zeros

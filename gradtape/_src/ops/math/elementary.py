@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from gradtape._src.core import engine
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.convert import is_tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import EagerTensor, Tensor, emit
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.engine import engine
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors.convert import is_tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, emit
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import under_broadcast
 from gradtape._src.ops.math.arithmetic import masked, reciprocal, rsqrt, square

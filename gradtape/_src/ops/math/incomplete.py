@@ -12,10 +12,10 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.ops.math.elementary import exp, log, log1p
 from gradtape._src.ops.math.special import digamma, lgamma, polygamma, xlog1py, xlogy
 from gradtape._src.ops.shapes import FLOATING, broadcast, only

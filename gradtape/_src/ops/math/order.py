@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from gradtape._src.core.convert import static, tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import static, tensor
+from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.ops.array.shape import reshape, transpose
 from gradtape._src.ops.array.sort import top_k
 from gradtape._src.ops.math.compare import greater, greater_equal

@@ -9,15 +9,16 @@ from math import prod
 
 import numpy as np
 
-from gradtape._src.core import convert, dtypes
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import gradient, not_differentiable, op
-from gradtape._src.core.dim import Dim
-from gradtape._src.core.engine import tracing
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor, emit
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import gradient, not_differentiable, op
+from gradtape._src.core.engine.engine import tracing
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors import convert
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Tensor, emit
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import Dim
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import gradient, not_differentiable, op
-from gradtape._src.core.errors import public
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.define import gradient, not_differentiable, op
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.ops.math.arithmetic import negative
 from gradtape._src.ops.shapes import FLOATING, REAL, broadcast, only, same
 

@@ -8,13 +8,13 @@ from math import prod
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.arrays import at, jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, invalid_dtype, invalid_for, public
-from gradtape._src.core.tensor import Tensor, extents_of, to_numpy
+from gradtape._src.core.base.errors import invalid, invalid_dtype, invalid_for, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import at, jnp, lax
+from gradtape._src.core.tensors.convert import static, tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of, to_numpy
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where

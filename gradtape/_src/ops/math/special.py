@@ -4,11 +4,11 @@ import math
 
 from jax.scipy import special as kernels
 
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.math.arithmetic import reciprocal, square

@@ -7,12 +7,12 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.arrays import jnp, lax
+from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.ops.nn.window import channels_last, padded
 
 MOST_CELLS = 256  # of a window whose patches are laid out

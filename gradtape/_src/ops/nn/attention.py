@@ -2,10 +2,10 @@
 
 import math
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.rearrange import repeat

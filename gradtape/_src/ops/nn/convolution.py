@@ -7,12 +7,12 @@ to either. Each is the gradient of the other two, which closes all orders.
 from functools import partial
 from typing import NamedTuple
 
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, static_list, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import UnimplementedError, invalid, public
-from gradtape._src.core.tensor import Stored, Tensor, extents_of
+from gradtape._src.core.base.errors import UnimplementedError, invalid, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors.convert import is_tensor, static_list, tensor
+from gradtape._src.core.tensors.tensor import Stored, Tensor, extents_of
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _reshape, expand_dims, plain, squeeze
 from gradtape._src.ops.nn import planes

@@ -12,13 +12,14 @@ import math
 import numpy as np
 from jax import nn
 
-from gradtape._src.core import dtypes, engine
-from gradtape._src.core.arrays import at, is_on_host, jnp, lax, on_host
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, static, tensor
-from gradtape._src.core.define import gradient, not_differentiable, op
-from gradtape._src.core.dim import exploring, is_unknown
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import gradient, not_differentiable, op
+from gradtape._src.core.engine import engine
+from gradtape._src.core.platform.arrays import at, is_on_host, jnp, lax, on_host
+from gradtape._src.core.tensors.convert import is_tensor, static, tensor
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import exploring, is_unknown
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like
 from gradtape._src.ops.array.select import where

@@ -3,13 +3,13 @@
 import jax
 import numpy as np
 
-from gradtape._src.core.arrays import at, jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static, tensor
-from gradtape._src.core.define import AT_ONCE, not_differentiable, op, ran
-from gradtape._src.core.dim import is_unknown, unknown
-from gradtape._src.core.errors import FailedPreconditionError, invalid, public
-from gradtape._src.core.tensor import extents_of
+from gradtape._src.core.base.errors import FailedPreconditionError, invalid, public
+from gradtape._src.core.declarations.define import AT_ONCE, not_differentiable, op, ran
+from gradtape._src.core.platform.arrays import at, jnp, lax
+from gradtape._src.core.tensors.convert import static, tensor
+from gradtape._src.core.tensors.tensor import extents_of
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import is_unknown, unknown
 from gradtape._src.ops.array.shape import transpose
 from gradtape._src.ops.shapes import require
 from gradtape._src.ops.sparse.tensor import SparseTensor

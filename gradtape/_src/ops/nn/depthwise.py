@@ -1,10 +1,10 @@
 """Depthwise convolutions: each channel has filters of its own, so a result is a sum of few products, no matrix's."""
 
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static_list, tensor
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors.convert import static_list, tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.shape import plain
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.nn.convolution import conv2d, family, geometry, image_and_filter

@@ -2,11 +2,11 @@
 
 import numbers
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.math.compare import greater_equal

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import extents_of, to_numpy
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.tensor import extents_of, to_numpy
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.select import dynamic_stitch
 from gradtape._src.ops.array.shape import host_constant, reshape

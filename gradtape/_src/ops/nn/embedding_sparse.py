@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.errors import invalid_for, public
-from gradtape._src.core.tensor import extents_of, to_numpy
+from gradtape._src.core.base.errors import invalid_for, public
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.tensor import extents_of, to_numpy
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat

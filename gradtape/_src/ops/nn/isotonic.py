@@ -5,12 +5,12 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from gradtape._src.core.arrays import at, jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import at, jnp, lax
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import _reshape, _transpose, host_constant, inverse
 from gradtape._src.ops.math.segment import take_rows, unsorted_segment_mean

@@ -2,13 +2,14 @@
 
 from math import pi
 
-from gradtape._src.core import dtypes, hooks
-from gradtape._src.core.arrays import jnp
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import InvalidArgumentError, invalid, public
-from gradtape._src.core.tensor import Tensor, extents_of, stated_shape
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.tensors.convert import static, tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of, stated_shape
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import one_hot

@@ -2,11 +2,11 @@
 
 import functools
 
-from gradtape._src.core.arrays import jnp
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.rearrange import reverse
 from gradtape._src.ops.array.shape import plain
 from gradtape._src.ops.nn.convolution import check_geometry

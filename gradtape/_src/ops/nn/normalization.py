@@ -6,13 +6,13 @@ from math import prod
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, host_constant

@@ -1,10 +1,10 @@
 """Patches: what a window meets at each of its places, laid out along the channels."""
 
-from gradtape._src.core.arrays import jnp
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static_list, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import OutOfRangeError, UnimplementedError, invalid, public
+from gradtape._src.core.base.errors import OutOfRangeError, UnimplementedError, invalid, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.tensors.convert import static_list, tensor
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.shape import plain
 from gradtape._src.ops.nn.window import CHANNELS_LAST, cells, one_of, sweeps, swept, unviewed, views
 from gradtape._src.ops.shapes import COMPLEX, REAL, require

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.arrays import jnp
+from gradtape._src.core.platform.arrays import jnp
 from gradtape._src.ops.nn.window import channels_last, padded, unviewed, views
 
 MOST = 16  # planes of a filter

@@ -11,13 +11,13 @@ import math
 import jax
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.arrays import at, jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static_list, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import UnimplementedError, invalid, public
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.base.errors import UnimplementedError, invalid, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import at, jnp, lax
+from gradtape._src.core.tensors.convert import static_list, tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _broadcast_to, broadcast_source, expand_dims, plain, reshape, squeeze, zeros
 from gradtape._src.ops.floats import divided, is_zeros, mean_over, wide

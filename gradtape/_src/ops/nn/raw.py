@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gradtape._src.core.convert import static_list, tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import static_list, tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
 from gradtape._src.ops.array.creation import one_hot
 from gradtape._src.ops.math.arithmetic import abs as abs_, add, divide, multiply, square, subtract
 from gradtape._src.ops.math.special import sigmoid

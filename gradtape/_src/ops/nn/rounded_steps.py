@@ -1,10 +1,10 @@
 """`quantize_and_dequantize`: floats rounded to integers of some bits and back. One scale serves both signs, so that 0 stays 0."""
 
-from gradtape._src.core.arrays import jnp
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import extents_of
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import reshape, zeros
 from gradtape._src.ops.shapes import axis_of

@@ -1,10 +1,10 @@
 """Softmax and its logarithm."""
 
-from gradtape._src.core.arrays import jnp
-from gradtape._src.core.convert import static, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.tensors.convert import static, tensor
+from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.ops import flops
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.math.elementary import exp

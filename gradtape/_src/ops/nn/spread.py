@@ -9,10 +9,10 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.arrays import jnp
-from gradtape._src.core.aval import aval
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.tensor import emit, extents_of
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.tensors.tensor import emit, extents_of
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, broadcast_source
 from gradtape._src.ops.linalg.einsum import einsum

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.convert import static_list
-from gradtape._src.core.errors import invalid
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors.convert import static_list
 from gradtape._src.ops.array.shape import plain, reshape
 
 CHANNELS_LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array import creation
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import stack

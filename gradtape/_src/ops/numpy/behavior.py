@@ -2,10 +2,10 @@
 
 import functools
 
-from gradtape._src.core.errors import UnimplementedError, public
-from gradtape._src.core.hooks import attach
-from gradtape._src.core.tensor import Tensor
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import UnimplementedError, public
+from gradtape._src.core.base.hooks import attach
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.numpy import dtypes, elements, pairs, products, reductions, selection, shapes
 from gradtape._src.ops.numpy.policy import promoted

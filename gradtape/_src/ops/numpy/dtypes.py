@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from gradtape._src.core import nest
-from gradtape._src.core.convert import is_tensor
-from gradtape._src.core.dtypes import DType, as_dtype
-from gradtape._src.core.errors import public
-from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import is_tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.values.dtypes import DType, as_dtype
 
 prefers_float32 = False  # whether Python's floats are float32; by `experimental_enable_numpy_behavior`
 

@@ -4,11 +4,11 @@ import math
 import numbers
 import operator
 
-from gradtape._src.core.arrays import jnp
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.define import not_differentiable, op
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, zeros_like
 from gradtape._src.ops.array.select import where

@@ -9,9 +9,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from gradtape._src.core.convert import convert_to_tensor, is_tensor, tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.signatures import DeferredSignature
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.signatures import DeferredSignature
+from gradtape._src.core.tensors.convert import convert_to_tensor, is_tensor, tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.numpy.dtypes import default_float, of_value, result_type
 from gradtape._src.ops.shapes import axis_of

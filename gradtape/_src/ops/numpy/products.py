@@ -1,7 +1,7 @@
 """Products of vectors and matrices, in the common dtype by NumPy's rules."""
 
-from gradtape._src.core.errors import InvalidArgumentError, public
-from gradtape._src.core.tensor import extents_of
+from gradtape._src.core.base.errors import InvalidArgumentError, public
+from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.rearrange import pad, reverse
 from gradtape._src.ops.array.shape import reshape

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.numpy.arrays import asarray
 from gradtape._src.ops.numpy.dtypes import default_float, result_type

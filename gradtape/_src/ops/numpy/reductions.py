@@ -1,8 +1,8 @@
 """Sums, means and extrema over axes, and running sums, with NumPy's dtypes."""
 
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array import sort
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, zeros_like

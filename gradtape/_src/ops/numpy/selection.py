@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from gradtape._src.core.convert import is_tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import is_tensor
+from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array import select as _select, sort as _sort
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import gather

@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 
-from gradtape._src.core.convert import is_tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import is_tensor
+from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array import extents, joining, rearrange, shape as _shape
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.numpy.policy import TENSORFLOW, as_array, numpy_function

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.tensor import extents_of
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array import sort as _sort
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, range_, zeros_like

@@ -8,9 +8,9 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.errors import invalid
-from gradtape._src.core.tensor import extents_of
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.ragged import RaggedTensor, with_splits
 from gradtape._src.ops.array.ragged_rows import inside, splits_of

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.tensor import to_numpy
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.ragged import RaggedTensor, with_splits
 from gradtape._src.ops.array.ragged_rows import checked, depths, from_rowids, nested_lists, rowids, splits_of
 from gradtape._src.ops.array.shape import host_constant, reshape

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import tensor as as_tensor
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.hooks import attach
-from gradtape._src.core.tensor import extents_of, to_numpy
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.hooks import attach
+from gradtape._src.core.tensors.convert import tensor as as_tensor
+from gradtape._src.core.tensors.tensor import extents_of, to_numpy
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.points import gather_nd
 from gradtape._src.ops.array.ragged import RaggedTensor, merged_axes, with_splits

@@ -2,8 +2,8 @@
 
 import inspect
 
-from gradtape._src.core import nest
-from gradtape._src.core.hooks import attach
+from gradtape._src.core.base.hooks import attach
+from gradtape._src.core.tensors import nest
 from gradtape._src.ops.array import cast, creation, select, shape
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.debugging import checks

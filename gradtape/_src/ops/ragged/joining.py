@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 
-from gradtape._src.core.convert import static_list, tensor
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.tensors.convert import static_list, tensor
+from gradtape._src.core.tensors.tensor import to_numpy
 from gradtape._src.ops.array import joining, rearrange, select
 from gradtape._src.ops.array.ragged import RaggedTensor, taken, with_splits
 from gradtape._src.ops.array.ragged_rows import rowids, splits_of

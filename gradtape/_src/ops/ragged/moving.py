@@ -5,11 +5,11 @@ import operator
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import is_tensor, static, static_list, tensor
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.hooks import attach
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.hooks import attach
+from gradtape._src.core.tensors.convert import is_tensor, static, static_list, tensor
+from gradtape._src.core.tensors.tensor import to_numpy
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array import extents, gather as gathering, points, rearrange, shape as shapes
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.ragged import RaggedTensor, merged_axes, taken, with_splits

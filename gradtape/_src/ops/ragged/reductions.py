@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import static_list, tensor
-from gradtape._src.core.tensor import extents_of, to_numpy
+from gradtape._src.core.tensors.convert import static_list, tensor
+from gradtape._src.core.tensors.tensor import extents_of, to_numpy
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import zeros_like
 from gradtape._src.ops.array.gather import gather

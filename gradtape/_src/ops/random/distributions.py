@@ -9,13 +9,13 @@ import math
 import jax
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static, tensor
-from gradtape._src.core.define import gradient, not_differentiable, op
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import gradient, not_differentiable, op
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors.convert import static, tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import broadcast_to

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.arrays import jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static, tensor
-from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import not_differentiable, op
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.tensors.convert import static, tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.shape import extents

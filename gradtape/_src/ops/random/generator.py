@@ -5,12 +5,14 @@ import os
 
 import numpy as np
 
-from gradtape._src.core import dtypes, hooks, tiers
-from gradtape._src.core.convert import static, tensor
-from gradtape._src.core.errors import UnimplementedError, public
-from gradtape._src.core.module import Tracked
-from gradtape._src.core.tensor import extents_of
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import UnimplementedError, public
+from gradtape._src.core.declarations.module import Tracked
+from gradtape._src.core.engine import tiers
+from gradtape._src.core.tensors.convert import static, tensor
+from gradtape._src.core.tensors.tensor import extents_of
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import zeros_like
 from gradtape._src.ops.array.joining import concat, stack, unstack

@@ -1,9 +1,9 @@
 """Initial values, as TensorFlow's root namespace has them: `tf.random_normal_initializer` and others."""
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import constant
-from gradtape._src.core.errors import public
-from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import constant
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.random.draws import normal, stateless_normal, stateless_uniform, uniform
 

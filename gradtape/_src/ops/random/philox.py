@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.arrays import at, is_on_host, jnp, lax, traced_once
+from gradtape._src.core.platform.arrays import at, is_on_host, jnp, lax, traced_once
 
 MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 INCREMENTS = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.arrays import jnp, lax
+from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.ops.random.philox import RESERVED, blocks, double, in_loop, normals
 
 KNUTH = 10  # the mean from which on transformed rejection is used

@@ -18,15 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import ambient, engine, tiers
-from gradtape._src.core.ambient import declare, field, setting
-from gradtape._src.core.arrays import jnp
-from gradtape._src.core.aval import aval
-from gradtape._src.core.dim import is_unknown
-from gradtape._src.core.errors import public
-from gradtape._src.core.op import Op, define
-from gradtape._src.core.program import leaf
-from gradtape._src.core.tensor import EagerTensor, emit
+from gradtape._src.core.base import ambient
+from gradtape._src.core.base.ambient import declare, field, setting
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine, tiers
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.programs.op import Op, define
+from gradtape._src.core.programs.program import leaf
+from gradtape._src.core.tensors.tensor import EagerTensor, emit
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import is_unknown
 from gradtape._src.ops.random import philox
 
 DEFAULT = 87654321  # the global seed of an op that has a seed of its own, where none was set

@@ -6,10 +6,10 @@ gives the same numbers each time it is called; one without a seed takes the next
 
 import math
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import constant
-from gradtape._src.core.errors import public
-from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import constant
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.shape import ones, reshape, transpose, zeros
 from gradtape._src.ops.linalg.decompositions import qr

@@ -1,12 +1,12 @@
 """Frames of signals: cut out of a signal at equal distances, and added up again where they overlap."""
 
-from gradtape._src.core.arrays import at, jnp
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import settled, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.dim import is_unknown
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import Stored, Tensor, extents_of
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import at, jnp
+from gradtape._src.core.tensors.convert import settled, tensor
+from gradtape._src.core.tensors.tensor import Stored, Tensor, extents_of
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import is_unknown
 from gradtape._src.ops.array.rearrange import pad
 from gradtape._src.ops.array.shape import _transpose, inverse
 from gradtape._src.ops.shapes import axis_of

@@ -2,10 +2,10 @@
 
 import math
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import node_of, static, tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import node_of, static, tensor
+from gradtape._src.core.tensors.tensor import Tensor, to_numpy
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.creation import linspace, range_
 from gradtape._src.ops.array.joining import concat, split
 from gradtape._src.ops.array.rearrange import pad, reverse, tile

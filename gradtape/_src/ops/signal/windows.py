@@ -2,12 +2,12 @@
 
 import math
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.arrays import jnp
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import not_differentiable, op
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.joining import concat

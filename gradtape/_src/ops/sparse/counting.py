@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static, tensor
-from gradtape._src.core.define import AT_ONCE, not_differentiable, op, ran
-from gradtape._src.core.dim import unknown
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import extents_of, to_numpy
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import AT_ONCE, not_differentiable, op, ran
+from gradtape._src.core.tensors.convert import static, tensor
+from gradtape._src.core.tensors.tensor import extents_of, to_numpy
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import unknown
 from gradtape._src.ops.array.ragged import RaggedTensor, with_splits
 from gradtape._src.ops.array.ragged_rows import splits_of
 from gradtape._src.ops.array.shape import plain, reshape

@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.convert import static, static_list, tensor
-from gradtape._src.core.errors import invalid_for, public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.base.errors import invalid_for, public
+from gradtape._src.core.tensors.convert import static, static_list, tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import to_numpy
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat as joined
 from gradtape._src.ops.array.shape import broadcast_to, host_constant, reshape

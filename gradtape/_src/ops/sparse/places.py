@@ -9,10 +9,10 @@ from itertools import accumulate
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import is_tensor, static_list, tensor
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import extents_of
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.tensors.convert import is_tensor, static_list, tensor
+from gradtape._src.core.tensors.tensor import extents_of
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat as joined, stack

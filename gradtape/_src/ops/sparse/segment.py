@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from gradtape._src.core.arrays import at, jnp, lax
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, invalid_dtype, invalid_for, public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.base.errors import invalid, invalid_dtype, invalid_for, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform.arrays import at, jnp, lax
+from gradtape._src.core.tensors.convert import static, tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import to_numpy
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.gather import scatter_rows
 from gradtape._src.ops.array.shape import host_shape, plain
 from gradtape._src.ops.floats import wide

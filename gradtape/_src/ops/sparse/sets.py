@@ -4,9 +4,9 @@ import operator
 
 import numpy as np
 
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import extents_of, to_numpy
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import extents_of, to_numpy
 from gradtape._src.ops.array.shape import host_constant, plain
 from gradtape._src.ops.sparse.tensor import SparseTensor, required
 

@@ -8,16 +8,18 @@ import math
 import numpy as np
 import optree
 
-from gradtape._src.core import dtypes, engine, nest
-from gradtape._src.core.arrays import at, jnp
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, static_list, tensor
-from gradtape._src.core.define import gradient, op
-from gradtape._src.core.dim import exploring, is_unknown
-from gradtape._src.core.errors import invalid, invalid_for, public
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec, TypeSpec
-from gradtape._src.core.tensor import stated_shape
+from gradtape._src.core.base.errors import invalid, invalid_for, public
+from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.declarations.spec import TensorSpec, TypeSpec
+from gradtape._src.core.engine import engine
+from gradtape._src.core.platform.arrays import at, jnp
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import is_tensor, static_list, tensor
+from gradtape._src.core.tensors.tensor import stated_shape
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import exploring, is_unknown
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.points import gather_nd
 from gradtape._src.ops.array.select import _where, where
 from gradtape._src.ops.array.shape import broadcast_to, host_constant, plain, reshape, transpose

@@ -5,12 +5,12 @@ from math import prod
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.errors import UnimplementedError, invalid, public
-from gradtape._src.core.tensor import emit
+from gradtape._src.core.base.errors import UnimplementedError, invalid, public
+from gradtape._src.core.declarations.define import not_differentiable, op
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import emit
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.shape import reshape
 from gradtape._src.ops.sparse.tensor import SparseTensor
 from gradtape._src.ops.strings.elements import NO_NUMBER, each

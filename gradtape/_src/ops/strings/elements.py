@@ -4,11 +4,7 @@ import math
 
 import numpy as np
 
-from gradtape._src.core import convert, dtypes
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, settled, static_list, tensor
-from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.errors import (
+from gradtape._src.core.base.errors import (
     InvalidArgumentError,
     OutOfRangeError,
     UnimplementedError,
@@ -16,8 +12,13 @@ from gradtape._src.core.errors import (
     invalid_for,
     public,
 )
-from gradtape._src.core.op import Op
-from gradtape._src.core.tensor import emit
+from gradtape._src.core.declarations.define import not_differentiable, op
+from gradtape._src.core.programs.op import Op
+from gradtape._src.core.tensors import convert
+from gradtape._src.core.tensors.convert import is_tensor, settled, static_list, tensor
+from gradtape._src.core.tensors.tensor import emit
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.array.shape import plain
 from gradtape._src.ops.shapes import BOOL, INDEX, broadcast_shapes, require, same

@@ -4,12 +4,12 @@ import re
 
 import numpy as np
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.errors import invalid, invalid_for, public
-from gradtape._src.core.tensor import emit
+from gradtape._src.core.base.errors import invalid, invalid_for, public
+from gradtape._src.core.declarations.define import not_differentiable, op
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import emit
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.debugging.printing import array_text
 from gradtape._src.ops.shapes import require, spoken
 from gradtape._src.ops.strings.elements import NO_NUMBER, STRING, each, refused, texts

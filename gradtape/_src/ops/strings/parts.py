@@ -8,13 +8,13 @@ from math import prod
 
 import numpy as np
 
-from gradtape._src.core import engine
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import not_differentiable, op, ran
-from gradtape._src.core.dim import unknown
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import EagerTensor, emit, to_numpy
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.define import not_differentiable, op, ran
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, emit, to_numpy
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import unknown
 from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.shapes import require, same

@@ -10,7 +10,7 @@ import string
 import sys
 import unicodedata
 
-from gradtape._src.core.errors import InvalidArgumentError
+from gradtape._src.core.base.errors import InvalidArgumentError
 
 CLASSES = {"d": "0-9", "w": "0-9A-Za-z_", "s": "\\t\\n\\f\\r "}
 POSIX = {

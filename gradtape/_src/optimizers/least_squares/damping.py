@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 from gradtape._src.control.loop import while_loop
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.math.arithmetic import maximum, minimum, sqrt
 from gradtape._src.ops.math.compare import is_finite, logical_and, logical_not, logical_or

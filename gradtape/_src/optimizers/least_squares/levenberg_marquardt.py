@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import execution, hooks
-from gradtape._src.core.errors import public
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import execution
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.optimizers.least_squares.damping import RULES
 from gradtape._src.optimizers.least_squares.losses import check_loss
 from gradtape._src.optimizers.least_squares.residuals import Residuals

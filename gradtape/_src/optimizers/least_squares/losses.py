@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import execution, tracing
-from gradtape._src.core.aval import Aval
-from gradtape._src.core.nest import flatten
-from gradtape._src.core.program import Program, leaf
-from gradtape._src.core.structured import arity
-from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.engine import execution, tracing
+from gradtape._src.core.programs.program import Program, leaf
+from gradtape._src.core.programs.structured import arity
+from gradtape._src.core.tensors.nest import flatten
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.values.aval import Aval
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.math.arithmetic import sign, sqrt

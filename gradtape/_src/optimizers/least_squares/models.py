@@ -14,10 +14,10 @@ import numpy as np
 
 from gradtape._src.control.branch import cond
 from gradtape._src.control.loop import while_loop
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.declarations.define import not_differentiable, op
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.creation import ones_like, zeros_like
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat

@@ -12,15 +12,17 @@ from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.function import Function
 from gradtape._src.control.scope import call
-from gradtape._src.core import dtypes, engine, execution, memory, tracing
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import tensor, variable_of
-from gradtape._src.core.errors import ResourceExhaustedError
-from gradtape._src.core.nest import flatten, pack_sequence_as
-from gradtape._src.core.program import Node, Program, leaf
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import EagerTensor, Tensor
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import ResourceExhaustedError
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.engine import engine, execution, tracing
+from gradtape._src.core.platform import memory
+from gradtape._src.core.programs.program import Node, Program, leaf
+from gradtape._src.core.tensors.convert import tensor, variable_of
+from gradtape._src.core.tensors.nest import flatten, pack_sequence_as
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.joining import concat, split

@@ -10,10 +10,11 @@ import numpy as np
 from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.built import built, called
 from gradtape._src.control.loop import while_loop
-from gradtape._src.core import dtypes, nest
-from gradtape._src.core.aval import aval
-from gradtape._src.core.program import Program
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.programs.program import Program
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import one_hot, ones_like, zeros_like
 from gradtape._src.ops.array.joining import concat, stack

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.ops.math.incomplete import betainc
 
 HALVINGS = 60

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.convert import is_composed
-from gradtape._src.core.dtypes import DType, as_dtype
-from gradtape._src.core.errors import OpError
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.op import data_kinds
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.base.errors import OpError
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.programs.op import data_kinds
+from gradtape._src.core.tensors.convert import is_composed
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.values.dtypes import DType, as_dtype
+from gradtape._src.core.values.shape import TensorShape
 
 DEEPEST = 64  # nests and attributes are not deeper
 RAISED: dict[str, type[Exception]] = {

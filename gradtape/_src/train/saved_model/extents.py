@@ -7,8 +7,8 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gradtape._src.core.dim import Atom, Dim
-from gradtape._src.core.ways import Path
+from gradtape._src.core.values.dim import Atom, Dim
+from gradtape._src.core.values.ways import Path
 
 Point = tuple[Any, ...]  # what each numbered extent is: ints, or Dims where a function around leaves them open
 LARGEST = 1 << 62

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gradtape._src.core.errors import AlreadyExistsError, FailedPreconditionError, UnimplementedError
+from gradtape._src.core.base.errors import AlreadyExistsError, FailedPreconditionError, UnimplementedError
 from gradtape._src.files.whole import remove_parts, replacing, writing
 
 FORMAT = "gradtape saved model 2"

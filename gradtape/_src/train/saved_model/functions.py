@@ -12,14 +12,14 @@ import numpy as np
 from gradtape._src.control.as_python import line_of
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
 from gradtape._src.control.function import Function
-from gradtape._src.core import engine
-from gradtape._src.core.dim import Atom
-from gradtape._src.core.errors import InvalidArgumentError, NeedsValues, OpError
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Tensor, to_numpy
-from gradtape._src.core.variable import Variable
-from gradtape._src.core.ways import Path
+from gradtape._src.core.base.errors import InvalidArgumentError, NeedsValues, OpError
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors.tensor import Tensor, to_numpy
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.dim import Atom
+from gradtape._src.core.values.shape import TensorShape
+from gradtape._src.core.values.ways import Path
 from gradtape._src.ops.random.seeds import Shared
 from gradtape._src.train.saved_model.encoding import Unsaveable, nest_data, plain
 from gradtape._src.train.saved_model.extents import encoded, example

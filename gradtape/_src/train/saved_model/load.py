@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradtape._src.control.concrete import ConcreteFunction
-from gradtape._src.core.creators import VariableAggregation, VariableSynchronization
-from gradtape._src.core.errors import DataLossError, public
-from gradtape._src.core.module import State, Stateful, Tracked
-from gradtape._src.core.scopes import init_scope
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import DataLossError, public
+from gradtape._src.core.declarations.module import State, Stateful, Tracked
+from gradtape._src.core.tensors.scopes import init_scope
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.creators import VariableAggregation, VariableSynchronization
 from gradtape._src.train import storage
 from gradtape._src.train.saved_model import folder as folders
 from gradtape._src.train.saved_model.encoding import named_tuple, restored

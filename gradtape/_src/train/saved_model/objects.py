@@ -10,8 +10,8 @@ import numpy as np
 
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
-from gradtape._src.core.module import Stateful, Tracked
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.declarations.module import Stateful, Tracked
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.train.graph import children, saved_variable
 from gradtape._src.train.saved_model.encoding import plain
 from gradtape._src.train.saved_model.functions import Tracer

@@ -8,14 +8,15 @@ from typing import Any
 import jax
 import numpy as np
 
-from gradtape._src.core import execution, xla
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.dim import Dim
-from gradtape._src.core.dtypes import as_dtype
-from gradtape._src.core.op import Op, ops
-from gradtape._src.core.program import RAN, Key, Program, effectful
-from gradtape._src.core.tracing import FORWARD
-from gradtape._src.core.traits import Trait
+from gradtape._src.core.engine import execution
+from gradtape._src.core.engine.tracing import FORWARD
+from gradtape._src.core.platform import xla
+from gradtape._src.core.programs.op import Op, ops
+from gradtape._src.core.programs.program import RAN, Key, Program, effectful
+from gradtape._src.core.programs.traits import Trait
+from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.dim import Dim
+from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.ops.debugging.printing import PRINT
 from gradtape._src.train.saved_model.encoding import checked_shape, restored
 from gradtape._src.train.saved_model.extents import Point, at

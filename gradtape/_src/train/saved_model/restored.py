@@ -14,19 +14,19 @@ from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
 from gradtape._src.control.open_trace import Opened, OpenTrace
 from gradtape._src.control.scope import TENSOR, Body, Structure
-from gradtape._src.core import nest
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.dim import unknown
-from gradtape._src.core.dtypes import as_dtype
-from gradtape._src.core.errors import OpError, cut, invalid
-from gradtape._src.core.program import Node, leaf, read_by
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.structured import arity
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, extents_of
-from gradtape._src.core.variable import Variable
-from gradtape._src.core.ways import Path, fixed_by, following
+from gradtape._src.core.base.errors import OpError, cut, invalid
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.programs.program import Node, leaf, read_by
+from gradtape._src.core.programs.structured import arity
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, extents_of
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.dim import unknown
+from gradtape._src.core.values.dtypes import as_dtype
+from gradtape._src.core.values.shape import TensorShape
+from gradtape._src.core.values.ways import Path, fixed_by, following
 from gradtape._src.ops.random.seeds import STATE, Stream
 from gradtape._src.train.saved_model.encoding import Mismatch, checked_shape, matched, restored, restored_nest
 from gradtape._src.train.saved_model.extents import Point, at, holds, spoken

@@ -6,9 +6,9 @@ import os
 from typing import Any
 
 from gradtape._src.control.concrete import ConcreteFunction
-from gradtape._src.core import engine
-from gradtape._src.core.errors import public
-from gradtape._src.core.module import Tracked
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.declarations.module import Tracked
+from gradtape._src.core.engine import engine
 from gradtape._src.train import storage
 from gradtape._src.train.saved_model.folder import Paths, written
 from gradtape._src.train.saved_model.functions import Tracer

@@ -8,8 +8,8 @@ from typing import Any
 
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.tensors.tensor import Tensor
 
 DEFAULT = "serving_default"
 

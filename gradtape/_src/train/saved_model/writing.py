@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.custom import CLOSED, Again, Closed
-from gradtape._src.core.aval import Aval
-from gradtape._src.core.dim import Atom, Dim
-from gradtape._src.core.dtypes import as_dtype
-from gradtape._src.core.journal import file_and_number
-from gradtape._src.core.op import Op, ops
-from gradtape._src.core.places import place
-from gradtape._src.core.program import RAN, Line, Program
-from gradtape._src.core.structured import arity
-from gradtape._src.core.tracing import FORWARD
-from gradtape._src.core.traits import Trait
+from gradtape._src.core.engine.tracing import FORWARD
+from gradtape._src.core.platform.places import place
+from gradtape._src.core.programs.journal import file_and_number
+from gradtape._src.core.programs.op import Op, ops
+from gradtape._src.core.programs.program import RAN, Line, Program
+from gradtape._src.core.programs.structured import arity
+from gradtape._src.core.programs.traits import Trait
+from gradtape._src.core.values.aval import Aval
+from gradtape._src.core.values.dim import Atom, Dim
+from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.ops.array.shape import _identity
 from gradtape._src.ops.debugging.printing import PRINT
 from gradtape._src.train.saved_model.encoding import Unsaveable, plain

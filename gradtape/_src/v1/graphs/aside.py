@@ -10,15 +10,15 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from gradtape._src.core import engine
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.dim import Atom, Dim, UnknownExtent, chosen, dims, in_numbers, unknown
-from gradtape._src.core.errors import OpError
-from gradtape._src.core.op import Attributes, Op
-from gradtape._src.core.program import ELEMENT, Node, leaf
-from gradtape._src.core.tensor import EagerTensor, Tensor, handle
-from gradtape._src.core.variable import Variable
-from gradtape._src.core.ways import Path, agreed, explored
+from gradtape._src.core.base.errors import OpError
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.op import Attributes, Op
+from gradtape._src.core.programs.program import ELEMENT, Node, leaf
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, handle
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.dim import Atom, Dim, UnknownExtent, chosen, dims, in_numbers, unknown
+from gradtape._src.core.values.ways import Path, agreed, explored
 from gradtape._src.v1.graphs.extents import NeedsFeed, structure_of
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs

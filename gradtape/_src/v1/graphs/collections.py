@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.host import numpy_function
-from gradtape._src.core import engine
-from gradtape._src.core.convert import constant, tensor
-from gradtape._src.core.dtypes import string as strings
-from gradtape._src.core.errors import OutOfRangeError, public
-from gradtape._src.core.hooks import attach
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.scopes import control_dependencies
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import EagerTensor
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import OutOfRangeError, public
+from gradtape._src.core.base.hooks import attach
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors.convert import constant, tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.scopes import control_dependencies
+from gradtape._src.core.tensors.tensor import EagerTensor
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.dtypes import string as strings
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.shape import identity
 from gradtape._src.v1.graphs.graph import get_default_graph, in_graph
 from gradtape._src.v1.graphs.kinds import INITIALIZED

@@ -11,15 +11,17 @@ import numpy as np
 from gradtape._src.autodiff.backward import Entry, Operation, active_nodes
 from gradtape._src.autodiff.overrides import Overrides
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import engine, naming, nest
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.dim import Dim, dims, unknown
-from gradtape._src.core.dtypes import as_dtype
-from gradtape._src.core.indexed_slices import IndexedSlices, dense
-from gradtape._src.core.op import Attributes, Op
-from gradtape._src.core.program import ELEMENT, RAN, Node
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle
+from gradtape._src.core.base import naming
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.op import Attributes, Op
+from gradtape._src.core.programs.program import ELEMENT, RAN, Node
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
+from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, handle
+from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.dim import Dim, dims, unknown
+from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.extents import shape

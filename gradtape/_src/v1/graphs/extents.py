@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.constant_folding import Known, integers, wide
-from gradtape._src.core.dim import Atom, Dim, dims, unknown
-from gradtape._src.core.program import Node, Trace
-from gradtape._src.core.tensor import graph_of
+from gradtape._src.core.engine.constant_folding import Known, integers, wide
+from gradtape._src.core.programs.program import Node, Trace
+from gradtape._src.core.tensors.tensor import graph_of
+from gradtape._src.core.values.dim import Atom, Dim, dims, unknown
 from gradtape._src.v1.graphs.kinds import CONST, PLACEHOLDER
 
 
@@ -62,7 +62,7 @@ class NeedsFeed(Exception):
 def structure_of(
     node: Node, fed: Mapping[Node, np.ndarray] | None = None, aside: Mapping[Node, np.ndarray] | None = None
 ) -> Known | None:
-    """Return what `core/constant_folding` says of a node.
+    """Return what `core/engine/constant_folding` says of a node.
 
     While a graph is built the integers of a placeholder are symbols; when it runs, `fed` has the values of parameters that count
     as structure, and another is a `NeedsFeed`. `aside` has values of any nodes.

@@ -9,11 +9,13 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gradtape._src.core import ambient, creators, dtypes, engine, tracing
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base import ambient
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values import creators, dtypes
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.shape import zeros
 from gradtape._src.ops.random.draws import uniform
 from gradtape._src.ops.random.weights import fans

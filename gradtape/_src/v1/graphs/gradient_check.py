@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import nest
-from gradtape._src.core.convert import constant
-from gradtape._src.core.errors import public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import constant
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.derivatives.gradient_check import one
 from gradtape._src.ops.array.shape import identity
 from gradtape._src.v1.graphs.gradients import gradients

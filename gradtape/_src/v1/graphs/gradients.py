@@ -10,17 +10,19 @@ from gradtape._src.autodiff.aggregation import AggregationMethod
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
 from gradtape._src.autodiff.sources import like, no_tensor, values_of
 from gradtape._src.autodiff.unconnected import UnconnectedGradients
-from gradtape._src.core import engine, hooks, nest
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_composed, is_tensor, tensor, variable_of
-from gradtape._src.core.dim import is_unknown, unknown
-from gradtape._src.core.errors import public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.program import ELEMENT, Node, Trace
-from gradtape._src.core.signatures import known_as
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle
-from gradtape._src.core.variable import Variable
-from gradtape._src.core.variable_ops import READ
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.signatures import known_as
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.program import ELEMENT, Node, Trace
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import is_composed, is_tensor, tensor, variable_of
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, handle
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.tensors.variable_ops import READ
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import is_unknown, unknown
 from gradtape._src.ops.array.creation import ones_like, zeros_of
 from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.array.joining import stack

@@ -11,19 +11,21 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gradtape._src.autodiff.overrides import gradient_override_map
-from gradtape._src.core import ambient, engine, naming, nest, scopes
-from gradtape._src.core.ambient import declare, field
-from gradtape._src.core.aval import aval
-from gradtape._src.core.constant_folding import COUNT
-from gradtape._src.core.dim import Dim, unknown
-from gradtape._src.core.errors import InvalidArgumentError, public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.op import Attributes, Op
-from gradtape._src.core.program import ELEMENT, Node, Trace
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import UPDATES, EagerTensor, Stored, Tensor, graph_of, handle
-from gradtape._src.core.variable import Variable
-from gradtape._src.core.variable_ops import ASSIGN, READ
+from gradtape._src.core.base import ambient, naming
+from gradtape._src.core.base.ambient import declare, field
+from gradtape._src.core.base.errors import InvalidArgumentError, public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.engine.constant_folding import COUNT
+from gradtape._src.core.programs.op import Attributes, Op
+from gradtape._src.core.programs.program import ELEMENT, Node, Trace
+from gradtape._src.core.tensors import nest, scopes
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import UPDATES, EagerTensor, Stored, Tensor, graph_of, handle
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.tensors.variable_ops import ASSIGN, READ
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import Dim, unknown
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.random import seeds
 from gradtape._src.v1.graphs.extents import Extents, structure_of
 from gradtape._src.v1.graphs.kinds import BY_VALUES, CONST, HANDLE, INITIALIZED, NOOP, PLACEHOLDER, IdentityAttr

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import engine
-from gradtape._src.core.dim import is_unknown
-from gradtape._src.core.op import Attributes, Op
-from gradtape._src.core.program import Node, Program
-from gradtape._src.core.structured import StructuredOp, programs_of
-from gradtape._src.core.tensor import handle, to_numpy
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.op import Attributes, Op
+from gradtape._src.core.programs.program import Node, Program
+from gradtape._src.core.programs.structured import StructuredOp, programs_of
+from gradtape._src.core.tensors.tensor import handle, to_numpy
+from gradtape._src.core.values.dim import is_unknown
 from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.shape import zeros
 from gradtape._src.v1.graphs.kinds import BY_VALUES, LATE

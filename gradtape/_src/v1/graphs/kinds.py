@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import engine, function_names
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.dim import unknown
-from gradtape._src.core.errors import invalid
-from gradtape._src.core.indexed_slices import IndexedSlices, dense
-from gradtape._src.core.op import Op, define
-from gradtape._src.core.program import Node
-from gradtape._src.core.tensor import handle
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs import function_names
+from gradtape._src.core.programs.op import Op, define
+from gradtape._src.core.programs.program import Node
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
+from gradtape._src.core.tensors.tensor import handle
+from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.dim import unknown
 
 
 class IdentityAttr:

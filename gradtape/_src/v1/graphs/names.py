@@ -9,16 +9,18 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.control.graph_def import graph_def
-from gradtape._src.core import engine, naming, nest, scopes
-from gradtape._src.core.convert import variable_of
-from gradtape._src.core.errors import internal, public
-from gradtape._src.core.hidden import hides
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.op import Attributes, Op, ops
-from gradtape._src.core.program import ELEMENT, RAN, Node, Trace
-from gradtape._src.core.tensor import Tensor, graph_of, handle
-from gradtape._src.core.variable import Variable
-from gradtape._src.core.variable_ops import READ
+from gradtape._src.core.base import naming
+from gradtape._src.core.base.errors import internal, public
+from gradtape._src.core.base.hidden import hides
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.op import Attributes, Op, ops
+from gradtape._src.core.programs.program import ELEMENT, RAN, Node, Trace
+from gradtape._src.core.tensors import nest, scopes
+from gradtape._src.core.tensors.convert import variable_of
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import Tensor, graph_of, handle
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.tensors.variable_ops import READ
 from gradtape._src.ops.array.creation import _fill
 from gradtape._src.ops.array.shape import _broadcast_to, _identity
 from gradtape._src.v1.graphs.kinds import CONST, LATE, IdentityAttr

@@ -7,20 +7,21 @@ from typing import Any, ClassVar, NoReturn
 
 from gradtape._src.control.bounded_scan import SCAN, Scan
 from gradtape._src.control.scope import TENSOR, MadeFromArguments, Structure, initial_value
-from gradtape._src.core import engine, nest
-from gradtape._src.core.aval import Aval
-from gradtape._src.core.dim import UnknownExtent
-from gradtape._src.core.dtypes import as_dtype
-from gradtape._src.core.errors import InvalidArgumentError, OpError, of_user
-from gradtape._src.core.faults import detected_at
-from gradtape._src.core.op import Attributes, Op
-from gradtape._src.core.program import Node, effectful
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.structured import BRANCH, StructuredOp
-from gradtape._src.core.tensor import Stored, Tensor, handle, stated_shape
-from gradtape._src.core.traits import Trait
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import InvalidArgumentError, OpError, of_user
+from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.faults import detected_at
+from gradtape._src.core.programs.op import Attributes, Op
+from gradtape._src.core.programs.program import Node, effectful
+from gradtape._src.core.programs.structured import BRANCH, StructuredOp
+from gradtape._src.core.programs.traits import Trait
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.tensor import Stored, Tensor, handle, stated_shape
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.aval import Aval
+from gradtape._src.core.values.dim import UnknownExtent
+from gradtape._src.core.values.dtypes import as_dtype
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.v1.graphs.extents import NeedsFeed, structure_of
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.backward import OF_TENSORFLOW, implied_attribute, shown_attribute
-from gradtape._src.core import constant_folding
-from gradtape._src.core.dim import is_unknown
-from gradtape._src.core.errors import public
-from gradtape._src.core.program import Node
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import Tensor, handle, name_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import constant_folding
+from gradtape._src.core.programs.program import Node
+from gradtape._src.core.tensors.tensor import Tensor, handle, name_of
+from gradtape._src.core.values.dim import is_unknown
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.v1.graphs.kinds import CONST, HANDLE, LATE, PLACEHOLDER
 
 if TYPE_CHECKING:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradtape._src.autodiff.overrides import Overrides
-from gradtape._src.core import engine, hooks
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.op import Attributes, Op
-from gradtape._src.core.program import Node
+from gradtape._src.core.base import hooks
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.op import Attributes, Op
+from gradtape._src.core.programs.program import Node
+from gradtape._src.core.values.aval import Aval, aval
 
 if TYPE_CHECKING:
     from gradtape._src.v1.graphs.graph import Graph

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core import dtypes, engine
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import InvalidArgumentError, public
-from gradtape._src.core.op import Op, define
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.base.errors import InvalidArgumentError, public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.op import Op, define
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.v1.graphs.graph import get_default_graph
 
 

@@ -12,18 +12,19 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.bounded_scan import SCAN, Scan
 from gradtape._src.control.checkpointed_while import for_other_shapes
 from gradtape._src.control.scope import Scope
-from gradtape._src.core import engine, execution, nest, tracing
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.constant_folding import MOST
-from gradtape._src.core.define import check
-from gradtape._src.core.dim import Atom, Dim, UnknownExtent, dims
-from gradtape._src.core.errors import InvalidArgumentError, OpError, invalid
-from gradtape._src.core.op import Attributes, Op
-from gradtape._src.core.program import ELEMENT, Node, Program, leaf
-from gradtape._src.core.structured import Body, StructuredOp
-from gradtape._src.core.tensor import handle, to_numpy
-from gradtape._src.core.variable import Variable
-from gradtape._src.core.variable_ops import READ
+from gradtape._src.core.base.errors import InvalidArgumentError, OpError, invalid
+from gradtape._src.core.declarations.define import check
+from gradtape._src.core.engine import engine, execution, tracing
+from gradtape._src.core.engine.constant_folding import MOST
+from gradtape._src.core.programs.op import Attributes, Op
+from gradtape._src.core.programs.program import ELEMENT, Node, Program, leaf
+from gradtape._src.core.programs.structured import Body, StructuredOp
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.tensor import handle, to_numpy
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.tensors.variable_ops import READ
+from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.dim import Atom, Dim, UnknownExtent, dims
 from gradtape._src.ops.array.joining import _split_v, split_sizes
 from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.random import seeds

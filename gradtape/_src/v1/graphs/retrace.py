@@ -8,13 +8,14 @@ from typing import Any
 
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.control.scope import Body, Outside, Scope, trace
-from gradtape._src.core import engine, nest
-from gradtape._src.core.aval import Aval, aval, common
-from gradtape._src.core.dim import unknown
-from gradtape._src.core.errors import InvalidArgumentError, invalid
-from gradtape._src.core.program import Node, leaf
-from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.program import Node, leaf
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, to_numpy
+from gradtape._src.core.values.aval import Aval, aval, common
+from gradtape._src.core.values.dim import unknown
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.v1.graphs.graph import Graph, symbols_for
 from gradtape._src.v1.graphs.interpreter import NeedsEager
 from gradtape._src.v1.graphs.kinds import LATE, IdentityAttr

@@ -12,15 +12,16 @@ import numpy as np
 from gradtape._src.autodiff.eager_record import recorded
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.scope import Body, trace
-from gradtape._src.core import engine, execution, nest, slices
-from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.constants import to_array
-from gradtape._src.core.convert import variable_of
-from gradtape._src.core.errors import FailedPreconditionError, public
-from gradtape._src.core.indexed_slices import IndexedSlices, IndexedSlicesValue
-from gradtape._src.core.program import Node, Trace, leaf
-from gradtape._src.core.tensor import Stored, Tensor, handle, name_of, stated_shape
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import FailedPreconditionError, public
+from gradtape._src.core.engine import engine, execution, slices
+from gradtape._src.core.programs.program import Node, Trace, leaf
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.constants import to_array
+from gradtape._src.core.tensors.convert import variable_of
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices, IndexedSlicesValue
+from gradtape._src.core.tensors.tensor import Stored, Tensor, handle, name_of, stated_shape
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.ops.random import seeds
 from gradtape._src.v1.graphs.extents import NeedsFeed
 from gradtape._src.v1.graphs.graph import Graph, get_default_graph, local

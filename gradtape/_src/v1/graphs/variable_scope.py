@@ -8,10 +8,12 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from gradtape._src.core import dtypes, engine, scopes
-from gradtape._src.core.ambient import declare, field
-from gradtape._src.core.errors import public
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.ambient import declare, field
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors import scopes
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values import dtypes
 from gradtape._src.v1.graphs.graph import in_graph
 from gradtape._src.v1.graphs.names import NameScope
 

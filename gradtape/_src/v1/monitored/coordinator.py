@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from gradtape._src.core.errors import OutOfRangeError, public
+from gradtape._src.core.base.errors import OutOfRangeError, public
 
 
 class Coordinator:

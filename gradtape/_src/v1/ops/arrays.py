@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import constants, convert, dtypes
-from gradtape._src.core.engine import tracing
-from gradtape._src.core.errors import public
-from gradtape._src.core.signatures import known_as
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.signatures import known_as
+from gradtape._src.core.engine.engine import tracing
+from gradtape._src.core.tensors import constants, convert
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops import grouping
 from gradtape._src.ops.array import blocks, creation, extents, gather as gathers, points, rearrange, select, shape as array
 from gradtape._src.ops.linalg import norms

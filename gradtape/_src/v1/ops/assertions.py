@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core import convert
-from gradtape._src.core.errors import public
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors import convert
 from gradtape._src.ops.debugging import checks as debugging
 from gradtape._src.ops.grouping import group, no_op
 from gradtape._src.v1.ops.respelled import respelled

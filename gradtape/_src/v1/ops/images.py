@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.ops.array.shape import expand_dims
 from gradtape._src.ops.image import boxes as boxes_of, detection, geometry as image_ops, glimpses, resize
 from gradtape._src.ops.nn import patches

@@ -7,11 +7,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.scopes import name_scope
-from gradtape._src.core.tensor import extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.scopes import name_scope
+from gradtape._src.core.tensors.tensor import extents_of
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, range_, zeros_like
 from gradtape._src.ops.array.extents import rank, shape

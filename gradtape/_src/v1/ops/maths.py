@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import operands, tensor
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import stated_shape
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.tensors.convert import operands, tensor
+from gradtape._src.core.tensors.tensor import stated_shape
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array import cast as casts, select, shape as array, sort
 from gradtape._src.ops.math import arithmetic, compare, elementary, reduction
 from gradtape._src.ops.math.rounding import floor, floordiv

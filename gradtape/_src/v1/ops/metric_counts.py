@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.scopes import control_dependencies
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.scopes import control_dependencies
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like
 from gradtape._src.ops.array.select import where

@@ -7,11 +7,11 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.scopes import control_dependencies
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.scopes import control_dependencies
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, zeros_like
 from gradtape._src.ops.array.extents import size

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor, extents_of
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import is_tensor, tensor
+from gradtape._src.core.tensors.tensor import Tensor, extents_of
 from gradtape._src.ops.array import sort
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.array.shape import squeeze

@@ -6,10 +6,10 @@ import itertools
 import sys
 from typing import Any
 
-from gradtape._src.core import nest
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.scopes import control_dependencies
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.scopes import control_dependencies
 from gradtape._src.ops.array.shape import identity
 from gradtape._src.ops.debugging.printing import print as write
 

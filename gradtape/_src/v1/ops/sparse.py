@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.convert import constant, tensor
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.tensors.convert import constant, tensor
+from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape
 from gradtape._src.ops.sparse.tensor import SparseTensor, to_dense

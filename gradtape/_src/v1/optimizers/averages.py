@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core import engine, scopes
-from gradtape._src.core.convert import tensor, variable_of
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Stored, Tensor, extents_of
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors import scopes
+from gradtape._src.core.tensors.convert import tensor, variable_of
+from gradtape._src.core.tensors.tensor import Stored, Tensor, extents_of
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import zeros
 from gradtape._src.ops.math.arithmetic import minimum

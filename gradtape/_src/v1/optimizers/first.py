@@ -9,14 +9,16 @@ import numpy as np
 
 from gradtape._src.autodiff.eager_record import recording
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import ambient, dtypes, hooks, scopes
-from gradtape._src.core.convert import tensor, variable_of
-from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.module import SlotOwner
-from gradtape._src.core.scopes import control_dependencies
-from gradtape._src.core.tensor import Stored, Tensor, extents_of
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base import ambient, hooks
+from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.declarations.module import SlotOwner
+from gradtape._src.core.tensors import scopes
+from gradtape._src.core.tensors.convert import tensor, variable_of
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.scopes import control_dependencies
+from gradtape._src.core.tensors.tensor import Stored, Tensor, extents_of
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import fill, ones_like
 from gradtape._src.ops.array.extents import size

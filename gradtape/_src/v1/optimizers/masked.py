@@ -6,12 +6,13 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from gradtape._src.core import dtypes, hooks
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import Stored, Tensor, extents_of
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import Stored, Tensor, extents_of
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import broadcast_to, zeros

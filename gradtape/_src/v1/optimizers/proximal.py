@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.math.arithmetic import abs as absolute, maximum, rsqrt, sign, sqrt, square
 from gradtape._src.v1.optimizers.first import Optimizer, setting

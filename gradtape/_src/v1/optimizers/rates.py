@@ -7,11 +7,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.core import dtypes, engine
-from gradtape._src.core.convert import constant, tensor
-from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Stored, Tensor, extents_of
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.engine import engine
+from gradtape._src.core.tensors.convert import constant, tensor
+from gradtape._src.core.tensors.tensor import Stored, Tensor, extents_of
+from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.math.arithmetic import maximum, minimum, sqrt

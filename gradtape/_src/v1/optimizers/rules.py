@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtape._src.core.errors import public
-from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import Tensor
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import zeros
 from gradtape._src.ops.math.arithmetic import abs as absolute, rsqrt, sign, sqrt, square

@@ -6,7 +6,7 @@ from keras.src.backend.common import standardize_dtype
 from keras.src.backend.config import epsilon
 
 import gradtape as tf
-from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.tensors.tensor import EagerTensor
 from keras_gradtape.src.ops.core import cast, convert_to_tensor
 
 

@@ -1,0 +1,1 @@
+"""Declarations of ops, modules and signatures."""

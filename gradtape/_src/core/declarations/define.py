@@ -1,0 +1,380 @@
+"""The declaration of an op: `@op` on its kernel, `@gradient` on its gradient, side by side.
+
+    @op("Tanh", saves="y", infer=same)
+    def tanh(x):
+        \"\"\"Hyperbolic tangent of `x`, element-wise.\"\"\"
+        return jnp.tanh(x)
+
+    @gradient(tanh)
+    def _(op, dy):
+        (y,) = op.outputs
+        return dy * conj(1 - y * y)
+
+Under the kernel's name `@op` leaves the public function: it takes whatever can be a tensor, and records the op.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from gradtape._src.core.base import errors, hooks, naming
+from gradtape._src.core.base.errors import cut
+from gradtape._src.core.engine import engine, execution
+from gradtape._src.core.native import twins
+from gradtape._src.core.programs import faults, guards, journal, program
+from gradtape._src.core.programs.op import Attributes, Kernel, Op, Rule, define, ops
+from gradtape._src.core.programs.program import ELEMENT, LEAF_KEY, Node, Trace
+from gradtape._src.core.tensors import convert
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, emit, handle, to_numpy
+from gradtape._src.core.tensors.variable import ResourceVariable, UnreadVariable
+from gradtape._src.core.values.aval import Aval
+
+BinaryOperator = Callable[[Any, Any], Any]
+Call = Callable[[Any, dict[str, Any]], Any]
+AT_ONCE = "it runs at once, always on NumPy: its shape depends on values"  # why an op that `ran` runs is not hosted
+_NOTHING = object()
+_SIMPLE = frozenset([EagerTensor, ResourceVariable, float, int])
+
+
+class OpFunction(Protocol):
+    """The public function of an op."""
+
+    op: Op
+
+    def __call__(self, *inputs: Any, **named: Any) -> Tensor: ...
+
+
+def op(type: str, *, mixed: bool = False, **declared: Any) -> Callable[[Kernel], OpFunction]:
+    """Declare an op by its kernel (JAX arrays in, JAX array or tuple of them out), and return the public function.
+
+    The kernel's positional parameters are tensors (one `*xs` is a list of tensors), the keyword-only ones attributes:
+    hashable structure. `mixed` says that the tensors may have different dtypes; else numbers and arrays take the
+    dtype of the first tensor, and another tensor's dtype is an error. For the other declarations see `Op`.
+    """
+
+    def decorate(kernel: Kernel) -> OpFunction:
+        made = define(Op(type, kernel, **declared))
+        parameters = list(inspect.signature(kernel).parameters.values())
+        variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        count = len(made.parameters)
+        defaults = tuple([p.default for p in parameters if p.kind is p.KEYWORD_ONLY])
+        standard: Any = None if inspect.Parameter.empty in defaults else defaults
+        made.declare(defaults=standard)
+        plain = standard is not None and made.status is None and not mixed
+        nodes_of = _independent if mixed else convert.operands
+        names = (*made.parameters, *made.attributes)
+
+        def call(inputs: Any, named: dict[str, Any]) -> Any:
+            if named and (name := named.get("name")) is not None:
+                named["name"] = None
+                if naming.open_graphs:
+                    return naming.named(published, inputs, named, name)
+                return hooks.core.called(published, inputs, named, name)
+            attrs = standard
+            if named or attrs is None or (len(inputs) != count and not variadic):
+                inputs, attrs = _bind(made, names, count, variadic, defaults, inputs, named)
+            try:
+                nodes = nodes_of(made, inputs)
+            except errors.REFUSALS:
+                found = errors.otherwise(published, inputs, dict(zip(made.attributes, attrs, strict=True)))
+                if found is NotImplemented:
+                    raise
+                return found
+            return emit(made if made.status is None else check(made, nodes, attrs), nodes, attrs)
+
+        shape = {1: _unary, 2: _binary}.get(count if plain else 0, _several)
+        function = shape(kernel, made, standard, call)
+        vars(function).pop("__wrapped__", None)
+        public_parameters = [
+            p.replace(kind=p.POSITIONAL_OR_KEYWORD) if p.kind is p.KEYWORD_ONLY and not variadic else p for p in parameters
+        ]
+        kind = inspect.Parameter.KEYWORD_ONLY if variadic else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        public_parameters.append(inspect.Parameter("name", kind, default=None))
+        published: Any = function
+        published.__signature__ = inspect.Signature(public_parameters)
+        published.op = made
+        made.declare(function=published)
+        return published
+
+    return decorate
+
+
+# The public function of an op, by the shape of its calls: what most calls are goes without detours, the rest is `call`.
+
+
+def _unary(kernel: Kernel, made: Op, standard: Any, call: Call) -> Any:
+    @functools.wraps(kernel)
+    def function(x: Any = _NOTHING, /, *more: Any, **named: Any) -> Any:
+        try:
+            if x.__class__ is EagerTensor and not more and not named:
+                return emit(made, (x.node,), standard)
+            return call(() if x is _NOTHING else (x, *more), named)
+        except BaseException as error:
+            cut(error)
+            raise
+
+    return twins.of(function, "unary", made, standard)
+
+
+def _binary(kernel: Kernel, made: Op, standard: Any, call: Call) -> Any:
+    @functools.wraps(kernel)
+    def function(*inputs: Any, **named: Any) -> Any:
+        try:
+            if len(inputs) == 2 and not named:
+                x, y = inputs
+                if x.__class__ is EagerTensor and y.__class__ is EagerTensor:
+                    first, second = x.node, y.node
+                    if first.aval.dtype is second.aval.dtype:
+                        return emit(made, (first, second), standard)
+            return call(inputs, named)
+        except BaseException as error:
+            cut(error)
+            raise
+
+    return twins.of(function, "binary", made, standard)
+
+
+def _several(kernel: Kernel, made: Op, standard: Any, call: Call) -> Any:
+    @functools.wraps(kernel)
+    def function(*inputs: Any, **named: Any) -> Any:
+        try:
+            return call(inputs, named)
+        except BaseException as error:
+            cut(error)
+            raise
+
+    return function
+
+
+def left_to(other: Any, operator: str, error: BaseException) -> bool:
+    """Return whether a failed operator is left to an operand of another library that has operators of its own."""
+    if not isinstance(error, (TypeError, ValueError)):
+        return False
+    kind = type(other)
+    return kind.__module__ not in ("builtins", "numpy") and not convert.is_tensor(other) and hasattr(kind, operator)
+
+
+def binary_operator(
+    function: Any, name: str, made: Any = None, attrs: Any = None, rank: int | None = None
+) -> tuple[BinaryOperator, BinaryOperator]:
+    """Return `(forward, reflected)`: the Python operator `name` and its reflected form, for a public function of two tensors.
+
+    They are the same as calling the function, but most arithmetic takes this way, so between floats (or complex numbers) it
+    goes without detours: it records the Op `made` (the function's own) with the attribute values `attrs` (the defaults), if
+    both operands have this `rank`.
+    """
+    made = function.op if made is None else made
+    attrs = made.defaults if attrs is None else attrs
+    assert made.status is None
+    other_way = f"__r{name}__"
+
+    def forward(self: Any, other: Any) -> Any:
+        try:
+            if self.__class__ is EagerTensor:
+                x = self.node
+            elif self.__class__ is ResourceVariable and self.aval.inexact and other.__class__ in _SIMPLE:
+                x = self.read()
+            else:
+                return function(self, other)
+            if x.aval.inexact:
+                kind = other.__class__
+                if kind is EagerTensor:
+                    y = other.node
+                elif rank is None and (kind is float or (kind is int and other.bit_length() < 64)):
+                    y = engine.number(other, x.aval.dtype)
+                elif kind is ResourceVariable:
+                    y = other.read()
+                else:
+                    return function(handle(x), other)
+                if x.aval.dtype is y.aval.dtype and (rank is None or x.aval.ndim == y.aval.ndim == rank):
+                    return emit(made, (x, y), attrs)
+                return function(handle(x), handle(y))
+            return function(self, other)
+        except BaseException as error:
+            if left_to(other, other_way, error):
+                return NotImplemented
+            cut(error)
+            raise
+
+    def reflected(self: Any, other: Any) -> Any:
+        try:
+            if self.__class__ is EagerTensor and other.__class__ is float:
+                x = self.node
+                if x.aval.inexact and not rank:
+                    return emit(made, (engine.number(other, x.aval.dtype), x), attrs)
+            return function(other, self)
+        except BaseException as error:
+            cut(error)
+            raise
+
+    return twins.of(forward, "forward", made, attrs, rank), twins.of(reflected, "reflected", made, attrs, rank)
+
+
+def _bind(
+    made: Op,
+    names: tuple[str, ...],
+    count: int,
+    variadic: bool,
+    defaults: Attributes,
+    inputs: tuple[Any, ...],
+    named: dict[str, Any],
+) -> tuple[Any, Attributes]:
+    """Sort the arguments of a call into tensors and attribute values."""
+    given: Any
+    attributes: tuple[Any, ...]
+    named.pop("name", None)
+    if variadic:
+        given, attributes = inputs, ()
+    else:
+        given, attributes = list(inputs[:count]), inputs[count:]
+        if len(attributes) > len(made.attributes) + 1:
+            raise TypeError(f"{made.type} takes {len(names)} arguments, received {len(inputs)}.")
+        for parameter in names[len(given) : count]:
+            if parameter not in named:
+                raise TypeError(f"{made.type} is missing the argument {parameter!r}.")
+            given.append(named.pop(parameter))
+    values = list(attributes[: len(made.attributes)])
+    for attribute, default in list(zip(made.attributes, defaults, strict=True))[len(values) :]:
+        value = named.pop(attribute, default)
+        if value is inspect.Parameter.empty:
+            raise TypeError(f"{made.type} is missing the argument {attribute!r}.")
+        values.append(value)
+    if named:
+        raise TypeError(f"{made.type} has no argument {next(iter(named))!r}; it takes {', '.join(names)}.")
+    return given, tuple(values)
+
+
+def _independent(made: Op, values: Sequence[Any]) -> tuple[Node, ...]:
+    return tuple([convert.node_of(value) for value in values])
+
+
+def check(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Op:
+    """Raise the op's data-dependent error, if the values deserve it; return the op to record.
+
+    In a function the values are not known: there it is one that is checked where it runs. In a trace of a gradient nothing is.
+    """
+    trace = engine.local.trace
+    if made.status is None or (trace.parent is not None and trace.scope is None):
+        return made
+    avals = tuple([node.aval for node in nodes])
+    if (attrs, *avals) not in made.avals and engine.graph_around() is None:
+        made.resolved(avals, attrs)  # a bad shape or dtype is what to complain about first; in a graph it may not be known
+    if made.when is not None and not made.when(*avals, **dict(zip(made.attributes, attrs, strict=True))):
+        return made
+    if trace.scope is not None:
+        return trace.scope.guarded(made, nodes, attrs)
+    verify(made, nodes, attrs)
+    return made
+
+
+def _unchanged(index: Any, **attributes: Any) -> Any:
+    return index
+
+
+def guard(type: str, attributes: str, wrong: Callable[..., Any], status: Callable[..., str]) -> Op:
+    """Declare an op that gives an index as it is: functions record it to check one that is no input of an op's own check."""
+    declared: Any = {"cheap": True, "reason": "an index is an integer", "checked": "index", "wrong": wrong, "status": status}
+    made = Op(type, _unchanged, infer=_unchanged, attributes=attributes, traits="own renames", **declared)
+    made.declare(parameters=("index",))
+    return define(made)
+
+
+def verify(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
+    """Raise the op's data-dependent error if the values of its inputs deserve it."""
+    checked = guards.checked(made, nodes)
+    for node in checked:
+        engine.peek(node)
+    faults.verify(made, attrs, [to_numpy(node) for node in checked])
+
+
+def gradient(function: Any) -> Callable[[Rule], Rule]:
+    """Give the gradient of an op, or of its public function: a function of `(op, *dy)`, one `dy` per output.
+
+    It returns one result per input: a Tensor, an IndexedSlices, or None where nothing flows. `op.inputs` and `op.outputs`
+    are Tensors, `op.get_attr(name)` an attribute, `op.type` the type name. It is written with ops, so it is recorded.
+    A function called `_` gets the op's name, which tracebacks and profiles show.
+    """
+    made = function if isinstance(function, Op) else function.op
+
+    def decorate(rule: Rule) -> Rule:
+        if rule.__name__ == "_":
+            name = f"gradient_of_{made.type}"
+            rule.__name__ = rule.__qualname__ = name
+            rule.__code__ = rule.__code__.replace(co_name=name, co_qualname=name)
+        made.declare(gradient=rule)
+        return rule
+
+    return decorate
+
+
+def not_differentiable(*functions: Any, because: str, unregistered: bool = False) -> None:
+    """State why ops (public functions, or type names) have no gradient. The explainer tells it to the user.
+
+    `unregistered`: TensorFlow's registry has no entry for them, so that asking for the gradient of their result is a
+    LookupError and not None.
+    """
+    for function in functions:
+        made = ops[function] if isinstance(function, str) else function.op
+        made.declare(reason=because, unregistered=unregistered)
+
+
+FIX = (
+    "Keep the shape: put zeros in the place of what is left out (tf.where(condition, x, 0.0)); or select outside of the function."
+)
+
+
+def ran(function: Any, *values: Any, attrs: Attributes = ()) -> Any:
+    """Run an op whose result's shape depends on values, at once, on NumPy arrays; tapes see it as any other op.
+
+    `function` is the public function of an op whose kernel takes and gives NumPy arrays.
+    """
+    made = function.op
+    graph = engine.graph_around()
+    if graph is not None:
+        return graph.deferred(made, tuple([convert.node_of(v) for v in values]), attrs)
+    if engine.local.trace.scope is not None:
+        raise engine.NeedsValues(f"the shape of what {made.type} gives depends on values", FIX)
+    nodes = tuple([convert.node_of(v) for v in values])
+    result = made.run([to_numpy(n) for n in nodes], attrs)
+    if isinstance(result, tuple):
+        node = engine.record_ran(made, nodes, attrs, tuple([np.asarray(r) for r in result]))
+        return tuple([EagerTensor(n) for n in engine.elements(node)])
+    return EagerTensor(engine.record_ran(made, nodes, attrs, np.asarray(result)))
+
+
+twins.bind(
+    Node=Node,
+    Trace=Trace,
+    Op=Op,
+    Aval=Aval,
+    EagerTensor=EagerTensor,
+    ResourceVariable=ResourceVariable,
+    UnreadVariable=UnreadVariable,
+    Structure=program.Structure,
+    Array=np.ndarray,
+    local=engine.local,
+    internal=errors.internal,
+    wanted=engine.wanted,
+    numbers=engine._numbers,
+    cut=cut,
+    element=ELEMENT,
+    execution=vars(execution),
+    engine=vars(engine),
+    naming=vars(naming),
+    others=journal.others,
+    journal=vars(journal),
+    exits=journal.exits,
+    serial=journal.serial,
+    Left=journal.Left,
+    left=journal.left,
+    as_array=np.asarray,
+    leaf_key=LEAF_KEY,
+    guesses=program.guesses,
+    main=journal._main,
+    longest=engine.LIMIT,
+)

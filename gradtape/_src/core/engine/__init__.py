@@ -1,0 +1,1 @@
+"""The door through which each op goes, and the runs of what was recorded."""

@@ -1,0 +1,589 @@
+"""The one door that every op goes through, the pending trace of each thread, and when and how it runs.
+
+See `docs/design.md`, "When the pending program runs": the numbers of the rules there are those in the comments here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from gradtape._src.core.base import errors, hooks
+from gradtape._src.core.base.ambient import declare, field
+from gradtape._src.core.base.errors import internal
+from gradtape._src.core.engine import constant_folding, execution, slices, tiers
+from gradtape._src.core.engine.constant_folding import COUNT
+from gradtape._src.core.native import twins
+from gradtape._src.core.platform import memory, runtime, xla
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.op import has_strings
+from gradtape._src.core.programs.out_of_scope import out_of_scope
+from gradtape._src.core.programs.program import (
+    ELEMENT,
+    INDEX,
+    INSIDE,
+    NUMBER,
+    RAN,
+    Key,
+    Node,
+    Trace,
+    effectful,
+    leaf,
+)
+from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import Dim, guided, is_unknown
+
+if TYPE_CHECKING:
+    from types import CodeType
+    from weakref import ref
+
+    from gradtape._src.core.programs.op import Attributes, Op
+    from gradtape._src.core.values.aval import Aval
+
+new = Node.__new__
+
+STRIDE = 64  # a loop's trace is cut once so many nodes are pending,
+LIMIT = 4 * STRIDE  # and any trace at this many
+SMALL = 50  # residuals of a trace with fewer nodes are recomputed rather than kept,
+SMALL_BYTES = 1 << 16  # unless they are larger than this
+UNBOUNDED = sys.maxsize
+
+
+class State:
+    """The traces and tapes of a thread. Replicas run in one thread, and record into one trace; each has tapes of its own.
+
+    `suspended`: traces in which it goes on later, each in a list. `anchor`: where its loop is cut. `again`: it runs one again.
+    """
+
+    trace: Trace = field(lambda: Trace(LIMIT), per_replica=False)
+    suspended: list[list[Trace]] = field(list, per_replica=False)
+    tapes: list[ref[Any]] = field(list, per_replica=True)
+    anchor: tuple[CodeType | None, int] | None = field(None, per_replica=False)
+    again: bool = field(False, per_replica=False)
+
+
+local = declare(State)
+NeedsValues = errors.NeedsValues
+shared = threading.RLock()  # held where a variable's value is replaced by one made from it, and where threads share nodes
+
+
+def tracing() -> bool:
+    """Return whether the thread traces a function or graph."""
+    return local.trace.scope is not None
+
+
+hooks.core.tracing = tracing
+
+
+@contextlib.contextmanager
+def recording_in(trace: Trace, again: bool = False) -> Iterator[Trace]:
+    """Record into `trace` in this thread, where no tape sees it; afterwards where the thread recorded before.
+
+    `again`: a record runs again, and no loop's anchor of it is kept. A run in between may replace the trace from before.
+    """
+    state = local
+    before, open_tapes, anchor, ran_again = [state.trace], state.tapes, state.anchor, state.again
+    state.trace, state.tapes, state.suspended = trace, [], [*state.suspended, before]
+    if again:
+        state.anchor, state.again = None, True
+    try:
+        yield trace
+    finally:
+        (state.trace,), state.tapes = before, open_tapes
+        state.suspended = [other for other in state.suspended if other is not before]
+        if again:
+            state.anchor, state.again = anchor, ran_again
+
+
+def _after_fork() -> None:
+    """Mark the process as forked: its next op raises, and no thread of it owns a lock."""
+    global shared
+    local.trace, shared = Trace(LIMIT), threading.RLock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The door
+
+
+@twins.in_c
+def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:  # noqa: C901  (a reference through a call would cost more than what it does)
+    """Append one op to the thread's trace and return its node. `inputs` is a tuple of nodes, `attrs` of structure.
+
+    The references are written out for one and for two inputs: a call would cost more than what it does. So is the making of the
+    node, by which 7 % of the whole are saved.
+    """
+    trace = local.trace
+    if trace.overrides is not None:
+        op = trace.overrides(op)
+        if (made := trace.overrides.recorded(op, inputs, attrs)) is not None:
+            return made
+    if len(trace.nodes) >= trace.limit:
+        trace = _cut(trace)
+    known = trace.leaf_index
+    first: int | None
+    second: int | None
+    key: Key
+    known_as: tuple[Any, ...]
+    if len(inputs) == 2:
+        x, y = inputs
+        if x.trace is trace:
+            first = x.index
+        elif x.index == NUMBER:
+            trace.leaves.append(x)
+            first = -len(trace.leaves)
+        else:
+            first = known.get(x)
+            if first is None:
+                if x.value is None or trace.parent is not None:
+                    first = adopt(trace, x)
+                else:
+                    trace.leaves.append(x)
+                    first = known[x] = -len(trace.leaves)
+        if y.trace is trace:
+            second = y.index
+        elif y.index == NUMBER:
+            trace.leaves.append(y)
+            second = -len(trace.leaves)
+        else:
+            second = known.get(y)
+            if second is None:
+                if y.value is None or trace.parent is not None:
+                    second = adopt(trace, y)
+                else:
+                    trace.leaves.append(y)
+                    second = known[y] = -len(trace.leaves)
+        key = (op, attrs, first, second)
+        known_as = (attrs, x.aval, y.aval)
+    elif len(inputs) == 1:
+        (x,) = inputs
+        if x.trace is trace:
+            first = x.index
+        elif x.index == NUMBER:
+            trace.leaves.append(x)
+            first = -len(trace.leaves)
+        else:
+            first = known.get(x)
+            if first is None:
+                if x.value is None or trace.parent is not None:
+                    first = adopt(trace, x)
+                else:
+                    trace.leaves.append(x)
+                    first = known[x] = -len(trace.leaves)
+        key = (op, attrs, first)
+        known_as = (attrs, x.aval)
+    else:
+        references: list[int] = []
+        avals: list[Any] = [attrs]
+        for x in inputs:
+            avals.append(x.aval)
+            if x.trace is trace:
+                references.append(x.index)
+            else:
+                first = known.get(x)
+                references.append(adopt(trace, x) if first is None else first)
+        key = (op, attrs, *references)
+        known_as = tuple(avals)
+    try:
+        result = op.avals[known_as]
+    except KeyError:
+        result = None  # what a bad call raises is raised below, where no other exception is in hand
+    if result is None:
+        op, result = op.resolved(tuple([x.aval for x in inputs]), attrs)
+        if op.runs_outside and (ran := _run_on_host(op, inputs, attrs)) is not None:
+            return ran
+        key = (op, *key[1:])
+    frame = sys._getframe(1)
+    code = frame.f_code
+    while internal[code.co_filename] and frame.f_back is not None:
+        frame = frame.f_back
+        code = frame.f_code
+    nodes = trace.nodes
+    node = new(Node)
+    node.key = key
+    node.inputs = inputs
+    node.aval = result
+    node.trace = trace
+    node.index = len(nodes)
+    node.code = code
+    node.offset = frame.f_lasti
+    node.value = node.handle = node.origin = None
+    nodes.append(node)  # the one change to the trace, so that an interrupt finds it whole
+    return node
+
+
+def record_as(op: Op, inputs: tuple[Node, ...], attrs: Attributes, result: Any) -> Node:
+    """Append one op whose result has the Aval `result`, or Avals: as `record`, where a graph knows better than the op."""
+    trace = local.trace
+    known = trace.leaf_index
+    references = [x.index if x.trace is trace else adopt(trace, x) if (r := known.get(x)) is None else r for x in inputs]
+    frame = sys._getframe(1)
+    while internal[frame.f_code.co_filename] and frame.f_back is not None:
+        frame = frame.f_back
+    node = Node((op, attrs, *references), inputs, result, trace, len(trace.nodes), frame.f_code, frame.f_lasti)
+    trace.nodes.append(node)
+    return node
+
+
+def adopt(trace: Trace, node: Node) -> int:
+    """Enter a node that was not recorded in `trace`, and return its reference: a leaf, or computed again here.
+
+    Computed again is what has no value: it ran but its value did not leave (rule 6), or it pends in another thread.
+    """
+    if trace.parent is not None:  # in an inner trace everything from outside is a leaf
+        _check_scope(trace, node)
+        return trace.add_leaf(node)
+    if node.value is not None:
+        return trace.add_leaf(node)
+    with shared:  # a thread that has run a trace takes the inputs of its nodes away
+        return _adopt_pending(trace, node)
+
+
+def _adopt_pending(trace: Trace, node: Node) -> int:
+    if node.value is not None:
+        return trace.add_leaf(node)
+    known = trace.leaf_index
+    stack = [node]  # iterative: a chain can be long
+    while stack:
+        current = stack[-1]
+        if current in known:
+            stack.pop()
+            continue
+        _check_scope(trace, current)
+        inputs = current.inputs
+        missing = [i for i in inputs if i.trace is not trace and i.value is None and i not in known]
+        if missing:
+            stack.extend(missing)
+            continue
+        references = []
+        for i in inputs:
+            reference = i.index if i.trace is trace else known.get(i)
+            references.append(trace.add_leaf(i) if reference is None else reference)
+        key = (*current.key[:2], *references)
+        again = Node(key, inputs, current.aval, trace, len(trace.nodes), current.code, current.offset)
+        again.handle = current.handle
+        trace.nodes.append(again)
+        known[current] = again.index
+        trace.recomputed.append((current, again))
+        stack.pop()
+    return known[node]
+
+
+def _check_scope(trace: Trace, node: Node) -> None:
+    foreign = node.trace is not None and node.trace.parent is not None and not trace.inside(node.trace)
+    if foreign and (message := hooks.graphs.other(node, trace)) is not None:
+        raise (TypeError if trace.parent is None else ValueError)(message)
+    if foreign or (node.inputs is None and node.value is None and trace.parent is None):
+        around = node.trace.parent if foreign else None
+        inside = around is not None and trace.scope is not None and node.trace.inside(trace)
+        raise out_of_scope(node, inside, around is not None and around.parent is not None and trace.inside(around))
+
+
+def _run_on_host(op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node | None:
+    """Run an op that has strings at once: in eager code, where tapes see it; in a function what depends on constants only."""
+    trace = local.trace
+    if op is RAN or not (op.on_host or any(has_strings(x.aval) for x in inputs)):
+        return None
+    if trace.parent is not None and (trace.scope is None or any(x.value is None for x in inputs) or effectful((op, attrs))):
+        return None
+    for x in inputs:
+        peek(x)
+    result = execution.run_outside(op, attrs, [value(x) for x in inputs])
+    if trace.parent is None:
+        return record_ran(op, inputs, attrs, result)
+    return None if isinstance(result, tuple) else constant(result)
+
+
+def record_ran(op: Op, inputs: tuple[Node, ...], attrs: Attributes, value: Any) -> Node:
+    """Enter an op that ran already (its result's shape depends on values), so that tapes see it; return its node."""
+    if local.trace.overrides is not None:
+        op = local.trace.overrides(op)
+    holder = leaf(_aval_of(value), value)
+    node = record(RAN, (holder, *inputs), (op, attrs))
+    node.inputs, node.value = inputs, value
+    local.trace.early.append(node)
+    return node
+
+
+def _aval_of(value: Any) -> Aval | tuple[Aval, ...]:
+    return tuple([aval(v.shape, v.dtype) for v in value]) if isinstance(value, tuple) else aval(value.shape, value.dtype)
+
+
+@twins.in_c
+def elements(node: Node) -> list[Node]:
+    """Record the outputs of the last node, which has several, and return their nodes."""
+    trace = node.trace
+    index, inputs, code, offset, first = node.index, (node,), node.code, node.offset, len(trace.nodes)
+    result = [
+        Node((ELEMENT, INDEX[i], index), inputs, aval_, trace, first + i, code, offset) for i, aval_ in enumerate(node.aval)
+    ]
+    if node.value is not None:
+        for element, known in zip(result, node.value, strict=True):
+            element.value = known
+        trace.early += result
+    trace.nodes.extend(result)
+    return result
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Leaves
+
+_numbers: dict[tuple[Any, int], Node] = {}
+
+
+def current_graph(trace: Trace | None = None) -> Any:
+    """Return the graph that the thread records into; None in eager code and inside a branch or loop of a graph.
+
+    With a `trace` the graph whose own trace that is.
+    """
+    trace = local.trace if trace is None else trace
+    graph = None if trace.scope is None else getattr(trace.scope, "graph", None)
+    return graph if graph is not None and graph.trace is trace else None
+
+
+def graph_around() -> Any:
+    """Return the graph that the thread records into, also from inside its branches, loops and functions; None in eager code."""
+    trace: Trace | None = local.trace
+    while trace is not None and trace.scope is not None:
+        graph = getattr(trace.scope, "graph", None)
+        if graph is not None:
+            return graph
+        trace = trace.parent
+    return None
+
+
+def counting(count: Any, rows: Sequence[Node] = ()) -> Node:
+    """Return a leaf that holds the numbers below `count`, int64; in a graph an op, as `count` may be unknown.
+
+    `rows` are nodes whose first extent it is.
+    """
+    graph = graph_around() if is_unknown(count) else current_graph()
+    if graph is not None:
+        made: Node = graph.counting(count, rows)
+        return made
+    if type(count) is Dim:
+        return record(COUNT, (), (count,))
+    return constant(np.arange(count, dtype=np.int64))
+
+
+def integers(node: Node) -> np.ndarray | None:
+    """Return the value of a node of integers that follows from extents and constants, with symbols for those that are not known.
+
+    None if it depends on more, or where all extents are known.
+    """
+    graph = graph_around()
+    if graph is not None:
+        known: np.ndarray | None = graph.integers(node)
+        return known
+    if not guided() or node.aval.dtype.kind not in "iub":
+        return None
+    found = constant_folding.integers(node)
+    return constant_folding.folded(node, numbers=True) if found is None else found[0]
+
+
+def number(value: Any, dtype: np.dtype) -> Node:
+    """Return a leaf for a Python number in a NumPy dtype. The JAX array is kept from its second use on (rule 5)."""
+    key = (value, dtype.num)
+    known = _numbers.get(key)
+    if known is not None and (value or str(value)[0] != "-"):  # 0.0 equals -0.0
+        if type(known.value) is np.ndarray and not (dtype.kind in "iu" and tiers.stays(known.value)):
+            known.value = xla.put(known.value)
+        return known
+    with np.errstate(over="ignore"):
+        new = leaf(aval((), dtype), np.array(value, dtype), NUMBER)
+    if value == value and (value or str(value)[0] != "-"):
+        if len(_numbers) > 4096:
+            _numbers.clear()
+        _numbers[key] = new
+    return new
+
+
+def constant(array: Any) -> Node:
+    """Return a leaf that holds a NumPy array (the library's own copy) or a JAX array; in a graph a `Const` op."""
+    graph = current_graph()
+    if graph is not None:
+        made: Node = graph.constant(array)
+        return made
+    if local.trace.scope is None:
+        return leaf(aval(array.shape, array.dtype), array)
+    made = leaf(aval(array.shape, array.dtype), array, INSIDE)
+    if made.aval.inexact:
+        local.trace.constants.append(made)
+    return made
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Running
+
+
+def value(node: Node) -> Any:
+    """Return the value of `node`, a JAX or NumPy array; run pending nodes if need be (rule 1)."""
+    if node.value is None and (supposed := _realize(node)) is not None:
+        return supposed
+    return node.value
+
+
+def peek(node: Node) -> None:
+    """Give a pending node its value by running what it needs and nothing more; the rest of the trace stays pending.
+
+    For ops that look at a value in mid-step, such as indices or labels. A slice that is not small is left to `value`.
+    """
+    if node.value is None and node.trace is (trace := local.trace) and trace.parent is None and not execution.count(node, SMALL):
+        program, positions = slices.slice_trace(trace, [node.index])
+        if program.size > SMALL:
+            return
+        arguments = [slices.argument_of(trace.leaves[p], False) for p in positions]
+        (node.value,) = execution.execute(execution.first_made(program), arguments)
+        trace.early.append(node)
+
+
+def ready(node: Node) -> Any:
+    """Return the value of `node` once it is computed: an error of the run is raised at this call."""
+    result = value(node)
+    try:
+        return result if isinstance(result, (np.ndarray, np.generic)) else result.block_until_ready()
+    except jax.errors.JaxRuntimeError as error:
+        raise memory.translated(error) from None
+
+
+def _realize(node: Node) -> Any:
+    """Give a node its value. Return what it is supposed to be instead, where shapes alone are asked for."""
+    state = local
+    trace = state.trace
+    if trace.parent is not None:
+        return _realize_in_trace(trace, node)
+    if node.trace is not trace:
+        reference = adopt(trace, node)
+        if node.value is None:
+            again = trace.nodes[reference]
+            again.handle = wanted
+            flush()
+            node.value = again.value if node.value is None else node.value
+        return None
+    handle, node.handle = node.handle, wanted
+    try:
+        flush()
+    finally:
+        node.handle = handle
+    return None
+
+
+def _realize_in_trace(trace: Trace, node: Node) -> Any:
+    """Evaluate a node of a function's trace, which has a value only if it depends on constants alone."""
+    outermost = trace
+    while outermost.parent is not None:
+        outermost = outermost.parent
+    if node.trace is not None and node.trace.parent is None:  # eager code's, also one that ran before `outermost` began
+        with recording_in(outermost):
+            return _realize(node)
+    if trace.scope is not None and (found := constant_folding.folded(node)) is not None:
+        node.value = found
+        return None
+    graph = graph_around()
+    if graph is not None and (found := graph.supposed(node)) is not None:
+        return found
+    if graph is None and guided() and (found := constant_folding.folded(node, numbers=True)) is not None:
+        return found  # for the extents of the call that guides the trace
+    error = NeedsValues(
+        "Cannot convert a symbolic tf.Tensor to a NumPy array: its value was asked for (numpy(), float(), np.…, a shape) "
+        "while a function or gradient is being traced, where there are no values yet. Use the tf.* function for what is "
+        "computed here, take the value outside of the function, or use tf.py_function."
+    )
+    error.node = node
+    raise error
+
+
+def symbolic(node: Node) -> bool:
+    """Return whether a node has no value because it depends on the inputs of a function or graph.
+
+    Outside of its function it has none at all.
+    """
+    if node.value is not None or (node.trace is not None and node.trace.parent is None):
+        return False
+    return local.trace.parent is None or local.trace.scope is None or constant_folding.folded(node) is None
+
+
+def wanted() -> object:
+    """Stand for the handle of a node while its value is computed, so that the node is live."""
+    return wanted
+
+
+def flush() -> None:
+    """Run the thread's pending trace: values that can still be reached get computed, in one program."""
+    state = local
+    trace = state.trace
+    if not trace.nodes:
+        return
+    state.trace = following = Trace(LIMIT if state.anchor is None else STRIDE, overrides=trace.overrides)
+    for tape in filter(None, [reference() for reference in trace.tapes]):
+        tape.moved(trace, following)
+    for later in state.suspended:  # a function under trace goes on inside of the new one, and so does what follows it
+        if later[0] is trace:
+            later[0] = following
+        elif later[0].parent is trace:
+            later[0].parent = following
+    run(trace)
+
+
+def flush_if_outermost() -> None:
+    """Run what is pending unless a function or gradient is being traced."""
+    if local.trace.parent is None:
+        flush()
+
+
+def _cut(trace: Trace) -> Trace:
+    """Cut a long trace at the anchor of the loop that it records (rule 3). Find the loop that it is the record of, and cut at
+    the loop's anchor from now on.
+    """
+    runtime.check_not_forked()
+    state = local
+    if len(trace.nodes) >= LIMIT:
+        state.anchor = journal.loop_anchor([(n.code, n.offset) for n in trace.nodes])
+    else:
+        frame = sys._getframe(1)
+        while internal[frame.f_code.co_filename] and frame.f_back is not None:
+            frame = frame.f_back
+        if (frame.f_code, frame.f_lasti) != state.anchor:
+            return trace
+    flush()
+    return state.trace
+
+
+def run(trace: Trace) -> None:
+    """Compute what can still be reached of a trace that is no longer being recorded."""
+    nodes = trace.nodes
+    execution.counters.runs += 1
+    if len(nodes) > execution.counters.most_pending:
+        execution.counters.most_pending = len(nodes)
+    structure, (program, positions, outputs, _) = slices.of(trace)
+    if program is not None:
+        try:
+            arguments = slices.arguments(trace.leaves, positions, program.compiled is not None)
+            values = execution.execute(program, arguments, local.again)
+        except BaseException:
+            slices.undo(trace)
+            raise
+    with shared:
+        if program is not None:
+            slices.fill([nodes[index] for index in outputs], values)
+            for original, again in trace.recomputed:
+                if again.value is not None and original.value is None:
+                    original.value = again.value
+        slices.retire(trace, structure, outputs)
+
+
+def argument(node: Node) -> Any:
+    """Return the value of a node as the argument of a Program that is run at once."""
+    if node.value is None:
+        _realize(node)
+    value = node.value
+    return slices.argument_of(node, True) if type(value) is np.ndarray and node.trace is None else value

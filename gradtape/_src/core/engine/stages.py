@@ -1,0 +1,223 @@
+"""The cuts of a Program that does not run as one: around nodes on the host, where it is too wide for the compiler, and where the
+compiler would compute the same over and over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradtape._src.core.programs import guards
+from gradtape._src.core.programs.op import Attributes, Op, ops
+from gradtape._src.core.programs.program import ELEMENT, Key, Line, Program
+from gradtape._src.core.programs.structured import arity, is_call, programs_of
+from gradtape._src.core.values.aval import bytes_of
+
+PART = 512  # the most inputs and nodes of a stage
+PIECE = 24  # the same of a piece
+
+Interned = Callable[[Program], Program]  # gives the Program of the same structure that was made first
+
+
+class Stages(NamedTuple):
+    """The stages of a Program, `made` in the order of its nodes; `outputs` are references among their values.
+
+    A stage is a Program or `(op, attributes, line)`, references in, references out, and the nodes that nobody needs afterwards.
+    """
+
+    made: list[tuple[Any, list[int], list[int], list[int]]]
+    constants: tuple[np.ndarray, ...]
+    outputs: tuple[int, ...]
+
+
+def of(program: Program, interned: Interned) -> Stages | None:
+    """Return the Stages of a Program that is `staged`; None if it runs as one even so."""
+    known: Stages | None = program.derived.get("stages")
+    if known is None:
+        known = _around_host(program, interned) if program.hosted else _cut_after(PART, _WrittenOut(program).program, interned)
+        program.derived["stages"] = known
+    return known if program.hosted or len(known.made) > 1 else None
+
+
+def pieces_of(program: Program, interned: Interned) -> Stages:
+    """Return the Stages of a Program whose results lead to each other, all of them short: fusion repeats little in each."""
+    known: Stages | None = program.derived.get("pieces")
+    if known is None:
+        known = program.derived["pieces"] = _cut_after(PIECE, program, interned)
+    return known
+
+
+class _Cutter:
+    """Makes the `stages` of a Program."""
+
+    def __init__(self, program: Program, interned: Interned) -> None:
+        self.stages = Stages([], program.constants, program.outputs)
+        self._program, self._interned = program, interned
+        self._last = {r: index for index, key in enumerate(program.keys) for r in key[2:]}
+        self._last |= dict.fromkeys(program.outputs, len(program.keys))
+
+    def alone(self, index: int) -> None:
+        """Make a stage of one node that runs on the host."""
+        program, key = self._program, self._program.keys[index]
+        line = program.lines[index] if program.lines else (None, 0)
+        self.stages.made.append(((*key[:2], line), list(key[2:]), [index], self._done(key[2:], index)))
+
+    def close(self, nodes: Sequence[int]) -> None:
+        """Make a stage of nodes that follow each other: a Program of its own."""
+        program, keys, end = self._program, self._program.keys, nodes[-1]
+        inputs = sorted({r for i in nodes for r in keys[i][2:]}.difference(nodes))
+        outputs = [i for i in nodes if self._last.get(i, -1) > end]
+        number = {r: -1 - k for k, r in enumerate(inputs)} | {i: k for k, i in enumerate(nodes)}
+        made = Program(
+            tuple([(*keys[i][:2], *[number[r] for r in keys[i][2:]]) for i in nodes]),
+            tuple([program.avals[i] for i in nodes]),
+            tuple([program.aval_of(r) for r in inputs]),
+            tuple([number[i] for i in outputs]),
+        )
+        if made.guarded and program.lines:  # others share their code, wherever they stand
+            made.lines = tuple([program.lines[i] for i in nodes])
+        self.stages.made.append((self._interned(made), inputs, outputs, self._done(inputs, end)))
+
+    def _done(self, inputs: Sequence[int], end: int) -> list[int]:
+        return [r for r in set(inputs) if r >= 0 and self._last[r] <= end]
+
+
+def _cut_after(most: int, program: Program, interned: Interned) -> Stages:
+    """Cut between nodes, in their order: a stage has at most so many inputs and nodes together."""
+    cutter = _Cutter(program, interned)
+    part: list[int] = []
+    inputs: set[int] = set()
+    for index, (op, _, *references) in enumerate(program.keys):
+        reads = {r for r in references if r < 0 or not part or r < part[0]}
+        size = len(part) + len(inputs) + len(reads - inputs)
+        if part and size >= most and op is not ELEMENT:  # a tuple stays with its elements
+            cutter.close(part)
+            part, inputs, reads = [], set(), set(references)
+        part.append(index)
+        inputs |= reads
+    if part:
+        cutter.close(part)
+    return cutter.stages
+
+
+def _around_host(program: Program, interned: Interned) -> Stages:
+    """Make a stage of each node that runs on the host, and of the nodes between two of them."""
+    cutter = _Cutter(program, interned)
+    pure: list[int] = []
+    on_host = program.on_host
+    for index, key in enumerate(program.keys):
+        if index not in on_host and not (key[0] is ELEMENT and key[2] in on_host):
+            pure.append(index)
+            continue
+        if pure:
+            cutter.close(pure)
+            pure = []
+        cutter.alone(index)
+    if pure:
+        cutter.close(pure)
+    return cutter.stages
+
+
+class _WrittenOut:
+    """Writes a Program out: `program` has no calls, and trees of nodes in the place of those with many inputs."""
+
+    def __init__(self, program: Program) -> None:
+        self._keys: list[Key] = []
+        self._avals: list[Any] = []
+        self._lines: list[Line] = []
+        self._constants: list[np.ndarray] = []
+        self._parameters = list(program.parameters[: len(program.parameters) - len(program.constants)])
+        outputs = tuple(self._enter(program, [-1 - i for i in range(len(self._parameters))]))
+        keys, avals, parameters, constants = self._keys, self._avals, self._parameters, self._constants
+        self.program = Program(tuple(keys), tuple(avals), tuple(parameters), outputs, tuple(constants), tuple(self._lines))
+
+    def _enter(self, program: Program, leaves: list[int]) -> list[int]:
+        """Append the nodes of a Program; return the references of its outputs."""
+        first = len(leaves)
+        leaves = [*leaves, *[self._constant(a, c) for a, c in zip(program.parameters[first:], program.constants, strict=True)]]
+        at: list[Any] = []  # the reference of each node, of a call those of its results
+        lines = program.lines or ((None, 0),) * len(program.keys)
+        for (op, attrs, *references), aval, line in zip(program.keys, program.avals, lines, strict=True):
+            inputs = [at[r] if r >= 0 else leaves[-1 - r] for r in references]
+            if is_call(op):
+                at.append(self._enter(attrs[0], inputs))
+            elif op is ELEMENT and type(inputs[0]) is list:
+                at.append(inputs[0][attrs[0]])
+            else:
+                at.append(self._append(op, attrs, inputs, aval, line))
+        return [at[r] if r >= 0 else leaves[-1 - r] for r in program.outputs]
+
+    def _append(self, op: Op, attrs: Attributes, inputs: list[int], aval: Any, line: Line) -> int:
+        """Append a node and return its reference; in the place of one with many inputs a tree of nodes."""
+        while op.joins is not None and len(inputs) > PART:
+            groups = [inputs[i : i + PART] for i in range(0, len(inputs), PART)]
+            avals = [op.result(tuple(map(self._aval_of, group)), attrs) for group in groups]
+            inputs = [self._append(op, attrs, group, a, line) for group, a in zip(groups, avals, strict=True)]
+            op = ops[op.joins]
+        self._keys.append((op, attrs, *inputs))
+        self._avals.append(aval)
+        self._lines.append(line)
+        return len(self._keys) - 1
+
+    def _constant(self, aval: Any, array: np.ndarray) -> int:
+        self._parameters.append(aval)
+        self._constants.append(array)
+        return -len(self._parameters)
+
+    def _aval_of(self, reference: int) -> Any:
+        return self._avals[reference] if reference >= 0 else self._parameters[-1 - reference]
+
+
+Part = tuple[Program, frozenset[int]]  # and the parameters that it reads
+Check = tuple[Op, Attributes, int]  # of so many values
+MOST = 128  # ops on the host that a part has,
+MOST_BYTES = 1 << 16  # and bytes of their values
+
+
+def of_integers(program: Program, output: int) -> Part | None:
+    """Return the part of a Program that gives this one of its outputs, if it is few ops on integers, which run on the host."""
+    key = "of integers", output
+    if key not in program.derived:
+        flat = _WrittenOut(program).program
+        program.derived[key] = _of_integers(flat, [flat.outputs[output]])
+    found: Part | None = program.derived[key]
+    return found
+
+
+def steered(program: Program) -> tuple[Part, list[Check]] | None:
+    """Return the part of a Program that gives the values which it checks, and the checks; None if it is not `of_integers`."""
+    flat = _WrittenOut(program).program
+    checks: list[Check] = []
+    outputs: list[int] = []
+    for op, attrs, *references in flat.keys:
+        if op.guards:
+            values = guards.checked(op, references)
+            checks.append((op, attrs, len(values)))
+            outputs += values
+        elif any(p.guarded for p in programs_of(op, attrs)):
+            return None
+    part = _of_integers(flat, outputs)
+    return None if part is None else (part, checks)
+
+
+def _of_integers(flat: Program, outputs: Sequence[int]) -> Part | None:
+    wanted = set(outputs)
+    for index in range(len(flat.keys) - 1, -1, -1):
+        if index in wanted:
+            wanted.update(flat.keys[index][2:])
+    kept = sorted([r for r in wanted if r >= 0])
+    whole = all(flat.keys[i][0] is ELEMENT or (flat.keys[i][0].hosted and is_whole(flat.avals[i])) for i in kept)
+    if not whole or len(kept) > MOST or sum([bytes_of(flat.aval_of(r)) for r in wanted]) > MOST_BYTES:
+        return None
+    number = {old: new for new, old in enumerate(kept)}
+    keys = tuple([(*flat.keys[i][:2], *[number.get(r, r) for r in flat.keys[i][2:]]) for i in kept])
+    given = tuple([number.get(r, r) for r in outputs])
+    part = Program(keys, tuple([flat.avals[i] for i in kept]), flat.parameters, given, flat.constants)
+    return part, frozenset([-1 - r for r in wanted if 0 < -r <= arity(flat)])
+
+
+def is_whole(of: Any) -> bool:
+    """Return whether an Aval, or each of several, is of integers or booleans."""
+    return all(map(is_whole, of)) if type(of) is tuple else of.dtype.kind in "iub"

@@ -1,0 +1,441 @@
+"""The time to compile a Program, and the options for the compiler: by counts and Avals, never by clocks, so that two runs give
+the same bits. There is one cost model.
+
+Before that a Program runs node by node: hosted ops on NumPy, without a compiler, other ops each by a compiled kernel of its own.
+On a GPU it is compiled quickly at first, and once more for good.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import numpy as np
+from jax.sharding import SingleDeviceSharding
+
+from gradtape._src.core.base import hooks
+from gradtape._src.core.base.ambient import declare, field
+from gradtape._src.core.platform import memory
+from gradtape._src.core.platform.backend import platform
+from gradtape._src.core.programs.program import ELEMENT
+from gradtape._src.core.programs.structured import BRANCH, ROWS, StructuredOp, is_call, programs_of
+from gradtape._src.core.programs.traits import Trait
+from gradtape._src.core.values.aval import bytes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+
+    from gradtape._src.core.programs.op import Attributes, Op
+    from gradtape._src.core.programs.program import Program
+
+# Microseconds on two cores (Zen 4), as measured for rows of the benchmarks. Only their ratios matter.
+COMPILE = 30_000  # to compile any program,
+COMPILE_NODE = 1_500  # and each of its nodes
+COMPILE_LOOP = 25_000  # and each branch and loop
+COMPILE_KERNEL = 35_000  # to compile one op by itself
+CALL_KERNEL = 12  # to call it
+HOSTED = 5  # to run one op on NumPy,
+HOSTED_ROW = 0.7  # to take or keep one value in a loop,
+HOSTED_BYTE = 0.00006  # and for each byte that it reads or writes
+HOSTED_PRODUCT = 0.00004  # and for each multiplication of a product of matrices
+CALL_FOR_ONE = 40  # to bring values of the host to a compiled program, and to wait for what it gives
+# A program that was seen for some time will be seen for as long again, and longer. It is compiled once its runs node by node
+# have cost this part of what compiling it costs.
+PATIENCE = 1 / 8
+HOSTED_BYTES = 1 << 23  # a single op that reads and writes more is compiled: XLA takes all cores
+STEERING = 256  # bytes of an integer value up to which it stays on the host, where Python decides by it
+LARGE_RECORD = 64  # nodes; a smaller record is compiled faster than its kernels
+# On a CPU compiled code calls LAPACK for a decomposition, whose threads wait for each other where others have the cores: 20 s for
+# the initial weights of a recurrent layer of 1,024 units. NumPy's twin (`host/reflections`) has one thread, and takes any size.
+LARGE_MATRIX = 1 << 13  # elements of a matrix from which on that is worth more than to compile the few ops around it
+
+# XLA's CPU compiler gives convolutions to YNNPACK, which computes each on one core; Eigen takes all of them. Products
+# stay with YNNPACK, and sums, which it adds up pairwise: with a convolution that is summed at once, as one kernel.
+# An experimental flag: a jaxlib may lack it.
+CONVOLVING: dict[str, Any] = {
+    "xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_REDUCE",
+}
+# XLA's CPU compiler fuses each result with all the elementwise ops before it, up to the parameters, also where these ops are
+# results themselves. In a chain of n results that is n² / 2 ops: 150 take 6 s to compile. A program that would grow by this
+# factor runs node by node. (Without the pass `fusion` XLA has given wrong numbers.) On a GPU, where a call of a kernel takes
+# three times as long as on a CPU, it runs in short pieces, each compiled.
+FUSED_AGAIN = 32
+# XLA evaluates ops on constants while it compiles, one element at a time: the maximum of 4 million ones takes 9 s, their
+# cumulative product minutes. `LARGE_CONSTANT` is the number of elements from which on an op on constants is left to the program.
+UNFOLDED: dict[str, Any] = {"xla_disable_hlo_passes": "constant_folding"}
+LARGE_CONSTANT = 1 << 14
+# Over several processes the collectives of a program must have one order, which XLA's concurrent scheduler for CPUs may change.
+IN_ORDER: dict[str, Any] = {"xla_cpu_enable_concurrency_optimized_scheduler": False}
+# XLA's compiler for GPUs leaves out casts to a narrower float and back, unless it must keep each rounding.
+ROUNDING = {"xla_allow_excess_precision": False}
+# Most of the time of XLA's compiler for GPUs goes into trying kernels for products: 3.3 s for the Hessian-vector product of the
+# benchmarks, 0.5 s without, and then the program takes 211 and 288 µs (H200). A new program is compiled without at first, and
+# for good once it has run `TRIALS` times: a user waits for a first result longer than for a loop that goes on. Not so where large
+# values are convolved: the kernel that is taken untried may be hundreds of times slower (ResNet-50: 4.85 s a step for 21 ms).
+QUICK: dict[str, Any] = {"xla_gpu_enable_triton_gemm": False, "xla_gpu_autotune_level": 0}
+TRIALS = 8
+# Some of a GPU's scatters and reductions add in an order that differs from run to run.
+DETERMINISTIC = {"xla_gpu_deterministic_ops": True}
+
+early = False  # whether each Program is compiled at first sight, unless its kernels are known
+
+
+def compile_early(wanted: bool) -> None:
+    """Compile each Program at first sight, unless its kernels are known; or not."""
+    global early
+    early = wanted
+
+
+deterministic = False  # whether XLA shall take deterministic ops, and random ops must have a seed
+
+
+def compute_deterministically(wanted: bool) -> None:
+    """Compile for a GPU with deterministic ops from now on, and ask random ops for a seed; or not."""
+    global deterministic
+    deterministic = wanted
+
+
+class _Fields:
+    """Whether what a thread computes goes from the host to the host: the functions of datasets, element by element.
+
+    Programs take values of the host then, and what they give is waited for at once. Compiled code for a few ops would cost more
+    than the ops on NumPy, however often it is called.
+    """
+
+    one_by_one: bool = field(False, per_replica=True)
+
+
+_local = declare(_Fields)
+
+
+class Costs(NamedTuple):
+    """The costs of a run of a Program node by node, in microseconds.
+
+    `own` is without the branches and loops in it, `least` with what those cost at least. `kernels` are the keys of the kernels
+    that it calls, also in those. `hosted` says of each node whether it runs on NumPy.
+    """
+
+    own: float
+    least: float
+    kernels: frozenset[Any]
+    hosted: tuple[bool, ...]
+
+
+def place(program: Program, arguments: Sequence[Any]) -> str:
+    """Return the platform that a Program runs on: that of its values, or of the default device if they are the host's.
+
+    Small integers of the host stay there: a GPU would have to be waited for where Python decides by them.
+    """
+    found = _place_of(arguments) or default_place()
+    return "cpu" if found != "cpu" and steers(program) and _place_of(arguments) is None else found
+
+
+def _place_of(values: Sequence[Any]) -> str | None:
+    """Return the platform of the first JAX array among values; None: all are the host's."""
+    for value in values:
+        if isinstance(value, jax.Array):
+            return str(next(iter(value.devices())).platform)
+    return None
+
+
+def default_place() -> str:
+    """Return the platform of the default device, which takes the values of the host."""
+    chosen = jax.config.jax_default_device  # type: ignore[attr-defined]
+    return platform() if chosen is None else str(getattr(chosen, "platform", chosen))
+
+
+def steers(program: Program) -> bool:
+    """Return whether all values of a Program are small integers, and it has no loop."""
+    known = program.derived.get("steers")
+    if known is None:
+        avals = (*program.avals, *program.parameters)
+        known = program.derived["steers"] = all(map(is_steering, avals)) and not count_loops(program)
+    return bool(known)
+
+
+def stays(array: np.ndarray) -> bool:
+    """Return whether an array of the host stays there though it is used again: a small integer, where the default is no CPU."""
+    return array.dtype.kind in "iub" and array.nbytes <= STEERING and default_place() != "cpu"
+
+
+def is_steering(aval: Any) -> bool:
+    """Return whether a value is a small integer or boolean array."""
+    return type(aval) is not tuple and aval.dtype.kind in "iub" and bytes_of(aval) <= STEERING
+
+
+def allowance(program: Program, kernels: Container[Any], again: bool, where: str) -> float:
+    """Return the most that a Program without compiled code may cost node by node this time, in microseconds; 0: compile it.
+
+    It runs on the platform `where`. `kernels` are those that are compiled. `again`: it is a record that the explainer runs again.
+    All its values are results, so a large one is never compiled whole.
+    """
+    if again and program.size > LARGE_RECORD:
+        return math.inf
+    if program.bytes > memory.CHECKED:
+        return 0.0
+    loops = count_loops(program)
+    if (not loops and is_fused_again(program)) or (where != default_place() and steers(program)):
+        return math.inf
+    if not loops and program.size <= LARGE_RECORD and hosting(where) and _reflects(program):
+        return math.inf
+    known = costs(program, where)
+    new = COMPILE_KERNEL * sum([key not in kernels for key in known.kernels])
+    whole = COMPILE + COMPILE_NODE * program.size + COMPILE_LOOP * loops
+    if not hosting(where):
+        return math.inf if not loops and program.runs == 1 and new < whole else 0.0
+    saved = max(known.least - CALL_FOR_ONE, 0) if _local.one_by_one else known.least
+    program.spent += saved / PATIENCE + new
+    if program.spent >= whole:
+        return 0.0
+    return known.least + (whole - program.spent) * PATIENCE if loops else math.inf
+
+
+def spend(program: Program, cost: float) -> None:
+    """Note what a run cost beyond the least: a loop in it made more trips than it had to."""
+    program.spent += cost / PATIENCE
+
+
+def costs(program: Program, where: str) -> Costs:
+    """Estimate the cost of a run node by node on the platform `where`."""
+    key = "costs", hosting(where)
+    known: Costs | None = program.derived.get(key)
+    if known is None:
+        known = program.derived[key] = _costs(program, where)
+    return known
+
+
+def _costs(program: Program, where: str) -> Costs:
+    avals = [*program.avals, *reversed(program.parameters)]  # what a negative reference finds
+    sizes = list(map(_hosted_bytes, avals))
+    own = more = 0.0
+    kernels: set[Any] = set()
+    hosted = [False] * len(program.keys)
+    for index, (op, attrs, *references) in enumerate(program.keys):
+        if isinstance(op, StructuredOp):
+            inner = [costs(held, where) for held in programs_of(op, attrs)]
+            kernels.update(*[of.kernels for of in inner])
+            if is_call(op):
+                own, more = own + inner[0].own, more + inner[0].least - inner[0].own
+            else:
+                own += HOSTED + HOSTED_BYTE * bytes_of(avals[index])
+                more += _least(op, attrs, [avals[r] for r in references], where)
+        elif op is not ELEMENT:
+            moved = sizes[index] + sum([sizes[r] for r in references])
+            if op.hosted and _is_hosted(op, moved) and hosting(where):
+                hosted[index] = True
+                own += HOSTED + HOSTED_BYTE * moved
+                if Trait.CONTRACTS in op.traits:
+                    own += HOSTED_PRODUCT * math.sqrt(math.prod([float(avals[r].size) for r in (*references[:2], index)]))
+            else:
+                own += CALL_KERNEL
+                kernels.add((op.plain, attrs, *[avals[r] for r in references]))
+    return Costs(own, own + more, frozenset(kernels), tuple(hosted))
+
+
+def _least(op: StructuredOp, attrs: Attributes, avals: Sequence[Any], where: str) -> float:
+    """Estimate the least cost of the Programs in an op: how often some run depends on values."""
+    runs = [(call_cost(inside) + costs(inside, where).least, times) for inside, times in op.runs(attrs)]
+    if op.kind == BRANCH:
+        return min([cost for cost, _ in runs])
+    if op.kind == ROWS:
+        return sum([cost for cost, _ in runs]) * next(avals[i].shape[0] for body in op.bodies(attrs) for i in body.rows)
+    by_values = op.decided_by(op.form(*attrs)) is not None or op.counted_by(op.form(*attrs)) is not None
+    return 0.0 if by_values else sum([cost * times for cost, times in runs])
+
+
+def call_cost(program: Program) -> float:
+    """Estimate the cost of a call of a branch or the body of a loop, and of taking and keeping rows for it."""
+    return HOSTED + HOSTED_ROW * (len(program.parameters) + len(program.outputs))
+
+
+def count_loops(program: Program) -> int:
+    """Count the branches and loops that a Program holds."""
+    known: int | None = program.derived.get("loops")
+    if known is None:
+        known = sum(
+            [sum(map(count_loops, programs_of(*key[:2]))) + (not is_call(key[0])) for key in program.keys if key[0].structured]
+        )
+        program.derived["loops"] = known
+    return known
+
+
+def all_hosted(program: Program, where: str) -> bool:
+    """Return whether each op of a Program runs on NumPy where it runs by itself."""
+    return hosting(where) and not costs(program, where).kernels
+
+
+def hosting(where: str) -> bool:
+    """Return whether ops of values on the platform `where` run on the host: on one CPU, unless programs are compiled early."""
+    return not early and where == "cpu" and _is_one_cpu()
+
+
+def hosts(op: Op, avals: Sequence[Any], values: Sequence[Any]) -> bool:
+    """Return whether an op runs on NumPy where it runs by itself; `avals` are those of its inputs."""
+    if not op.hosted or not _is_hosted(op, sum(map(_hosted_bytes, avals))):
+        return False
+    return hosting(_place_of(values) or ("cpu" if all(map(is_steering, avals)) else default_place()))
+
+
+def _is_hosted(op: Op, moved: float) -> bool:
+    """Return whether a hosted op that reads and writes so many bytes runs on NumPy."""
+    return moved <= HOSTED_BYTES or (Trait.REFLECTS in op.traits and moved < math.inf)
+
+
+def _reflects(program: Program) -> bool:
+    """Return whether a Program decomposes a large matrix that NumPy's twin takes."""
+    known = program.derived.get("reflects")
+    if known is None:
+        given = [program.aval_of(r) for op, _, *references in program.keys if Trait.REFLECTS in op.traits for r in references]
+        known = program.derived["reflects"] = any(a.size > LARGE_MATRIX and a.dtype.kind != "c" for a in given)
+    return bool(known)
+
+
+def _hosted_bytes(aval: Any) -> float:
+    """Return the bytes of a value on the host.
+
+    Complex numbers are too large for it: NumPy's products and quotients of infinities are not those of C, which XLA has.
+    """
+    return bytes_of(aval) if type(aval) is tuple or aval.dtype.kind != "c" else math.inf
+
+
+@functools.cache
+def _is_one_cpu() -> bool:
+    return jax.device_count("cpu") == 1
+
+
+def trials(program: Program, where: str) -> int:
+    """Return how often a Program that is compiled for the platform `where` runs before it is compiled for good; 0: it is now."""
+    return TRIALS if not program.builds and _is_quick(where) and not _convolves_large(program) else 0
+
+
+def _convolves_large(program: Program) -> bool:
+    """Return whether a Program convolves large values, itself or in what it calls."""
+    known = program.derived.get("convolves_large")
+    if known is None:
+        own = program.bytes > memory.CHECKED and any(Trait.CONVOLVES in key[0].traits for key in program.keys)
+        inner = (held for op, attrs, *_ in program.keys for held in programs_of(op, attrs))
+        known = program.derived["convolves_large"] = own or any(map(_convolves_large, inner))
+    return bool(known)
+
+
+def _is_quick(where: str) -> bool:
+    """Return whether what is new on a platform is compiled in a short time; not where each step shall give the same bits."""
+    return where == "gpu" and not early and not deterministic and _accepted("quick")
+
+
+def options(program: Program, where: str, quick: bool = False) -> dict[str, Any] | None:
+    """Return the compiler options for a Program on the platform `where`: a dict, or None for the compiler's own choice.
+
+    `quick`: it shall be compiled in a short time.
+    """
+    if where != "cpu":
+        return options_elsewhere() | QUICK if quick else options_elsewhere()
+    chosen: dict[str, Any] = {}
+    if _holds_convolution(program) and _accepted("convolving"):
+        chosen |= CONVOLVING
+    if _folds_large(program) and _accepted("unfolded"):
+        chosen |= UNFOLDED
+    if hooks.clients.together is not None and _accepted("in order"):
+        chosen |= IN_ORDER
+    return chosen or None
+
+
+def options_of_kernel(inputs: Sequence[Any]) -> dict[str, Any] | None:
+    """Return the compiler options for one op on these values: on a GPU quick ones, as what runs often is compiled as a whole."""
+    where = _place_of(inputs) or default_place()
+    if where == "cpu":
+        return None
+    return options_elsewhere() | QUICK if _is_quick(where) else options_elsewhere()
+
+
+def options_elsewhere() -> dict[str, Any]:
+    """Return the compiler options for what does not run on a CPU."""
+    return ROUNDING | DETERMINISTIC if deterministic else ROUNDING
+
+
+def _folds_large(program: Program, constant: frozenset[int] = frozenset()) -> bool:
+    """Return whether an op of a Program reads a large value, and only values that depend on no parameter.
+
+    `constant` are the references of parameters that are constants where the Program is called.
+    """
+    known = program.derived.get(("folds", constant))
+    if known is None:
+        known = program.derived["folds", constant] = _finds_large(program, constant)
+    return bool(known)
+
+
+def _finds_large(program: Program, constant: frozenset[int]) -> bool:
+    count = len(program.parameters)
+    known = {*constant, *range(-count, len(program.constants) - count)}
+    for index, (op, attrs, *references) in enumerate(program.keys):
+        if known.issuperset(references):
+            known.add(index)
+            avals = [program.aval_of(r) for r in references]
+            if any(type(a) is not tuple and a.size >= LARGE_CONSTANT for a in avals):
+                return True
+        given = frozenset([-1 - i for i, r in enumerate(references) if r in known]) if is_call(op) else frozenset()
+        if any(_folds_large(inner, given) for inner in programs_of(op, attrs)):
+            return True
+    return False
+
+
+def in_pieces(program: Program, where: str) -> bool:
+    """Return whether a Program runs in short pieces on the platform `where`."""
+    return where == "gpu" and is_fused_again(program) and not count_loops(program) and program.bytes <= memory.CHECKED
+
+
+def is_fused_again(program: Program) -> bool:
+    """Return whether fusion would repeat most of the ops of a Program, as many of its results lead to others."""
+    known = program.derived.get("fused_again")
+    if known is None:
+        known = program.derived["fused_again"] = _fuses_again(program)
+    return bool(known)
+
+
+def _fuses_again(program: Program) -> bool:
+    results = [r for r in set(program.outputs) if r >= 0]
+    left = FUSED_AGAIN * len(program.keys)
+    if len(results) ** 2 <= left:
+        return False
+    sizes = [
+        0 if type(a) is tuple or Trait.CONTRACTS in k[0].traits else a.size
+        for k, a in zip(program.keys, program.avals, strict=True)
+    ]
+    for result in results:
+        seen = {result}
+        pending = [result]
+        while pending:
+            for reference in program.keys[pending.pop()][2:]:
+                if reference >= 0 and reference not in seen and sizes[reference] == sizes[result]:
+                    seen.add(reference)
+                    pending.append(reference)
+        left -= len(seen)
+        if left < 0:
+            return True
+    return False
+
+
+def _holds_convolution(program: Program) -> bool:
+    pending = [program]
+    while pending:
+        for op, attrs, *_ in pending.pop().keys:
+            if Trait.CONVOLVES in op.traits:
+                return True
+            if is_call(op):
+                pending.append(attrs[0])
+    return False
+
+
+@functools.cache
+def _accepted(which: str) -> bool:
+    """Return whether the jaxlib of this process knows the options."""
+    try:
+        known = {"convolving": CONVOLVING, "unfolded": UNFOLDED, "in order": IN_ORDER, "quick": QUICK}
+        identity = jax.jit(lambda x: x, compiler_options=known[which])
+        on_cpu = SingleDeviceSharding(jax.devices("cpu")[0])
+        identity.lower(jax.ShapeDtypeStruct((), np.float32, sharding=on_cpu)).compile()
+    except (RuntimeError, TypeError, ValueError):  # also where JAX was told to leave the CPU alone
+        return False
+    return True

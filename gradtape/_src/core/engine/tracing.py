@@ -1,0 +1,282 @@
+"""Traces inside of traces: what a function, gradient, branch or loop body records, closed into a Program; and its use."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core.base.ambient import anew, declare, field, setting
+from gradtape._src.core.engine import engine, execution
+from gradtape._src.core.programs.op import Attributes, Op
+from gradtape._src.core.programs.program import CALL, ELEMENT, Key, Node, Program, Trace, effectful, leaf
+from gradtape._src.core.programs.structured import StructuredOp, arity, is_call, programs_of
+
+FORWARD = "forward"  # under it a gradient's Program keeps the Program it is of, if its derivative leads to values of that
+
+
+@contextlib.contextmanager
+def inner(scope: Any = None) -> Iterator[Trace]:
+    """Record into a trace of its own, whose leaves are the nodes of the surrounding one; yields that Trace.
+
+    `scope` is that of a function which is traced there; without it the surrounding one's. The calls in a function have names
+    of their own in a graph, as if no other call were under way.
+    """
+    outer = engine.local.trace
+    trace = Trace(engine.UNBOUNDED, outer, outer.overrides, outer.scope if scope is None else scope)
+    with contextlib.nullcontext() if scope is None else anew(), engine.recording_in(trace):
+        yield trace
+
+
+class _Fields:
+    """The functions that a thread traces, or runs as eager code.
+
+    `functions`: how many functions, and runs of sessions, it runs as eager code, in one another. `asking`: the trace in which
+    only the shapes of results are asked for. `creation`: the Creation of the innermost function under trace.
+    """
+
+    functions: int = field(0, per_replica=True)
+    asking: Trace | None = field(None, per_replica=True)
+    creation: Creation | None = field(None, per_replica=True)
+
+
+local = declare(_Fields)
+
+
+def as_function() -> setting:
+    """Open a context for a function that runs as eager code: its code is no eager code to the user."""
+    return setting(functions=local.functions + 1)
+
+
+@contextlib.contextmanager
+def outside(graph: bool = False) -> Iterator[None]:
+    """Record in the thread's eager trace again, whatever is being traced; without tapes. `graph`: or in the graph around."""
+    trace = engine.local.trace
+    while trace.parent is not None:
+        if graph and (around := engine.current_graph(trace)) is not None and not around.building_function:
+            break
+        trace = trace.parent
+    with setting(functions=0), contextlib.nullcontext() if engine.local.trace.parent is None else engine.recording_in(trace):
+        yield
+
+
+def asking_for_shapes() -> setting:
+    """Open a context in which ops give tensors without values, of the shapes of their results.
+
+    A function that is traced in it is not asked, as it would keep what it was told.
+    """
+    return setting(asking=engine.local.trace)
+
+
+def is_asked_for_shapes() -> bool:
+    """Return whether only the shapes are wanted of what is called now."""
+    return local.asking is engine.local.trace
+
+
+class Creation:
+    """The variables that a function makes while it is traced, in `init_scope` too. With a `refusal` that is a ValueError.
+
+    `around`: that of the function in which it is traced.
+    """
+
+    def __init__(self, refusal: str | None, around: Creation | None) -> None:
+        self._refusal, self.around = refusal, around
+        self.variables: list[Any] = []
+
+    def made(self, variable: Any) -> None:
+        """Note a new variable."""
+        if self._refusal is not None:
+            raise ValueError(self._refusal)
+        self.variables.append(variable)
+
+
+@contextlib.contextmanager
+def creation_in_function(refusal: str | None) -> Iterator[Creation]:
+    """Open a context for the trace of a function. A function inside notes its own variables alone."""
+    creation = Creation(refusal, local.creation)
+    with setting(creation=creation):
+        yield creation
+
+
+def made(variable: Any) -> None:
+    """Note a new variable for the innermost function that is being traced in this thread."""
+    if local.creation is not None:
+        local.creation.made(variable)
+
+
+def trace_again(variable: Any) -> None:
+    """Let the functions that are being traced in this thread be traced once more, as those that make `variable` are."""
+    creation = local.creation
+    while creation is not None:
+        creation.variables.append(variable)
+        creation = creation.around
+
+
+def enter(trace: Trace, nodes: Sequence[Node]) -> list[int]:
+    """Return the references of nodes in a trace; nodes from outside of it become leaves."""
+    known = trace.leaf_index
+    return [node.index if node.trace is trace else known[node] if node in known else engine.adopt(trace, node) for node in nodes]
+
+
+def close(
+    trace: Trace,
+    outputs: Sequence[Node],
+    parameters: Sequence[Node],
+    effects: bool = False,
+    kept: list[int] | None = None,
+    targets: Sequence[Node] = (),
+) -> Program:
+    """Close a trace into a Program: `outputs` are nodes, `parameters` the nodes that its callers will give values for.
+
+    Leaves that are not parameters must hold values, and become constants of the Program. Effects and checks are kept if
+    `effects`: those of a forward pass are not repeated in its gradient. Checks that `targets` need are kept, too. The places
+    of the Program's nodes in the trace are appended to `kept`.
+    """
+    references = enter(trace, outputs)
+    position: dict[Node, int] = {}
+    for node in parameters:
+        position.setdefault(node, len(position))
+    wanted = set(references)
+    kept = [] if kept is None else kept
+    keys = [n.key for n in trace.nodes]
+    if effects:
+        wanted.update([index for index, key in enumerate(keys) if effectful(key)])
+        wanted |= _guards_before(keys, [n.index for n in targets if n.trace is trace])
+    for index in range(len(keys) - 1, -1, -1):
+        if index in wanted:
+            kept.append(index)
+            wanted.update(keys[index][2:])
+    kept.reverse()
+    constants: list[Node] = []
+    leaf_position = {}
+    for index, node in enumerate(trace.leaves):
+        where = position.get(node)
+        if where is None:
+            if -1 - index not in wanted:
+                continue
+            where = len(parameters) + len(constants)
+            constants.append(node)
+        leaf_position[-1 - index] = -1 - where
+    renumbered = leaf_position | {index: new for new, index in enumerate(kept)}
+    heads = _used_guards(keys, kept, references) if effects else [_quiet(*keys[i][:2]) for i in kept]
+    sliced = tuple([(*head, *[renumbered[r] for r in keys[i][2:]]) for head, i in zip(heads, kept, strict=True)])
+    avals = tuple([trace.nodes[i].aval for i in kept])
+    return Program(
+        sliced,
+        avals,
+        tuple([n.aval for n in (*parameters, *constants)]),
+        tuple([renumbered[r] for r in references]),
+        tuple([np.asarray(engine.value(n)) for n in constants]),
+        tuple([(trace.nodes[i].code, trace.nodes[i].offset) for i in kept]),
+    )
+
+
+def _guards_before(keys: Sequence[Key], references: Sequence[int]) -> set[int]:
+    """Return the nodes before these that check values, of calls, branches and loops that do with their results."""
+    reached, found = set(references), set[int]()
+    for index in range(len(keys) - 1, -1, -1):
+        if index in reached:
+            reached.update(keys[index][2:])
+            if keys[index][0].guards or any(p.guarded for p in programs_of(*keys[index][:2])):
+                found.add(index)
+    return found | {i for i in reached if i >= 0 and keys[i][0] is ELEMENT and keys[i][2] in found}
+
+
+def _used_guards(keys: Sequence[Key], kept: Sequence[int], outputs: Sequence[int]) -> list[Key]:
+    """Return the ops of these nodes, and their attributes: a call whose results are not all used checks only what they need."""
+    read: dict[int, set[int]] = {}
+    for index in kept:
+        if keys[index][0] is ELEMENT:
+            read.setdefault(keys[index][2], set()).add(keys[index][1][0])
+    heads = []
+    for index in kept:
+        op, attrs = keys[index][:2]
+        if is_call(op) and attrs[0].guarded and index not in outputs:
+            attrs = op.with_programs(attrs, [_guarded_for(attrs[0], tuple(sorted(read.get(index, ()))))])
+        heads.append((op, attrs))
+    return heads
+
+
+def _guarded_for(program: Program, live: tuple[int, ...]) -> Program:
+    """Return a Program that checks only what its results at the positions `live`, and its effects, need."""
+    known: Program | None = program.derived.get(("guarded for", live))
+    if known is None:
+        keys, outputs = program.keys, program.outputs
+        wanted = {outputs[i] for i in live if i < len(outputs)} | {i for i, key in enumerate(keys) if effectful(key)}
+        used = _guards_before(keys, list(wanted))
+        made = tuple([key if i in used or not key[0].guards else (key[0].plain, *key[1:]) for i, key in enumerate(keys)])
+        known = program
+        if made != keys:
+            known = execution.intern(
+                Program(made, program.avals, program.parameters, outputs, program.constants, program.lines, program.precision)
+            )
+        program.derived["guarded for", live] = known
+    return known
+
+
+def _quiet(op: Op, attrs: Attributes) -> Key:
+    """Return an op, with its attributes, without checks; its Programs without effects and checks."""
+    if isinstance(op, StructuredOp) and any(body.program.demands or body.program.guarded for body in op.bodies(attrs)):
+        return op, op.with_programs(attrs, [without_effects(body.program) for body in op.bodies(attrs)])
+    return op.plain, attrs
+
+
+def without_effects(program: Program) -> Program:
+    """Return a Program without the ops that only have effects, and without checks."""
+    if not program.demands and not program.guarded:
+        return program
+    known: Program | None = program.derived.get("without effects")
+    if known is None:
+        leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
+        with inner() as trace:
+            trace.overrides = None
+            known = execution.intern(close(trace, inline(program, leaves), leaves))
+        program.derived["without effects"] = known
+        if FORWARD in program.derived:
+            known.derived[FORWARD] = program.derived[FORWARD]
+    return known
+
+
+def call(program: Program, inputs: tuple[Node, ...], op: Op = CALL) -> list[Node]:
+    """Append a call of `program` on nodes; return the nodes of its outputs."""
+    return engine.elements(engine.record(op, inputs, (program,)))
+
+
+def call_at_once(op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> list[Node]:
+    """Record an op that holds Programs; return the nodes of its results.
+
+    In eager code it runs at once if its Programs check values: the error is that of the call, and leaves alone what came before.
+    """
+    at_once = engine.local.trace.parent is None and any(p.guarded for p in programs_of(op, attrs))
+    if at_once:
+        engine.flush()
+    nodes = engine.elements(engine.record(op, inputs, attrs))
+    if at_once:
+        for node in nodes:
+            node.handle = engine.wanted
+        try:
+            engine.flush()
+        finally:
+            for node in nodes:
+                node.handle = None
+    return nodes
+
+
+def inline(program: Program, inputs: Sequence[Node]) -> list[Node]:
+    """Record the ops of `program` one by one, on nodes and at their lines; return the nodes of its outputs.
+
+    For inputs of the Avals that it was traced for nothing is inferred: some results follow from values.
+    """
+    leaves = [*inputs, *[engine.constant(c) for c in program.constants]]
+    nodes: list[Node] = []
+    trace = engine.local.trace
+    same = trace.parent is not None and trace.overrides is None
+    same = same and all(n.aval is a for n, a in zip(inputs, program.parameters, strict=False))
+    for index, (op, attrs, *references) in enumerate(program.keys):
+        given = tuple([nodes[r] if r >= 0 else leaves[-1 - r] for r in references])
+        nodes.append(engine.record_as(op, given, attrs, program.avals[index]) if same else engine.record(op, given, attrs))
+    for node, line in zip(nodes, program.lines, strict=False):
+        node.code, node.offset = line
+    return [nodes[r] if r >= 0 else leaves[-1 - r] for r in program.outputs]

@@ -1,0 +1,1 @@
+"""XLA, devices, memory, and NumPy in the place of kernels."""

@@ -1,0 +1,125 @@
+"""The arrays that kernels compute with: JAX's where a program is compiled, NumPy's where an op runs on the host.
+
+A kernel is written once, with the `jnp` and `lax` of this module.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy
+import numpy as np
+
+from gradtape._src.core.base.ambient import declare, field, setting
+from gradtape._src.core.host import arrays, indexing
+
+if TYPE_CHECKING:
+    from gradtape._src.core.programs.op import Attributes, Op
+    from gradtape._src.core.values.aval import Aval
+
+
+class _Fields:
+    """Whether this thread's kernels compute with NumPy."""
+
+    on_host: bool = field(False, per_replica=True)
+
+
+_local = declare(_Fields)
+
+if TYPE_CHECKING:
+    import jax.numpy as jnp
+    from jax import lax
+else:
+
+    class _Namespace:
+        """The names of a module of JAX's, or of its twin on NumPy while this thread computes on the host."""
+
+        def __init__(self, compiled: Any, host: Any) -> None:
+            self._compiled, self._host = compiled, host
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._host if _local.on_host else self._compiled, name)
+
+    jnp = _Namespace(jax.numpy, arrays.Numbers)
+    lax = _Namespace(jax.lax, arrays.Primitives)
+
+
+def at(array: Any) -> Any:
+    """Return `array.at`: what of an array is read or replaced at indices, as a new array."""
+    return indexing.At(array) if _local.on_host else array.at
+
+
+def is_on_host() -> bool:
+    """Return whether this thread's kernels compute with NumPy: where the same values pay to be computed once."""
+    return _local.on_host
+
+
+def traced_once(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Have JAX trace a long part of kernels once for each shape, and each program hold it once; on the host it just runs."""
+    traced = jax.jit(function)
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        return function(*arguments) if _local.on_host else traced(*arguments)
+
+    return call
+
+
+@contextlib.contextmanager
+def on_host() -> Iterator[None]:
+    """Let kernels compute with NumPy, in this thread."""
+    with setting(on_host=True), np.errstate(all="ignore"):
+        yield
+
+
+def called_on_host(kernel: Callable[..., Any], inputs: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
+    """Return what a kernel gives for NumPy arrays; without a context, as it is called for each look at an index."""
+    before, _local.on_host = _local.on_host, True
+    try:
+        return kernel(*inputs, **attributes)
+    finally:
+        _local.on_host = before
+
+
+def on_device() -> setting:
+    """Open a context in which kernels compute with JAX, in this thread."""
+    return setting(on_host=False)
+
+
+def run(op: Op, attrs: Attributes, inputs: Sequence[Any], avals: Any) -> Any:
+    """Run a hosted op; return values of `avals`, NumPy arrays that nobody may write to."""
+    if not _local.on_host:
+        with on_host():
+            return run(op, attrs, inputs, avals)
+    given = [x if type(x) is np.ndarray and not x.flags.writeable else _given(x) for x in inputs]
+    result = op.run(given, attrs)
+    return tuple(map(_frozen, result, avals)) if type(avals) is tuple else _frozen(result, avals)
+
+
+def _given(value: Any) -> np.ndarray:
+    """Return an input as an array that a kernel cannot change."""
+    array = np.asarray(value)
+    if array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
+def _frozen(value: Any, aval: Aval) -> np.ndarray:
+    # NumPy gives a Python number beside half precision a dtype of its own.
+    array = value if type(value) is np.ndarray and value.dtype is aval.dtype else np.asarray(value, aval.dtype)
+    flags = array.flags
+    if not flags.c_contiguous:
+        return frozen(np.ascontiguousarray(array))
+    flags.writeable = False
+    return array
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """Return an array of the library's own, to which nobody may write from now on."""
+    array.flags.writeable = False
+    return array

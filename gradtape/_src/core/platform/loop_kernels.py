@@ -1,0 +1,53 @@
+"""The loops of this process: a small one compiled as one function of machine code."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import jax
+import numpy as np
+
+from gradtape._src.core.base.errors import public
+
+OPTION = "xla_cpu_small_while_loop_byte_threshold"
+FLAG = "--xla_backend_extra_options="
+MARK = "xla_cpu_small_call"  # what XLA calls such a loop
+
+
+@public
+def tune_loops(largest: int = 1 << 20) -> bool:
+    """Let XLA compile each loop whose values, stacked ones included, take less than `largest` bytes as one function.
+
+    By default XLA's CPU compiler does so with loops of less than a kilobyte. In all others each op of a trip is a kernel. Each
+    kernel has its price, which rises by half or more once a trip has about ten; so loops over small vectors ran 2 to 3 times as
+    fast as one function where it was measured. A loop over convolutions or over arrays of more than some ten thousand elements
+    may run slower, since one function is one thread: measure.
+
+    The setting holds for the whole process, for JAX's own programs too, therefore importing gradtape never changes it: call
+    this before the first op. Returns whether XLA does so now: False if it had started before, or on another device.
+
+    >>> in_force = tf.config.tune_loops()  # at the top of a program: True on a CPU
+    """
+    before = os.environ.get("XLA_FLAGS", "")
+    kept = re.findall(re.escape(FLAG) + r"(\S+)", before)  # one flag holds all extra options
+    others = re.sub(re.escape(FLAG) + r"\S+", "", before)
+    extra = ",".join([*kept, f"{OPTION}={int(largest)}"])
+    os.environ["XLA_FLAGS"] = f"{others} {FLAG}{extra}".strip()
+    try:
+        return _in_force(int(largest))
+    finally:  # XLA has read it; the processes that this one starts shall not
+        if before:
+            os.environ["XLA_FLAGS"] = before
+        else:
+            del os.environ["XLA_FLAGS"]
+
+
+def _in_force(largest: int) -> bool:
+    """Return whether a loop over a vector of about a third of `largest` bytes is one function."""
+
+    def loop(x: jax.Array) -> jax.Array:
+        return jax.lax.fori_loop(0, 3, lambda _, value: value * value, x)
+
+    vector = jax.ShapeDtypeStruct((max(largest // 12, 1),), np.float32)
+    return MARK in str(jax.jit(loop).lower(vector).compile().as_text())

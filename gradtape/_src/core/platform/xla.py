@@ -1,0 +1,101 @@
+"""JAX as the library calls it: with 64 bits inside of its own calls, whatever the process has set.
+
+JAX's switch for 64 bits is the process's affair: other JAX code keeps the dtypes and random numbers that it has alone. So
+whatever traces, compiles or copies arrays for the library goes through this module.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+
+from gradtape._src.core.platform import compile_cache
+
+
+def wide() -> Any:
+    """Return a context in which this thread's JAX has 64 bits."""
+    return jax.enable_x64(True)
+
+
+@contextlib.contextmanager
+def outside() -> Iterator[None]:
+    """Have JAX compute at once, with 64 bits, even where user code runs inside of `jax.jit`."""
+    with jax.enable_x64(True), jax.ensure_compile_time_eval():
+        yield
+
+
+def is_wide(value: Any) -> bool:
+    """Return whether an array, an Aval or a sequence of them has numbers of 64 bits, which JAX narrows outside of `wide`."""
+    if isinstance(value, (tuple, list)):
+        return any(map(is_wide, value))
+    return value.dtype.itemsize > 4 and value.dtype.kind in "iufc"
+
+
+def jit(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """Return `jax.jit` of a function, traced and called with 64 bits."""
+    traced = jax.jit(function, **options)
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        with outside():
+            return traced(*arguments)
+
+    return call
+
+
+def compiled(function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """Compile `function` for arrays such as `arguments`, ahead of its first call; `call` runs it."""
+    with wide():
+        lowered = jax.jit(function, compiler_options=options).lower(*arguments)
+        with compile_cache.own():
+            return lowered.compile()
+
+
+def call(code: Callable[..., Any], wide_arguments: bool, arguments: Sequence[Any]) -> Any:
+    """Call compiled code. JAX takes `wide_arguments`, NumPy arrays of 64 bits, only while it has 64 bits itself."""
+    if wide_arguments:
+        with wide():
+            return code(*arguments)
+    return code(*arguments)
+
+
+class ByPlacement:
+    """Code of a function that JAX compiles for each placement of its arguments on devices."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any] | None = None) -> None:
+        self._run = jit(function, compiler_options=options)
+        self._seen: set[tuple[Any, ...]] = set()
+
+    def __call__(self, *arguments: Any) -> Any:
+        placement = tuple([getattr(a, "sharding", None) for a in arguments])
+        if placement in self._seen:
+            return self._run(*arguments)
+        self._seen.add(placement)
+        with compile_cache.own():
+            return self._run(*arguments)
+
+
+def shapes(function: Callable[..., Any], *specs: Any) -> Any:
+    """Return the shapes and dtypes of the results of a function of arrays, which is traced and not run."""
+    with wide():
+        return jax.eval_shape(function, *specs)
+
+
+def jaxpr(function: Callable[..., Any], *specs: Any) -> Any:
+    """Return the closed jaxpr of a function of arrays."""
+    with wide():
+        return jax.make_jaxpr(function)(*specs)
+
+
+def put(value: Any, where: Any = None) -> jax.Array:
+    """Copy an array to a device, or lay it out by a sharding; None: to JAX's default device."""
+    with wide():
+        copied = jax.device_put(value, where)
+    if isinstance(copied, jax.core.Tracer):
+        with outside():
+            copied = jax.device_put(value, where)
+    return copied

@@ -1,0 +1,1 @@
+"""Ops, Programs, and the journal of what was called."""

@@ -1,0 +1,37 @@
+"""The errors about values that an op cannot take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gradtape._src.core.base.errors import InvalidArgumentError, of_op
+from gradtape._src.core.platform.places import place
+from gradtape._src.core.programs import guards, journal
+from gradtape._src.core.programs.op import Attributes, Op
+from gradtape._src.core.programs.program import Line
+
+NOWHERE: Line = (None, 0)
+
+
+def verify(op: Op, attrs: Attributes, values: Sequence[np.ndarray], line: Line = NOWHERE) -> None:
+    """Raise the op's data-dependent error if values of its checked inputs deserve it; of a function's op, with its `line`."""
+    if guards.holds(op, attrs, values):
+        return
+    assert op.status is not None
+    message = op.status(*values, **dict(zip(op.attributes, attrs, strict=True)))
+    if message:
+        raise failed(op, message, line)
+
+
+def failed(op: Op, message: str, line: Line) -> InvalidArgumentError:
+    """Return the error of an op that cannot take its values."""
+    return InvalidArgumentError(None, None, of_op(message, op.type) + detected_at(line))
+
+
+def detected_at(line: Line) -> str:
+    """Return what an error says of the line of an op, on a line of its own; nothing if that is not known."""
+    code, _ = line
+    file, number = journal.file_and_number(line)
+    return "" if code is None else f"\nDetected at {place(file, number)}, in {code.co_name}"

@@ -1,0 +1,597 @@
+"""The one intermediate form: a `Trace` is being recorded, a `Program` is closed and can be run, called, differentiated.
+
+A *reference* is an int: `i >= 0` is the value of node `i`, `-1 - k` is leaf (of a Program: parameter) `k`.
+A *key* is `(op, attribute values, *references)`: what a node computes, without saying with which values.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import numpy as np
+
+from gradtape._src.core.native import twins
+from gradtape._src.core.platform import runtime
+from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.programs import guards
+from gradtape._src.core.programs.op import Attributes, Op, define, has_strings
+from gradtape._src.core.programs.structured import CALL_OF, Interpreter, StructuredOp, arity, is_call, programs_of, whole
+from gradtape._src.core.values.aval import bytes_of
+
+if TYPE_CHECKING:
+    from types import CodeType
+    from weakref import ref
+
+    from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
+    from gradtape._src.core.tensors.variable import Variable
+    from gradtape._src.core.values.aval import Aval
+
+    class Scope:
+        """The knowledge of a function, branch, loop body or graph under trace besides its ops.
+
+        `draws` are the random ops of a function or graph, `trip` numbers the trips of a loop's body, and is `counted` if
+        that is needed; `unseeded` counts the random ops without a seed. See `ops/random/seeds`.
+        """
+
+        draws: Any
+        trip: Node | None
+        counted: bool
+        unseeded: int
+
+        def read(self, variable: Variable) -> Node: ...
+        def hold(self, variable: Variable, node: Node) -> None: ...
+        def made(self, variable: Variable) -> None: ...
+        def initial(self, node: Node) -> Any: ...
+        def guarded(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Op: ...
+        def differentiated(self, targets: Sequence[Node]) -> None: ...
+
+
+Key = tuple[Any, ...]  # (Op, Attributes, *int)
+# What XLA needs to compile a program grows with the square of its parameters and outputs: some 10 s at `WIDE`, minutes at 10⁴.
+WIDE = 4096  # parameters and outputs from which on a Program is cut
+# What XLA holds for a compiled program on the host, as measured: 0.24 to 0.8 MB with up to 10 nodes, 2 to 5 MB with 500.
+PROGRAM_BYTES = 300_000
+NODE_BYTES = 10_000
+Lines = tuple[list[Any], list[int]]  # of nodes: (code objects, offsets)
+Line = tuple[Any, int]  # (the user's code object or None, the offset of an instruction in it)
+
+
+class Node:
+    """A value in a trace. A leaf has a `value`; others have a `key` and `inputs` (nodes, never handles).
+
+    `trace` and `index` say where it was recorded, `code` and `offset` at which instruction of the user's. `handle` is a weak
+    reference to the user's Tensor. A node that has run and whose value did not leave the program keeps `key` and `inputs`, and
+    can be computed again. `origin` is what the journal calls it, once it has run. Where most nodes are made, in `engine.record`
+    and `leaves`, what `__init__` does is written out: a new slot belongs there too.
+    """
+
+    __slots__ = ("aval", "code", "handle", "index", "inputs", "key", "offset", "origin", "trace", "value")
+    key: Key
+    inputs: Any  # a tuple of Nodes; None in a leaf, and where the value is known
+    aval: Any  # an Aval; a tuple of Avals where the op has several outputs
+    trace: Any  # a Trace; None in a leaf, and where the value is known
+    index: int
+    code: CodeType | None
+    offset: int
+    value: Any  # a JAX or NumPy array (a tuple of them), or None
+    handle: Callable[[], Any] | None
+    origin: tuple[int, int] | None
+
+    def __init__(
+        self,
+        key: Key,
+        inputs: tuple[Node, ...] | None,
+        aval: Any,
+        trace: Trace | None,
+        index: int,
+        code: CodeType | None,
+        offset: int,
+    ) -> None:
+        self.key = key
+        self.inputs = inputs
+        self.aval = aval
+        self.trace = trace
+        self.index = index
+        self.code = code
+        self.offset = offset
+        self.value = self.handle = self.origin = None
+
+    @property
+    def op(self) -> Op:
+        """The Op, of a leaf None."""
+        key = self.key
+        return key[0] if key[0] is not RAN else key[1][0]
+
+    @property
+    def attrs(self) -> Attributes:
+        """The values of the op's attributes."""
+        key = self.key
+        return key[1] if key[0] is not RAN else key[1][1]
+
+
+_serial = itertools.count(1)  # 0 stands for leaves, in the journal
+LEAF_KEY: Key = (None, ())
+NUMBER = -2  # the `index` of a leaf made of a Python number: each use of it is a parameter of its own
+USED = -3  # the `index` of a leaf whose NumPy array was an argument once
+INSIDE = -4  # the `index` of a leaf made while a function was traced: a constant of it
+
+
+def leaf(aval: Any, value: Any, index: int = -1) -> Node:
+    """Create a leaf: a node that has a value already."""
+    node = Node(LEAF_KEY, None, aval, None, index, None, 0)
+    node.value = value
+    return node
+
+
+@twins.in_c
+def leaves(avals: Sequence[Any], values: Sequence[Any]) -> list[Node]:
+    """Create a leaf for each of these values; written out, as a training step makes one for each variable."""
+    made = []
+    new = Node.__new__
+    for aval, value in zip(avals, values, strict=True):
+        node = new(Node)
+        node.key = LEAF_KEY
+        node.aval = aval
+        node.value = value
+        node.index = -1
+        node.offset = 0
+        node.inputs = node.trace = node.code = node.handle = node.origin = None
+        made.append(node)
+    return made
+
+
+@twins.in_c
+def keys_of(nodes: list[Node]) -> tuple[Key, ...]:
+    """Return the keys of nodes."""
+    return tuple([n.key for n in nodes])
+
+
+@twins.in_c
+def avals_of(nodes: list[Node]) -> tuple[Any, ...]:
+    """Return the Avals of nodes."""
+    return tuple([n.aval for n in nodes])
+
+
+@twins.in_c
+def lines_of(nodes: list[Node], last: Lines | None = None) -> Lines:
+    """Return the user's lines of nodes: code objects, and instruction offsets in them. It is `last` if they equal that."""
+    lines = [n.code for n in nodes], [n.offset for n in nodes]
+    return last if last == lines else lines
+
+
+@twins.in_c
+def inputs_of(nodes: list[Node]) -> list[Any]:
+    """Return the inputs of nodes."""
+    return [n.inputs for n in nodes]
+
+
+class Trace:
+    """A record that is still being written: nodes, and the leaves that they use.
+
+    `reads` are the variables read under a tape, as `(position, variable, node)`; `gradients` the gradient functions of
+    single nodes (`custom_gradient`); `assigned` the variables assigned, with what they held; `recomputed` the nodes that
+    stand here a second time; `early` those that have a value before the trace has run; `tapes` (weakly) the tapes that
+    record here, for which `inputs` outlive the nodes' own; `overrides` maps an op to the one with the gradient that is in
+    force; `parent` is the trace that this one is inside of, whose nodes are leaves here; `constants` are the leaves of
+    inexact dtype that were made in it; `names` are the names that values were given under a tape or in a function, as
+    `(position, name, nodes)`; `captured` are the function's own Tensors of values from eager code (`core/tensors/convert`);
+    `scope` is what the function that is being traced knows (None: eager code); at `limit` nodes the engine looks for a place
+    to cut.
+    """
+
+    __slots__ = (
+        "__weakref__", "assigned", "captured", "constants", "early", "gradients", "inputs", "leaf_index", "leaves", "limit",
+        "names", "nodes", "overrides", "parent", "reads", "recomputed", "scope", "serial", "tapes",
+    )  # fmt: skip
+    nodes: list[Node]
+    leaves: list[Node]
+    leaf_index: dict[Node, int]
+    reads: list[tuple[int, Variable, Node]]
+    gradients: dict[int, Callable[..., Any]]
+    assigned: list[tuple[Variable, EagerTensor]]
+    recomputed: list[tuple[Node, Node]]
+    early: list[Node]
+    constants: list[Node]
+    captured: dict[Node, Tensor]
+    tapes: list[ref[Any]]
+    names: list[tuple[int, str, Sequence[Node]]]
+    inputs: list[Any] | None
+    limit: int
+    parent: Trace | None
+    overrides: Any  # a function from an Op to the Op in force, or None
+    scope: Scope | None
+    serial: int
+
+    def __init__(
+        self,
+        limit: int,
+        parent: Trace | None = None,
+        overrides: Callable[[Op], Op] | None = None,
+        scope: Scope | None = None,
+    ) -> None:
+        self.nodes, self.leaves, self.leaf_index = [], [], {}
+        self.reads, self.gradients, self.assigned, self.recomputed, self.tapes = [], {}, [], [], []
+        self.early, self.constants, self.names, self.captured, self.inputs = [], [], [], {}, None
+        self.limit = 0 if runtime.forked else limit  # where nothing may run, nothing is recorded: the first op raises
+        self.parent, self.overrides, self.scope, self.serial = parent, overrides, scope, next(_serial)
+
+    def reference(self, node: Node) -> int | None:
+        """Return the reference to `node` in this trace, or None."""
+        index = node.index
+        if 0 <= index < len(self.nodes) and self.nodes[index] is node:
+            return index
+        return self.leaf_index.get(node)
+
+    def node(self, reference: int) -> Node:
+        """Return the node of a reference."""
+        return self.nodes[reference] if reference >= 0 else self.leaves[-1 - reference]
+
+    def add_leaf(self, node: Node) -> int:
+        """Enter `node` as a leaf and return its reference."""
+        self.leaves.append(node)
+        reference = -len(self.leaves)
+        if node.index != NUMBER:
+            self.leaf_index[node] = reference
+        return reference
+
+    def forget(self) -> None:
+        """Let go of the nodes, which nobody will look up here: each knows its trace, a circle that only the garbage collector
+        would find.
+        """
+        self.nodes, self.inputs, self.recomputed, self.names = [], None, [], []
+
+    def inside(self, trace: Trace) -> bool:
+        """Return whether this trace is nested in `trace`, at any depth."""
+        here: Trace | None = self
+        while here is not None:
+            if here is trace:
+                return True
+            here = here.parent
+        return False
+
+
+def used_inputs(node: Node) -> tuple[Node, ...]:
+    """Return the inputs of a node, without those of a call, branch or loop that its Programs do not read."""
+    inputs = node.inputs or ()
+    op = node.op
+    if not isinstance(op, StructuredOp):
+        return inputs
+    read = {body.takes[p] for body in op.bodies(node.attrs) for p in read_by(body.program)}
+    return tuple([node for position, node in enumerate(inputs) if position in read])
+
+
+def read_by(program: Program) -> set[int]:
+    """Return the positions of the parameters that a Program reads, its constants aside."""
+    references = {r for key in program.keys for r in key[2:]} | set(program.outputs)
+    count = arity(program)
+    return {-1 - r for r in references if r < 0 and -1 - r < count}
+
+
+def effectful(key: Key) -> bool:
+    """Return whether a node is never dropped: it has effects, or its values are to be checked in any case."""
+    op = key[0]
+    return bool(op.effect) or op.guards == "always" or (op.structured and any(p.demands for p in programs_of(op, key[1])))
+
+
+def precise(precision: str | None) -> contextlib.AbstractContextManager[None]:
+    """Open a context in which JAX traces products of float32 in a precision; None leaves it as it is."""
+    return contextlib.nullcontext() if precision is None else jax.default_matmul_precision(precision)
+
+
+class Executable:
+    """An owner of compiled code, which it loses once it was not run for long: `compiled` is None then.
+
+    `size` is the number of nodes, `builds` how often it was compiled. `born` and `ran` are the numbers of its first and its
+    last run since, among the runs of all code. `trials` is how often code that was compiled quickly still runs before it is
+    compiled for good; 0: it was. `wide`: an argument has 64 bits.
+    """
+
+    __slots__ = ("__weakref__", "born", "builds", "compiled", "ran", "size", "trials", "wide")
+    compiled: Any
+    size: int
+    builds: int
+    born: int
+    ran: int
+    trials: int
+    wide: bool
+
+    def __init__(self, size: int) -> None:
+        self.size, self.compiled, self.builds, self.born, self.ran, self.trials = size, None, 0, 0, 0, 0
+        self.wide = False
+
+    @property
+    def code_bytes(self) -> int:
+        """The host memory that the compiled code takes, as estimated by the number of nodes."""
+        return 0 if self.compiled is None else PROGRAM_BYTES + NODE_BYTES * self.size
+
+
+class Program(Executable):
+    """A closed computation: keys, the Avals of its parameters and its outputs. Immutable; compared by identity.
+
+    The last parameters are `constants`: values that are part of the program. `lines` are the user's lines that the keys were
+    recorded at (of a gradient: the line of the op that it belongs to); empty where that is not known. `precision` is that of its
+    products of float32, as JAX names it; None is the device's default. `effects`: it does something besides giving values.
+    `on_host` names the nodes that run outside of XLA (effects, strings). `hosted`: there are such nodes, or parameters that are
+    strings. `endless`: a loop in it may never end. `guarded`: it checks values where it runs; `demands`: it has effects, or
+    checks that are made in any case.
+    """
+
+    __slots__ = (
+        "avals", "bytes", "constants", "demands", "derived", "effects", "endless", "guarded", "hosted", "keys", "lines",
+        "on_host", "outputs", "parameters", "precision", "runs", "spent",
+    )  # fmt: skip
+    keys: tuple[Key, ...]
+    avals: tuple[Any, ...]
+    parameters: tuple[Aval, ...]
+    outputs: tuple[int, ...]
+    constants: tuple[np.ndarray, ...]
+    lines: tuple[Line, ...]
+    precision: str | None
+    bytes: int
+    runs: int
+    spent: float
+    effects: bool
+    guarded: bool
+    demands: bool
+    on_host: frozenset[int]
+    hosted: bool
+    endless: bool
+    derived: dict[Any, Any]
+
+    def __init__(
+        self,
+        keys: tuple[Key, ...],
+        avals: tuple[Any, ...],
+        parameters: tuple[Aval, ...],
+        outputs: tuple[int, ...],
+        constants: tuple[np.ndarray, ...] = (),
+        lines: tuple[Line, ...] = (),
+        precision: str | None = None,
+    ) -> None:
+        self.keys, self.avals, self.parameters, self.outputs = keys, avals, parameters, outputs
+        self.constants, self.lines, self.precision = constants, lines, precision
+        special = [
+            (i, key) for i, key in enumerate(keys) if key[0].structured or key[0].effect or key[0].on_host or key[0].guards
+        ]
+        held = [(i, key[0], programs_of(*key[:2])) for i, key in special]
+        super().__init__(len(keys) + sum([sum([p.size for p in inner]) - is_call(op) for _, op, inner in held]))
+        self.bytes = bytes_of(avals)
+        strings = has_strings(parameters) or has_strings(avals)
+        self.guarded = any(op.guards or any(p.guarded for p in inner) for _, op, inner in held)
+        self.demands = any(effectful(key) for _, key in special)
+        self.effects = any(op.effect or any(p.effects for p in inner) for _, op, inner in held)
+        hosted = [i for i, op, inner in held if op.effect or op.on_host or any(p.hosted for p in inner)]
+        self.on_host = frozenset([*hosted, *[i for i in range(len(keys)) if strings and self._has_strings(i)]])
+        self.hosted = bool(self.on_host) or strings
+        self.endless = any(op.endless or any(p.endless for p in inner) for _, op, inner in held)
+        self.runs, self.spent, self.derived = 0, 0.0, {}
+
+    @property
+    def described(self) -> str:
+        """The program in a few words, the same in each process that traced the same: types of its ops, shapes, its last line."""
+        known: str | None = self.derived.get("described")
+        if known is None:
+            types = ",".join([key[0].type for key in self.keys])
+            shapes = ",".join(map(repr, (*self.parameters, *self.avals)))
+            digest = hashlib.sha256(f"{types} {shapes} {self.outputs}".encode()).hexdigest()[:12]
+            code = self.lines[-1][0] if self.lines else None
+            where = "" if code is None else f" of {code.co_filename.rpartition('/')[2]}, in {code.co_name}"
+            results = ", ".join([repr(self.aval_of(r)) for r in self.outputs[:3]])
+            known = self.derived["described"] = f"a program of {self.size} ops{where}, which gives {results} ({digest})"
+        return known
+
+    @property
+    def staged(self) -> bool:
+        """Whether it may run in stages: a part is on the host, or it is too wide for the compiler."""
+        return self.hosted or len(self.parameters) + len(self.outputs) >= WIDE
+
+    def _has_strings(self, index: int) -> bool:
+        """Return whether a node takes or gives strings."""
+        return has_strings(self.avals[index]) or any(has_strings(self.aval_of(r)) for r in self.keys[index][2:])
+
+    def evaluate(self, *arguments: Any) -> tuple[Any, ...]:
+        """Run the kernels in order on JAX arrays; called by `jax.jit`, and as the kernel of a call node."""
+        with precise(self.precision):
+            return self._evaluate(*arguments)
+
+    def _evaluate(self, *arguments: Any) -> tuple[Any, ...]:
+        leaves = (*arguments, *[jnp.asarray(c) for c in self.constants])  # kernels index by traced values, which NumPy cannot
+        values: list[Any] = []
+        live = self._elements_read()
+        flags = guards.collecting() if self.guarded else None
+        for index, (op, attrs, *references) in enumerate(self.keys):
+            inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
+            if flags is not None:
+                flags.enter(self, index, inputs)
+            values.append(op.run(inputs, op.lean(attrs, live[index]) if index in live else attrs))
+        return tuple([values[r] if r >= 0 else leaves[-1 - r] for r in self.outputs])
+
+    def _elements_read(self) -> dict[int, set[int]]:
+        """Return which results of each branch and loop are read, by its index; not of those that are outputs as a whole."""
+        outputs = set(self.outputs)
+        live: dict[int, set[int]] = {i: set() for i, key in enumerate(self.keys) if key[0].structured and i not in outputs}
+        for op, attrs, *references in self.keys:
+            if op is ELEMENT and references[0] in live:
+                live[references[0]].add(attrs[0])
+        return live
+
+    def in_precision(self, precision: str | None) -> Program:
+        """Return the Program of this computation in another precision: made once, compiled by itself."""
+        if precision == self.precision:
+            return self
+        known: Program | None = self.derived.get(("precision", precision))
+        if known is None:
+            made = Program(self.keys, self.avals, self.parameters, self.outputs, self.constants, self.lines, precision)
+            known = self.derived["precision", precision] = made
+        return known
+
+    def aval_of(self, reference: int) -> Any:
+        """Return the Aval of a reference's value."""
+        return self.avals[reference] if reference >= 0 else self.parameters[-1 - reference]
+
+    def __str__(self) -> str:
+        def name(reference: int) -> str:
+            return f"%{reference}" if reference >= 0 else f"%p{-1 - reference}"
+
+        def typed(avals: Any) -> str:
+            return f"({', '.join(map(repr, avals))})" if isinstance(avals, tuple) else repr(avals)
+
+        lines = [f"program({', '.join(f'%p{i}: {p!r}' for i, p in enumerate(self.parameters))})"]
+        for index, ((op, attrs, *references), result) in enumerate(zip(self.keys, self.avals, strict=True)):
+            stated = ", ".join(f"{n}={a!r}" for n, a in zip(op.attributes, attrs, strict=True) if not isinstance(a, Program))
+            operands = ", ".join(map(name, references))
+            lines.append(f"  %{index}: {typed(result)} = {op.type}({operands}{', ' if stated else ''}{stated})")
+        lines.append(f"  return {', '.join(map(name, self.outputs))}")
+        return "\n".join(lines)
+
+
+@twins.in_c
+def are_one(leaves: list[Node], same: Sequence[tuple[int, int]]) -> bool:
+    """Return whether the leaves at each two of these positions are one node."""
+    return all(leaves[position] is leaves[stands] for position, stands in same)
+
+
+def verify(program: Program) -> None:
+    """Raise AssertionError if a Program is not well formed: references that run forwards, Avals that the ops do not give."""
+    for index, ((op, attrs, *references), stated) in enumerate(zip(program.keys, program.avals, strict=True)):
+        assert all(-len(program.parameters) <= r < index for r in references), f"node {index} refers to what is not there yet"
+        assert len(attrs) == len(op.attributes), f"node {index}: {op.type} has other attributes"
+        given = [program.aval_of(r) for r in references]
+        assert op.result(tuple(given), attrs) == stated, f"node {index}: {op.type} does not give {stated}"
+    assert all(-len(program.parameters) <= r < len(program.keys) for r in program.outputs)
+
+
+def _element(values: Sequence[Any], *, index: int) -> Any:
+    return values[index]
+
+
+def _call(*arguments: Any, program: Program) -> tuple[Any, ...]:
+    return program.evaluate(*arguments)
+
+
+def _call_avals(*avals: Aval, program: Program) -> tuple[Any, ...]:
+    return tuple([program.aval_of(r) for r in program.outputs])
+
+
+# One output of an op that has several: only these are seen outside, so every reference is one int.
+ELEMENT = define(
+    Op("TupleElement", _element, infer=lambda avals, index: avals[index], host=_element, cheap=True, traits="own renames")
+)
+
+
+class _Index(dict[int, tuple[int]]):
+    """i → (i,), the attributes of an element."""
+
+    def __missing__(self, i: int) -> tuple[int]:
+        self[i] = attrs = (i,)
+        return attrs
+
+
+INDEX = _Index()
+
+
+class Called(NamedTuple):
+    """The attribute of a call."""
+
+    program: Program
+
+
+def _run_call(interpreter: Interpreter, attrs: Called, inputs: Sequence[Any]) -> Sequence[Any]:
+    return interpreter.call(attrs.program, inputs)
+
+
+def _call_op(type: str) -> StructuredOp:
+    declared: Any = {"infer": _call_avals, "saves": "arguments", "takes_none": True}
+    made = StructuredOp(
+        type, _call, Called, kind=CALL_OF, bodies=lambda attrs: (whole(attrs.program),), run=_run_call, **declared
+    )
+    define(made)
+    return made
+
+
+CALL = _call_op("PartitionedCall")  # a Program as an op
+FUNCTION = _call_op("StatefulPartitionedCall")  # the same for a function of the user's
+
+
+def _ran(value: Any, *inputs: Any, op: Op, attrs: Attributes) -> Any:
+    return value
+
+
+# An op that ran at once, because its result's shape depends on values, or on the host: (its result, its inputs) → its result.
+RAN = define(Op("Ran", _ran, infer=_ran, host=_ran, traits="own"))
+
+
+caches: list[Cache] = []
+
+
+class Cache(OrderedDict[Any, Any]):
+    """A table of bounded size that forgets what was not used for longest. `entered` counts what was made for it."""
+
+    def __init__(self, bound: int, of: str = "") -> None:
+        super().__init__()
+        caches.append(self)
+        self.bound, self.of, self.entered = bound, of, 0
+        self.lock = threading.Lock()
+
+    def find(self, key: Any) -> Any:
+        """Return the value under `key`, or None. It becomes the most recent, once the table is half full: to hash a trace
+        takes long.
+        """
+        value = self.get(key)
+        if value is not None and 2 * len(self) > self.bound:
+            with contextlib.suppress(KeyError):
+                self.move_to_end(key)
+        return value
+
+    def keep(self, key: Any, value: Any) -> Any:
+        """Enter `value` and return it."""
+        with self.lock:
+            self.entered += 1
+            self[key] = value
+            while len(self) > self.bound:
+                self.popitem(last=False)
+        return value
+
+
+class Structure:
+    """The keys of nodes, and the Avals of leaves: of a whole trace, or of its beginning.
+
+    `lines` are the user's lines at which it was recorded last: code objects, and instruction offsets in them. `variants` are
+    the ways to run it, see `slices`.
+    """
+
+    __slots__ = ("avals", "keys", "lines", "variants")
+    keys: tuple[Key, ...]
+    avals: tuple[Any, ...]
+    lines: Lines | None
+    variants: list[Any]
+
+    def __init__(self, keys: tuple[Key, ...], avals: tuple[Any, ...]) -> None:
+        self.keys, self.avals, self.lines, self.variants = keys, avals, None, []
+
+
+_structures = Cache(2048)  # (keys, Avals) → Structure
+guesses = Cache(4096)  # where a trace begins, and how long it is → what it was the last time
+
+
+@twins.in_c
+def structure_of(trace: Trace, nodes: int, leaves: int) -> Structure:
+    """Return the Structure of the first `nodes` nodes and `leaves` leaves of a trace.
+
+    A loop records the same at the same lines, so what the last such trace was is compared first.
+    """
+    first = trace.nodes[0] if nodes else None
+    where = (0, 0, 0, leaves) if first is None else (id(first.code), first.offset, nodes, leaves)
+    keys, avals = keys_of(trace.nodes[:nodes]), avals_of(trace.leaves[:leaves])
+    found: Structure | None = guesses.get(where)
+    if found is None or found.keys != keys or found.avals != avals:
+        found = _structures.find((keys, avals)) or _structures.keep((keys, avals), Structure(keys, avals))
+        guesses.keep(where, found)
+    return found

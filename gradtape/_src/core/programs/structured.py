@@ -1,0 +1,207 @@
+"""Ops that hold Programs: calls, branches, loops. Each says once which Programs it runs, on which inputs, and with which meaning.
+
+A *body* is such a Program. `StructuredOp.run` is the meaning of the op in Python. An `Interpreter` says what its values are
+and how a body runs: arrays on the host, nodes that are recorded, costs that are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from gradtape._src.core.programs.op import Attributes, Kernel, Op
+
+if TYPE_CHECKING:
+    from gradtape._src.core.programs.program import Program
+    from gradtape._src.core.values.aval import Aval
+
+# Kinds: what the Programs of an op are for. Those of a VALUE compute its results, and its gradient is not theirs.
+CALL_OF, BRANCH, LOOP, ROWS, GRADIENT, VALUE = "call", "branch", "loop", "rows", "gradient", "value"
+
+
+class Body(NamedTuple):
+    """A Program that an op runs, and how its values belong to those of the op.
+
+    - `takes`: for each parameter, constants aside, the position of the op's input that it gets;
+    - `rows`: the parameters that get that input row by row;
+    - `carried`: the output that a parameter becomes in the next trip, by parameter;
+    - `gives`: the op's result that an output is, or is a row of, by output. An output that is none decides how the op goes on.
+    """
+
+    program: Program
+    takes: Sequence[int]
+    gives: Mapping[int, int]
+    rows: Sequence[int] = ()
+    carried: Mapping[int, int] = {}
+
+    def fixed(self, values: Sequence[Any]) -> list[Any]:
+        """Return those of an op's input values that are the same in each run, by parameter; None for the others."""
+        changing = {*self.rows, *self.carried}
+        return [None if p in changing else values[i] for p, i in enumerate(self.takes)]
+
+
+class Interpreter(Protocol):
+    """Gives the values of a structured op. `residuals` says whether results that only gradients read are wanted."""
+
+    residuals: bool
+
+    def call(self, program: Program, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Run a body."""
+        ...
+
+    def holds(self, program: Program, inputs: Sequence[Any]) -> bool:
+        """Run a condition."""
+        ...
+
+    def number(self, value: Any) -> Any:
+        """Return a scalar as a Python number."""
+        ...
+
+    def extent(self, value: Any) -> int:
+        """Return how many rows a value has."""
+        ...
+
+    def row(self, value: Any, at: int) -> Any:
+        """Return one row of a value."""
+        ...
+
+    def stacked(self, rows: Sequence[Any], of: Aval, count: int) -> Any:
+        """Return rows of the Aval `of` as one value of `count` rows; those that are missing at the end are zeros."""
+        ...
+
+    def constant(self, number: int) -> Any:
+        """Return an int64 scalar."""
+        ...
+
+
+def is_call(op: Any) -> bool:
+    """Return whether an op runs one Program once, on all its inputs; its first results are that one's."""
+    return isinstance(op, StructuredOp) and op.kind is CALL_OF
+
+
+def programs_of(op: Any, attrs: Attributes) -> tuple[Program, ...]:
+    """Return the Programs that an op with these attributes holds."""
+    return tuple([body.program for body in op.bodies(attrs)]) if isinstance(op, StructuredOp) else ()
+
+
+def whole(program: Program) -> Body:
+    """Return a Body that takes all inputs of its op in their order, and gives all results."""
+    return Body(program, range(arity(program)), {i: i for i in range(len(program.outputs))})
+
+
+def arity(program: Program) -> int:
+    """Return how many values a Program takes: its parameters without its constants."""
+    return len(program.parameters) - len(program.constants)
+
+
+Pruned = tuple[Attributes, list[int], list[int]]  # attributes, and the positions of the inputs and the results that are left
+
+
+class StructuredOp(Op):
+    """An op that holds Programs among its attributes, which are a NamedTuple: `form`. For what else is declared see `Op`.
+
+    - `bodies(attrs)`: the Programs that it runs, in the order in which `attrs` has them.
+    - `run(interpreter, attrs, inputs)`: its results, of any values. Residuals at the end may be left out.
+    - `pruned(attrs, live, normal)`: the same op with only the results that the results `live` need, and what it still reads;
+      `normal(program, live)` gives a body with fewer outputs.
+    - `lean(attrs, live)`: attributes with which the kernel computes at least the results `live`, in their places; what only a
+      gradient would read is not compiled.
+    - `runs(attrs, decision)`: each Program and how often it runs; where that depends on values it is looked up in `decision`, the
+      value of the input `decided_by(attrs)`, or of the result `counted_by(attrs)`. Without a value: the most, as far as is known.
+    """
+
+    __slots__ = ("_bodies", "_lean", "_meaning", "_pruned", "_runs", "counted_by", "decided_by", "form", "kind")
+    structured = True
+    _bodies: Callable[[Any], Sequence[Body]]
+    _meaning: Callable[[Interpreter, Any, Sequence[Any]], Sequence[Any]]
+    _pruned: Callable[[Any, Sequence[int], Callable[..., Program]], Pruned] | None
+    _lean: Callable[[Any, Set[int]], Any] | None
+    _runs: Callable[[Any, Any], Sequence[tuple[Program, int]]] | None
+    kind: str
+    form: type[Any]
+    decided_by: Callable[[Any], int | None]
+    counted_by: Callable[[Any], int | None]
+
+    def __init__(
+        self,
+        type: str,
+        kernel: Kernel,
+        form: type[Any],
+        *,
+        kind: str,
+        bodies: Callable[[Any], Sequence[Body]],
+        run: Callable[[Interpreter, Any, Sequence[Any]], Sequence[Any]],
+        pruned: Callable[[Any, Sequence[int], Callable[..., Program]], Pruned] | None = None,
+        lean: Callable[[Any, Set[int]], Any] | None = None,
+        runs: Callable[[Any, Any], Sequence[tuple[Program, int]]] | None = None,
+        decided_by: Callable[[Any], int | None] = lambda attrs: None,
+        counted_by: Callable[[Any], int | None] = lambda attrs: None,
+        **declared: Any,
+    ) -> None:
+        unhosted = "it holds Programs, which run on the host node by node"
+        super().__init__(type, kernel, unhosted=unhosted, attributes=" ".join(form._fields), **declared)
+        self.declare(kind=kind, form=form, decided_by=decided_by, counted_by=counted_by)
+        self.declare(_bodies=bodies, _meaning=run, _pruned=pruned, _lean=lean, _runs=runs)
+
+    def bodies(self, attrs: Attributes) -> Sequence[Body]:
+        """Return the Programs that the op runs, in the order in which its attributes have them."""
+        found: Sequence[Body] = self._bodies(self.form(*attrs))
+        return found
+
+    def interpret(self, interpreter: Interpreter, attrs: Attributes, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        """Run the op on whatever an interpreter has for values."""
+        return tuple(self._meaning(interpreter, self.form(*attrs), inputs))
+
+    def pruned(self, attrs: Attributes, live: Sequence[int], normal: Callable[..., Program]) -> Pruned | None:
+        """Return the op with only what the results at the positions `live` need; None if it cannot be made smaller."""
+        return None if self._pruned is None else self._pruned(self.form(*attrs), live, normal)
+
+    def lean(self, attrs: Attributes, live: Set[int]) -> Attributes:
+        """Return attributes for a kernel of which only the results at the positions `live` are read."""
+        found: Attributes = attrs if self._lean is None else self._lean(self.form(*attrs), live)
+        return found
+
+    def runs(self, attrs: Attributes, decision: Any = None) -> Sequence[tuple[Program, int]]:
+        """Return each Program that runs and how often; see `StructuredOp`."""
+        if self._runs is not None:
+            found: Sequence[tuple[Program, int]] = self._runs(self.form(*attrs), decision)
+            return found
+        return [(body.program, 1) for body in self.bodies(attrs)]
+
+    def with_programs(self, attrs: Attributes, programs: Sequence[Program]) -> Attributes:
+        """Return the attributes with other Programs, in their order."""
+        remaining = iter(programs)
+        held = {id(body.program) for body in self.bodies(attrs)}
+
+        def one(value: Any) -> Any:
+            if type(value) is tuple:
+                return tuple(map(one, value))
+            return next(remaining) if id(value) in held else value
+
+        made: Attributes = self.form(*map(one, attrs))
+        return made
+
+
+def by_program(type: str, form: type[Any], kind: str = VALUE, saves: str = "inputs", **declared: Any) -> StructuredOp:
+    """Return an op whose results its first attribute `program` computes, and whose gradient is not that Program's.
+
+    `declared` are more of what an `Op` declares.
+    """
+
+    def kernel(*inputs: Any, program: Program, **others: Any) -> tuple[Any, ...]:
+        return program.evaluate(*inputs)
+
+    def avals(*avals: Aval, program: Program, **others: Any) -> tuple[Aval, ...]:
+        return tuple([program.aval_of(r) for r in program.outputs])
+
+    return StructuredOp(
+        type,
+        kernel,
+        form,
+        kind=kind,
+        bodies=lambda attrs: (whole(attrs.program),),
+        run=lambda interpreter, attrs, inputs: interpreter.call(attrs.program, inputs),
+        infer=avals,
+        saves=saves,
+        **declared,
+    )

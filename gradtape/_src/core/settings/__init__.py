@@ -1,0 +1,1 @@
+"""Switches that users set."""

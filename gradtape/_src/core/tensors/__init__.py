@@ -1,0 +1,1 @@
+"""Tensors, variables, nests of them, and conversions to them."""

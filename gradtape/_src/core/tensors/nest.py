@@ -1,0 +1,391 @@
+"""Nested structures (lists, tuples, dicts, namedtuples, dataclasses, attrs) as TensorFlow's `nest` sees them, on optree."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, MappingView, Sequence
+from typing import Any
+
+import optree
+
+from gradtape._src.core.base.errors import public
+from gradtape._src.core.tensors.indexed_slices import IndexedSlices
+from gradtape._src.core.values.composite import CompositeTensor
+
+NAMESPACE = "gradtape"
+EXPANDED = "gradtape, composites expanded"  # here IndexedSlices are structures, not leaves
+MOST_KNOWN = 1024
+_unordered: set[optree.PyTreeSpec] = set()  # some that were seen to have no OrderedDict in them
+_known: set[type] = {list, tuple, dict}  # types that were seen as leaves, or are registered
+
+
+class _Metadata:
+    """The metadata of `__tf_flatten__`: compared, and never asked for a hash of its own."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Metadata) and bool(self.value == other.value)
+
+    def __hash__(self) -> int:
+        return hash(_Metadata)
+
+
+def _register_flattened(kind: Any) -> None:
+    """Teach optree a class that says by `__tf_flatten__` and `__tf_unflatten__` what it is made of."""
+
+    def flat(value: Any) -> tuple[list[Any], _Metadata]:
+        metadata, components = value.__tf_flatten__()
+        return list(components), _Metadata(metadata)
+
+    def make(metadata: _Metadata, children: Iterable[Any]) -> Any:
+        return kind.__tf_unflatten__(metadata.value, tuple(children))
+
+    for namespace in (NAMESPACE, EXPANDED):
+        optree.register_pytree_node(kind, flat, make, namespace=namespace)  # type: ignore[arg-type]
+
+
+def _register_composite(kind: Any) -> None:
+    """Teach optree a class of composite tensors, whose spec takes a value apart and puts it together."""
+
+    def flat(value: Any) -> tuple[list[Any], _Metadata]:
+        spec = value._type_spec
+        return [spec._to_components(value)], _Metadata(spec)
+
+    def make(metadata: _Metadata, children: Iterable[Any]) -> Any:
+        (components,) = children
+        return metadata.value._from_components(components)
+
+    optree.register_pytree_node(kind, flat, make, namespace=EXPANDED)  # type: ignore[arg-type]
+
+
+def _register(kind: type) -> None:
+    """Teach optree a dataclass the first time that one is seen."""
+    names = [field.name for field in dataclasses.fields(kind)]
+
+    def make(_: Any, children: Iterable[Any]) -> Any:
+        new: Any = object.__new__(kind)
+        for name, child in zip(names, children, strict=True):
+            object.__setattr__(new, name, child)
+        return new
+
+    for namespace in (NAMESPACE, EXPANDED):
+        optree.register_pytree_node(
+            kind, lambda value: ([getattr(value, n) for n in names], None, names), make, namespace=namespace
+        )
+
+
+def _register_attrs(kind: Any) -> None:
+    """Teach optree a class of the package attrs, whose constructor takes the values of its attributes in order."""
+    names = [attribute.name for attribute in kind.__attrs_attrs__]
+    for namespace in (NAMESPACE, EXPANDED):
+        optree.register_pytree_node(
+            kind,
+            lambda value: ([getattr(value, n) for n in names], None, names),
+            lambda _, children: kind(*children),
+            namespace=namespace,
+        )
+
+
+def _register_container(kind: Any) -> None:
+    """Teach optree a class of sequences or mappings, such as one derived from list, or the views of a dict."""
+
+    def flat_mapping(value: Any) -> tuple[list[Any], Any, Any]:
+        names = tuple(sorted(value))
+        return [value[name] for name in names], (names, tuple(value)), names
+
+    def make_mapping(keys: Any, children: Iterable[Any]) -> Any:
+        names, order = keys
+        held = dict(zip(names, children, strict=True))
+        return kind({name: held[name] for name in order})
+
+    def make_sequence(_: Any, children: Iterable[Any]) -> Any:
+        return (list if issubclass(kind, (MappingView, range)) else kind)(children)
+
+    for namespace in (NAMESPACE, EXPANDED):
+        if issubclass(kind, Mapping):
+            optree.register_pytree_node(kind, flat_mapping, make_mapping, namespace=namespace)
+        else:
+            optree.register_pytree_node(kind, lambda value: (list(value), None), make_sequence, namespace=namespace)
+
+
+def _by_sorted_key(value: Any) -> Any:
+    return optree.tree_flatten_one_level(value, none_is_leaf=True)
+
+
+class _Sorted:
+    """Stands for an OrderedDict in a structure, of which optree knows a fixed order: TensorFlow sorts its keys as a dict's.
+
+    `keys` are sorted, `children` what they hold.
+    """
+
+    def __init__(self, value: OrderedDict[Any, Any]) -> None:
+        self.order = value.keys()
+        level = _by_sorted_key(dict(value))
+        self.keys, self.children = level.entries, [_sorted(child) for child in level.children]
+
+
+class _Order:
+    """The keys of an OrderedDict in its own order, which does not make it another structure."""
+
+    def __init__(self, keys: Iterable[Any]) -> None:
+        self.keys = tuple(keys)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Order) and set(self.keys) == set(other.keys)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.keys))
+
+
+def _parts(value: _Sorted) -> tuple[list[Any], _Order, Any]:
+    return value.children, _Order(value.order), value.keys
+
+
+def _ordered(order: Any, children: Iterable[Any]) -> OrderedDict[Any, Any]:
+    level = _by_sorted_key(dict.fromkeys(order.keys))
+    held = dict(zip(level.entries, children, strict=True))
+    return OrderedDict([(key, held[key]) for key in order.keys])
+
+
+def _is_ordered(value: Any) -> bool:
+    return type(value) is OrderedDict
+
+
+def _sorted(structure: Any) -> Any:
+    """Return `structure` with a `_Sorted` for each OrderedDict."""
+    return optree.tree_map(
+        lambda x: _Sorted(x) if _is_ordered(x) else x, structure, is_leaf=_is_ordered, none_is_leaf=True, namespace=NAMESPACE
+    )
+
+
+for _space in (NAMESPACE, EXPANDED):
+    optree.register_pytree_node(_Sorted, _parts, _ordered, namespace=_space)  # type: ignore[arg-type]
+
+
+def _components(slices: Any) -> tuple[list[Any], None]:
+    parts = [slices.values, slices.indices, slices.dense_shape]
+    return [part for part in parts if part is not None], None
+
+
+def _assembled(_: Any, parts: Iterable[Any]) -> Any:
+    return IndexedSlices(*parts)
+
+
+# optree's signature asks for a Collection, its documentation for any class.
+optree.register_pytree_node(IndexedSlices, _components, _assembled, namespace=EXPANDED)  # type: ignore[arg-type]
+
+
+def flatten_with_spec(
+    structure: Any, namespace: str = NAMESPACE, is_leaf: Callable[[Any], bool] | None = None
+) -> tuple[list[Any], optree.PyTreeSpec]:
+    """Return `(leaves, spec)`; `None` is a leaf, and so is what `is_leaf` selects; dicts go by sorted key, an OrderedDict too."""
+    leaves, spec = optree.tree_flatten(structure, is_leaf, none_is_leaf=True, namespace=namespace)
+    if spec not in _unordered:
+        if "OrderedDict(" in repr(spec):
+            leaves, spec = optree.tree_flatten(_sorted(structure), is_leaf, none_is_leaf=True, namespace=namespace)
+        else:
+            if len(_unordered) >= MOST_KNOWN:
+                _unordered.clear()
+            _unordered.add(spec)
+    for item in leaves:
+        kind = type(item)
+        if kind not in _known:
+            _known.add(kind)
+            if issubclass(kind, CompositeTensor):
+                _register_composite(kind)
+            elif hasattr(kind, "__tf_flatten__") and hasattr(kind, "__tf_unflatten__"):
+                _register_flattened(kind)
+            elif hasattr(kind, "__attrs_attrs__"):
+                _register_attrs(kind)
+            elif dataclasses.is_dataclass(kind):
+                _register(kind)
+            elif issubclass(kind, (Mapping, Sequence, MappingView)) and not issubclass(kind, (str, bytes, memoryview)):
+                _register_container(kind)
+            else:
+                continue
+            return flatten_with_spec(structure, namespace, is_leaf)
+    return leaves, spec
+
+
+def flatten_up_to(spec: optree.PyTreeSpec, value: Any) -> list[Any]:
+    """Return the parts of `value` at the leaves of `spec`; ValueError or TypeError if it is nested otherwise. ValueError,
+    TypeError if it is nested otherwise.
+    """
+    if spec.is_leaf():
+        return [value]
+    if spec in _unordered:
+        return spec.flatten_up_to(value)
+    return [
+        leaf for part, child in zip(up_to_level(spec, value), spec.children(), strict=True) for leaf in flatten_up_to(child, part)
+    ]
+
+
+def up_to_level(spec: optree.PyTreeSpec, value: Any) -> list[Any]:
+    """Return the parts of `value` at the first level of `spec`."""
+    level: Any = spec.one_level()
+    if spec.type is not _Sorted:
+        return level.flatten_up_to(value)
+    places = level.unflatten(range(spec.num_children))
+    if not isinstance(value, Mapping) or value.keys() != places.keys():
+        raise ValueError(f"Expected a mapping with the keys {list(places)}, got {value!r}.")
+    return [value[key] for key in sorted(places, key=places.__getitem__)]
+
+
+def unflatten(spec: optree.PyTreeSpec, leaves: Iterable[Any]) -> Any:
+    """Return the structure of `spec` with other leaves."""
+    return optree.tree_unflatten(spec, leaves)
+
+
+def namespace_of(expand_composites: bool) -> str:
+    """Return the name by which optree knows whether composite tensors are structures."""
+    return EXPANDED if expand_composites else NAMESPACE
+
+
+@public
+def is_nested(seq: Any) -> bool:
+    """Return whether `seq` is a container (list, tuple, dict, namedtuple, dataclass) rather than a leaf.
+
+    >>> tf.nest.is_nested([1]), tf.nest.is_nested(1)
+    (True, False)
+    """
+    _, spec = flatten_with_spec(seq)
+    return not spec.is_leaf()
+
+
+@public
+def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
+    """Return the leaves of `structure` in order, as a list; a leaf gives a list of itself.
+
+    >>> tf.nest.flatten({"a": 1, "b": [2, 3]})
+    [1, 2, 3]
+    """
+    return flatten_with_spec(structure, namespace_of(expand_composites))[0]
+
+
+@public
+def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
+    """Pack `flat_sequence` into the structure of `structure`; ValueError if the counts differ.
+
+    >>> tf.nest.pack_sequence_as({"a": 0, "b": [0, 0]}, [1, 2, 3])
+    {'a': 1, 'b': [2, 3]}
+    """
+    if not is_nested(flat_sequence):
+        raise TypeError(
+            f"Attempted to pack value:\n  {flat_sequence}\ninto a structure, but found incompatible type "
+            f"`{type(flat_sequence)}` instead of a list of leaves."
+        )
+    leaves = list(flat_sequence)
+    _, spec = flatten_with_spec(structure, namespace_of(expand_composites))
+    if spec.is_leaf() and len(leaves) != 1:
+        raise ValueError(
+            f"The target structure is of type `{type(structure)}`\n  {structure}\nHowever the input is a sequence "
+            f"({type(flat_sequence)}) of length {len(leaves)}.\n  {flat_sequence}\nA leaf takes a sequence of one."
+        )
+    if len(leaves) != spec.num_leaves:
+        raise ValueError(
+            f"Could not pack sequence. Structure had {spec.num_leaves} atoms, but flat_sequence had {len(leaves)} items. "
+            f"Structure: {structure}, flat_sequence: {flat_sequence}."
+        )
+    return unflatten(spec, leaves)
+
+
+@public
+def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False) -> None:
+    """Raise ValueError (TypeError for other container types) unless both are nested in the same way.
+
+    >>> tf.nest.assert_same_structure({"a": 1, "b": [2]}, {"a": 3, "b": [4]})
+    """
+    _matching_leaves(nest1, nest2, check_types, namespace_of(expand_composites))
+
+
+@public
+def map_structure(func: Callable[..., Any], *structure: Any, check_types: bool = True, expand_composites: bool = False) -> Any:
+    """Apply `func` to corresponding leaves of the structures; the results have the structure of the first.
+
+    >>> tf.nest.map_structure(lambda x: 2 * x, {"a": 1, "b": [2, 3]})
+    {'a': 2, 'b': [4, 6]}
+    """
+    if not callable(func):
+        raise TypeError(f"func must be callable, got: {func}")
+    if not structure:
+        raise ValueError("Must provide at least one structure")
+    namespace = namespace_of(expand_composites)
+    leaves, spec = flatten_with_spec(structure[0], namespace)
+    others = [_matching_leaves(structure[0], other, check_types, namespace) for other in structure[1:]]
+    return unflatten(spec, [func(*group) for group in zip(leaves, *others, strict=True)])
+
+
+def map_up_to(func: Callable[[Any, Any], Any], shallow: Any, deep: Any) -> Any:
+    """Apply `func` to each leaf of `shallow` and the part of `deep` at its place, in the structure of `shallow`."""
+    leaves, spec = flatten_with_spec(shallow, EXPANDED)
+    return unflatten(spec, map(func, leaves, _matching_leaves(shallow, deep, True, EXPANDED, up_to=True)))
+
+
+def _matching_leaves(first: Any, other: Any, check_types: bool, namespace: str, up_to: bool = False) -> list[Any]:
+    """Return the leaves of `other` in the order of `first`'s; raise unless they are nested in the same way.
+
+    `up_to`: what stands in `other` where `first` has a leaf may be nested further.
+    """
+    _, wanted = flatten_with_spec(first, namespace)
+    leaves, spec = flatten_with_spec(other, namespace)
+    if spec == wanted:
+        return leaves
+    leaves, pending = [], [(first, other)]
+    while pending:
+        a, b = pending.pop()
+        children, others = children_of(a, namespace), children_of(b, namespace)
+        if children is None and (others is None or up_to):
+            leaves.append(b)
+            continue
+        mappings = isinstance(a, Mapping) and isinstance(b, Mapping)
+        if children is None or others is None:
+            raise _different(ValueError, first, other, f"{a!r} and {b!r} are not both sequences")
+        alike = mappings or same_namedtuples(a, b) or getattr(a, "value_type", None) is type(b)  # a spec, and what it is of
+        if check_types and type(a) is not type(b) and not alike:
+            raise _different(TypeError, first, other, f"{a!r} has type {type(a).__name__}, {b!r} {type(b).__name__}")
+        if mappings and a.keys() != b.keys():
+            raise _different(ValueError, first, other, f"the keys are {list(a)} and {list(b)}")
+        if len(children) != len(others):
+            raise _different(ValueError, first, other, f"{a!r} and {b!r} don't have the same number of elements")
+        matching = [others[name] for name in children] if mappings else others.values()
+        pending.extend(reversed([*zip(children.values(), matching, strict=True)]))
+    return leaves
+
+
+def same_namedtuples(a: Any, b: Any) -> bool:
+    """Return whether both are namedtuples of one name with the same fields, made twice perhaps."""
+    fields = getattr(a, "_fields", None)
+    return fields is not None and fields == getattr(b, "_fields", None) and type(a).__name__ == type(b).__name__
+
+
+def children_of(structure: Any, namespace: str) -> dict[Any, Any] | None:
+    """Name (key, index, field) → child of one level, or None for a leaf."""
+    if optree.tree_is_leaf(structure, none_is_leaf=True, namespace=namespace):
+        return None
+    if _is_ordered(structure):
+        structure = dict(structure)
+    level = optree.tree_flatten_one_level(structure, none_is_leaf=True, namespace=namespace)
+    names: Iterable[Any] = range(len(level.children))
+    if isinstance(structure, Mapping):
+        names = level.entries
+    return dict(zip(names, level.children, strict=True))
+
+
+def one_level_of(structure: Any, children: list[Any]) -> Any:
+    """Return a container of the kind of `structure`, and with its keys, that holds other children."""
+    plain: Any = dict(structure) if _is_ordered(structure) else structure
+    level = optree.tree_flatten_one_level(plain, none_is_leaf=True, namespace=NAMESPACE)
+    if not _is_ordered(structure):
+        return level.unflatten_func(level.metadata, children)
+    held = dict(zip(level.entries, children, strict=True))
+    return OrderedDict([(key, held[key]) for key in structure])
+
+
+def _different(error: type[Exception], first: Any, second: Any, why: str) -> Exception:
+    return error(
+        f"The two structures don't have the same nested structure.\n\nFirst structure: {first!r}\n\n"
+        f"Second structure: {second!r}\n\nMore specifically: {why}."
+    )

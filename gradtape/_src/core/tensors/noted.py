@@ -1,0 +1,57 @@
+"""Names that values were given while they were recorded (`name=`, name scopes, Keras layers): a tape is asked by them.
+
+In a graph names are the ops' own, and stand in `naming`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtape._src.core.base import hooks, naming
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.journal import Line
+from gradtape._src.core.tensors import nest, scopes
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
+
+MOST = 4096  # names that are remembered of what was traced
+traced: dict[str, Line] = {}  # the names that were given inside of functions, branches and loops, and where
+
+
+def called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name: Any) -> Any:
+    """Call `function(*args, **kwargs)` and note its result under `name` where a tape may ask for it."""
+    trace = engine.local.trace
+    if not (engine.local.tapes or trace.scope is not None) or not isinstance(name, str) or naming.parameter(function) is None:
+        return function(*args, **kwargs)
+    before = len(trace.names)
+    result = function(*args, **kwargs)
+    full = scopes.scoped(name)
+    trace.names[before:] = [given for given in trace.names[before:] if given[1] != full]  # by what `function` called
+    note(full, result)
+    return result
+
+
+def note(name: str, result: Any) -> None:
+    """Note what was recorded last, a tensor or a nest of some, under its whole `name`."""
+    state = engine.local
+    trace = state.trace
+    if not state.tapes and trace.scope is None:
+        return
+    if type(result) is EagerTensor:
+        nodes = [result.node]
+    else:
+        try:
+            nodes = [x.node for x in nest.flatten(result) if isinstance(x, Tensor)]
+        except (TypeError, ValueError):  # keys that have no order: a name for the whole says nothing then
+            return
+    if not nodes or not name:
+        return
+    trace.names.append((len(trace.nodes), name, nodes))
+    if trace.scope is not None:
+        traced.pop(name, None)
+        if len(traced) >= MOST:
+            traced.clear()
+        traced[name] = nodes[0].code, nodes[0].offset
+
+
+hooks.core.called = called

@@ -1,0 +1,145 @@
+"""`Dimension`: an extent of a shape as TensorFlow 1 has it, an object with a `value`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from gradtape._src.core.base.errors import public
+
+
+def extent(value: Any) -> int | None:
+    """Return an extent as an int, None for an unknown one. TypeError or ValueError for anything else."""
+    if value is None or isinstance(value, Unknown):
+        return None
+    try:
+        found = value.__index__()
+    except AttributeError:
+        raise TypeError(
+            f"Dimension value must be integer or None or have an __index__ method, got value '{value!r}' with type "
+            f"'{type(value)!r}'"
+        ) from None
+    if found < 0:
+        raise ValueError(f"Dimension {found} must be >= 0")
+    return int(found)
+
+
+def _arithmetic(function: Callable[[Any, Any], Any], reflected: bool = False) -> Callable[[Any, Any], Any]:
+    def method(self: Dimension, other: Any) -> Any:
+        try:
+            a, b = self.value, extent(other)
+        except (TypeError, ValueError):
+            return NotImplemented
+        if a is None or b is None:
+            return Dimension(None)
+        result = function(b, a) if reflected else function(a, b)
+        return Dimension(result) if result >= 0 else result
+
+    return method
+
+
+class Dimension:
+    """An extent: `value` is an int, or None if it is not known. A known one is an int, too; sums and products are Dimensions.
+
+    Results that depend on an unknown extent are unknown: an arithmetic result is `Dimension(None)`, a comparison None.
+    """
+
+    __slots__ = ()
+
+    @public
+    def __new__(cls, value: Any) -> Any:
+        found = extent(value)
+        return object.__new__(Unknown) if found is None else int.__new__(Known, found)
+
+    @property
+    def value(self) -> Any:
+        """The extent as an int, or None."""
+        raise NotImplementedError
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """Return whether both can be the same extent."""
+        other = extent(other)
+        return self.value is None or other is None or bool(self.value == other)
+
+    @public
+    def assert_is_compatible_with(self, other: Any) -> None:
+        """Raise ValueError unless both can be the same extent."""
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Dimensions {self} and {other} are not compatible")
+
+    @public
+    def merge_with(self, other: Any) -> Dimension:
+        """Return the known one of two extents; ValueError if they contradict each other."""
+        self.assert_is_compatible_with(other)
+        made: Dimension = Dimension(extent(other) if self.value is None else self.value)
+        return made
+
+    __add__, __radd__ = _arithmetic(operator.add), _arithmetic(operator.add, True)
+    __sub__, __rsub__ = _arithmetic(operator.sub), _arithmetic(operator.sub, True)
+    __mul__, __rmul__ = _arithmetic(operator.mul), _arithmetic(operator.mul, True)
+    __floordiv__, __rfloordiv__ = _arithmetic(operator.floordiv), _arithmetic(operator.floordiv, True)
+    __mod__, __rmod__ = _arithmetic(operator.mod), _arithmetic(operator.mod, True)
+
+    def __repr__(self) -> str:
+        return f"Dimension({self.value})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Dimension, (self.value,)
+
+
+class Known(Dimension, int):
+    """A Dimension whose extent is known."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> int:
+        """The extent."""
+        return int(self)
+
+    def __str__(self) -> str:
+        return int.__repr__(self)
+
+
+def _undecided(self: Unknown, other: Any) -> Any:
+    try:
+        extent(other)
+    except (TypeError, ValueError):
+        return NotImplemented
+    return None
+
+
+class Unknown(Dimension):
+    """A Dimension whose extent is not known."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> None:
+        """None."""
+        return None
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _undecided
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        return "?"
+
+
+def dimension_value(dimension: Any) -> Any:
+    """Return an extent as an int or None, given as a Dimension or not."""
+    return dimension.value if isinstance(dimension, Dimension) else dimension
+
+
+@public
+def dimension_at_index(shape: Any, index: int) -> Dimension:
+    """Return one extent of a TensorShape as a Dimension."""
+    made: Dimension = Dimension(None) if shape.rank is None else shape.dims[index]
+    return made
+
+
+Known.__name__ = Known.__qualname__ = Unknown.__name__ = Unknown.__qualname__ = "Dimension"

@@ -1,0 +1,326 @@
+"""Ways to answer what is asked of extents that are not known: a function is run for each, or for the one that a call goes."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from gradtape._src.core.base.ambient import setting
+from gradtape._src.core.values.dim import Atom, Dim, UnknownExtent, as_number, generic, holds, of_terms
+
+T = TypeVar("T")
+SAMPLES = (2, 3, 1, 4, 5, 0), (1, 0, 2, 3, -1, 5)  # values of an extent, or another integer, that has to be a number
+FEW = 16  # values that are all gone through
+FAR = 1 << 12  # numbers above are not tried
+MOST = 100  # runs of one exploration
+TRIALS = 12  # runs in the search of one way
+
+
+def _line(d: Dim) -> tuple[Atom, int, int] | None:
+    """Return (atom, slope, offset) of a Dim of one atom, to the first power; None of another."""
+    (monomial, slope), *others = reversed(d.terms)
+    if len(monomial) != 1 or len(others) > 1 or (others and others[0][0]):
+        return None
+    return monomial[0], slope, others[0][1] if others else 0
+
+
+def fixed_by(relation: str, d: Dim) -> list[tuple[Atom, int]]:
+    """Return the symbol, with its value, that is told by this: `d` is 0. None or one of them."""
+    line = _line(d) if relation == "==" else None
+    return [] if line is None or line[2] % line[1] or line[0].quotient else [(line[0], -line[2] // line[1])]
+
+
+class Path:
+    """One way to answer the questions of a function: `script` says how the first of them are answered.
+
+    `values` are the extents that follow, `forks` the scripts that answer one question otherwise. If it `guides`, nothing that it
+    can answer counts as unknown; if it `shows` extents, users see Dims as the items of a shape, and not None. Unless
+    it `supposes` numbers, an extent that has to be one is an error.
+    """
+
+    guides = shows = False
+    supposes = True
+
+    def __init__(self, script: tuple[Any, ...]) -> None:
+        self.script, self.taken = script, []  # type: tuple[Any, ...], list[Any]
+        self.forks: list[tuple[Any, ...]] = []
+        self.values: dict[Atom, Any] = {}
+        self._low: dict[Atom, int] = {}
+        self._high: dict[Atom, int] = {}
+        self._answers: dict[tuple[str, Dim], bool] = {}
+        self._numbers: dict[Dim, int] = {}
+        self._supposed: dict[Atom, int] = {}  # which are numbers where one is needed, and stay symbols in shapes
+
+    def holds(self, relation: str, d: Any) -> bool:
+        """Return whether `d` is 0, or less."""
+        d = self._now(d)
+        d = d.substituted(self._supposed) if type(d) is Dim else d
+        if (known := self._known(relation, d)) is not None:
+            return known
+        known = self._answers.get((relation, d))
+        if known is None and relation == "==":
+            known = self._answers.get((relation, -d))
+        if known is None:
+            usual = generic(relation, d)
+            known = self.chosen((usual, not usual))
+            self._assume(relation, d, known)
+        return known
+
+    def _known(self, relation: str, d: Any) -> bool | None:
+        """Return the answer that is the same for all extents that there may be; None if there is none."""
+        if type(d) is not Dim:
+            return bool(d == 0 if relation == "==" else d < 0)
+        low, high = self._bounds(d)
+        if relation == "==":
+            return False if low > 0 or high < 0 or self._never_zero(d) else None
+        return high < 0 if high < 0 or low >= 0 else None
+
+    @property
+    def asked(self) -> list[Dim]:
+        """The Dims of which it was asked whether they are 0, or less, or which numbers they are."""
+        return [*[d for _, d in self._answers], *self._numbers]
+
+    @property
+    def conditions(self) -> list[tuple[str, Dim, bool]]:
+        """The answers: whether a Dim is 0 ("=="), or less ("<")."""
+        numbers = [("==", d - number, True) for d, number in self._numbers.items()]
+        return [*[(relation, d, answer) for (relation, d), answer in self._answers.items()], *numbers]
+
+    @classmethod
+    def of(cls, conditions: Iterable[tuple[str, Dim, bool]]) -> Path:
+        """Return the way on which these answers are given."""
+        made = cls(())
+        made.guides, made.supposes = True, False
+        for relation, d, answer in conditions:
+            d = made._now(d)
+            if type(d) is Dim:
+                made._assume(relation, d, answer)
+        return made
+
+    def fits(self, extents: Mapping[Atom, Any]) -> bool:
+        """Return whether all its answers are right for these extents: ints, or Dims of which it is asked in turn."""
+        try:
+            return all(holds(relation, d.substituted(extents)) is answer for relation, d, answer in self.conditions)
+        except ZeroDivisionError:
+            return False
+
+    def follow(self, extents: Mapping[Atom, int]) -> dict[Atom, int]:
+        """Return these extents, but for those that follow from others on this way."""
+        return {s: as_number(self.values[s], extents) if s in self.values else n for s, n in extents.items()}
+
+    def number(self, d: Any) -> int:
+        """Return a number for `d`: every one that there is if they are few, else some."""
+        d = self._now(d)
+        if type(d) is not Dim:
+            return int(d)
+        if d in self._numbers:
+            return self._numbers[d]
+        low, high = self._bounds(d)
+        few = high - low < FEW
+        if not (self.supposes or few):
+            raise UnknownExtent(None, None, "A number is needed in the place of an extent that is not known.")
+        options = tuple(range(int(low), int(high) + 1)) if few else tuple([n for n in SAMPLES[low < 0] if low <= n <= high])
+        if not options and not FAR > low > -FAR:
+            raise UnknownExtent(None, None, "A number is needed for an extent that is very large.")
+        found: int = self.chosen(options or (int(low),))
+        self._numbers[d] = found
+        if (symbol := d.symbol) is not None:
+            self._supposed[symbol] = found
+        return found
+
+    def _now(self, d: Any) -> Any:
+        return d.substituted(self.values) if type(d) is Dim else d
+
+    def chosen(self, options: Sequence[Any]) -> Any:
+        """Return the option that the script has here, or else the first: the others are forks."""
+        place = len(self.taken)
+        if place < len(self.script):
+            choice = self.script[place]
+        else:
+            choice = options[0]
+            self.forks += [(*self.taken, other) for other in options[1:]]
+        self.taken.append(choice)
+        return choice
+
+    def _assume(self, relation: str, d: Dim, holds: bool) -> None:
+        self._answers[relation, d] = holds
+        if relation == "==" and holds:
+            self._solve(d)
+            return
+        if (line := _line(d)) is None:
+            return
+        atom, slope, offset = line  # slope · atom + offset
+        low, high = self._of_atom(atom)
+        if relation == "==":
+            if offset % slope == 0 and -offset // slope in (low, high):
+                at_low = -offset // slope == low
+                (self._low if at_low else self._high)[atom] = int(low + 1 if at_low else high - 1)
+        elif (slope > 0) == holds:  # at most
+            limit = (-offset - 1) // slope if holds else offset // -slope
+            self._high[atom] = int(min(high, limit))
+        else:
+            limit = offset // -slope + 1 if holds else -(offset // slope)
+            self._low[atom] = int(max(low, limit))
+        low, high = self._of_atom(atom)
+        if low == high:
+            self._solve(of_terms({(atom,): 1, (): -int(low)}))
+
+    def _solve(self, d: Dim) -> None:
+        """Let one of the symbols of `d`, which is 0, be what the others say."""
+        for monomial, c in reversed(d.terms):
+            if len(monomial) == 1 and not monomial[0].quotient and (abs(c) == 1 or _line(d)):
+                rest = d - of_terms({monomial: c})
+                if type(rest) is Dim and monomial[0] in rest.symbols:
+                    continue
+                value = -rest // c if type(rest) is not Dim else rest * -c
+                self.values = {atom: self._put(v, monomial[0], value) for atom, v in self.values.items()}
+                self.values[monomial[0]] = value
+                return
+
+    @staticmethod
+    def _put(value: Any, atom: Atom, new: Any) -> Any:
+        return value.substituted({atom: new}) if type(value) is Dim else value
+
+    def _of_atom(self, atom: Atom) -> tuple[float, float]:
+        if atom.quotient is not None and atom not in self._low:
+            x, y = atom.quotient
+            (low, high), (least, most) = self._bounds(x), self._bounds(y)
+            if low >= 0 and least > 0:
+                return low // most if most < math.inf else 0, high // least if high < math.inf else math.inf
+        least_of_all = 0 if atom.counts and atom.quotient is None else -math.inf
+        return self._low.get(atom, least_of_all), self._high.get(atom, math.inf)
+
+    def _bounds(self, d: Any) -> tuple[float, float]:
+        """Return the least and the greatest value that `d` may have."""
+        if type(d) is not Dim:
+            return d, d
+        low = high = 0.0
+        for monomial, c in d.terms:
+            least, most = 1.0, 1.0
+            for atom in monomial:
+                ends = [_times(a, b) for a in (least, most) for b in self._of_atom(atom)]
+                least, most = min(ends), max(ends)
+            ends = [_times(c, least), _times(c, most)]
+            low, high = low + min(ends), high + max(ends)
+        return low, high
+
+    @staticmethod
+    def _never_zero(d: Dim) -> bool:
+        """Return whether the coefficients have a common divisor that does not divide the constant."""
+        constant = sum([c for monomial, c in d.terms if not monomial])
+        return constant % math.gcd(*[c for monomial, c in d.terms if monomial]) != 0
+
+
+class Guide(Path):
+    """The one way on which extents are what they are `at` a call."""
+
+    guides = True
+
+    def __init__(self, at: Mapping[Atom, int], shows: bool = False) -> None:
+        super().__init__(())
+        self.at, self.shows = at, shows
+
+    def holds(self, relation: str, d: Any) -> bool:
+        """Return whether `d` is 0, or less, here."""
+        if (known := self._known(relation, d)) is not None:
+            return known
+        if not d.symbols <= self.at.keys():  # of another trace, with whose shapes those of this one are compared
+            return relation != "==" and generic(relation, d)
+        answer = self._answers[relation, d] = holds(relation, as_number(d, self.at))
+        return answer
+
+    def number(self, d: Any) -> int:
+        """Return what `d` is here, and nowhere else."""
+        if type(d) is not Dim:
+            return int(d)
+        found = self._numbers[d] = as_number(d, self.at)
+        return found
+
+
+def _times(a: float, b: float) -> float:
+    return 0.0 if a == 0 or b == 0 else a * b
+
+
+def following(path: Path | None) -> setting:
+    """Open a context in which the path answers what is asked of extents that are not known."""
+    return setting(exploration=path)
+
+
+def explored(
+    function: Callable[[], T],
+    refusals: tuple[type[Exception], ...],
+    most: int = MOST,
+    enough: int = MOST,
+    guides: bool = False,
+    shows: bool = False,
+    supposes: bool = True,
+    certain: tuple[type[Exception], ...] = (),
+) -> tuple[list[tuple[T, Path]], list[Exception]]:
+    """Return what `function` gives for each way to answer its questions, and the errors of the ways that it refuses.
+
+    Those that are `certain` are raised: another way has them, too.
+
+    Ways that differ from the usual one in few answers are gone first: no more than `most`, and none once `enough` gave something.
+    `guides`, `shows`, `supposes`: see `Path`.
+    """
+    found: list[tuple[T, Path]] = []
+    refused: list[Exception] = []
+    waiting: deque[tuple[Any, ...]] = deque([()])
+    doubted: list[tuple[Any, ...]] = []  # in which the last answer of a way that failed is another
+    left = most
+    while (waiting or doubted) and left and len(found) < enough:
+        path, left = Path(doubted.pop() if doubted and (left % 2 or not waiting) else waiting.popleft()), left - 1
+        path.guides, path.shows, path.supposes = guides, shows, supposes
+        try:
+            with following(path):
+                found.append((function(), path))
+        except certain:
+            raise
+        except refusals as error:
+            refused.append(error)
+            if not found and path.forks:
+                doubted.append(path.forks.pop())
+        waiting += path.forks
+    return found, refused
+
+
+def first_way(function: Callable[[], T], certain: tuple[type[Exception], ...] = ()) -> tuple[T, Path]:
+    """Return what `function` gives on the first way that it can go, and that way; see `explored`.
+
+    Code that takes extents for numbers cannot go on with None: at last it sees Dims.
+    """
+    refused: list[Exception] = []
+    for shows in (False, True):
+        symbols = Atom.made
+        ways, errors = explored(function, (Exception,), most=TRIALS, enough=1, guides=True, shows=shows, certain=certain)
+        if ways:
+            return ways[0]
+        refused += errors
+        if Atom.made == symbols:
+            break
+    raise refused[0]
+
+
+def agreed(extents: Sequence[tuple[Any, Path]]) -> Any:
+    """Return the extent that all of several are, each on its path; None if there is none."""
+    numbers = {_on(extent, path) for extent, path in extents}
+    if len(numbers) == 1 and type(number := numbers.pop()) is int:
+        return number
+    for candidate, _ in extents:
+        if all(_alike(_on(candidate, path), _on(extent, path)) for extent, path in extents):
+            return candidate
+    return None
+
+
+def _alike(one: Any, other: Any) -> bool:
+    return (one is other and one is not None) or (type(one) is type(other) is int and one == other)
+
+
+def _on(extent: Any, path: Path) -> Any:
+    """Return an extent as the path has it; None for a quotient by what is 0 there."""
+    try:
+        return extent.substituted(path.values) if type(extent) is Dim else int(extent)
+    except ZeroDivisionError:
+        return None
