@@ -14,7 +14,7 @@ from keras.src.optimizers.schedules.learning_rate_schedule import LearningRateSc
 import gradtape as tf
 from gradtape._src.control.repeated import Repeated, may_record
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import internal
+from gradtape._src.core.base.tracebacks import internal
 from keras_gradtape.nearest import naming_keywords
 from keras_gradtape.src.ops.core import name_scope
 from keras_gradtape.src.replayed import Unknown, is_of_keras

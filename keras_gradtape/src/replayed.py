@@ -16,7 +16,7 @@ from keras.src.backend.config import epsilon, floatx, image_data_format
 import gradtape as tf
 from gradtape._src.control.repeated import may_record
 from gradtape._src.control.replayed import Replayed
-from gradtape._src.core.base.errors import internal
+from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors import scopes
 from gradtape._src.core.tensors.tensor import EagerTensor

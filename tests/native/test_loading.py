@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core.base import errors, naming
+from gradtape._src.core.base import naming, tracebacks
 from gradtape._src.core.engine import engine, execution
 from gradtape._src.core.native import twins
 from gradtape._src.core.programs import journal, program
@@ -68,8 +68,8 @@ def handed_over(**changed):
         "Node": Node, "Trace": Trace, "Op": Op, "Aval": Aval, "EagerTensor": EagerTensor, "ResourceVariable": ResourceVariable,
         "UnreadVariable": UnreadVariable, "Structure": program.Structure, "guesses": program.guesses, "Array": np.ndarray,
         "local": engine.local,
-        "internal": errors.internal, "wanted": engine.wanted,
-        "numbers": engine._numbers, "cut": errors.cut, "element": ELEMENT, "execution": vars(execution), "engine": vars(engine),
+        "internal": tracebacks.internal, "wanted": engine.wanted, "cut": tracebacks.cut,
+        "numbers": engine._numbers, "element": ELEMENT, "execution": vars(execution), "engine": vars(engine),
         "naming": vars(naming), "others": journal.others, "journal": vars(journal), "exits": journal.exits,
         "serial": journal.serial, "Left": journal.Left, "left": journal.left, "as_array": np.asarray,
         "leaf_key": LEAF_KEY, "main": journal._main,

@@ -10,7 +10,7 @@ import numpy as np
 from gradtape._src.autodiff.forward import ForwardAccumulator
 from gradtape._src.autodiff.recording import inexact
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import constant
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices

@@ -15,7 +15,7 @@ from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.sources import like, values_of
 from gradtape._src.autodiff.tape import InnerTape
 from gradtape._src.core.base.ambient import declare, field, setting
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.platform.arrays import is_on_host, jnp, lax

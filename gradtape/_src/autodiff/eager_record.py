@@ -10,7 +10,7 @@ from typing import Any
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.recording import Recording
 from gradtape._src.core.base.ambient import declare, field, setting
-from gradtape._src.core.base.errors import internal
+from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.engine import engine
 from gradtape._src.core.engine.tracing import as_function
 from gradtape._src.core.programs.program import Node

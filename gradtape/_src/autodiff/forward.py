@@ -15,7 +15,7 @@ from typing import Any
 from gradtape._src.autodiff.recording import Recording
 from gradtape._src.autodiff.tape import GradientTape, UnconnectedGradients
 from gradtape._src.core.base.ambient import setting
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import is_tensor, tensor, variable_of

@@ -7,8 +7,8 @@ from typing import Any
 
 from gradtape._src.autodiff.custom import custom_gradient
 from gradtape._src.autodiff.recording import HookedTensor
-from gradtape._src.core.base.errors import public
 from gradtape._src.core.base.hooks import attach
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.ops.array.shape import identity
 

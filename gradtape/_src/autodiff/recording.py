@@ -12,7 +12,7 @@ from gradtape._src.autodiff import named
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.plan import residual_set
 from gradtape._src.core.base import hooks, naming
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.native import twins
 from gradtape._src.core.programs import journal

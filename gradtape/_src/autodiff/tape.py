@@ -17,8 +17,10 @@ from gradtape._src.autodiff.sources import VALUES, in_rows, no_tensor, values_of
 from gradtape._src.autodiff.unconnected import NONE, UnconnectedGradients
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.ambient import setting
-from gradtape._src.core.base.errors import InvalidArgumentError, cut, invalid, public
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid
 from gradtape._src.core.base.hidden import hides
+from gradtape._src.core.base.public import public
+from gradtape._src.core.base.tracebacks import cut
 from gradtape._src.core.engine import engine, execution, tracing
 from gradtape._src.core.programs.op import no_gradient, replaced
 from gradtape._src.core.programs.program import ELEMENT, FUNCTION, Cache, Node, leaf

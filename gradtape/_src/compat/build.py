@@ -7,7 +7,7 @@ import importlib.util
 import platform
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.settings.device_config import get_device_details, list_logical_devices, list_physical_devices
 
 # What TensorFlow 2.21 says of itself.

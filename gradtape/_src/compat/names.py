@@ -12,7 +12,8 @@ from typing import Any
 from gradtape._src.compat import stand_ins
 from gradtape._src.compat.reasons import REASONS, reason
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import name_as_read, public
+from gradtape._src.core.base.errors import name_as_read
+from gradtape._src.core.base.public import public
 from gradtape._src.files.messages import message
 from gradtape._src.files.protocol import protocol
 

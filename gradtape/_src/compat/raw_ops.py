@@ -25,7 +25,8 @@ from typing import Any, NamedTuple
 
 import gradtape
 from gradtape._src.compat.names import missing
-from gradtape._src.core.base.errors import UnimplementedError, public
+from gradtape._src.core.base.errors import UnimplementedError
+from gradtape._src.core.base.public import public
 from gradtape._src.core.programs.op import ops
 from gradtape._src.core.values import dtypes
 

@@ -13,7 +13,8 @@ from types import ModuleType
 from typing import Any
 
 from gradtape._src.compat.reasons import reason
-from gradtape._src.core.base.errors import UnimplementedError, public
+from gradtape._src.core.base.errors import UnimplementedError
+from gradtape._src.core.base.public import public
 
 # The classes of each namespace, with the class that each derives from, dotted under `tf`, in brackets. A namespace that
 # gradtape does not have otherwise is a module.

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TypeSpec
 from gradtape._src.core.tensors.tensor import Stored, Tensor
 

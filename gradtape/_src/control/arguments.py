@@ -14,7 +14,7 @@ import numpy as np
 from gradtape._src.control.function_type import FunctionType, Kind, Parameter, fit, type_of
 from gradtape._src.control.given import Given, GivenSpec
 from gradtape._src.control.scope import TENSOR, Structure
-from gradtape._src.core.base.errors import internal
+from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.declarations.spec import NoneTensorSpec, TensorSpec, TypeSpec, VariableSpec
 from gradtape._src.core.programs.program import Node, leaf
 from gradtape._src.core.tensors import nest

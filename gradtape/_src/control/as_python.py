@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 
-from gradtape._src.core.base.errors import NeedsValues, UnimplementedError, foreign, internal, public
+from gradtape._src.core.base.errors import NeedsValues, UnimplementedError
+from gradtape._src.core.base.public import public
+from gradtape._src.core.base.tracebacks import foreign, internal
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.program import Line
 

@@ -30,7 +30,8 @@ from gradtape._src.control.bound_names import symbolic
 from gradtape._src.control.dynamic_range import DynamicRange
 from gradtape._src.control.mapping import map_fn
 from gradtape._src.control.statements import for_stmt, if_stmt, while_stmt
-from gradtape._src.core.base.errors import InvalidArgumentError, internal
+from gradtape._src.core.base.errors import InvalidArgumentError
+from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.engine import constant_folding, engine
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.values import dtypes

@@ -14,7 +14,8 @@ from gradtape._src.control.branch_captures import chosen
 from gradtape._src.control.call_gradient import connected
 from gradtape._src.control.programs import narrowed, ordered, rewired
 from gradtape._src.control.scope import TENSOR, Body, Outside, Scope, flatten_results, tensor_or_none, trace
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine, execution, tracing
 from gradtape._src.core.engine.constant_folding import COUNT

@@ -23,9 +23,11 @@ from gradtape._src.control.iterators import END, Again, Drawn, Take, TakesElemen
 from gradtape._src.control.open_body import OpenBody
 from gradtape._src.control.scope import SINGLETON, Body, Structure, call, flatten_results
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import NeedsValues, OutOfRangeError, UnimplementedError, cut, invalid, public
+from gradtape._src.core.base.errors import NeedsValues, OutOfRangeError, UnimplementedError, invalid
 from gradtape._src.core.base.hidden import hides
 from gradtape._src.core.base.naming import Numbered
+from gradtape._src.core.base.public import public
+from gradtape._src.core.base.tracebacks import cut
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.program import ELEMENT, Node, Program, leaf

@@ -10,7 +10,8 @@ from typing import Any
 
 from gradtape._src.control.scope import Scope
 from gradtape._src.core.base.ambient import declare, field, setting
-from gradtape._src.core.base.errors import UnimplementedError, public
+from gradtape._src.core.base.errors import UnimplementedError
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gradtape._src.core.base.ambient import declare_foreign
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 
 declare_foreign("malt.core.ag_ctx", "stacks", "control_status")

@@ -48,7 +48,9 @@ from gradtape._src.control.retracing import warn
 from gradtape._src.control.returns import with_returns
 from gradtape._src.control.scope import SINGLETON, Body, MadeFromArguments, Scope, trace
 from gradtape._src.core.base import ambient, hooks, naming
-from gradtape._src.core.base.errors import InvalidArgumentError, InvalidInFunctionError, OpError, cut, of_user, public
+from gradtape._src.core.base.errors import InvalidArgumentError, InvalidInFunctionError, OpError
+from gradtape._src.core.base.public import public
+from gradtape._src.core.base.tracebacks import cut, of_user
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.programs.faults import detected_at

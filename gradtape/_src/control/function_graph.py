@@ -8,7 +8,7 @@ from gradtape._src.control.function_operations import FunctionOperation, Operati
 from gradtape._src.control.graph_def import graph_def
 from gradtape._src.control.traced_graph import attribute
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.tensors.tensor import Tensor, extents_of
 from gradtape._src.core.tensors.variable import Variable

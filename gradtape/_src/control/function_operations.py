@@ -12,8 +12,8 @@ from gradtape._src.autodiff.backward import OF_TENSORFLOW, shown_attribute
 from gradtape._src.control.dataset_loop import REDUCE_DATASET, DatasetLoop
 from gradtape._src.control.given import GivenSpec
 from gradtape._src.control.scope import READ_ASSIGNED
-from gradtape._src.core.base.errors import public
 from gradtape._src.core.base.naming import Numbered
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.programs.function_names import CONST, NO_OP, PLACEHOLDER, default_name
 from gradtape._src.core.programs.op import Op

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.given import Given, GivenSpec
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.hidden import hides
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec, TypeSpec, VariableSpec
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor

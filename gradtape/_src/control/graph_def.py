@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.programs.function_names import CONST, PLACEHOLDER, VARIABLE
 from gradtape._src.core.tensors.tensor import Tensor, stated_shape

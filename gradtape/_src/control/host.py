@@ -22,8 +22,8 @@ from gradtape._src.core.base.errors import (
     UnimplementedError,
     UnknownError,
     invalid,
-    public,
 )
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine, slices, tracing
 from gradtape._src.core.programs.op import Op, define

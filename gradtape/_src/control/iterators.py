@@ -16,8 +16,9 @@ from gradtape._src.control.given import Given, GivenSpec, of_calls
 from gradtape._src.control.open_body import extents_in
 from gradtape._src.control.scope import Scope
 from gradtape._src.core.base.ambient import setting
-from gradtape._src.core.base.errors import OpError, OutOfRangeError, public
+from gradtape._src.core.base.errors import OpError, OutOfRangeError
 from gradtape._src.core.base.hidden import hides
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec, TypeSpec
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.programs import journal

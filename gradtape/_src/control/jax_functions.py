@@ -12,7 +12,7 @@ from jax import lax
 from jax.custom_batching import custom_vmap
 
 from gradtape._src.autodiff.backward import Operation
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine
 from gradtape._src.core.platform import xla

@@ -14,7 +14,8 @@ from gradtape._src.control.programs import rewired, selected
 from gradtape._src.control.scope import Body, Outside, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.programs.program import Node, Program, leaf
 from gradtape._src.core.tensors import nest

@@ -10,7 +10,8 @@ from gradtape._src.control.composite_rows import Parts, outline
 from gradtape._src.control.loop import check_same, stopped, trace_body
 from gradtape._src.control.ragged_rows import has_ragged_rows, map_rows
 from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core.base.errors import LOOKS_AT_VALUES, invalid, public
+from gradtape._src.core.base.errors import LOOKS_AT_VALUES, invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.program import Node, leaf
 from gradtape._src.core.tensors import nest

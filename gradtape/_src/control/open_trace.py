@@ -13,7 +13,8 @@ from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
 from gradtape._src.control.open_body import OpenBody
 from gradtape._src.control.scope import Body, Scope, trace
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import InvalidInFunctionError, of_user
+from gradtape._src.core.base.errors import InvalidInFunctionError
+from gradtape._src.core.base.tracebacks import of_user
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.program import Node, Program, leaf

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gradtape._src.core.base.errors import internal
+from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.native import twins
 from gradtape._src.core.tensors.tensor import Stored, Tensor
 from gradtape._src.core.tensors.variable import Variable

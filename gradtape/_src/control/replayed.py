@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.core.base.errors import internal
+from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.declarations.define import verify
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs import guards, journal

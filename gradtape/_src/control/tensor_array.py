@@ -10,8 +10,9 @@ import optree
 
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.control.tensor_array_size import Growth, entries_for, is_around
-from gradtape._src.core.base.errors import InvalidArgumentError, OutOfRangeError, invalid, public
+from gradtape._src.core.base.errors import InvalidArgumentError, OutOfRangeError, invalid
 from gradtape._src.core.base.hidden import hides
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import AT_ONCE, gradient, op, ran
 from gradtape._src.core.declarations.spec import TypeSpec
 from gradtape._src.core.engine import constant_folding, engine

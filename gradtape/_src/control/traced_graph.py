@@ -6,7 +6,7 @@ import weakref
 from typing import Any
 
 from gradtape._src.control.function_operations import FunctionOperation
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.function_names import CONST, PLACEHOLDER, name_in_function, operation_names
 from gradtape._src.core.programs.program import ELEMENT, Node, Trace

@@ -9,7 +9,7 @@ from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.composite_rows import Parts
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.scope import Body, Scope, trace
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.program import Node, leaf
 from gradtape._src.core.tensors import nest

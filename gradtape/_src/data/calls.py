@@ -22,8 +22,8 @@ from gradtape._src.core.base.errors import (
     ResourceExhaustedError,
     UnimplementedError,
     UnknownError,
-    cut,
 )
+from gradtape._src.core.base.tracebacks import cut
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.engine.constant_folding import EXTENT

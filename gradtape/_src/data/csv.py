@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.tensors.convert import constant, tensor
 from gradtape._src.core.tensors.tensor import Tensor, to_numpy

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.hidden import hides
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import tracing
 from gradtape._src.core.tensors.convert import constant

@@ -9,7 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from gradtape._src.core.base.errors import UnimplementedError, invalid, public
+from gradtape._src.core.base.errors import UnimplementedError, invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.tensors.convert import constant
 from gradtape._src.core.tensors.tensor import to_numpy

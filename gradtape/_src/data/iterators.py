@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradtape._src.control.iterators import ElementIterator, ElementIteratorSpec
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import State, Stateful
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.data.optional import Optional

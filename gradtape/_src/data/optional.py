@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TypeSpec, type_spec_from_value
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import constant, is_composed, tensor

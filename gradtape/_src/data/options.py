@@ -6,7 +6,7 @@ import enum
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Self
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY = -1

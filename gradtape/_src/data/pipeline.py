@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from gradtape._src.control.given import of_calls
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import Trackable
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.tensors.convert import constant

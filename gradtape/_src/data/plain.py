@@ -12,7 +12,7 @@ import numpy as np
 
 from gradtape._src.control.frozen import codes_of
 from gradtape._src.control.function import Function
-from gradtape._src.core.base.errors import internal
+from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.tensors.tensor import EagerTensor
 from gradtape._src.core.values.dtypes import DType
 from gradtape._src.core.values.shape import TensorShape

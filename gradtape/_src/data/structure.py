@@ -11,7 +11,7 @@ import numpy as np
 import optree
 
 from gradtape._src.control.given import Given, GivenSpec
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import NoneTensorSpec, TensorSpec
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.programs import journal

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from gradtape._src.core.base.errors import FailedPreconditionError, OutOfRangeError, public
+from gradtape._src.core.base.errors import FailedPreconditionError, OutOfRangeError
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import to_numpy

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtape._src.autodiff.vectorized import check_chunk
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import Tensor, extents_of
 from gradtape._src.derivatives.ghost import norms_program, total

@@ -11,7 +11,7 @@ from typing import Any
 
 from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.control.built import built
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import execution, tracing
 from gradtape._src.core.programs.program import Node, Program, leaf
 from gradtape._src.core.programs.structured import arity

@@ -8,7 +8,8 @@ from typing import Any
 from gradtape._src.autodiff.forward import ForwardAccumulator
 from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core.base.errors import LOOKS_AT_VALUES, public
+from gradtape._src.core.base.errors import LOOKS_AT_VALUES
+from gradtape._src.core.base.public import public
 from gradtape._src.core.programs.program import leaf
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor

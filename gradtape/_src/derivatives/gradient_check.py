@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors.convert import constant, tensor
 from gradtape._src.core.tensors.tensor import Tensor

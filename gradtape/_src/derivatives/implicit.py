@@ -15,7 +15,7 @@ import numpy as np
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.control.built import built, called
 from gradtape._src.control.loop import while_loop
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.op import define

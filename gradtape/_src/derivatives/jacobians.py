@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.derivatives.evaluation import Evaluation, inexact
 from gradtape._src.derivatives.products import gradients_of
 

@@ -17,7 +17,8 @@ from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.built import built, called
 from gradtape._src.control.loop import while_loop
 from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core.base.errors import LOOKS_AT_VALUES, public
+from gradtape._src.core.base.errors import LOOKS_AT_VALUES
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.engine import engine, execution, tracing
 from gradtape._src.core.programs.op import define

@@ -20,7 +20,7 @@ from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.built import built, called
 from gradtape._src.control.loop import while_loop
 from gradtape._src.control.mapping import carry_rows
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.programs.op import define

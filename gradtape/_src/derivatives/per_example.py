@@ -10,7 +10,8 @@ from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.control.scope import Body, Scope, trace
-from gradtape._src.core.base.errors import LOOKS_AT_VALUES, invalid, public
+from gradtape._src.core.base.errors import LOOKS_AT_VALUES, invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine, execution, tracing
 from gradtape._src.core.programs.program import Node, Program, leaf
 from gradtape._src.core.tensors.convert import tensor

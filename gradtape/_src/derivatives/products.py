@@ -7,7 +7,7 @@ from typing import Any
 
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.base.ambient import setting
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.indexed_slices import dense
 from gradtape._src.core.tensors.tensor import Tensor, extents_of
 from gradtape._src.derivatives.evaluation import Evaluation, Nest, inexact

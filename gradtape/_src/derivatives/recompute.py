@@ -11,7 +11,8 @@ from gradtape._src.autodiff.custom import BARRIER, recompute_grad as recompute_e
 from gradtape._src.control.arguments import Arguments
 from gradtape._src.control.programs import linearized, selected
 from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core.base.errors import LOOKS_AT_VALUES, public
+from gradtape._src.core.base.errors import LOOKS_AT_VALUES
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.programs.op import Op, define, ops

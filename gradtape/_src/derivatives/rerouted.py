@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradtape._src.autodiff.backward import Operation
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.programs.op import Op, define
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import Tensor, emit, extents_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.derivatives.products import gradients_of
 from gradtape._src.derivatives.sparse_jacobian import Traced, check_options, matrix_of
 from gradtape._src.derivatives.sparsity import Sparsity

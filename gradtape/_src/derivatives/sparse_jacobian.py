@@ -14,7 +14,8 @@ from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core.base.ambient import setting
-from gradtape._src.core.base.errors import LOOKS_AT_VALUES, public
+from gradtape._src.core.base.errors import LOOKS_AT_VALUES
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.engine import engine, execution
 from gradtape._src.core.programs.program import Node, leaf

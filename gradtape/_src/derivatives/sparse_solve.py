@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.derivatives.linear_solve import Unknowns, adjoint_of, finite, slope_of, solved

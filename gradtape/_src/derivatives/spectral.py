@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core.base.errors import LOOKS_AT_VALUES, invalid_dtype, public
+from gradtape._src.core.base.errors import LOOKS_AT_VALUES, invalid_dtype
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine, execution, tracing
 from gradtape._src.core.programs.op import define

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.settings import device_config
 from gradtape._src.core.values.device_spec import DeviceSpec
 from gradtape._src.distribute import group

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 
 
 class ClusterSpec:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from gradtape._src.autodiff.custom import CustomGradient
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.ambient import declare, field, setting
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import constant
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices

@@ -11,7 +11,8 @@ import numpy as np
 
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.ambient import declare, field, setting
-from gradtape._src.core.base.errors import InternalError, InvalidArgumentError, UnimplementedError, invalid, public
+from gradtape._src.core.base.errors import InternalError, InvalidArgumentError, UnimplementedError, invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import engine
 from gradtape._src.core.platform import xla

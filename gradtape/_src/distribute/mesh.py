@@ -12,7 +12,8 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
-from gradtape._src.core.base.errors import InvalidArgumentError, UnknownError, invalid, public
+from gradtape._src.core.base.errors import InvalidArgumentError, UnknownError, invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.settings import device_config
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import Tensor

@@ -14,7 +14,7 @@ from typing import Any
 import jax
 
 from gradtape._src.control.function import Function
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import optree
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TypeSpec
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor

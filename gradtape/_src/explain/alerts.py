@@ -11,7 +11,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from gradtape._src.autodiff import tape
-from gradtape._src.core.base import errors, hooks, naming
+from gradtape._src.core.base import hooks, naming, public, tracebacks
 from gradtape._src.core.platform.places import place
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Asked, Line
@@ -24,7 +24,7 @@ logger = logging.getLogger("gradtape")
 MANY = 1024
 # The modules whose frames may stand between a gradient call and the user's line; the last where that line is transformed.
 BETWEEN = (
-    tape.__name__, errors.__name__, naming.__name__, "gradtape._src.control.autograph", "gradtape._src.v1.graphs.gradients",
+    tape.__name__, public.__name__, naming.__name__, "gradtape._src.control.autograph", "gradtape._src.v1.graphs.gradients",
 )  # fmt: skip
 MOST_REASONS = 20  # in one error
 MOST_ASKED = 5  # sources for one warning
@@ -124,7 +124,7 @@ def _asked_by_user() -> bool:
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_globals.get("__name__") in BETWEEN:
         frame = frame.f_back
-    return frame is not None and not errors.internal[frame.f_code.co_filename]
+    return frame is not None and not tracebacks.internal[frame.f_code.co_filename]
 
 
 def reasons(sources: Sequence[Any], target: Any = None) -> str:

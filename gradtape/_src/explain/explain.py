@@ -14,7 +14,8 @@ import numpy as np
 from gradtape._src.autodiff.custom import CUSTOM
 from gradtape._src.autodiff.recording import kept_step
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core.base.errors import internal, public
+from gradtape._src.core.base.public import public
+from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Asked, Line, Taped
 from gradtape._src.core.programs.program import Node

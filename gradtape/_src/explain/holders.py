@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from gradtape._src.core.base.errors import internal
+from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.native import twins
 from gradtape._src.core.programs import journal
 from gradtape._src.core.tensors.convert import variable_of

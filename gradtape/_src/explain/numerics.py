@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtape._src.core.base.errors import InvalidArgumentError, public
+from gradtape._src.core.base.errors import InvalidArgumentError
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine, execution
 from gradtape._src.core.platform.places import place
 from gradtape._src.core.programs.traits import Trait

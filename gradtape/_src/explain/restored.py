@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.recording import Segment, kept_step
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine, execution
 from gradtape._src.core.engine.slices import slice_trace
 from gradtape._src.core.programs import journal, transcript

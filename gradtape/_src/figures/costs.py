@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.values.aval import bytes_of
 from gradtape._src.explain import source as text
 from gradtape._src.figures.canvas import DARK, LIGHT, MOST, bars

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import convert_to_tensor
 from gradtape._src.figures.canvas import DARK, FAULT, LIGHT, blank, named

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import Tensor, to_numpy
 from gradtape._src.core.values import dtypes

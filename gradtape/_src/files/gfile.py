@@ -15,8 +15,8 @@ from gradtape._src.core.base.errors import (
     OpError,
     OutOfRangeError,
     PermissionDeniedError,
-    public,
 )
+from gradtape._src.core.base.public import public
 from gradtape._src.files.packages import package
 from gradtape._src.files.systems import LOCAL, matching, name_of, open_bytes, system_of, told
 

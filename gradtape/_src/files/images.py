@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.base.errors import InternalError, invalid, public
+from gradtape._src.core.base.errors import InternalError, invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import is_tensor, static_list, tensor
 from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.core.values import dtypes

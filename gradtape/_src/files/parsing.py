@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import InvalidArgumentError, invalid, invalid_for, mark, public
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid, invalid_for, mark
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.tensor import Tensor, to_numpy

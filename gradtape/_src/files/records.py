@@ -11,7 +11,8 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any, ClassVar
 
-from gradtape._src.core.base.errors import DataLossError, FailedPreconditionError, invalid, public
+from gradtape._src.core.base.errors import DataLossError, FailedPreconditionError, invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.files.packages import package
 from gradtape._src.files.systems import name_of, open_bytes, told
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.base.errors import InvalidArgumentError, invalid, invalid_for, mark, public
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid, invalid_for, mark
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.tensor import to_numpy
 from gradtape._src.files import features as specs
 from gradtape._src.files.ops import strings

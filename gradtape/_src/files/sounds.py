@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import static, tensor
 from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.core.values import dtypes

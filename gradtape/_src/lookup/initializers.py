@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.base.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, invalid_for, public
+from gradtape._src.core.base.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, invalid_for
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.constants import to_array
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.tensor import to_numpy

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.host import PY_FUNC
-from gradtape._src.core.base.errors import InvalidArgumentError, invalid_for, public
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid_for
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import State, Stateful
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors.convert import tensor

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.base.errors import FailedPreconditionError, public
+from gradtape._src.core.base.errors import FailedPreconditionError
 from gradtape._src.core.base.hidden import hides
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import not_differentiable, op
 from gradtape._src.core.declarations.module import Trackable
 from gradtape._src.core.tensors.convert import is_tensor, tensor

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import Module
 from gradtape._src.core.tensors.convert import convert_to_tensor
 from gradtape._src.core.tensors.scopes import name_scope

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators import rules
 from gradtape._src.operators.base import LinearOperator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import convert_to_tensor
 from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.core.values.shape import TensorShape

@@ -6,7 +6,7 @@ from collections import namedtuple
 from typing import Any
 
 from gradtape._src.control.loop import while_loop
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import convert_to_tensor
 from gradtape._src.operators.base import LinearOperator
 from gradtape._src.operators.dense import LinearOperatorFullMatrix, LinearOperatorLowerTriangular

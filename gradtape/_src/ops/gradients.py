@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from gradtape._src.core.base.errors import public
 from gradtape._src.core.base.hooks import attach
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.engine import engine
 from gradtape._src.core.platform.arrays import jnp

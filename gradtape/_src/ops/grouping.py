@@ -1,6 +1,6 @@
 """Ops that only order others: `group`, `tuple`, `no_op`. Ops with effects run in the order in which they stand anyhow."""
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.base.signatures import known_as
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors import nest

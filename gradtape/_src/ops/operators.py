@@ -5,8 +5,9 @@ be broadcast, or of `None`, are a plain False and True.
 """
 
 from gradtape._src.core.base import naming
-from gradtape._src.core.base.errors import cut, public
 from gradtape._src.core.base.hooks import attach
+from gradtape._src.core.base.public import public
+from gradtape._src.core.base.tracebacks import cut
 from gradtape._src.core.declarations.define import binary_operator, left_to
 from gradtape._src.core.tensors.convert import dtype_of, is_tensor, tensor
 from gradtape._src.core.tensors.tensor import Tensor, of_plain_graph

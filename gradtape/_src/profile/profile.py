@@ -16,7 +16,8 @@ from gradtape._src.autodiff.backward import Entry, vjp_program
 from gradtape._src.autodiff.tape import GradientTape, _sources
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.programs import narrowed
-from gradtape._src.core.base.errors import internal, public
+from gradtape._src.core.base.public import public
+from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.platform import xla
 from gradtape._src.core.programs.program import NUMBER, RAN, Line, Node, Program, read_by

@@ -17,7 +17,7 @@ from string import Template
 from typing import Any
 
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import foreign, internal
+from gradtape._src.core.base.tracebacks import foreign, internal
 from gradtape._src.core.platform import places
 from gradtape._src.core.programs.journal import Asked, file_and_number
 from gradtape._src.profile.profile import Profile, of_call

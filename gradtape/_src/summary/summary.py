@@ -13,7 +13,7 @@ import numpy as np
 from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.ambient import declare, field, setting
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.op import Op, define
 from gradtape._src.core.tensors.convert import constant, tensor

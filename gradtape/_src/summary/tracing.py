@@ -9,7 +9,7 @@ from typing import Any
 
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.platform import profiler as device_profiler
 from gradtape._src.summary import messages

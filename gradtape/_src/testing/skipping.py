@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 
 

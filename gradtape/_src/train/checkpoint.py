@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.core.base.errors import InvalidArgumentError, public
+from gradtape._src.core.base.errors import InvalidArgumentError
 from gradtape._src.core.base.hidden import hides
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import Stateful, Tracked
 from gradtape._src.core.tensors.scopes import init_scope
 from gradtape._src.core.tensors.tensor import graph_of

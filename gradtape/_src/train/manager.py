@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.train.checkpoint import Checkpoint
 from gradtape._src.train.sources import remove

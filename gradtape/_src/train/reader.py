@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from gradtape._src.core.base.errors import NotFoundError, public
+from gradtape._src.core.base.errors import NotFoundError
+from gradtape._src.core.base.public import public
 from gradtape._src.core.values.dtypes import as_dtype, string
 from gradtape._src.train.bundle import GRAPH, VALUE
 from gradtape._src.train.sources import opened

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
 from gradtape._src.control.function import Function
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import execution
 from gradtape._src.core.platform import xla

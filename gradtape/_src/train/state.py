@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import DataLossError, public
+from gradtape._src.core.base.errors import DataLossError
+from gradtape._src.core.base.public import public
 from gradtape._src.files.whole import replacing
 from gradtape._src.train import bundle_writer
 from gradtape._src.train.sources import is_there

@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 
 # Levels of `logging.set_verbosity`.
 DEBUG, INFO, WARN, ERROR, FATAL = 10, 20, 30, 40, 50

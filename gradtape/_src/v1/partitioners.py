@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.shape import TensorShape
 

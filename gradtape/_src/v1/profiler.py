@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gradtape._src.control.function_graph import FuncGraph
-from gradtape._src.core.base.errors import InvalidArgumentError, public
+from gradtape._src.core.base.errors import InvalidArgumentError
+from gradtape._src.core.base.public import public
 from gradtape._src.profile import statistics
 from gradtape._src.v1.graphs.collections import GraphKeys
 from gradtape._src.v1.graphs.graph import Graph, get_default_graph

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.base.errors import InvalidArgumentError, NotFoundError, public
+from gradtape._src.core.base.errors import InvalidArgumentError, NotFoundError
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import variable_of
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.dtypes import spoken_name

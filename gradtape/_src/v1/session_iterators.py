@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import FailedPreconditionError, OutOfRangeError, public
+from gradtape._src.core.base.errors import FailedPreconditionError, OutOfRangeError
 from gradtape._src.core.base.hooks import attach
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import tracing
 from gradtape._src.core.tensors import nest

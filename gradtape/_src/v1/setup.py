@@ -9,7 +9,7 @@ from typing import Any
 from gradtape._src.control.branch import cond as new_cond, unpacked
 from gradtape._src.control.host import numpy_function
 from gradtape._src.control.loop import while_loop as new_while_loop
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.settings.switches import behave_as_tensorflow_2
 from gradtape._src.core.tensors import nest, scopes

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.programs.op import Op, define
 from gradtape._src.core.tensors.convert import constant, tensor, tensor as to_tensor
 from gradtape._src.core.tensors.scopes import name_scope

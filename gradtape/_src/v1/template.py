@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.v1.graphs.collections import global_variables, local_variables, trainable_variables
 from gradtape._src.v1.graphs.variable_scope import VariableScope, variable_scope

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import convert_to_tensor
 from gradtape._src.ops.array.shape import identity

@@ -6,7 +6,7 @@ import contextlib
 from contextlib import AbstractContextManager
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.settings.device_config import list_logical_devices, list_physical_devices
 from gradtape._src.core.tensors.scopes import executing_eagerly as executing_eagerly, get_current_name_scope

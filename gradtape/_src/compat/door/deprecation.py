@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.settings.config import get_logger
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -14,7 +14,7 @@ from typing import Any
 
 from gradtape._src.compat.door.version import KERAS_2
 from gradtape._src.compat.reasons import reason
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 
 KERAS = "keras._tf_keras.keras"  # Keras's own module of what TensorFlow shows as tf.keras
 

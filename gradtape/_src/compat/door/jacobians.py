@@ -6,7 +6,7 @@ from typing import Any
 
 from gradtape._src.control.mapping import map_fn
 from gradtape._src.control.vectorized_map import vectorized_map
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.ops.array.creation import eye

@@ -11,7 +11,8 @@ from typing import Any, NoReturn
 
 from gradtape._src.compat.door.keras2_optimizer import optimizer
 from gradtape._src.compat.door.version import KERAS_2
-from gradtape._src.core.base.errors import UnimplementedError, public
+from gradtape._src.core.base.errors import UnimplementedError
+from gradtape._src.core.base.public import public
 
 VERSION = "2.21.0"
 # Modules below `__internal__` that are named by attribute.

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 
 
 def _taking_a_rate(step: Callable[..., Any]) -> Callable[..., Any]:

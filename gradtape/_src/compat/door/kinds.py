@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors import tensor
 from gradtape._src.core.tensors.convert import convert_to_tensor
 from gradtape._src.core.tensors.variable import Variable

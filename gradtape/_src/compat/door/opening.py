@@ -9,7 +9,7 @@ from gradtape._src.compat.door.finder import FINDER, TENSORFLOW_ROWS
 from gradtape._src.compat.door.kernels import kernel
 from gradtape._src.compat.door.private import name_classes
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from keras_gradtape import choosing
 
 

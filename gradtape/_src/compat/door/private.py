@@ -18,7 +18,7 @@ from gradtape._src.compat import raw_ops
 from gradtape._src.compat.door.finder import find
 from gradtape._src.compat.door.own import OWN
 from gradtape._src.core.base import errors
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors import tensor
 
 CODES = """

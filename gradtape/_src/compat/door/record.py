@@ -9,7 +9,7 @@ from typing import Any
 from gradtape._src.autodiff.backward import active_nodes
 from gradtape._src.autodiff.custom import custom_gradient
 from gradtape._src.autodiff.recording import Recording
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine.engine import local
 from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.ops.array.shape import identity

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, KeysView, MutableMapping
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.programs import op as core
 
 

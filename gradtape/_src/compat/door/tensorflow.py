@@ -8,7 +8,7 @@ from typing import Any
 import gradtape
 from gradtape._src.compat.door import version
 from gradtape._src.compat.names import ON_DEMAND, ON_KERAS
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 
 # Loaded when they are asked for.
 LATE = [name.removeprefix("gradtape.") for name in (*ON_KERAS, *ON_DEMAND) if name.count(".") == 1]

@@ -6,7 +6,7 @@ import sys
 import warnings
 from types import FrameType
 
-from gradtape._src.core.base.errors import internal
+from gradtape._src.core.base.tracebacks import internal
 
 
 def warn_deprecated(what: str, instead: str, gone: str | None = None) -> None:

@@ -69,7 +69,7 @@ class Core:
     called: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any], Any], Any] = _plain
     """Call a function that is given a `name` outside of graphs, and note the name. By `core/tensors/noted`.
 
-    Called by `errors.public`.
+    Called by `public.public`.
     """
 
     dispatched: Callable[[Any, Sequence[Any], dict[str, Any]], Any] = _not_implemented

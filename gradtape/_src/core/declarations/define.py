@@ -22,8 +22,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gradtape._src.core.base import errors, hooks, naming
-from gradtape._src.core.base.errors import cut
+from gradtape._src.core.base import hooks, naming, public, tracebacks
+from gradtape._src.core.base.tracebacks import cut
 from gradtape._src.core.engine import engine, execution
 from gradtape._src.core.native import twins
 from gradtape._src.core.programs import faults, guards, journal, program
@@ -80,8 +80,8 @@ def op(type: str, *, mixed: bool = False, **declared: Any) -> Callable[[Kernel],
                 inputs, attrs = _bind(made, names, count, variadic, defaults, inputs, named)
             try:
                 nodes = nodes_of(made, inputs)
-            except errors.REFUSALS:
-                found = errors.otherwise(published, inputs, dict(zip(made.attributes, attrs, strict=True)))
+            except public.REFUSALS:
+                found = public.otherwise(published, inputs, dict(zip(made.attributes, attrs, strict=True)))
                 if found is NotImplemented:
                     raise
                 return found
@@ -358,7 +358,7 @@ twins.bind(
     Structure=program.Structure,
     Array=np.ndarray,
     local=engine.local,
-    internal=errors.internal,
+    internal=tracebacks.internal,
     wanted=engine.wanted,
     numbers=engine._numbers,
     cut=cut,

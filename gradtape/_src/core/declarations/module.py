@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors import nest, shallow_nest
 from gradtape._src.core.tensors.scopes import name_scope
 from gradtape._src.core.tensors.variable import Variable

@@ -17,7 +17,7 @@ import numpy as np
 
 from gradtape._src.core.base import errors, hooks
 from gradtape._src.core.base.ambient import declare, field
-from gradtape._src.core.base.errors import internal
+from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.engine import constant_folding, execution, slices, tiers
 from gradtape._src.core.engine.constant_folding import COUNT
 from gradtape._src.core.native import twins

@@ -422,7 +422,7 @@ struct Twin {
     PyObject *names, *references; /* its __dict__ and weak references */
 };
 
-/* Take the library's lines out of the traceback of the error that is set: `errors.cut`. */
+/* Take the library's lines out of the traceback of the error that is set: `tracebacks.cut`. */
 static void cut_error(void) {
     PyObject *type, *error, *traceback;
     PyErr_Fetch(&type, &error, &traceback);

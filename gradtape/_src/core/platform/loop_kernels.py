@@ -8,7 +8,7 @@ import re
 import jax
 import numpy as np
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 
 OPTION = "xla_cpu_small_while_loop_byte_threshold"
 FLAG = "--xla_backend_extra_options="

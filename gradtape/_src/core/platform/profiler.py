@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import jax
 
-from gradtape._src.core.base.errors import AlreadyExistsError, UnavailableError, public
+from gradtape._src.core.base.errors import AlreadyExistsError, UnavailableError
+from gradtape._src.core.base.public import public
 from gradtape._src.core.base.signatures import known_as
 
 

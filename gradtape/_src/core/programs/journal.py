@@ -18,7 +18,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary, ref
 
-from gradtape._src.core.base.errors import internal
+from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.native import twins
 from gradtape._src.core.programs.program import NUMBER, lines_of
 

@@ -15,7 +15,8 @@ import jax
 import numpy as np
 
 from gradtape._src.core.base import hooks, naming
-from gradtape._src.core.base.errors import InvalidArgumentError, invalid, invalid_dtype, mark, public
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid, invalid_dtype, mark
+from gradtape._src.core.base.public import public
 from gradtape._src.core.base.signatures import known_as
 from gradtape._src.core.platform import xla
 from gradtape._src.core.programs.traits import FACTS, Trait, facts

@@ -7,8 +7,8 @@ import logging
 
 import jax
 
-from gradtape._src.core.base.errors import public
 from gradtape._src.core.base.folding import Folding
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import compilations, engine, execution, tiers
 from gradtape._src.core.engine.execution import BOUND, pool
 from gradtape._src.core.native import twins

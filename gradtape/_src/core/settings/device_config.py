@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import jax
 
-from gradtape._src.core.base.errors import InvalidArgumentError, UnimplementedError, public
+from gradtape._src.core.base.errors import InvalidArgumentError, UnimplementedError
+from gradtape._src.core.base.public import public
 from gradtape._src.core.settings import config
 from gradtape._src.core.values.device_spec import DeviceSpec
 

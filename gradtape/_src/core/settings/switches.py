@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core.base import errors
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base import tracebacks
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine, execution, tiers
 from gradtape._src.core.settings import config
 
@@ -284,7 +284,7 @@ def enable_traceback_filtering() -> None:
 
     >>> tf.debugging.enable_traceback_filtering()
     """
-    errors.keep_frames(False)
+    tracebacks.keep_frames(False)
 
 
 def disable_traceback_filtering() -> None:
@@ -295,7 +295,7 @@ def disable_traceback_filtering() -> None:
     False
     >>> tf.debugging.enable_traceback_filtering()
     """
-    errors.keep_frames(True)
+    tracebacks.keep_frames(True)
 
 
 def is_traceback_filtering_enabled() -> bool:
@@ -304,4 +304,4 @@ def is_traceback_filtering_enabled() -> bool:
     >>> print(tf.debugging.is_traceback_filtering_enabled())
     True
     """
-    return not errors.keeps_frames
+    return not tracebacks.keeps_frames

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import DtypeError, invalid, invalid_dtype, public
+from gradtape._src.core.base.errors import DtypeError, invalid, invalid_dtype
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.engine.constant_folding import EXTENT
 from gradtape._src.core.platform import memory

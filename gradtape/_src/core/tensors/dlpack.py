@@ -7,7 +7,8 @@ from typing import Any
 import jax
 import jax.dlpack
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.platform import xla
 from gradtape._src.core.programs import journal

@@ -9,7 +9,7 @@ from typing import Any
 
 import optree
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.values.composite import CompositeTensor
 

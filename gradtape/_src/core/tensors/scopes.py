@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.base.ambient import declare, field
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import constant_folding, engine, tracing
 from gradtape._src.core.settings.device_config import check_device
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices

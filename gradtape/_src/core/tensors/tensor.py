@@ -10,9 +10,10 @@ import jax
 import numpy as np
 
 from gradtape._src.core.base import hooks, naming
-from gradtape._src.core.base.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, public
+from gradtape._src.core.base.errors import OperatorNotAllowedInGraphError, SymbolicNumberError
 from gradtape._src.core.base.hidden import hides
 from gradtape._src.core.base.other_libraries import METHODS, NoArray
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine, execution, slices
 from gradtape._src.core.native import twins
 from gradtape._src.core.platform import devices, memory

@@ -11,7 +11,9 @@ from weakref import ref
 
 import numpy as np
 
-from gradtape._src.core.base.errors import OperatorNotAllowedInGraphError, cut, public
+from gradtape._src.core.base.errors import OperatorNotAllowedInGraphError
+from gradtape._src.core.base.public import public
+from gradtape._src.core.base.tracebacks import cut
 from gradtape._src.core.engine import engine, execution, slices, tracing
 from gradtape._src.core.native import twins
 from gradtape._src.core.programs import journal

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.core.base.ambient import declare, field, setting
-from gradtape._src.core.base.errors import cut
+from gradtape._src.core.base.tracebacks import cut
 
 
 class VariableSynchronization(enum.Enum):

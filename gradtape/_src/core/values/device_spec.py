@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 
 _PARTS = ("job", "replica", "task", "device_type", "device_index")
 _PLACE = re.compile("(job|replica|task):([^:]*)")

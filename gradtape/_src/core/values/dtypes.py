@@ -8,8 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from gradtape._src.core.base.errors import public
 from gradtape._src.core.base.hidden import hides
+from gradtape._src.core.base.public import public
 
 
 @hides("enum inexact numpy")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gradtape._src.core.base.errors import public
 from gradtape._src.core.base.hidden import hides
+from gradtape._src.core.base.public import public
 from gradtape._src.core.values.dim import Dim, is_unknown
 from gradtape._src.core.values.dimension import Dimension, extent
 

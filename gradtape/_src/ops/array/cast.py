@@ -1,6 +1,7 @@
 """Changes of dtype."""
 
-from gradtape._src.core.base.errors import UnimplementedError, invalid, public
+from gradtape._src.core.base.errors import UnimplementedError, invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.base.signatures import known_as
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import jnp, lax

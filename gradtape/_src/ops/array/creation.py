@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, invalid_dtype, invalid_for, public
+from gradtape._src.core.base.errors import invalid, invalid_dtype, invalid_for
+from gradtape._src.core.base.public import public
 from gradtape._src.core.base.signatures import known_as
 from gradtape._src.core.declarations.define import AT_ONCE, gradient, not_differentiable, op, ran
 from gradtape._src.core.engine import constant_folding, engine

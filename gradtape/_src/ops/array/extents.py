@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import not_differentiable, op
 from gradtape._src.core.engine import engine
 from gradtape._src.core.platform.arrays import jnp

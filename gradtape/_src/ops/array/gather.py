@@ -4,7 +4,8 @@ import functools
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid_dtype, invalid_for, public
+from gradtape._src.core.base.errors import invalid_dtype, invalid_for
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import check, gradient, not_differentiable, op
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.tensors.convert import node_of, static

@@ -9,8 +9,9 @@ import numbers
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, invalid_for, of_op, public
+from gradtape._src.core.base.errors import invalid, invalid_for, of_op
 from gradtape._src.core.base.hooks import attach
+from gradtape._src.core.base.public import public
 from gradtape._src.core.base.signatures import known_as
 from gradtape._src.core.declarations.define import check, gradient, guard, not_differentiable, op
 from gradtape._src.core.engine import constant_folding, engine

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import optree
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec, TypeSpec
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors import nest

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, invalid_for, public
+from gradtape._src.core.base.errors import invalid, invalid_for
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import check, gradient, op
 from gradtape._src.core.platform import memory
 from gradtape._src.core.platform.arrays import jnp, lax

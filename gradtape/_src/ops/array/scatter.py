@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.hooks import attach
+from gradtape._src.core.base.public import public
 from gradtape._src.core.base.signatures import known_as
 from gradtape._src.core.declarations.define import check, not_differentiable, op
 from gradtape._src.core.engine import engine

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradtape._src.core.base.errors import InvalidArgumentError, invalid, invalid_dtype, invalid_for, public
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid, invalid_dtype, invalid_for
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import AT_ONCE, gradient, not_differentiable, op, ran
 from gradtape._src.core.engine import engine
 from gradtape._src.core.platform.arrays import at, jnp, lax

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import invalid, invalid_for, public
+from gradtape._src.core.base.errors import invalid, invalid_for
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, not_differentiable, op
 from gradtape._src.core.engine import engine
 from gradtape._src.core.platform.arrays import jnp

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from ml_dtypes import finfo
 
-from gradtape._src.core.base.errors import InvalidArgumentError, invalid, of_op, public
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid, of_op
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, not_differentiable, op
 from gradtape._src.core.engine import constant_folding, engine
 from gradtape._src.core.platform.arrays import jnp

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.op import Op, define
 from gradtape._src.core.tensors.convert import constant

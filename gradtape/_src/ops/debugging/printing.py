@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.function_names import CONST
 from gradtape._src.core.programs.op import Op, define

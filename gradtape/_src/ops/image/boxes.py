@@ -5,7 +5,8 @@ Boxes are [boxes, 4]: y1, x1, y2, x2, where 0 and 1 are the centres of the outer
 
 import numpy as np
 
-from gradtape._src.core.base.errors import InvalidArgumentError, OutOfRangeError, invalid, public
+from gradtape._src.core.base.errors import InvalidArgumentError, OutOfRangeError, invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import at, jnp
 from gradtape._src.core.tensors.convert import static_list, tensor

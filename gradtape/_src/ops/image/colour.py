@@ -1,6 +1,7 @@
 """Colour spaces, and images as integers or as floats. The colours of a pixel lie on the last axis."""
 
-from gradtape._src.core.base.errors import invalid, public, unmet
+from gradtape._src.core.base.errors import invalid, unmet
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, not_differentiable, op
 from gradtape._src.core.platform.arrays import jnp
 from gradtape._src.core.tensors.convert import tensor

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import not_differentiable, op
 from gradtape._src.core.platform.arrays import jnp
 from gradtape._src.core.tensors.convert import static, tensor

@@ -1,6 +1,7 @@
 """Images turned, cropped and padded. An image is [height, width, channels], or [batch, height, width, channels]."""
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors.convert import is_tensor, node_of, static, static_list, tensor
 from gradtape._src.core.tensors.tensor import Tensor, to_numpy

@@ -1,6 +1,7 @@
 """Glimpses: windows of images at points, with noise where they reach out of the image."""
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import static_list, tensor
 from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.cast import cast

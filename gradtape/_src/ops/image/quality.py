@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import static, tensor
 from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.ops.array.cast import cast

@@ -9,7 +9,8 @@ from math import prod
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, public, unmet
+from gradtape._src.core.base.errors import invalid, unmet
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.tensors.convert import is_tensor, settled, static, static_list, tensor

@@ -4,7 +4,8 @@ from math import prod
 
 import numpy as np
 
-from gradtape._src.core.base.errors import InvalidArgumentError, invalid, public
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.native import twins
 from gradtape._src.core.platform.arrays import jnp, lax

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import static_list, tensor
 from gradtape._src.core.tensors.tensor import Tensor, extents_of
 from gradtape._src.ops.array.shape import reshape, squeeze, transpose

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.ops.linalg.diagonals import diag_part
 from gradtape._src.ops.linalg.einsum import einsum
 

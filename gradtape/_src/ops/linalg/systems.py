@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradtape._src.core.base.errors import InvalidArgumentError, invalid, public
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import is_on_host, jnp, lax
 from gradtape._src.core.tensors.convert import is_tensor, tensor

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gradtape._src.core.base.errors import DtypeError, DtypeInFunctionError, public
+from gradtape._src.core.base.errors import DtypeError, DtypeInFunctionError
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import not_differentiable, op
 from gradtape._src.core.engine.engine import tracing
 from gradtape._src.core.platform.arrays import jnp

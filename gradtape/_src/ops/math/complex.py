@@ -2,7 +2,7 @@
 
 import math
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.tensors.convert import tensor

@@ -4,7 +4,8 @@ from math import prod
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, invalid_dtype, public
+from gradtape._src.core.base.errors import invalid, invalid_dtype
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import not_differentiable, op
 from gradtape._src.core.platform.arrays import at, jnp
 from gradtape._src.core.tensors.convert import static, tensor

@@ -5,7 +5,8 @@
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, invalid_for, public
+from gradtape._src.core.base.errors import invalid, invalid_for
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.tensors import convert

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import static, tensor
 from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.ops.array.shape import reshape, transpose

@@ -9,7 +9,8 @@ from math import prod
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, not_differentiable, op
 from gradtape._src.core.engine.engine import tracing
 from gradtape._src.core.platform.arrays import jnp, lax

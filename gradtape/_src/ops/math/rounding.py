@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, not_differentiable, op
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.tensors.convert import tensor

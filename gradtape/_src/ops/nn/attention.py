@@ -2,7 +2,8 @@
 
 import math
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.tensor import Tensor, extents_of
 from gradtape._src.core.values import dtypes

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, invalid_for, public
+from gradtape._src.core.base.errors import invalid, invalid_for
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import AT_ONCE, not_differentiable, op, ran
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.tensors.convert import is_tensor, static, tensor

@@ -7,7 +7,8 @@ to either. Each is the gradient of the other two, which closes all orders.
 from functools import partial
 from typing import NamedTuple
 
-from gradtape._src.core.base.errors import UnimplementedError, invalid, public
+from gradtape._src.core.base.errors import UnimplementedError, invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.tensors.convert import is_tensor, static_list, tensor

@@ -12,7 +12,8 @@ import math
 import numpy as np
 from jax import nn
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, not_differentiable, op
 from gradtape._src.core.engine import engine
 from gradtape._src.core.platform.arrays import at, is_on_host, jnp, lax, on_host

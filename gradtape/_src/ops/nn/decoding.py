@@ -3,7 +3,8 @@
 import jax
 import numpy as np
 
-from gradtape._src.core.base.errors import FailedPreconditionError, invalid, public
+from gradtape._src.core.base.errors import FailedPreconditionError, invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import AT_ONCE, not_differentiable, op, ran
 from gradtape._src.core.platform.arrays import at, jnp, lax
 from gradtape._src.core.tensors.convert import static, tensor

@@ -1,6 +1,7 @@
 """Depthwise convolutions: each channel has filters of its own, so a result is a sum of few products, no matrix's."""
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.tensors.convert import static_list, tensor
 from gradtape._src.core.tensors.tensor import Tensor, extents_of

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid_for, public
+from gradtape._src.core.base.errors import invalid_for
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.tensor import extents_of, to_numpy
 from gradtape._src.ops.array.cast import cast

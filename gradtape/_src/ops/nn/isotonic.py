@@ -5,7 +5,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import at, jnp, lax
 from gradtape._src.core.tensors.convert import tensor

@@ -3,7 +3,8 @@
 from math import pi
 
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import InvalidArgumentError, invalid, public
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import jnp
 from gradtape._src.core.tensors.convert import static, tensor

@@ -1,6 +1,7 @@
 """Patches: what a window meets at each of its places, laid out along the channels."""
 
-from gradtape._src.core.base.errors import OutOfRangeError, UnimplementedError, invalid, public
+from gradtape._src.core.base.errors import OutOfRangeError, UnimplementedError, invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import jnp
 from gradtape._src.core.tensors.convert import static_list, tensor

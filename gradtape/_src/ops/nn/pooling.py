@@ -11,7 +11,8 @@ import math
 import jax
 import numpy as np
 
-from gradtape._src.core.base.errors import UnimplementedError, invalid, public
+from gradtape._src.core.base.errors import UnimplementedError, invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import at, jnp, lax
 from gradtape._src.core.tensors.convert import static_list, tensor

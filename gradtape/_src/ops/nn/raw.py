@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import static_list, tensor
 from gradtape._src.core.tensors.tensor import Tensor, extents_of
 from gradtape._src.ops.array.creation import one_hot

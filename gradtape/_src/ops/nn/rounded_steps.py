@@ -1,6 +1,7 @@
 """`quantize_and_dequantize`: floats rounded to integers of some bits and back. One scale serves both signs, so that 0 stays 0."""
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import jnp
 from gradtape._src.core.tensors.convert import is_tensor, tensor

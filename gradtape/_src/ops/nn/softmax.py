@@ -1,6 +1,7 @@
 """Softmax and its logarithm."""
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import jnp
 from gradtape._src.core.tensors.convert import static, tensor

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array import creation

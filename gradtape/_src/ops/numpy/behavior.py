@@ -2,8 +2,9 @@
 
 import functools
 
-from gradtape._src.core.base.errors import UnimplementedError, public
+from gradtape._src.core.base.errors import UnimplementedError
 from gradtape._src.core.base.hooks import attach
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.ops.array.cast import cast

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import is_tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices

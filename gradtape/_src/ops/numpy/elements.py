@@ -2,7 +2,7 @@
 
 import math
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, zeros_like

@@ -1,6 +1,6 @@
 """Comparisons and logic, in the common dtype by NumPy's rules."""
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.math import arithmetic, compare

@@ -4,7 +4,7 @@ import math
 import numbers
 import operator
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import not_differentiable, op
 from gradtape._src.core.platform.arrays import jnp
 from gradtape._src.core.tensors.convert import tensor

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.base.signatures import DeferredSignature
 from gradtape._src.core.tensors.convert import convert_to_tensor, is_tensor, tensor
 from gradtape._src.ops.array.cast import cast

@@ -1,6 +1,7 @@
 """Products of vectors and matrices, in the common dtype by NumPy's rules."""
 
-from gradtape._src.core.base.errors import InvalidArgumentError, public
+from gradtape._src.core.base.errors import InvalidArgumentError
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.rearrange import pad, reverse

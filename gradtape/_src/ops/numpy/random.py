@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.numpy.arrays import asarray

@@ -1,6 +1,6 @@
 """Sums, means and extrema over axes, and running sums, with NumPy's dtypes."""
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array import sort

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import is_tensor
 from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array import select as _select, sort as _sort

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.hooks import attach
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import tensor as as_tensor
 from gradtape._src.core.tensors.tensor import extents_of, to_numpy
 from gradtape._src.core.values import dtypes

@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import static_list, tensor
 from gradtape._src.core.tensors.tensor import to_numpy
 from gradtape._src.ops.array import joining, rearrange, select

@@ -1,6 +1,6 @@
 """The kinds of tensors: dense, sparse and ragged ones."""
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors import convert
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.sparse.tensor import SparseTensor

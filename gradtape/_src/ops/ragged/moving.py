@@ -5,8 +5,9 @@ import operator
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.hooks import attach
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import is_tensor, static, static_list, tensor
 from gradtape._src.core.tensors.tensor import to_numpy
 from gradtape._src.core.values import dtypes

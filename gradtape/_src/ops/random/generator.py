@@ -6,7 +6,8 @@ import os
 import numpy as np
 
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import UnimplementedError, public
+from gradtape._src.core.base.errors import UnimplementedError
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import Tracked
 from gradtape._src.core.engine import tiers
 from gradtape._src.core.tensors.convert import static, tensor

@@ -1,6 +1,6 @@
 """Initial values, as TensorFlow's root namespace has them: `tf.random_normal_initializer` and others."""
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import constant
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.shape import TensorShape

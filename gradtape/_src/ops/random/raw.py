@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.ops.random.distributions import _gamma_slope
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from gradtape._src.core.base import ambient
 from gradtape._src.core.base.ambient import declare, field, setting
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine, tiers
 from gradtape._src.core.platform.arrays import jnp
 from gradtape._src.core.programs.op import Op, define

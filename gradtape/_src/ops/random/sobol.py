@@ -1,6 +1,7 @@
 """Points of the Sobol sequence: numbers in (0, 1) that fill a cube more evenly than random ones."""
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import static
 from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.shape import host_constant

@@ -6,7 +6,7 @@ gives the same numbers each time it is called; one without a seed takes the next
 
 import math
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import constant
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.shape import TensorShape

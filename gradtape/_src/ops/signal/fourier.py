@@ -7,7 +7,8 @@ transform again.
 
 import math
 
-from gradtape._src.core.base.errors import invalid, invalid_for, public
+from gradtape._src.core.base.errors import invalid, invalid_for
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import jnp
 from gradtape._src.core.tensors.convert import static_list, tensor

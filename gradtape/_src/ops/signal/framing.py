@@ -1,6 +1,7 @@
 """Frames of signals: cut out of a signal at equal distances, and added up again where they overlap."""
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import at, jnp
 from gradtape._src.core.tensors.convert import settled, tensor

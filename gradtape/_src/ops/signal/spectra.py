@@ -2,7 +2,7 @@
 
 import math
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import node_of, static, tensor
 from gradtape._src.core.tensors.tensor import Tensor, to_numpy
 from gradtape._src.core.values import dtypes

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import AT_ONCE, not_differentiable, op, ran
 from gradtape._src.core.tensors.convert import static, tensor
 from gradtape._src.core.tensors.tensor import extents_of, to_numpy

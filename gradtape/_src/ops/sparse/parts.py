@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid_for, public
+from gradtape._src.core.base.errors import invalid_for
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import static, static_list, tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import to_numpy

@@ -9,7 +9,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import is_tensor, static_list, tensor
 from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.core.values import dtypes

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, invalid_dtype, invalid_for, public
+from gradtape._src.core.base.errors import invalid, invalid_dtype, invalid_for
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import at, jnp, lax
 from gradtape._src.core.tensors.convert import static, tensor

@@ -4,7 +4,8 @@ import operator
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import extents_of, to_numpy
 from gradtape._src.ops.array.shape import host_constant, plain

@@ -8,7 +8,8 @@ import math
 import numpy as np
 import optree
 
-from gradtape._src.core.base.errors import invalid, invalid_for, public
+from gradtape._src.core.base.errors import invalid, invalid_for
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.declarations.spec import TensorSpec, TypeSpec
 from gradtape._src.core.engine import engine

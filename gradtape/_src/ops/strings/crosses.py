@@ -5,7 +5,8 @@ from math import prod
 
 import numpy as np
 
-from gradtape._src.core.base.errors import UnimplementedError, invalid, public
+from gradtape._src.core.base.errors import UnimplementedError, invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import not_differentiable, op
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import emit

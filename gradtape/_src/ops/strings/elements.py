@@ -4,14 +4,8 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.base.errors import (
-    InvalidArgumentError,
-    OutOfRangeError,
-    UnimplementedError,
-    invalid,
-    invalid_for,
-    public,
-)
+from gradtape._src.core.base.errors import InvalidArgumentError, OutOfRangeError, UnimplementedError, invalid, invalid_for
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import not_differentiable, op
 from gradtape._src.core.programs.op import Op
 from gradtape._src.core.tensors import convert

@@ -4,7 +4,8 @@ import re
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, invalid_for, public
+from gradtape._src.core.base.errors import invalid, invalid_for
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import not_differentiable, op
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import emit

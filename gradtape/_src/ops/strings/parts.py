@@ -8,7 +8,8 @@ from math import prod
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import not_differentiable, op, ran
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors.convert import tensor

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import execution
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.optimizers.least_squares.damping import RULES

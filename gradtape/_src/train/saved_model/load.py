@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradtape._src.control.concrete import ConcreteFunction
-from gradtape._src.core.base.errors import DataLossError, public
+from gradtape._src.core.base.errors import DataLossError
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import State, Stateful, Tracked
 from gradtape._src.core.tensors.scopes import init_scope
 from gradtape._src.core.tensors.variable import Variable

@@ -14,7 +14,8 @@ from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
 from gradtape._src.control.open_trace import Opened, OpenTrace
 from gradtape._src.control.scope import TENSOR, Body, Structure
-from gradtape._src.core.base.errors import OpError, cut, invalid
+from gradtape._src.core.base.errors import OpError, invalid
+from gradtape._src.core.base.tracebacks import cut
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.programs.program import Node, leaf, read_by
 from gradtape._src.core.programs.structured import arity

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from gradtape._src.control.concrete import ConcreteFunction
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import Tracked
 from gradtape._src.core.engine import engine
 from gradtape._src.train import storage

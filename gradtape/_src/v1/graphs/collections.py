@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.host import numpy_function
-from gradtape._src.core.base.errors import OutOfRangeError, public
+from gradtape._src.core.base.errors import OutOfRangeError
 from gradtape._src.core.base.hooks import attach
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors.convert import constant, tensor

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradtape._src.core.base import ambient
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.variable import Variable

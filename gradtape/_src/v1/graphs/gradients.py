@@ -11,7 +11,7 @@ from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
 from gradtape._src.autodiff.sources import like, no_tensor, values_of
 from gradtape._src.autodiff.unconnected import UnconnectedGradients
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.base.signatures import known_as
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.program import ELEMENT, Node, Trace

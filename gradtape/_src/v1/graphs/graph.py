@@ -13,7 +13,8 @@ import numpy as np
 from gradtape._src.autodiff.overrides import gradient_override_map
 from gradtape._src.core.base import ambient, naming
 from gradtape._src.core.base.ambient import declare, field
-from gradtape._src.core.base.errors import InvalidArgumentError, public
+from gradtape._src.core.base.errors import InvalidArgumentError
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.engine.constant_folding import COUNT
 from gradtape._src.core.programs.op import Attributes, Op

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape._src.control.graph_def import graph_def
 from gradtape._src.core.base import naming
-from gradtape._src.core.base.errors import internal, public
 from gradtape._src.core.base.hidden import hides
+from gradtape._src.core.base.public import public
+from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.op import Attributes, Op, ops
 from gradtape._src.core.programs.program import ELEMENT, RAN, Node, Trace

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, NoReturn
 
 from gradtape._src.control.bounded_scan import SCAN, Scan
 from gradtape._src.control.scope import TENSOR, MadeFromArguments, Structure, initial_value
-from gradtape._src.core.base.errors import InvalidArgumentError, OpError, of_user
+from gradtape._src.core.base.errors import InvalidArgumentError, OpError
+from gradtape._src.core.base.tracebacks import of_user
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.faults import detected_at

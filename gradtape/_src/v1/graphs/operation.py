@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.backward import OF_TENSORFLOW, implied_attribute, shown_attribute
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import constant_folding
 from gradtape._src.core.programs.program import Node
 from gradtape._src.core.tensors.tensor import Tensor, handle, name_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core.base.errors import InvalidArgumentError, public
+from gradtape._src.core.base.errors import InvalidArgumentError
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.op import Op, define
 from gradtape._src.core.tensors.convert import tensor

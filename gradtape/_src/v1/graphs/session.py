@@ -12,7 +12,8 @@ import numpy as np
 from gradtape._src.autodiff.eager_record import recorded
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.scope import Body, trace
-from gradtape._src.core.base.errors import FailedPreconditionError, public
+from gradtape._src.core.base.errors import FailedPreconditionError
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine, execution, slices
 from gradtape._src.core.programs.program import Node, Trace, leaf
 from gradtape._src.core.tensors import nest

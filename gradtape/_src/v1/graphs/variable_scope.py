@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from gradtape._src.core.base.ambient import declare, field
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors import scopes
 from gradtape._src.core.tensors.variable import Variable

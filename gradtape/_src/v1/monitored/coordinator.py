@@ -9,7 +9,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from gradtape._src.core.base.errors import OutOfRangeError, public
+from gradtape._src.core.base.errors import OutOfRangeError
+from gradtape._src.core.base.public import public
 
 
 class Coordinator:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.summary import messages
 from gradtape._src.v1 import messages as logging
 from gradtape._src.v1.graphs.collections import GraphKeys, get_collection

@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtape._src.core.base.errors import OutOfRangeError, public
+from gradtape._src.core.base.errors import OutOfRangeError
+from gradtape._src.core.base.public import public
 from gradtape._src.train.state import latest_checkpoint
 from gradtape._src.v1.graphs.graph import get_default_graph
 from gradtape._src.v1.graphs.session import Session

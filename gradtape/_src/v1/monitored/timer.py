@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 
 
 class SecondOrStepTimer:

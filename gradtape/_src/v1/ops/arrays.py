@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.base.signatures import known_as
 from gradtape._src.core.engine.engine import tracing
 from gradtape._src.core.tensors import constants, convert

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors import convert
 from gradtape._src.ops.debugging import checks as debugging
 from gradtape._src.ops.grouping import group, no_op

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import static_list
 from gradtape._src.ops.nn import convolution as convolutions, depthwise, morphology, pooling
 from gradtape._src.v1.ops.respelled import respelled

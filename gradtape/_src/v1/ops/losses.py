@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.scopes import name_scope
 from gradtape._src.core.tensors.tensor import extents_of

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from inspect import Parameter
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 
 
 def respelled(function: Callable[..., Any], parameters: str, **words: str) -> Callable[..., Any]:

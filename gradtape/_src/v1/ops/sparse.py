@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import constant, tensor
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.shape import TensorShape

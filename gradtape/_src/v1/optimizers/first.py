@@ -10,7 +10,8 @@ import numpy as np
 from gradtape._src.autodiff.eager_record import recording
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.base import ambient, hooks
-from gradtape._src.core.base.errors import invalid, public
+from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import SlotOwner
 from gradtape._src.core.tensors import scopes
 from gradtape._src.core.tensors.convert import tensor, variable_of

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import Stored, Tensor, extents_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.ops.array.cast import cast

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors.convert import constant, tensor
 from gradtape._src.core.tensors.tensor import Stored, Tensor, extents_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtape._src.core.base.errors import public
+from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.core.tensors.variable import Variable

@@ -1,0 +1,123 @@
+"""Frames of tracebacks: those that are the user's, and whether an error was raised on purpose."""
+
+from __future__ import annotations
+
+import dis
+import os
+import sysconfig
+from pathlib import Path
+from types import TracebackType
+
+PACKAGE = str(Path(__file__).parents[3]) + os.sep
+OWN = (PACKAGE, os.path.join(os.path.dirname(PACKAGE.rstrip(os.sep)), "keras_gradtape", ""))
+DEMO = os.path.join(PACKAGE, "_src", "demo", "")  # written as a user would
+keeps_frames = bool(os.environ.get("GRADTAPE_FULL_TRACEBACK"))  # whether the library's own stay in tracebacks
+
+
+def keep_frames(kept: bool) -> None:
+    """Leave the library's own frames in tracebacks, or cut them out."""
+    global keeps_frames
+    keeps_frames = kept
+
+
+class _Internal(dict[str, bool]):
+    """File name → whether its frames are the library's own (or a dependency's that it called)."""
+
+    def __missing__(self, filename: str) -> bool:
+        inside = (filename.startswith(OWN) and not filename.startswith(DEMO)) or any(
+            f"{os.sep}site-packages{os.sep}{name}{os.sep}" in filename
+            for name in ("jax", "jaxlib", "optree", "malt", "keras", "grain")
+        )
+        self[filename] = inside
+        return inside
+
+
+internal = _Internal()
+
+
+class _Foreign(dict[str, bool]):
+    """File name → whether it belongs to Python or to a library of arrays: not the user's if the library called it."""
+
+    def __missing__(self, filename: str) -> bool:
+        package = filename.rpartition(f"{os.sep}site-packages{os.sep}")[2]
+        inside = (
+            package.split(os.sep)[0] in ("numpy", "scipy", "ml_dtypes") if package != filename else filename.startswith(STANDARD)
+        )
+        self[filename] = inside
+        return inside
+
+
+STANDARD = (sysconfig.get_paths()["stdlib"] + os.sep, "<frozen ")
+foreign = _Foreign()
+
+
+def cut(error: BaseException) -> None:
+    """Take the library's frames out of `error`'s traceback, keep those of user code that the library called.
+
+    Called in an `except` block that ends in a bare `raise`, which adds no entry: what the user sees last is a line of theirs.
+    """
+    if isinstance(error, OF_PYTHON):
+        raised(error)
+    if keeps_frames:
+        return
+    first = last = None
+    inside = False
+    entry = error.__traceback__
+    while entry is not None:
+        following = entry.tb_next
+        filename = entry.tb_frame.f_code.co_filename
+        inside = internal[filename] or (inside and foreign[filename])
+        if not inside:
+            if first is None:
+                first = entry
+            elif last is not None:
+                last.tb_next = entry
+            last = entry
+        entry = following
+    if last is not None:
+        last.tb_next = None
+    error.__traceback__ = first
+
+
+# The classes of errors that Python itself raises where a value is not what the code takes it for.
+OF_PYTHON = (ArithmeticError, AssertionError, AttributeError, BufferError, LookupError, TypeError, ValueError)
+RAISES = (dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"])
+
+
+def raised(error: Exception) -> bool:
+    """Return whether a `raise` of the library's or user code made the error, not Python, NumPy or JAX called by the library.
+    The answer stays with the error, as `cut` takes the frames away that tell it.
+    """
+    known = getattr(error, "_gradtape_raised", None)
+    entry: TracebackType | None = error.__traceback__
+    if known is not None or entry is None:
+        return bool(known)
+    inside = True
+    while entry.tb_next is not None:
+        entry = entry.tb_next
+        filename = entry.tb_frame.f_code.co_filename
+        inside = internal[filename] or (inside and foreign[filename])
+        if not inside:
+            return True
+    code = entry.tb_frame.f_code
+    deliberate = code.co_filename.startswith(OWN) and code.co_code[entry.tb_lasti] in RAISES
+    error._gradtape_raised = deliberate  # type: ignore[attr-defined]
+    return deliberate
+
+
+def raised_inside(error: BaseException) -> bool:
+    """Return whether the library raised an error, or NumPy for it, as of an array on the host; not a function of the user's."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    return at is not None and internal[at.tb_frame.f_code.co_filename]
+
+
+def of_user(error: Exception) -> bool:
+    """Return whether a `raise` of user code made the error."""
+    at = error.__traceback__
+    assert at is not None
+    while at.tb_next is not None:
+        at = at.tb_next
+    code = at.tb_frame.f_code
+    return not internal[code.co_filename] and code.co_code[at.tb_lasti] == RAISES[0]
