@@ -63,8 +63,8 @@ OPS_GROUND = 1
 
 # Files of core/ import files of their own level and of those before it; core/README.md says what each level is.
 CORE_LEVELS = {
-    "ground": "hooks hidden ambient naming other_libraries errors signatures runtime compile_cache xla backend allocator memory"
-    " devices loop_kernels profiler arrays host native places importing extras folding deprecation",
+    "ground": "hooks hidden ambient naming other_libraries errors signatures runtime compile_cache xla allocator memory"
+    " devices loop_kernels profiler arrays host native places importing extras folding deprecation lowerings",
     "values": "dim ways dimension shape dtypes aval creators device_spec composite",
     "programs": "traits op guards structured program journal out_of_scope transcript faults function_names stages tiers"
     " compilations execution constant_folding slices engine tracing instance",
@@ -89,9 +89,14 @@ JAX_AUTODIFF = frozenset(
 CODE_LOADERS = frozenset("pickle cPickle cloudpickle dill marshal shelve joblib".split())
 CODE_RUNNERS = frozenset(("eval", "exec", "builtins.eval", "builtins.exec"))
 
+BY_DEVICE = frozenset(
+    ("jax.lax.platform_dependent", *[f"gradtape._src.core.arrays.{n}" for n in ("lax.platform_dependent", "is_on_host")])
+)
+
 # (folder of FLOORS, name): each is allowed for the reason beside it.
 ALLOWED = {
     ("gradtape._src.cli", "exec"),  # `gradtape run` runs the user's own script
+    ("gradtape._src.control", "jax.lax.platform_dependent"),  # `jax_function` on the platform that its user names
     ("gradtape._src.control", "jax.vjp"),  # `jax_function`: the gradient of a JAX callable
 }
 
@@ -478,7 +483,19 @@ def products_are_computed_by_one_thread(source: Source) -> Iterator[str]:
         )
 
 
+def devices_are_told_apart_in_one_table(source: Source) -> Iterator[str]:
+    if source.module == "gradtape._src.core.lowerings":
+        return
+    for line, name in source.mentions():
+        place = folder_of(source.module), name
+        if name in BY_DEVICE and place not in ALLOWED:
+            yield source.violation(
+                line, f"uses {name} to choose how something is computed; enter the rule into the table (core/lowerings.py)"
+            )
+
+
 RULES = (
+    devices_are_told_apart_in_one_table,
     only_the_engine_changes_the_trace,
     imports_point_downwards,
     hooks_are_filled_in_one_place,

@@ -16,11 +16,12 @@ from gradtape._src.autodiff.sources import like, values_of
 from gradtape._src.autodiff.tape import InnerTape
 from gradtape._src.core import convert, engine, nest, tracing
 from gradtape._src.core.ambient import declare, field, setting
-from gradtape._src.core.arrays import is_on_host, jnp, lax
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.convert import is_tensor, variable_of
 from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.lowerings import HOST, lowered, lowering
 from gradtape._src.core.op import Op, Rule, define
 from gradtape._src.core.program import ELEMENT, INSIDE, NUMBER, Node, Program, leaf, read_by
 from gradtape._src.core.structured import GRADIENT, Body, StructuredOp, arity, is_call
@@ -482,14 +483,17 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
     return functools.wraps(f)(pass_through)
 
 
+@lowered("a barrier, behind which values are computed again")
 def _barrier(*values: Any) -> tuple[Any, ...]:
-    if is_on_host():
-        return values  # nothing is removed there
-    return tuple(lax.platform_dependent(*values, cpu=_chosen, default=lambda *v: tuple(lax.optimization_barrier(v))))
+    return tuple(lax.optimization_barrier(values))
+
+
+def _unchanged(*values: Any) -> tuple[Any, ...]:
+    return values
 
 
 def _chosen(*values: Any) -> tuple[Any, ...]:
-    """Return the values behind a choice on the last one, which XLA cannot foresee: its compiler for CPUs removes barriers.
+    """Return the values behind a choice on the last one, which XLA cannot foresee.
 
     The other choice, NaN, is for one pattern of bits among the NaNs, which no arithmetic gives.
     """
@@ -502,6 +506,9 @@ def _chosen(*values: Any) -> tuple[Any, ...]:
     inexact = [jnp.issubdtype(v.dtype, jnp.inexact) for v in values]
     return tuple([jnp.where(unforeseen, jnp.full_like(v, np.nan), v) if f else v for v, f in zip(values, inexact, strict=True)])
 
+
+lowering(_barrier, platform=HOST, rule=_unchanged, because="NumPy removes nothing")
+lowering(_barrier, platform="cpu", rule=_chosen, because="XLA's compiler for CPUs removes barriers")
 
 BARRIER = define(
     Op(
