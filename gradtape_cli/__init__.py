@@ -60,6 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     several.set_defaults(command="launch_command")
 
     info = commands.add_parser("info", help="show versions, devices, the cache and extras: what a report of a fault needs")
+    info.add_argument("--lowerings", action="store_true", help="show instead by which rule what is computed on which device")
     info.set_defaults(command="info_command")
 
     words = commands.add_parser("completion", help="print the completion of this command line for a shell")

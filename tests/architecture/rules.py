@@ -79,9 +79,14 @@ JAX_AUTODIFF = frozenset(
 CODE_LOADERS = frozenset("pickle cPickle cloudpickle dill marshal shelve joblib".split())
 CODE_RUNNERS = frozenset(("eval", "exec", "builtins.eval", "builtins.exec"))
 
+BY_DEVICE = frozenset(
+    ("jax.lax.platform_dependent", *[f"gradtape._src.core.platform.arrays.{n}" for n in ("lax.platform_dependent", "is_on_host")])
+)
+
 # (folder of FLOORS, name): each is allowed for the reason beside it.
 ALLOWED = {
     ("gradtape._src.cli", "exec"),  # `gradtape run` runs the user's own script
+    ("gradtape._src.control", "jax.lax.platform_dependent"),  # `jax_function` on the platform that its user names
     ("gradtape._src.control", "jax.vjp"),  # `jax_function`: the gradient of a JAX callable
 }
 
@@ -468,7 +473,20 @@ def products_are_computed_by_one_thread(source: Source) -> Iterator[str]:
         )
 
 
+def devices_are_told_apart_in_one_table(source: Source) -> Iterator[str]:
+    if source.module == "gradtape._src.core.platform.lowerings":
+        return
+    for line, name in source.mentions():
+        place = folder_of(source.module), name
+        if name in BY_DEVICE and place not in ALLOWED:
+            yield source.violation(
+                line,
+                f"uses {name} to choose how something is computed; enter the rule into the table (core/platform/lowerings.py)",
+            )
+
+
 RULES = (
+    devices_are_told_apart_in_one_table,
     only_the_engine_changes_the_trace,
     imports_point_downwards,
     hooks_are_filled_in_one_place,

@@ -91,6 +91,18 @@ BROKEN = [
     # gradients are our own
     (OPS, "import jax\njax.grad(f)", "math.py:2: uses jax.grad; gradients are rules of this library"),
     (OPS, "from jax import vjp", "uses jax.vjp"),
+    # devices are told apart in one table
+    (
+        OPS,
+        "from gradtape._src.core.platform.arrays import lax\nlax.platform_dependent(x, cpu=f, default=g)",
+        "enter the rule into the table",
+    ),
+    (OPS, "import jax\njax.lax.platform_dependent(x, cpu=f, default=g)", "uses jax.lax.platform_dependent"),
+    (
+        OPS,
+        "from gradtape._src.core.platform.arrays import is_on_host",
+        "uses gradtape._src.core.platform.arrays.is_on_host to choose",
+    ),
     (OPS, "import jax as j\nrule = j.custom_vjp", "uses jax.custom_vjp"),
     (TAPE, "import jax\n@jax.custom_jvp\ndef f(x): return x", "uses jax.custom_jvp"),
     (TAPE, "import jax\njax.linearize(f, x)", "uses jax.linearize"),

@@ -41,6 +41,15 @@ def test_info_knows_the_extras_of_the_page_of_installation():
     assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == info.FOR_USERS
 
 
+def test_info_lists_the_lowerings(capsys):
+    found = lines(capsys, "info", "--lowerings")
+    at = found.index("a convolution · cpu · planes.convolved")
+    assert found[at + 1].startswith("    three axes")
+    assert any(
+        line.startswith("compiler options, rounding · other than cpu · xla_allow_excess_precision=False") for line in found
+    )
+
+
 def test_info_says_what_is_missing(capsys, monkeypatch):
     version = info._version
     monkeypatch.setattr(info, "_version", lambda package: None if package in ("matplotlib", "keras") else version(package))

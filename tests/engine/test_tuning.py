@@ -8,6 +8,7 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.core.engine import engine, execution, tiers
+from gradtape._src.core.platform import lowerings
 from gradtape._src.core.programs.program import CALL, Program
 from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array import shape as array
@@ -19,6 +20,7 @@ pytestmark = pytest.mark.usefixtures("compiled_early")
 FLOAT = np.dtype(np.float32)
 IMAGES, FILTERS, RESULT = [aval(shape, FLOAT) for shape in ((1, 3, 3, 2), (2, 2, 2, 1), (1, 2, 2, 1))]
 GEOMETRY = (1, 1, 1, 1), "VALID", (), "NHWC", (1, 1, 1, 1)
+CONVOLVING, UNFOLDED, ROUNDING = [lowerings.compiling[name].flags for name in ("convolving", "unfolded", "rounding")]
 
 CONVOLUTION = Program(((DENSE[2].forward.op, GEOMETRY, -1, -2),), (RESULT,), (IMAGES, FILTERS), (0,))
 CALLED = Program(((CALL, (CONVOLUTION,), -1, -2),), ((RESULT,),), (IMAGES, FILTERS), (0,))
@@ -28,28 +30,28 @@ SINE = Program(((tf.sin.op, (), -1),), (IMAGES,), (IMAGES,), (0,))
 
 @pytest.fixture(autouse=True)
 def asked_anew():
-    tiers._accepted.cache_clear()
+    tiers.accepted.cache_clear()
     yield
-    tiers._accepted.cache_clear()
+    tiers.accepted.cache_clear()
 
 
 @pytest.mark.parametrize("program", [CONVOLUTION, CALLED], ids=["convolution", "a call of one"])
 def test_a_convolution_gets_options(program):
-    with mock.patch.object(tiers, "_accepted", return_value=True):
-        assert tiers.options(program, "cpu") == tiers.CONVOLVING
+    with mock.patch.object(tiers, "accepted", return_value=True):
+        assert tiers.options(program, "cpu") == CONVOLVING
 
 
 def test_what_was_accepted_compiles():
     options = tiers.options(CONVOLUTION, "cpu")
     shapes = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in CONVOLUTION.parameters]
-    assert options in (None, tiers.CONVOLVING)
+    assert options in (None, CONVOLVING)
     assert jax.jit(CONVOLUTION.evaluate, compiler_options=options).lower(*shapes).compile()
 
 
 @pytest.mark.parametrize("which", ["unfolded", "in order", "quick"])
 def test_options_that_much_depends_on_are_accepted(which):
     """A value of the wrong kind is refused by jaxlib, and then the option is left out without a word."""
-    assert tiers._accepted(which)
+    assert tiers.accepted(which)
 
 
 def test_other_programs_get_none():
@@ -113,16 +115,16 @@ def called_with_a_constant(extent):
 @pytest.mark.parametrize(
     ("program", "options"),
     [
-        (maximum_of(tiers.LARGE_CONSTANT), tiers.UNFOLDED),
-        (called(maximum_of(tiers.LARGE_CONSTANT)), tiers.UNFOLDED),
-        (called_with_a_constant(tiers.LARGE_CONSTANT), tiers.UNFOLDED),
+        (maximum_of(tiers.LARGE_CONSTANT), UNFOLDED),
+        (called(maximum_of(tiers.LARGE_CONSTANT)), UNFOLDED),
+        (called_with_a_constant(tiers.LARGE_CONSTANT), UNFOLDED),
         (maximum_of(tiers.LARGE_CONSTANT - 1), None),
         (maximum_of(tiers.LARGE_CONSTANT, of_parameter=True), None),
     ],
     ids=["large", "in a call", "passed to a call", "small", "of a parameter"],
 )
 def test_ops_on_large_constants_are_not_computed_by_the_compiler(program, options):
-    with mock.patch.object(tiers, "_accepted", return_value=True):
+    with mock.patch.object(tiers, "accepted", return_value=True):
         assert tiers.options(program, "cpu") == options
 
 
@@ -130,11 +132,11 @@ def test_a_function_that_reduces_a_large_constant():
     with mock.patch.object(tiers, "options", wraps=tiers.options) as asked:
         total = tf.function(lambda x: tf.reduce_max(tf.fill([tiers.LARGE_CONSTANT], 3.0)) * x)(tf.constant(2.0))
         assert total.numpy() == 6.0
-    assert [tiers.options(*call.args) for call in asked.call_args_list] == [tiers.UNFOLDED]
+    assert [tiers.options(*call.args) for call in asked.call_args_list] == [UNFOLDED]
 
 
 def test_another_platform_gets_none_of_them():
-    assert tiers.options(CONVOLUTION, "gpu") == tiers.ROUNDING
+    assert tiers.options(CONVOLUTION, "gpu") == ROUNDING
 
 
 @pytest.mark.parametrize(
@@ -142,7 +144,8 @@ def test_another_platform_gets_none_of_them():
 )
 def test_a_jaxlib_without_the_flag_goes_on(unknown):
     images, filters = tf.ones([1, 3, 3, 2]), tf.ones([2, 2, 2, 1])
-    with mock.patch.object(tiers, "CONVOLVING", unknown):
+    row = lowerings.compiling["convolving"]._replace(flags=unknown)
+    with mock.patch.dict(lowerings.compiling, convolving=row):
         assert tiers.options(CONVOLUTION, "cpu") is None
         engine.flush()
         for _ in range(2):

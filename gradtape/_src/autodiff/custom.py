@@ -18,7 +18,8 @@ from gradtape._src.core.base.ambient import declare, field, setting
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine, tracing
-from gradtape._src.core.platform.arrays import is_on_host, jnp, lax
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.platform.lowerings import HOST, lowered, lowering
 from gradtape._src.core.programs.op import Op, Rule, define
 from gradtape._src.core.programs.program import ELEMENT, INSIDE, NUMBER, Node, Program, leaf, read_by
 from gradtape._src.core.programs.structured import GRADIENT, Body, StructuredOp, arity, is_call
@@ -483,14 +484,17 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
     return functools.wraps(f)(pass_through)
 
 
+@lowered("a barrier, behind which values are computed again")
 def _barrier(*values: Any) -> tuple[Any, ...]:
-    if is_on_host():
-        return values  # nothing is removed there
-    return tuple(lax.platform_dependent(*values, cpu=_chosen, default=lambda *v: tuple(lax.optimization_barrier(v))))
+    return tuple(lax.optimization_barrier(values))
+
+
+def _unchanged(*values: Any) -> tuple[Any, ...]:
+    return values
 
 
 def _chosen(*values: Any) -> tuple[Any, ...]:
-    """Return the values behind a choice on the last one, which XLA cannot foresee: its compiler for CPUs removes barriers.
+    """Return the values behind a choice on the last one, which XLA cannot foresee.
 
     The other choice, NaN, is for one pattern of bits among the NaNs, which no arithmetic gives.
     """
@@ -503,6 +507,9 @@ def _chosen(*values: Any) -> tuple[Any, ...]:
     inexact = [jnp.issubdtype(v.dtype, jnp.inexact) for v in values]
     return tuple([jnp.where(unforeseen, jnp.full_like(v, np.nan), v) if f else v for v, f in zip(values, inexact, strict=True)])
 
+
+lowering(_barrier, platform=HOST, rule=_unchanged, because="NumPy removes nothing")
+lowering(_barrier, platform="cpu", rule=_chosen, because="XLA's compiler for CPUs removes barriers")
 
 BARRIER = define(
     Op(

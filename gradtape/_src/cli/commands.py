@@ -36,9 +36,9 @@ def demo_command(parsed: argparse.Namespace) -> None:
 
 def info_command(parsed: argparse.Namespace) -> None:
     """Run `gradtape info`."""
-    from gradtape._src.cli.info import report
+    from gradtape._src.cli.info import lowerings, report
 
-    print(report())
+    print(lowerings() if parsed.lowerings else report())
 
 
 def run_command(parsed: argparse.Namespace) -> None:

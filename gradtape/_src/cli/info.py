@@ -15,7 +15,7 @@ from gradtape import __version__
 from gradtape._src.compat.door.version import VERSION
 from gradtape._src.core.base.extras import requirements
 from gradtape._src.core.native import twins
-from gradtape._src.core.platform import compile_cache
+from gradtape._src.core.platform import compile_cache, lowerings as table
 
 PACKAGES = "jax jaxlib keras numpy scipy ml_dtypes".split()
 BESIDE = "tensorflow torch".split()
@@ -27,6 +27,11 @@ def report() -> str:
     rows = list(_facts())
     width = max(len(name) for name, _ in rows)
     return "\n".join([f"{name:<{width}}  {fact}" for name, fact in rows])
+
+
+def lowerings() -> str:
+    """Return the table of lowerings, a rule or a set of compiler options an entry, by what it is for."""
+    return "\n".join([f"{of} · {platform} · {by}\n    {because}" for platform, of, by, because in table.listed()])
 
 
 def _facts() -> Iterator[tuple[str, str]]:

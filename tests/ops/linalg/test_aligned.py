@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from gradtape._src.ops.linalg import aligned
+from gradtape._src.ops.linalg import matmul
 
 PRODUCT = jax.lax.dot_general
 
@@ -19,8 +19,8 @@ def padded(monkeypatch):
         shapes.append((x.shape, y.shape))
         return PRODUCT(x, y, *arguments, **named)
 
-    monkeypatch.setattr(aligned, "WORTH_COPIES", 1)
-    monkeypatch.setattr(aligned, "WIDE", 2)
+    monkeypatch.setattr(matmul, "WORTH_COPIES", 1)
+    monkeypatch.setattr(matmul, "WIDE", 2)
     monkeypatch.setattr(jax.lax, "platform_dependent", lambda *operands, cuda, default: cuda(*operands))
     monkeypatch.setattr(jax.lax, "dot_general", noting)
     return shapes
@@ -44,6 +44,6 @@ def padded(monkeypatch):
 def test_rows_start_at_multiples_of_16_bytes(padded, x, y, axes, dtype, expected):
     x, y = (jnp.asarray(np.random.default_rng(0).integers(-8, 8, shape), dtype) for shape in (x, y))
     contracted = ((axes[0],), (axes[1],))
-    found = aligned.dot_general(x, y, contracted, x.dtype)
+    found = matmul._product(x, y, contracted=contracted, dtype=x.dtype)
     assert padded == [expected]
     np.testing.assert_array_equal(found, PRODUCT(x, y, (contracted, ((), ())), preferred_element_type=x.dtype))

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from gradtape._src.ops.nn import as_products, convolution
+from gradtape._src.ops.nn import as_products, convolution_kernels
 from gradtape._src.ops.nn.window import sweeps
 
 
@@ -18,9 +18,9 @@ def compiled(kernel, *shapes, **named):
 def test_what_the_compiler_would_make_loops_of(size, looped):
     image, window = (2, size, size, 3), (5, 5, 3, 4)
     ways = sweeps(image, window[:2], (1, 1, 1, 1), "SAME", (), "NHWC", (1, 1, 1, 1))
-    forward = compiled(convolution._convolve, image, window, ways=ways, data_format="NHWC")
+    forward = compiled(convolution_kernels.convolve, image, window, ways=ways, data_format="NHWC")
     dy = (2, size, size, 4)
-    to_input = compiled(convolution._to_input, window, dy, shape=image, ways=ways, data_format="NHWC")
+    to_input = compiled(convolution_kernels.to_input, window, dy, shape=image, ways=ways, data_format="NHWC")
     assert [" convolution(" not in text for text in (forward, to_input)] == [looped] * 2
 
 
@@ -30,9 +30,9 @@ def test_three_axes_are_planes(stride):
     ways = sweeps(image, window[:3], (1, *[stride] * 3, 1), "SAME", (), "NDHWC", (1,) * 5)
     dy, named = (1, *[way.out for way in ways], 4), {"ways": ways, "data_format": "NDHWC"}
     texts = [
-        compiled(convolution._convolve, image, window, **named),
-        compiled(convolution._to_input, window, dy, shape=image, **named),
-        compiled(convolution._to_filter, image, (*dy[:4], 4), shape=window, **named),
+        compiled(convolution_kernels.convolve, image, window, **named),
+        compiled(convolution_kernels.to_input, window, dy, shape=image, **named),
+        compiled(convolution_kernels.to_filter, image, (*dy[:4], 4), shape=window, **named),
     ]
     assert not any("dim_labels=b012f" in text or "dim_labels=f012b" in text for text in texts)
 
@@ -48,9 +48,9 @@ def test_axes_in_a_loop_are_in_the_order_of_fast_code(data_format):
     def loop(x, kernel, dy):
         def body(_, carry):
             named = {"ways": ways, "data_format": data_format}
-            y = convolution._convolve(carry[0], carry[1], **named)
-            dx = convolution._to_input(carry[1], dy + y, shape=image, **named)
-            return dx, convolution._to_filter(carry[0], dy + y, shape=(3, 3, 3, 4), **named)
+            y = convolution_kernels.convolve(carry[0], carry[1], **named)
+            dx = convolution_kernels.to_input(carry[1], dy + y, shape=image, **named)
+            return dx, convolution_kernels.to_filter(carry[0], dy + y, shape=(3, 3, 3, 4), **named)
 
         return jax.lax.fori_loop(0, 3, body, (x, kernel))
 
@@ -64,7 +64,7 @@ def test_sixteen_bits_are_added_up_in_float32():
     image, kernel = (1, 1, 1, 1), jnp.full((5, 5, 1, 26), 0.001, "float16").at[..., 0].set(1.0)
     ways = sweeps(image, (5, 5), (1, 1, 1, 1), "EXPLICIT", [0, 0, 4, 4, 4, 4, 0, 0], "NHWC", (1, 1, 1, 1))
     dy = jnp.ones((1, 5, 5, 26), "float16")
-    found = as_products.products_of_cells(kernel, dy, ways, "NHWC")
+    found = as_products.products_of_cells(kernel, dy, shape=image, ways=ways, data_format="NHWC")
     assert found.dtype == "float16" and abs(float(found[0, 0, 0, 0]) - 25.625) < 0.02
 
 
@@ -72,5 +72,5 @@ def test_planes_of_sixteen_bits_are_added_up_in_float32():
     """2048 + 1 is 2048 in 16 bits."""
     image, kernel = jnp.ones((1, 3, 1, 1, 1), "float16"), jnp.array([2048, 1, 1], "float16").reshape(3, 1, 1, 1, 1)
     ways = sweeps(image.shape, (3, 1, 1), (1,) * 5, "VALID", (), "NDHWC", (1,) * 5)
-    found = convolution._convolve(image, kernel, ways, "NDHWC")
+    found = convolution_kernels.convolve(image, kernel, ways=ways, data_format="NDHWC")
     assert found.dtype == "float16" and found.item() == 2050

@@ -1,5 +1,5 @@
-"""The time to compile a Program, and the options for the compiler: by counts and Avals, never by clocks, so that two runs give
-the same bits. There is one cost model.
+"""The time to compile a Program, where it runs, and the options for the compiler: by counts and Avals, never by clocks, so that
+two runs give the same bits.
 
 Before that a Program runs node by node: hosted ops on NumPy, without a compiler, other ops each by a compiled kernel of its own.
 On a GPU it is compiled quickly at first, and once more for good.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -17,15 +18,14 @@ from jax.sharding import SingleDeviceSharding
 
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.ambient import declare, field
-from gradtape._src.core.platform import memory
-from gradtape._src.core.platform.backend import platform
+from gradtape._src.core.platform import lowerings, memory
 from gradtape._src.core.programs.program import ELEMENT
 from gradtape._src.core.programs.structured import BRANCH, ROWS, StructuredOp, is_call, programs_of
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.values.aval import bytes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from gradtape._src.core.programs.op import Attributes, Op
     from gradtape._src.core.programs.program import Program
@@ -51,34 +51,11 @@ LARGE_RECORD = 64  # nodes; a smaller record is compiled faster than its kernels
 # the initial weights of a recurrent layer of 1,024 units. NumPy's twin (`host/reflections`) has one thread, and takes any size.
 LARGE_MATRIX = 1 << 13  # elements of a matrix from which on that is worth more than to compile the few ops around it
 
-# XLA's CPU compiler gives convolutions to YNNPACK, which computes each on one core; Eigen takes all of them. Products
-# stay with YNNPACK, and sums, which it adds up pairwise: with a convolution that is summed at once, as one kernel.
-# An experimental flag: a jaxlib may lack it.
-CONVOLVING: dict[str, Any] = {
-    "xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_REDUCE",
-}
 # XLA's CPU compiler fuses each result with all the elementwise ops before it, up to the parameters, also where these ops are
 # results themselves. In a chain of n results that is n² / 2 ops: 150 take 6 s to compile. A program that would grow by this
 # factor runs node by node. (Without the pass `fusion` XLA has given wrong numbers.) On a GPU, where a call of a kernel takes
 # three times as long as on a CPU, it runs in short pieces, each compiled.
 FUSED_AGAIN = 32
-# XLA evaluates ops on constants while it compiles, one element at a time: the maximum of 4 million ones takes 9 s, their
-# cumulative product minutes. `LARGE_CONSTANT` is the number of elements from which on an op on constants is left to the program.
-UNFOLDED: dict[str, Any] = {"xla_disable_hlo_passes": "constant_folding"}
-LARGE_CONSTANT = 1 << 14
-# Over several processes the collectives of a program must have one order, which XLA's concurrent scheduler for CPUs may change.
-IN_ORDER: dict[str, Any] = {"xla_cpu_enable_concurrency_optimized_scheduler": False}
-# XLA's compiler for GPUs leaves out casts to a narrower float and back, unless it must keep each rounding.
-ROUNDING = {"xla_allow_excess_precision": False}
-# Most of the time of XLA's compiler for GPUs goes into trying kernels for products: 3.3 s for the Hessian-vector product of the
-# benchmarks, 0.5 s without, and then the program takes 211 and 288 µs (H200). A new program is compiled without at first, and
-# for good once it has run `TRIALS` times: a user waits for a first result longer than for a loop that goes on. Not so where large
-# values are convolved: the kernel that is taken untried may be hundreds of times slower (ResNet-50: 4.85 s a step for 21 ms).
-QUICK: dict[str, Any] = {"xla_gpu_enable_triton_gemm": False, "xla_gpu_autotune_level": 0}
-TRIALS = 8
-# Some of a GPU's scatters and reductions add in an order that differs from run to run.
-DETERMINISTIC = {"xla_gpu_deterministic_ops": True}
-
 early = False  # whether each Program is compiled at first sight, unless its kernels are known
 
 
@@ -128,11 +105,11 @@ def place(program: Program, arguments: Sequence[Any]) -> str:
 
     Small integers of the host stay there: a GPU would have to be waited for where Python decides by them.
     """
-    found = _place_of(arguments) or default_place()
-    return "cpu" if found != "cpu" and steers(program) and _place_of(arguments) is None else found
+    found = place_of(arguments) or default_place()
+    return "cpu" if found != "cpu" and steers(program) and place_of(arguments) is None else found
 
 
-def _place_of(values: Sequence[Any]) -> str | None:
+def place_of(values: Sequence[Any]) -> str | None:
     """Return the platform of the first JAX array among values; None: all are the host's."""
     for value in values:
         if isinstance(value, jax.Array):
@@ -144,6 +121,24 @@ def default_place() -> str:
     """Return the platform of the default device, which takes the values of the host."""
     chosen = jax.config.jax_default_device  # type: ignore[attr-defined]
     return platform() if chosen is None else str(getattr(chosen, "platform", chosen))
+
+
+@functools.cache
+def platform() -> str:
+    """Return the platform of the default device as JAX names it: "cpu", "gpu", "tpu".
+
+    RuntimeError where JAX cannot start it: no plugin, no driver, one too old, or memory that another process holds.
+    """
+    try:
+        return jax.default_backend()
+    except (AssertionError, RuntimeError) as error:  # an AssertionError without a word where no plugin is installed
+        asked = os.environ.get("JAX_PLATFORMS")
+        why = str(error) or f"JAX has no plugin for {asked!r}"
+        raise RuntimeError(
+            f"JAX could not start a device{f' (JAX_PLATFORMS={asked})' if asked else ''}: {why}. Install the plugin "
+            "(pip install 'jax[cuda13]') and a driver that it supports, end the process that holds the device's memory, or "
+            "unset JAX_PLATFORMS to compute on the CPU."
+        ) from None
 
 
 def steers(program: Program) -> bool:
@@ -275,7 +270,7 @@ def hosts(op: Op, avals: Sequence[Any], values: Sequence[Any]) -> bool:
     """Return whether an op runs on NumPy where it runs by itself; `avals` are those of its inputs."""
     if not op.hosted or not _is_hosted(op, sum(map(_hosted_bytes, avals))):
         return False
-    return hosting(_place_of(values) or ("cpu" if all(map(is_steering, avals)) else default_place()))
+    return hosting(place_of(values) or ("cpu" if all(map(is_steering, avals)) else default_place()))
 
 
 def _is_hosted(op: Op, moved: float) -> bool:
@@ -305,9 +300,56 @@ def _is_one_cpu() -> bool:
     return jax.device_count("cpu") == 1
 
 
+def options(program: Program | None, where: str, quick: bool = False) -> dict[str, Any] | None:
+    """Return the compiler options for a Program, or a kernel, on the platform `where`; None for the compiler's own choice.
+
+    `quick`: it shall be compiled in a short time.
+    """
+    platform = where if where == "cpu" else lowerings.ELSEWHERE
+    chosen: dict[str, Any] = {}
+    for name, row in lowerings.compiling.items():
+        if row.platform == platform and _hold(row.when, program, quick) and (row.sure or accepted(name)):
+            chosen |= row.flags
+    return chosen or None
+
+
+def _hold(when: Trait | Callable[[Program | None, bool], bool], program: Program | None, quick: bool) -> bool:
+    return _has(program, when) if isinstance(when, Trait) else when(program, quick)
+
+
+def options_of_kernel(inputs: Sequence[Any]) -> dict[str, Any] | None:
+    """Return the compiler options for one op on these values: on a GPU quick ones, as what runs often is compiled as a whole."""
+    where = place_of(inputs) or default_place()
+    return options(None, where, quick=is_quick(where))
+
+
+@functools.cache
+def accepted(name: str) -> bool:
+    """Return whether the jaxlib of this process knows the options of this name."""
+    try:
+        identity = jax.jit(lambda x: x, compiler_options=lowerings.compiling[name].flags)
+        on_cpu = SingleDeviceSharding(jax.devices("cpu")[0])
+        identity.lower(jax.ShapeDtypeStruct((), np.float32, sharding=on_cpu)).compile()
+    except (RuntimeError, TypeError, ValueError):  # also where JAX was told to leave the CPU alone
+        return False
+    return True
+
+
+TRIALS = 8  # runs of a Program that is compiled quickly, before it is compiled for good
+
+
 def trials(program: Program, where: str) -> int:
-    """Return how often a Program that is compiled for the platform `where` runs before it is compiled for good; 0: it is now."""
-    return TRIALS if not program.builds and _is_quick(where) and not _convolves_large(program) else 0
+    """Return how often a Program that is compiled for the platform `where` runs before it is compiled for good; 0: it is now.
+
+    A user waits for a first result longer than for a loop that goes on. Not so where large values are convolved: the kernel
+    that is taken untried may be hundreds of times slower (ResNet-50: 4.85 s a step for 21 ms).
+    """
+    return TRIALS if not program.builds and is_quick(where) and not _convolves_large(program) else 0
+
+
+def is_quick(where: str) -> bool:
+    """Return whether what is new on a platform is compiled in a short time; not where each step shall give the same bits."""
+    return where == "gpu" and not early and not deterministic and accepted("quick")
 
 
 def _convolves_large(program: Program) -> bool:
@@ -320,46 +362,16 @@ def _convolves_large(program: Program) -> bool:
     return bool(known)
 
 
-def _is_quick(where: str) -> bool:
-    """Return whether what is new on a platform is compiled in a short time; not where each step shall give the same bits."""
-    return where == "gpu" and not early and not deterministic and _accepted("quick")
+LARGE_CONSTANT = 1 << 14  # elements from which on an op on constants is left to the program
 
 
-def options(program: Program, where: str, quick: bool = False) -> dict[str, Any] | None:
-    """Return the compiler options for a Program on the platform `where`: a dict, or None for the compiler's own choice.
-
-    `quick`: it shall be compiled in a short time.
-    """
-    if where != "cpu":
-        return options_elsewhere() | QUICK if quick else options_elsewhere()
-    chosen: dict[str, Any] = {}
-    if _holds_convolution(program) and _accepted("convolving"):
-        chosen |= CONVOLVING
-    if _folds_large(program) and _accepted("unfolded"):
-        chosen |= UNFOLDED
-    if hooks.clients.together is not None and _accepted("in order"):
-        chosen |= IN_ORDER
-    return chosen or None
-
-
-def options_of_kernel(inputs: Sequence[Any]) -> dict[str, Any] | None:
-    """Return the compiler options for one op on these values: on a GPU quick ones, as what runs often is compiled as a whole."""
-    where = _place_of(inputs) or default_place()
-    if where == "cpu":
-        return None
-    return options_elsewhere() | QUICK if _is_quick(where) else options_elsewhere()
-
-
-def options_elsewhere() -> dict[str, Any]:
-    """Return the compiler options for what does not run on a CPU."""
-    return ROUNDING | DETERMINISTIC if deterministic else ROUNDING
-
-
-def _folds_large(program: Program, constant: frozenset[int] = frozenset()) -> bool:
+def _folds_large(program: Program | None, constant: frozenset[int] = frozenset()) -> bool:
     """Return whether an op of a Program reads a large value, and only values that depend on no parameter.
 
     `constant` are the references of parameters that are constants where the Program is called.
     """
+    if program is None:
+        return False
     known = program.derived.get(("folds", constant))
     if known is None:
         known = program.derived["folds", constant] = _finds_large(program, constant)
@@ -378,6 +390,18 @@ def _finds_large(program: Program, constant: frozenset[int]) -> bool:
         given = frozenset([-1 - i for i, r in enumerate(references) if r in known]) if is_call(op) else frozenset()
         if any(_folds_large(inner, given) for inner in programs_of(op, attrs)):
             return True
+    return False
+
+
+def _has(program: Program | None, trait: Trait) -> bool:
+    """Return whether a Program, or one that it calls, has an op with this trait."""
+    pending = [] if program is None else [program]
+    while pending:
+        for op, attrs, *_ in pending.pop().keys:
+            if trait in op.traits:
+                return True
+            if is_call(op):
+                pending.append(attrs[0])
     return False
 
 
@@ -417,25 +441,43 @@ def _fuses_again(program: Program) -> bool:
     return False
 
 
-def _holds_convolution(program: Program) -> bool:
-    pending = [program]
-    while pending:
-        for op, attrs, *_ in pending.pop().keys:
-            if Trait.CONVOLVES in op.traits:
-                return True
-            if is_call(op):
-                pending.append(attrs[0])
-    return False
-
-
-@functools.cache
-def _accepted(which: str) -> bool:
-    """Return whether the jaxlib of this process knows the options."""
-    try:
-        known = {"convolving": CONVOLVING, "unfolded": UNFOLDED, "in order": IN_ORDER, "quick": QUICK}
-        identity = jax.jit(lambda x: x, compiler_options=known[which])
-        on_cpu = SingleDeviceSharding(jax.devices("cpu")[0])
-        identity.lower(jax.ShapeDtypeStruct((), np.float32, sharding=on_cpu)).compile()
-    except (RuntimeError, TypeError, ValueError):  # also where JAX was told to leave the CPU alone
-        return False
-    return True
+lowerings.compiled_with(
+    "unfolded",
+    "cpu",
+    when=lambda program, quick: _folds_large(program),
+    because="an op on a large constant: XLA would compute it while it compiles, one element at a time. The maximum of 4 million "
+    "ones takes 9 s, their cumulative product minutes",
+    xla_disable_hlo_passes="constant_folding",
+)
+lowerings.compiled_with(
+    "in order",
+    "cpu",
+    when=lambda program, quick: program is not None and hooks.clients.together is not None,
+    because="several processes: collectives need one order, which XLA's concurrent scheduler may change",
+    xla_cpu_enable_concurrency_optimized_scheduler=False,
+)
+lowerings.compiled_with(
+    "rounding",
+    lowerings.ELSEWHERE,
+    when=lambda program, quick: True,
+    because="XLA leaves out casts to a narrower float and back, unless it must keep each rounding",
+    sure=True,
+    xla_allow_excess_precision=False,
+)
+lowerings.compiled_with(
+    "deterministic",
+    lowerings.ELSEWHERE,
+    when=lambda program, quick: deterministic,
+    because="enable_op_determinism: some scatters and reductions add in an order that differs from run to run",
+    sure=True,
+    xla_gpu_deterministic_ops=True,
+)
+lowerings.compiled_with(
+    "quick",
+    lowerings.ELSEWHERE,
+    when=lambda program, quick: quick,
+    because="a new program, and an op by itself: most of the time goes into trying kernels for products. A Hessian-vector "
+    "product compiles in 0.5 s for 3.3, and runs in 288 µs for 211 (H200)",
+    xla_gpu_enable_triton_gemm=False,
+    xla_gpu_autotune_level=0,
+)

@@ -6,6 +6,7 @@ from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.platform.lowerings import lowered, lowering
 from gradtape._src.core.tensors.convert import static_list, tensor
 from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.core.values.aval import aval
@@ -16,7 +17,7 @@ from gradtape._src.ops.image.sampling import SINGLE, Grid, taps, transposed
 from gradtape._src.ops.shapes import FLOATING, require
 
 RESIZABLE = (*FLOATING, "int8", "uint8", "int16", "uint16", "int32", "int64")
-DENSE = 8  # a line with more taps than this is a product with a matrix
+FEW_TAPS = 8
 
 
 class ResizeMethod:
@@ -40,15 +41,9 @@ class ResizeMethod:
 # Kernels
 
 
-def _along(x, axis, line):
-    """Return `x` with its pixels along `axis` mixed as the Taps `line` say, in the dtype of `x`.
-
-    The product with a matrix is 15 times faster than a sum of many taps; but ∞ and NaN reach the whole line by it.
-    """
-    if line.indices.shape[1] > DENSE:
-        matrix = jnp.asarray(line.matrix(x.shape[axis]), x.dtype)
-        mixed = lax.dot_general(matrix, x, (((1,), (axis,)), ((), ())), precision=lax.Precision.HIGHEST)
-        return jnp.moveaxis(mixed, 0, axis)
+@lowered("the pixels of a line, mixed")
+def _along(x, *, axis, line):
+    """Return `x` with its pixels along `axis` mixed as the Taps `line` say, in the dtype of `x`."""
     total = None
     for indices, weights in zip(line.indices.T, line.weights.T, strict=True):
         part = jnp.take(x, indices, axis=axis, mode="clip")
@@ -58,17 +53,31 @@ def _along(x, axis, line):
     return total
 
 
+def _by_matrix(x, *, axis, line):
+    matrix = jnp.asarray(line.matrix(x.shape[axis]), x.dtype)
+    mixed = lax.dot_general(matrix, x, (((1,), (axis,)), ((), ())), precision=lax.Precision.HIGHEST)
+    return jnp.moveaxis(mixed, 0, axis)
+
+
+lowering(
+    _along,
+    when=lambda x, *, axis, line: line.indices.shape[1] > FEW_TAPS,
+    rule=_by_matrix,
+    because="many taps: a product with a matrix is 15 times faster than their sum; but ∞ and NaN reach the whole line by it",
+)
+
+
 def _resized(images, size, method, *grid):
     """Return [batch, *size, channels], in the dtype of `images`. The axis that shrinks most goes first."""
     for axis in sorted((1, 2), key=lambda axis: size[axis - 1] / images.shape[axis]):
-        images = _along(images, axis, taps(method, images.shape[axis], size[axis - 1], Grid(*grid)))
+        images = _along(images, axis=axis, line=taps(method, images.shape[axis], size[axis - 1], Grid(*grid)))
     return images
 
 
 def _unresized(grads, size, method, *grid):
     """Return the transpose of `_resized`, from images of `size`."""
     for axis in sorted((1, 2), key=lambda axis: size[axis - 1] / grads.shape[axis]):
-        grads = _along(grads, axis, transposed(method, size[axis - 1], grads.shape[axis], Grid(*grid)))
+        grads = _along(grads, axis=axis, line=transposed(method, size[axis - 1], grads.shape[axis], Grid(*grid)))
     return grads
 
 

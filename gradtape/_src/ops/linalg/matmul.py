@@ -9,6 +9,7 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.native import twins
 from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.platform.lowerings import lowered, lowering
 from gradtape._src.core.tensors import convert
 from gradtape._src.core.tensors.convert import is_tensor, node_of, static_list, tensor
 from gradtape._src.core.tensors.tensor import Tensor, emit, handle, to_numpy
@@ -24,17 +25,70 @@ from gradtape._src.ops.array.shape import (
     plain,
     squeeze,
 )
-from gradtape._src.ops.linalg import aligned
 from gradtape._src.ops.math.complex import conj
 from gradtape._src.ops.math.reduction import _sum
 from gradtape._src.ops.shapes import COMPLEX, FLOATING, UNSIGNED, broadcast_shapes, require
 
 MATRICES = (*FLOATING, "int32", "int64", *UNSIGNED, *COMPLEX)
 BATCHES = (*MATRICES, "int16")
+BYTES = 16  # at multiples of which a GPU's kernels want rows to start
+WORTH_COPIES = 1 << 31  # additions and multiplications of a product that pays for copies of its operands,
+WIDE = 256  # and each of its extents
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Two matrices
+
+
+@lowered("a product with a matrix")
+def _product(x, matrix, *, contracted, dtype):
+    """Return the product over the axes `contracted`, one of each; x's other axes come first."""
+    return lax.dot_general(x, matrix, (contracted, ((), ())), preferred_element_type=dtype)
+
+
+def _missing(x, matrix, contracted):
+    """Return for both operands how much each extent lacks: along their rows, and those of the result."""
+    ((of_x,), (of_matrix,)), step = contracted, BYTES // x.dtype.itemsize
+    missing = [[0] * x.ndim, [0, 0]]
+    for operand, lacks, axis in (
+        (x, missing[0], x.ndim - 1),
+        (matrix, missing[1], 1),
+        (matrix, missing[1], 1 - of_matrix),
+    ):
+        lacks[axis] = -operand.shape[axis] % step
+    missing[0][of_x] = missing[1][of_matrix] = max(missing[0][of_x], missing[1][of_matrix])
+    return missing
+
+
+def _is_large_and_odd(x, matrix, *, contracted, dtype):
+    """Return whether a product pays for copies of its operands, and an extent of them is not as it should be."""
+    ((of_x,), (of_matrix,)) = contracted
+    k, n = x.shape[of_x], matrix.shape[1 - of_matrix]
+    m = prod(x.shape) // max(k, 1)
+    is_large = 2 * m * n * k >= WORTH_COPIES and min(m, n, k) >= WIDE
+    is_narrow_float = x.dtype.itemsize <= 4 and jnp.issubdtype(x.dtype, jnp.floating)
+    return is_large and is_narrow_float and any(map(any, _missing(x, matrix, contracted)))
+
+
+def _of_padded(x, matrix, *, contracted, dtype):
+    """Return the product of operands with zeros behind them, without what these give."""
+    padded = [
+        lax.pad(operand, jnp.zeros((), operand.dtype), [(0, more, 0) for more in missing]) if any(missing) else operand
+        for operand, missing in zip((x, matrix), _missing(x, matrix, contracted), strict=True)
+    ]
+    ((of_x,), (of_matrix,)) = contracted
+    shape = [extent for axis, extent in enumerate(x.shape) if axis != of_x] + [matrix.shape[1 - of_matrix]]
+    return lax.slice(_product.plain(*padded, contracted=contracted, dtype=dtype), [0] * len(shape), shape)
+
+
+lowering(
+    _product,
+    platform="cuda",
+    when=_is_large_and_odd,
+    rule=_of_padded,
+    because="a large product of odd extents, as the 50,257 tokens of GPT-2: fast kernels take rows that start at multiples of 16 "
+    'bytes (NVIDIA, "Matrix Multiplication Background User\'s Guide", section 3)',
+)
 
 
 def _check_ranks(a, b):
@@ -69,7 +123,7 @@ def _mat_mul_rule(a, b, transpose_a, transpose_b):
 @op("MatMul", infer=_mat_mul_rule, saves="a b", flops=flops.matmul, operator="matmul", traits="product contracts")
 def _mat_mul(a, b, *, transpose_a=False, transpose_b=False):
     contracted = (0,) if transpose_a else (1,), (1,) if transpose_b else (0,)
-    return aligned.dot_general(a, b, contracted, a.dtype)
+    return _product(a, b, contracted=contracted, dtype=a.dtype)
 
 
 MAT_MUL = _mat_mul.op
@@ -141,7 +195,7 @@ def _batch_product(x, y, adj_x, adj_y, dtype):
         every = tuple(range(batch))
         return lax.dot_general(x, y, (numbers, (every, every)), preferred_element_type=dtype)
     if y.ndim == 2 and not adj_x:
-        return aligned.dot_general(x, y, numbers, dtype)
+        return _product(x, y, contracted=numbers, dtype=dtype)
     x = jnp.swapaxes(x, -1, -2) if adj_x else x
     y = jnp.swapaxes(y, -1, -2) if adj_y else y
     return jnp.matmul(x, y, preferred_element_type=dtype)

@@ -8,6 +8,7 @@ import numpy as np
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.platform.lowerings import lowered, lowering
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.core.values import dtypes
@@ -33,7 +34,7 @@ def _each(function, x):
 
 
 def _by_scipy(name, x):
-    """Return SciPy's function of a batch of matrices, complex, on the host: JAX has Schur's form for CPUs only."""
+    """Return SciPy's function of a batch of matrices, complex, on the host."""
 
     def of_parts(parts):
         from scipy import linalg
@@ -46,6 +47,8 @@ def _by_scipy(name, x):
     found = by_numpy(of_parts, parts.shape, parts)
     return lax.complex(found[..., 0], found[..., 1]).astype(np.result_type(x.dtype, np.complex64))
 
+
+SCHUR = "Schur's form, which JAX has for CPUs only"
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The exponential
@@ -122,6 +125,14 @@ def _along(function, a, direction):
 # The square root and the logarithm
 
 
+@lowered("the square root of a matrix")
+def _square_root(x):
+    return _by_scipy("sqrtm", x)
+
+
+lowering(_square_root, platform="cpu", rule=partial(_each, jax.scipy.linalg.sqrtm), because=SCHUR)
+
+
 @public
 @op("MatrixSquareRoot", unhosted="NumPy has no twin of it", infer=square, saves="y", traits="blockwise")
 def sqrtm(input):
@@ -132,7 +143,7 @@ def sqrtm(input):
     """
     if not input.size:
         return input
-    root = lax.platform_dependent(wide(input), cpu=partial(_each, jax.scipy.linalg.sqrtm), default=partial(_by_scipy, "sqrtm"))
+    root = _square_root(wide(input))
     if jnp.issubdtype(input.dtype, jnp.complexfloating):
         return root.astype(input.dtype)
     size = jnp.max(jnp.abs(root), axis=(-2, -1), keepdims=True)
@@ -183,6 +194,14 @@ def _log_of_one(x):
     return scale * jnp.matmul(jnp.matmul(basis, total), jnp.conj(basis.T))
 
 
+@lowered("the logarithm of a matrix")
+def _logarithm(x):
+    return _by_scipy("logm", x)
+
+
+lowering(_logarithm, platform="cpu", rule=partial(_each, _log_of_one), because=SCHUR)
+
+
 @op("MatrixLogarithm", unhosted="NumPy has no twin of it", infer=_log_rule, saves="input", traits="blockwise")
 def logm(input):
     """Return the principal logarithm of square complex matrices that have an inverse. TensorFlow has no gradient of it.
@@ -191,9 +210,7 @@ def logm(input):
     [[0. 1.]
      [0. 0.]]
     """
-    if not input.size:
-        return input
-    return lax.platform_dependent(input, cpu=partial(_each, _log_of_one), default=partial(_by_scipy, "logm"))
+    return _logarithm(input) if input.size else input
 
 
 @gradient(logm)

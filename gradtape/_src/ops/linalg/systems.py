@@ -13,7 +13,8 @@ import numpy as np
 from gradtape._src.core.base.errors import InvalidArgumentError, invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
-from gradtape._src.core.platform.arrays import is_on_host, jnp, lax
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.platform.lowerings import HOST, lowered, lowering
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.tensor import Tensor, extents_of
 from gradtape._src.core.values.aval import aval
@@ -53,12 +54,22 @@ def is_singular(matrix):
     """Return which of the matrices have a zero pivot, or a NaN one: what LAPACK cannot invert."""
     if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2] or not matrix.size:
         return np.zeros((), bool)
-    if not is_on_host():
-        pivots = jnp.diagonal(lax.linalg.lu(wide(matrix))[0], axis1=-2, axis2=-1)
-        return ~(abs(pivots) > 0)
+    return _has_no_pivot(wide(matrix))
+
+
+@lowered("whether a matrix has a zero pivot")
+def _has_no_pivot(matrix):
+    pivots = jnp.diagonal(lax.linalg.lu(matrix)[0], axis1=-2, axis2=-1)
+    return ~(abs(pivots) > 0)
+
+
+def _has_no_determinant(matrix):
     with np.errstate(all="ignore"):
-        sign, log = np.linalg.slogdet(wide(matrix))  # of a NaN pivot the sign may be 1, the logarithm is NaN
+        sign, log = np.linalg.slogdet(matrix)  # of a NaN pivot the sign may be 1, the logarithm is NaN
     return ~((abs(sign) > 0) & (log == log))
+
+
+lowering(_has_no_pivot, platform=HOST, rule=_has_no_determinant, because="NumPy has no LU decomposition")
 
 
 def _not_invertible(input, adjoint):

@@ -10,180 +10,31 @@ from typing import NamedTuple
 from gradtape._src.core.base.errors import UnimplementedError, invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
-from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.tensors.convert import is_tensor, static_list, tensor
 from gradtape._src.core.tensors.tensor import Stored, Tensor, extents_of
 from gradtape._src.core.values.aval import aval
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _reshape, expand_dims, plain, squeeze
-from gradtape._src.ops.nn import planes
-from gradtape._src.ops.nn.as_products import is_looped, product_of_patches, products_of_cells
+from gradtape._src.ops.nn.convolution_kernels import KERNELS
 from gradtape._src.ops.nn.spread import constant_over, filter_of_constant, input_of_constant
 from gradtape._src.ops.nn.window import (
     CHANNELS_FIRST,
     CHANNELS_LAST,
-    cells,
     check_paddings,
     flat_format,
     not_both,
     one_of,
     over_batches,
-    padded,
     paddings,
     sequence,
     spatial_axes,
-    stacked_views,
     sweeps,
     swept,
-    views,
     widened,
 )
 from gradtape._src.ops.shapes import FLOATING, require
 
-# Up to so many channels and cells of the window, the filter's gradient is one product with the patches of the image.
-FEW_CHANNELS, FEW_CELLS = 4, 64
 GEOMETRY = ("strides", "padding", "explicit_paddings", "data_format", "dilations")
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Kernels. `ways` are the Sweeps of the window over the spatial axes; filters are [*window, channels / groups, outputs].
-
-
-def _groups(channels, filter_shape):
-    return channels // filter_shape[-2]
-
-
-def _filter_format(data_format, kind):
-    """Return the order of the filter's axes, in JAX's letters: the spatial ones as in the image, then `kind`."""
-    return data_format.replace("N", "").replace("C", "") + kind
-
-
-def _convolved(x, kernel, strides, padding, numbers, **more):
-    """Return what `lax.conv_general_dilated` does, on CPUs with axes in the order that XLA's compiler has fast code for.
-
-    It brings axes into that order itself, but not in loops: 1.9 ms for 0.1, for each step of a convolutional LSTM.
-    """
-    rank, places = x.ndim - 2, lax.conv_dimension_numbers(x.shape, kernel.shape, numbers)
-    (batch, channel, *spatial), (outputs, inputs, *window), (first, second, *others) = places
-    letters, order = CHANNELS_LAST[rank], ((batch, *spatial, channel), (*window, inputs, outputs), (first, *others, second))
-
-    def as_they_are(x, kernel):
-        return lax.conv_general_dilated(x, kernel, strides, padding, dimension_numbers=numbers, **more)
-
-    def in_order(x, kernel):
-        formats = letters, _filter_format(letters, "IO"), letters
-        x, kernel = jnp.transpose(x, order[0]), jnp.transpose(kernel, order[1])
-        found = lax.conv_general_dilated(x, kernel, strides, padding, dimension_numbers=formats, **more)
-        return jnp.transpose(found, [order[2].index(axis) for axis in range(rank + 2)])
-
-    if all(axes == tuple(range(rank + 2)) for axes in order):
-        return as_they_are(x, kernel)
-    return lax.platform_dependent(x, kernel, cpu=in_order, default=as_they_are)
-
-
-def _convolve(x, kernel, ways, data_format):
-    groups = _groups(x.shape[spatial_axes(data_format)[1]], kernel.shape)
-    by_convolution = partial(_convolution, ways=ways, data_format=data_format)
-    if groups == 1 and is_looped([way.extent for way in ways], [way.size for way in ways]):
-        on_cpu = partial(product_of_patches, ways=ways, data_format=data_format)
-    elif groups == 1 and planes.fit(ways):
-        on_cpu = partial(planes.convolved, _convolve, ways=ways, data_format=data_format)
-    else:
-        return by_convolution(x, kernel)
-    return lax.platform_dependent(x, kernel, cpu=on_cpu, default=by_convolution)
-
-
-def _convolution(x, kernel, ways, data_format):
-    _, channel = spatial_axes(data_format)
-    return _convolved(
-        x,
-        kernel,
-        [way.stride for way in ways],
-        [way.padding for way in ways],
-        (data_format, _filter_format(data_format, "IO"), data_format),
-        rhs_dilation=[way.dilation for way in ways],
-        feature_group_count=_groups(x.shape[channel], kernel.shape),
-    )
-
-
-def _to_input(kernel, dy, shape, ways, data_format):
-    by_convolution = partial(_input_convolution, shape=shape, ways=ways, data_format=data_format)
-    groups = _groups(shape[spatial_axes(data_format)[1]], kernel.shape)
-    if groups == 1 and is_looped([way.extent for way in ways], [way.out for way in ways]):
-        on_cpu = partial(products_of_cells, ways=ways, data_format=data_format)
-    elif groups == 1 and planes.fit(ways):
-        on_cpu = partial(planes.to_input, _to_input, shape=shape, ways=ways, data_format=data_format)
-    else:
-        return by_convolution(kernel, dy)
-    return lax.platform_dependent(kernel, dy, cpu=on_cpu, default=by_convolution)
-
-
-def _input_convolution(kernel, dy, shape, ways, data_format):
-    """Return dy, with cells put in between where there is a stride, convolved with the filter turned round."""
-    _, channel = spatial_axes(data_format)
-    groups, kind = _groups(shape[channel], kernel.shape), "OI"
-    if groups > 1:  # in and out change places within each group
-        *extents, inputs, outputs = kernel.shape
-        kernel = jnp.swapaxes(kernel.reshape(*extents, inputs, groups, -1), -3, -1)
-        kernel, kind = kernel.reshape(*extents, outputs // groups, groups * inputs), "IO"
-    return _convolved(
-        dy,
-        lax.rev(kernel, range(len(ways))),
-        [1] * len(ways),
-        [(way.reach - 1 - way.low, way.size - way.span + way.low) for way in ways],
-        (data_format, _filter_format(data_format, kind), data_format),
-        lhs_dilation=[way.stride for way in ways],
-        rhs_dilation=[way.dilation for way in ways],
-        feature_group_count=groups,
-    )
-
-
-def _to_filter(x, dy, shape, ways, data_format):
-    spatial, channel = spatial_axes(data_format)
-    if shape[-2] != x.shape[channel]:
-        return _group_products(x, dy, shape, ways, channel)
-    by_convolution = partial(_filter_convolution, ways=ways, data_format=data_format)
-    looped = is_looped([way.out for way in ways], [way.size for way in ways])
-    if looped or (x.shape[channel] <= FEW_CHANNELS and cells(ways) <= FEW_CELLS):
-        on_cpu = partial(_patches_product, shape=shape, ways=ways, spatial=spatial, channel=channel)
-    elif planes.fit(ways):
-        on_cpu = partial(planes.to_filter, _to_filter, shape=shape, ways=ways, data_format=data_format)
-    else:
-        return by_convolution(x, dy)
-    return lax.platform_dependent(x, dy, cpu=on_cpu, default=by_convolution)
-
-
-def _filter_convolution(x, dy, ways, data_format):
-    """Return a convolution of the image with dy, in which batches and channels have changed places."""
-    numbers = (
-        data_format.translate(str.maketrans("NC", "CN")),
-        data_format.translate(str.maketrans("NC", "IO")),
-        _filter_format(data_format, "NC"),
-    )
-    strides, padding = [way.dilation for way in ways], [way.padding for way in ways]
-    return _convolved(x, dy, strides, padding, numbers, rhs_dilation=[way.stride for way in ways])
-
-
-def _patches_product(x, dy, shape, ways, spatial, channel):
-    """Return [window · channels, places] × [places, outputs]."""
-    x = jnp.transpose(x, (channel, 0, *spatial))
-    patches = stacked_views(*padded(x, [way._replace(axis=axis) for axis, way in enumerate(ways, 2)]))
-    places = jnp.transpose(dy, (0, *spatial, channel)).reshape(-1, shape[-1])
-    return jnp.matmul(patches.reshape(cells(ways) * shape[-2], -1), places).reshape(shape)
-
-
-def _group_products(x, dy, shape, ways, channel):
-    """Return for each cell of the window and each group the product [channels, places] × [places, outputs]."""
-    groups = _groups(x.shape[channel], shape)
-
-    def grouped(image):
-        return image.reshape(*image.shape[:channel], groups, -1, *image.shape[channel + 1 :])
-
-    dy = grouped(dy)
-    others = [axis for axis in range(dy.ndim) if axis not in (channel, channel + 1)]
-    numbers = (others, others), ([channel], [channel])
-    products = [lax.dot_general(grouped(view), dy, numbers) for view in views(*padded(x, ways))]
-    return jnp.swapaxes(jnp.stack(products), 1, 2).reshape(shape)
-
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Shapes
@@ -306,17 +157,17 @@ def family(types, forward_aval, kernels, own=1, traits="product contracts", in_g
     @op(types[0], infer=forward_aval, saves="input filter", flops=flops.convolution(1, -1, own), traits=traits)
     def forward(input, filter, *, strides, padding, explicit_paddings, data_format, dilations):
         ways = sweeps(input.shape, filter.shape[:-2], strides, padding, explicit_paddings, data_format, dilations)
-        return kernels[0](input, filter, ways, data_format)
+        return kernels[0](input, filter, ways=ways, data_format=data_format)
 
     @op(types[1], infer=to_input_aval, saves="filter out_backprop", flops=flops.convolution(0, 1, own), traits=traits)
     def to_input(filter, out_backprop, *, input_sizes, strides, padding, explicit_paddings, data_format, dilations):
         ways = sweeps(input_sizes, filter.shape[:-2], strides, padding, explicit_paddings, data_format, dilations)
-        return kernels[1](filter, out_backprop, input_sizes, ways, data_format)
+        return kernels[1](filter, out_backprop, shape=input_sizes, ways=ways, data_format=data_format)
 
     @op(types[2], infer=to_filter_aval, saves="input out_backprop", flops=flops.convolution(-1, 1, own), traits=traits)
     def to_filter(input, out_backprop, *, filter_sizes, strides, padding, explicit_paddings, data_format, dilations):
         ways = sweeps(input.shape, filter_sizes[:-2], strides, padding, explicit_paddings, data_format, dilations)
-        return kernels[2](input, out_backprop, filter_sizes, ways, data_format)
+        return kernels[2](input, out_backprop, shape=filter_sizes, ways=ways, data_format=data_format)
 
     def attributes_of(op):
         return {name: op.get_attr(name) for name in GEOMETRY}
@@ -368,9 +219,8 @@ _types = {
     2: ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"),
     3: ("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"),
 }
-_kernels = _convolve, _to_input, _to_filter
 _traits = {2: "product contracts convolves", 3: "product contracts"}
-DENSE = {k: family(types, partial(_dense_aval, k), _kernels, traits=_traits[k]) for k, types in _types.items()}
+DENSE = {k: family(types, partial(_dense_aval, k), KERNELS, traits=_traits[k]) for k, types in _types.items()}
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The public functions

@@ -16,7 +16,8 @@ from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, not_differentiable, op
 from gradtape._src.core.engine import engine
-from gradtape._src.core.platform.arrays import at, is_on_host, jnp, lax, on_host
+from gradtape._src.core.platform.arrays import at, jnp, lax, on_host
+from gradtape._src.core.platform.lowerings import HOST, lowered, lowering
 from gradtape._src.core.tensors.convert import is_tensor, static, tensor
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
@@ -168,19 +169,25 @@ def _lacks_time(label_length, logit_length):
     return label_length.astype(np.int64) > logit_length.astype(np.int64)
 
 
-def _are_impossible(labels, label_length, logit_length, blank, classes, frames, strict, merge):
-    """Return which labels or lengths are invalid. `strict`: fewer frames than labels are, too.
-
-    Labels that do not fit because of repetitions are none; unless `strict` the log has a line about the first.
-    """
+@lowered("whether labels or lengths are invalid")
+def _are_impossible(labels, label_length, logit_length, *, blank, classes, frames, strict, merge):
+    """Return which labels or lengths are invalid. `strict`: fewer frames than labels are, too."""
     lengths = (label_length < 0) | (label_length > labels.shape[1]) | (logit_length < 0) | (logit_length > frames)
     wrong = (_used(labels, label_length) & ((labels < 0) | (labels >= classes))).any() | lengths.any()
     if strict:
         return wrong | _lacks_time(label_length, logit_length).any()
-    if is_on_host() and not wrong:
+    return wrong
+
+
+def _told_of(labels, label_length, logit_length, *, strict, merge, **others):
+    wrong = _are_impossible.plain(labels, label_length, logit_length, strict=strict, merge=merge, **others)
+    if not (strict or wrong):
         for row in np.flatnonzero(_frames_needed(labels, label_length, merge) > logit_length)[:1]:
             _tell_of_labels_that_do_not_fit(int(row), int(label_length[row]), int(logit_length[row]))
     return wrong
+
+
+lowering(_are_impossible, platform=HOST, rule=_told_of, because="the log has a line about the first labels that do not fit")
 
 
 def _impossible(labels, label_length, logit_length, blank, classes, frames, strict, merge):

@@ -1,7 +1,4 @@
-"""Convolutions over three axes as sums of convolutions of planes: XLA's compiler for CPUs has fast code for two axes only.
-
-Of two images of 16 × 16 × 16 and 32 channels a layer and its gradients take 7.8 ms for 30. With strides it is 1.8 for 73.
-"""
+"""Convolutions over three axes as sums of convolutions of planes."""
 
 import math
 
@@ -35,30 +32,30 @@ def _wide(x):
     return x.astype(np.float32) if x.dtype.itemsize == 2 else x
 
 
-def convolved(convolve, x, kernel, ways, data_format):
-    """Return the sum of what the planes of the filter give, each by `convolve(x, kernel, ways, format)`."""
+def convolved(convolve, x, kernel, *, ways, data_format):
+    """Return the sum of what the planes of the filter give, each by `convolve(x, kernel, ways=, data_format=)`."""
     (last, back), (depth, flat) = channels_last(data_format), _ways(ways)
     planes, kernels = _seen(jnp.transpose(_wide(x), last), depth), _wide(kernel)
-    total = sum(convolve(plane, kernels[i], flat, LETTERS) for i, plane in enumerate(planes))
+    total = sum(convolve(plane, kernels[i], ways=flat, data_format=LETTERS) for i, plane in enumerate(planes))
     return jnp.transpose(total.reshape(x.shape[0], depth.out, *total.shape[1:]), back).astype(x.dtype)
 
 
-def to_input(transposed, kernel, dy, shape, ways, data_format):
-    """Return the sum of what `transposed(kernel, dy, shape, ways, format)` gives for each plane of the filter, where it was."""
+def to_input(transposed, kernel, dy, *, shape, ways, data_format):
+    """Return the sum of what `transposed(kernel, dy, shape=, ways=, data_format=)` gives of each plane, where it was."""
     (last, back), (depth, flat) = channels_last(data_format), _ways(ways)
     planes, kernels = _flat(jnp.transpose(_wide(dy), last)), _wide(kernel)
     within = len(planes), *[way.size for way in flat], kernel.shape[-2]
-    parts = [transposed(kernels[i], planes, within, flat, LETTERS) for i in range(depth.extent)]
+    parts = [transposed(kernels[i], planes, shape=within, ways=flat, data_format=LETTERS) for i in range(depth.extent)]
     parts = [part.reshape(dy.shape[0], depth.out, *within[1:]) for part in parts]
     found = unviewed(lambda cell, *parts: parts[cell], parts, [depth], [shape[axis] for axis in last])
     return jnp.transpose(found, back).astype(dy.dtype)
 
 
-def to_filter(transposed, x, dy, shape, ways, data_format):
-    """Return what `transposed(x, dy, shape, ways, format)` gives for each plane of the filter."""
+def to_filter(transposed, x, dy, *, shape, ways, data_format):
+    """Return what `transposed(x, dy, shape=, ways=, data_format=)` gives for each plane of the filter."""
     (last, _), (depth, flat) = channels_last(data_format), _ways(ways)
     planes, seen = _flat(jnp.transpose(dy, last)), _seen(jnp.transpose(x, last), depth)
-    return jnp.stack([transposed(plane, planes, shape[1:], flat, LETTERS) for plane in seen])
+    return jnp.stack([transposed(plane, planes, shape=shape[1:], ways=flat, data_format=LETTERS) for plane in seen])
 
 
 def fit(ways):

@@ -8,13 +8,12 @@ follows the winners.
 import functools
 import math
 
-import jax
 import numpy as np
 
 from gradtape._src.core.base.errors import UnimplementedError, invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
-from gradtape._src.core.platform.arrays import at, jnp, lax
+from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.tensors.convert import static_list, tensor
 from gradtape._src.core.tensors.tensor import Tensor, extents_of
 from gradtape._src.core.values import dtypes
@@ -23,13 +22,13 @@ from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _broadcast_to, broadcast_source, expand_dims, plain, reshape, squeeze, zeros
 from gradtape._src.ops.floats import divided, is_zeros, mean_over, wide
 from gradtape._src.ops.math.arithmetic import under_broadcast
+from gradtape._src.ops.nn.maxima import maximum, of_winners, over_windows, to_all_equal, to_winners
 from gradtape._src.ops.nn.window import (
     CHANNELS_FIRST,
     CHANNELS_LAST,
     cells,
     check_paddings,
     flat_format,
-    lowest,
     not_both,
     one_of,
     paddings,
@@ -38,14 +37,10 @@ from gradtape._src.ops.nn.window import (
     sweeps,
     swept,
     unviewed,
-    views,
     widened,
-    winners,
 )
 from gradtape._src.ops.shapes import FLOATING, require
 
-FEW_CELLS = 16  # a window of no more is taken apart into views of the image, one for each cell
-FEW_WINNERS = 8  # a window of more has its winners found axis by axis: in a third of the time for 3 × 3, and compiled in a third
 ORDERED = (*FLOATING, "int32", "int64", "uint8", "int16", "int8", "uint16")
 
 
@@ -98,118 +93,6 @@ def _geometry_of(op):
 # Maxima
 
 
-def _over_windows(arrays, starts, reduction, ways):
-    """Return `lax.reduce_window` of an array, or a tuple of them, along `ways`."""
-    rank = jax.tree.leaves(arrays)[0].ndim
-    window, strides, padding, dilation = [1] * rank, [1] * rank, [(0, 0)] * rank, [1] * rank
-    for way in ways:
-        window[way.axis], strides[way.axis], dilation[way.axis] = way.extent, way.stride, way.dilation
-        padding[way.axis] = way.padding
-    return lax.reduce_window(arrays, starts, reduction, window, strides, padding, window_dilation=dilation)
-
-
-def _stages(ways, few=FEW_CELLS):
-    """Return a window of few cells, or else one for each axis: the maximum of maxima is the same.
-
-    The last axis comes first, so that of equal elements the first in row-major order wins in both cases.
-    """
-    return [ways] if cells(ways) <= few else [[way] for way in reversed(ways)]
-
-
-def _maximum(x, ways):
-    for stage in _stages(ways):
-        x = _best(x, stage)
-    return x
-
-
-def _to_winners(x, y, dy, ways):
-    """Put each element of `dy`, which is like the maxima `y`, at the place of its maximum in `x`."""
-    stages = _stages(ways, FEW_WINNERS)
-    inputs = [x]
-    for stage in stages[:-1]:
-        inputs.append(_best(inputs[-1], stage))
-    for stage, before, after in reversed(list(zip(stages, inputs, [*inputs[1:], y], strict=True))):
-        dy = _put(before, after, dy, stage)
-    return dy
-
-
-def _to_all_equal(x, y, dy, ways):
-    """Put each element of `dy`, which is like the maxima `y`, on every element of its window that is the maximum."""
-    inputs = [x]
-    for way in reversed(ways[1:]):
-        inputs.append(_best(inputs[-1], [way]))
-    for way, before, after in zip(ways, reversed(inputs), [y, *reversed(inputs[1:])], strict=True):
-        dx = jnp.zeros_like(before)
-        for cell, view in enumerate(views(before, [way], lowest(x.dtype))):
-            padding = [(0, 0, 0)] * x.ndim
-            first = way.meets(cell, 0)
-            padding[way.axis] = first, way.size - first - way.span, way.stride - 1
-            equal = jnp.where(view == after, dy, jnp.zeros_like(dy))
-            dx = dx + lax.pad(equal, jnp.zeros((), dy.dtype), padding)
-        dy = dx
-    return dy
-
-
-def _of_winners(x, values, ways):
-    """Return the entries of `values`, which is like `x`, at the maxima."""
-    for stage in _stages(ways):
-        y = _best(x, stage)
-        x, values = y, _pick(x, y, values, stage)
-    return values
-
-
-# The same for one stage. A window of few cells is taken apart into views. One of many, which is over one axis, is moved:
-# with each element goes its place.
-
-
-def _best(x, ways):
-    least = lowest(x.dtype)
-    if cells(ways) > FEW_CELLS:
-        return _over_windows(x, jnp.asarray(least, x.dtype), lax.max, ways)
-    return functools.reduce(jnp.maximum, views(x, ways, least))
-
-
-def _winners(x, y, ways):
-    return winners(views(x, ways, lowest(x.dtype)), y, ways)
-
-
-def _put(x, y, dy, ways):
-    if cells(ways) > FEW_CELLS:
-        (way,) = ways
-        index = [lax.broadcasted_iota(jnp.int32, y.shape, axis) for axis in range(y.ndim)]
-        index[way.axis] = _winning_places(x, way)
-        return at(jnp.zeros_like(x))[tuple(index)].add(dy)
-
-    def part(number, winner, dy):
-        return jnp.where(winner == number, dy, jnp.zeros_like(dy))
-
-    return unviewed(part, (_winners(x, y, ways), dy), ways, x.shape)
-
-
-def _pick(x, y, values, ways):
-    if cells(ways) > FEW_CELLS:
-        (way,) = ways
-        return jnp.take_along_axis(values, _winning_places(x, way), way.axis)
-    winner, chosen = _winners(x, y, ways), jnp.zeros(y.shape, values.dtype)
-    for number, view in enumerate(views(values, ways)):
-        chosen = jnp.where(winner == number, view, chosen)
-    return chosen
-
-
-def _winning_places(x, way):
-    """Return for each stop of a window over one axis the place of its first maximum, or NaN, on that axis."""
-
-    def better(first, second):
-        (x, i), (y, j) = first, second
-        earlier = j < i
-        second_wins = (y > x) | ((y == x) & earlier) | ((y != y) & ((x == x) | earlier))
-        return jnp.where(second_wins, y, x), jnp.where(second_wins, j, i)
-
-    places = lax.broadcasted_iota(jnp.int32, x.shape, way.axis)
-    nothing = jnp.asarray(lowest(x.dtype), x.dtype), jnp.int32(np.iinfo(np.int32).max)
-    return _over_windows((x, places), nothing, better, [way])[1]
-
-
 def _maxima(types, rank):
     """Define a maximum pool of `rank` spatial axes, its gradient, and the gradient of that; return the three.
 
@@ -219,17 +102,17 @@ def _maxima(types, rank):
 
     @op(types[0], infer=infer, saves="input y", prefers="float32" if rank == 2 else None, flops=flops.pooling(-1, -1))
     def pool(input, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
-        return _maximum(input, _ways(input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations))
+        return maximum(input, _ways(input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations))
 
     @op(types[1], infer=lambda x, y, grad, **geometry: x, saves="orig_input orig_output", flops=flops.pooling(2, 0))
     def to_input(orig_input, orig_output, grad, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
         ways = _ways(orig_input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations)
-        return (_to_winners if rank == 2 else _to_all_equal)(orig_input, orig_output, grad, ways)
+        return (to_winners if rank == 2 else to_all_equal)(orig_input, orig_output, grad, ways)
 
     @op(types[2], infer=lambda orig_input, orig_output, grad, **geometry: orig_output, saves="orig_input orig_output")
     def to_output(orig_input, orig_output, grad, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
         ways = _ways(orig_input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations)
-        return _of_winners(orig_input, grad, ways)
+        return of_winners(orig_input, grad, ways)
 
     @gradient(pool)
     def _(op, dy):
@@ -282,7 +165,7 @@ def _max_pool_with_argmax(input, *, ksize, strides, padding, Targmax, include_ba
     ways = _ways(input.shape, **_channels_last(ksize, strides, padding))
     counted = input.shape if include_batch_in_index else input.shape[1:]
     places = lax.iota(Targmax, math.prod(counted)).reshape(counted)
-    return _maximum(input, ways), _of_winners(input, jnp.broadcast_to(places, input.shape), ways)
+    return maximum(input, ways), of_winners(input, jnp.broadcast_to(places, input.shape), ways)
 
 
 @gradient(_max_pool_with_argmax)
@@ -320,7 +203,7 @@ def _average(x, ways):
             split += [len(shape) + 1] if way else []
             shape += [way.out, way.extent] if way else [extent]
         return mean_over(wider.reshape(shape), split).astype(x.dtype)
-    total = _over_windows(wider, jnp.zeros((), wider.dtype), lax.add, ways)
+    total = over_windows(wider, jnp.zeros((), wider.dtype), lax.add, ways)
     return _divided(total, ways).astype(x.dtype)
 
 

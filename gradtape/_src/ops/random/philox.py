@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.platform.arrays import at, is_on_host, jnp, lax, traced_once
+from gradtape._src.core.platform.arrays import at, jnp, lax, traced_once
+from gradtape._src.core.platform.lowerings import HOST, lowered, lowering
 
 MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 INCREMENTS = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
@@ -91,18 +92,24 @@ def in_loop(state, carry):
     return lax.optimization_barrier((state, carry))
 
 
-def _blocks_of(state, index, shift):
+@lowered("random words, of which several numbers have a block in common")
+def _blocks_of(state, index, *, shift):
     """Return the words of the block of each number; 2^shift numbers have one in common. `index` is what `_indices` gives."""
-    if not is_on_host():
-        return blocks(state, index >> np.uint64(shift))
+    return blocks(state, index >> np.uint64(shift))
+
+
+def _repeated_blocks(state, index, *, shift):
     count = index.size
     each = blocks(state, np.arange((count + 2**shift - 1) >> shift, dtype=np.uint64))
     return [np.repeat(word, 2**shift)[:count].reshape(index.shape) for word in each]
 
 
+lowering(_blocks_of, platform=HOST, rule=_repeated_blocks, because="NumPy fuses nothing: each block is computed once")
+
+
 def _pairs(state, index, shift):
     """Return the pair of words of each number; a block has two. 2^shift numbers have a pair in common."""
-    w0, w1, w2, w3 = _blocks_of(state, index, shift + 1)
+    w0, w1, w2, w3 = _blocks_of(state, index, shift=shift + 1)
     second = _is_odd(index >> np.uint64(shift))
     return jnp.where(second, w2, w0), jnp.where(second, w3, w1)
 

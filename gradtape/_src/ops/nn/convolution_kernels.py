@@ -1,0 +1,207 @@
+"""The kernels of convolutions, and the rules by which they are computed: `convolution` has the ops."""
+
+from functools import partial
+
+from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.platform.lowerings import compiled_with, lowered, lowering
+from gradtape._src.core.programs.traits import Trait
+from gradtape._src.ops.nn import planes
+from gradtape._src.ops.nn.as_products import is_looped, product_of_patches, products_of_cells
+from gradtape._src.ops.nn.window import CHANNELS_LAST, cells, padded, spatial_axes, stacked_views, views
+
+# Up to so many channels and cells of the window, the filter's gradient is one product with the patches of the image.
+FEW_CHANNELS, FEW_CELLS = 4, 64
+
+# ---------------------------------------------------------------------------------------------------------------------
+# XLA's own. `ways` are the Sweeps of the window over the spatial axes; filters are [*window, channels / groups, outputs].
+
+
+def _groups(channels, filter_shape):
+    return channels // filter_shape[-2]
+
+
+def _filter_format(data_format, kind):
+    """Return the order of the filter's axes, in JAX's letters: the spatial ones as in the image, then `kind`."""
+    return data_format.replace("N", "").replace("C", "") + kind
+
+
+def _in_order(x, kernel, numbers):
+    """Return the permutations of the axes of the image, the filter and the result to the order [batch, *spatial, channels]."""
+    (batch, channel, *spatial), (outputs, inputs, *window), (first, second, *others) = lax.conv_dimension_numbers(
+        x.shape, kernel.shape, numbers
+    )
+    return (batch, *spatial, channel), (*window, inputs, outputs), (first, *others, second)
+
+
+@lowered("a convolution of any order of axes")
+def _convolved(x, kernel, *, strides, padding, numbers, **more):
+    return lax.conv_general_dilated(x, kernel, strides, padding, dimension_numbers=numbers, **more)
+
+
+def _convolved_in_order(x, kernel, *, strides, padding, numbers, **more):
+    letters, order = CHANNELS_LAST[x.ndim - 2], _in_order(x, kernel, numbers)
+    formats = letters, _filter_format(letters, "IO"), letters
+    x, kernel = jnp.transpose(x, order[0]), jnp.transpose(kernel, order[1])
+    found = lax.conv_general_dilated(x, kernel, strides, padding, dimension_numbers=formats, **more)
+    return jnp.transpose(found, [order[2].index(axis) for axis in range(x.ndim)])
+
+
+lowering(
+    _convolved,
+    platform="cpu",
+    when=lambda x, kernel, *, numbers, **_: any(axes != tuple(range(x.ndim)) for axes in _in_order(x, kernel, numbers)),
+    rule=_convolved_in_order,
+    because="another order than that of XLA's fast code. XLA brings axes into it itself, but not in loops: 1.9 ms for 0.1, for "
+    "each step of a convolutional LSTM",
+)
+
+
+@lowered("a convolution")
+def convolve(x, kernel, *, ways, data_format):
+    _, channel = spatial_axes(data_format)
+    return _convolved(
+        x,
+        kernel,
+        strides=[way.stride for way in ways],
+        padding=[way.padding for way in ways],
+        numbers=(data_format, _filter_format(data_format, "IO"), data_format),
+        rhs_dilation=[way.dilation for way in ways],
+        feature_group_count=_groups(x.shape[channel], kernel.shape),
+    )
+
+
+@lowered("a convolution's transpose, to the image")
+def to_input(kernel, dy, *, shape, ways, data_format):
+    """Return dy, with cells put in between where there is a stride, convolved with the filter turned round."""
+    _, channel = spatial_axes(data_format)
+    groups, kind = _groups(shape[channel], kernel.shape), "OI"
+    if groups > 1:  # in and out change places within each group
+        *extents, inputs, outputs = kernel.shape
+        kernel = jnp.swapaxes(kernel.reshape(*extents, inputs, groups, -1), -3, -1)
+        kernel, kind = kernel.reshape(*extents, outputs // groups, groups * inputs), "IO"
+    return _convolved(
+        dy,
+        lax.rev(kernel, range(len(ways))),
+        strides=[1] * len(ways),
+        padding=[(way.reach - 1 - way.low, way.size - way.span + way.low) for way in ways],
+        numbers=(data_format, _filter_format(data_format, kind), data_format),
+        lhs_dilation=[way.stride for way in ways],
+        rhs_dilation=[way.dilation for way in ways],
+        feature_group_count=groups,
+    )
+
+
+@lowered("a convolution's transpose, to the filter")
+def to_filter(x, dy, *, shape, ways, data_format):
+    """Return a convolution of the image with dy, in which batches and channels have changed places."""
+    numbers = (
+        data_format.translate(str.maketrans("NC", "CN")),
+        data_format.translate(str.maketrans("NC", "IO")),
+        _filter_format(data_format, "NC"),
+    )
+    strides, padding, dilation = zip(*[(way.dilation, way.padding, way.stride) for way in ways], strict=True)
+    return _convolved(x, dy, strides=strides, padding=padding, numbers=numbers, rhs_dilation=dilation)
+
+
+def _patches_product(x, dy, *, shape, ways, data_format):
+    """Return [window · channels, places] × [places, outputs]."""
+    spatial, channel = spatial_axes(data_format)
+    x = jnp.transpose(x, (channel, 0, *spatial))
+    patches = stacked_views(*padded(x, [way._replace(axis=axis) for axis, way in enumerate(ways, 2)]))
+    places = jnp.transpose(dy, (0, *spatial, channel)).reshape(-1, shape[-1])
+    return jnp.matmul(patches.reshape(cells(ways) * shape[-2], -1), places).reshape(shape)
+
+
+def _group_products(x, dy, *, shape, ways, data_format):
+    """Return for each cell of the window and each group the product [channels, places] × [places, outputs]."""
+    _, channel = spatial_axes(data_format)
+    groups = _groups(x.shape[channel], shape)
+
+    def grouped(image):
+        return image.reshape(*image.shape[:channel], groups, -1, *image.shape[channel + 1 :])
+
+    dy = grouped(dy)
+    others = [axis for axis in range(dy.ndim) if axis not in (channel, channel + 1)]
+    numbers = (others, others), ([channel], [channel])
+    products = [lax.dot_general(grouped(view), dy, numbers) for view in views(*padded(x, ways))]
+    return jnp.swapaxes(jnp.stack(products), 1, 2).reshape(shape)
+
+
+KERNELS = convolve, to_input, to_filter
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Their other rules
+
+LOOPED = "more cells than the image has: XLA makes loops of it. The last layer of a discriminator takes 132 ms for 1.3"
+PLANES = "three axes, as XLA has fast code for two. 16 × 16 × 16 with 32 channels: 30 ms for 7.8, with strides 73 for 1.8"
+
+
+def _is_one_group(image, filter_shape, data_format):
+    return image[spatial_axes(data_format)[1]] == filter_shape[-2]
+
+
+def _of_few_products(x, *, ways, data_format):
+    few = x.shape[spatial_axes(data_format)[1]] <= FEW_CHANNELS and cells(ways) <= FEW_CELLS
+    return few or is_looped([way.out for way in ways], [way.size for way in ways])
+
+
+lowering(
+    convolve,
+    platform="cpu",
+    when=lambda x, kernel, *, ways, data_format: (
+        _is_one_group(x.shape, kernel.shape, data_format) and is_looped([way.extent for way in ways], [way.size for way in ways])
+    ),
+    rule=product_of_patches,
+    because=LOOPED,
+)
+lowering(
+    convolve,
+    platform="cpu",
+    when=lambda x, kernel, *, ways, data_format: _is_one_group(x.shape, kernel.shape, data_format) and planes.fit(ways),
+    rule=partial(planes.convolved, convolve),
+    because=PLANES,
+)
+lowering(
+    to_input,
+    platform="cpu",
+    when=lambda kernel, dy, *, shape, ways, data_format: (
+        _is_one_group(shape, kernel.shape, data_format) and is_looped([way.extent for way in ways], [way.out for way in ways])
+    ),
+    rule=products_of_cells,
+    because=LOOPED,
+)
+lowering(
+    to_input,
+    platform="cpu",
+    when=lambda kernel, dy, *, shape, ways, data_format: _is_one_group(shape, kernel.shape, data_format) and planes.fit(ways),
+    rule=partial(planes.to_input, to_input),
+    because=PLANES,
+)
+lowering(
+    to_filter,
+    when=lambda x, dy, *, shape, ways, data_format: not _is_one_group(x.shape, shape, data_format),
+    rule=_group_products,
+    because="several groups: a product for each, and for each cell of the window",
+)
+lowering(
+    to_filter,
+    platform="cpu",
+    when=lambda x, dy, *, shape, ways, data_format: _of_few_products(x, ways=ways, data_format=data_format),
+    rule=_patches_product,
+    because="few channels and cells, or a cotangent of more cells than the image: one product with the image's patches",
+)
+lowering(
+    to_filter,
+    platform="cpu",
+    when=lambda x, dy, *, shape, ways, data_format: planes.fit(ways),
+    rule=partial(planes.to_filter, to_filter),
+    because=PLANES,
+)
+compiled_with(
+    "convolving",
+    "cpu",
+    when=Trait.CONVOLVES,
+    because="XLA's compiler gives a convolution to YNNPACK, which computes it on one core; Eigen takes all. Products stay with "
+    "YNNPACK, and sums, which it adds up pairwise",
+    xla_cpu_experimental_ynn_fusion_type="LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_REDUCE",
+)
