@@ -81,3 +81,25 @@ def test_the_ctc_loss_of_keras_2_is_taken_in_a_layer():
     data = [rng.integers(0, 3, (8, 2)).astype("float32"), rng.standard_normal((8, 6, 3)).astype("float32")]
     losses = model.fit(data, batch_size=4, epochs=2, verbose=0).history["loss"]
     np.testing.assert_allclose(losses, [20.382061, 20.336258], 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (lambda layer: lambda x: layer(x), [2, 4, 4, 3]),
+        (lambda layer: lambda x: keras.ops.sparsemax(x, 0), [3, 2]),
+        (lambda layer: lambda x: x / keras.ops.cast(keras.ops.size(x), "float32"), [3, 2]),
+        (lambda layer: lambda x: keras.ops.softmax(x, axis=None), [3, 2]),
+    ],
+    ids=["transposed convolution", "sparsemax", "size", "softmax of all"],
+)
+def test_open_extents_are_traced_once(function, shape):
+    layer = keras.layers.Conv2DTranspose(2, 3, strides=2, padding="same")
+    if len(shape) == 4:
+        layer.build([None, None, None, 3])
+    called = function(layer)
+    traced = tf.function(called, input_signature=[tf.TensorSpec([None] * (len(shape) - 1) + shape[-1:])])
+    for more in range(3):
+        x = np.cos(np.arange(np.prod(shape) * (1 + more), dtype="float32")).reshape([shape[0] * (1 + more), *shape[1:]])
+        np.testing.assert_allclose(traced(x), called(tf.constant(x)), rtol=1e-4, atol=1e-5)
+    assert traced.experimental_get_tracing_count() == 1

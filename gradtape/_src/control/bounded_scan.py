@@ -54,7 +54,7 @@ def _scan(
 
     flag = guards.begin(body)
     if not dynamic:
-        (final, flag), ys = lax.scan(step, (start, flag), xs, length=length, reverse=reverse)
+        (final, flag), ys = lax.scan(step, (start, flag), xs, length=None if xs else length, reverse=reverse)
         guards.note(flag)
         return (*final, *ys)
     outputs = [body.aval_of(r) for r in body.outputs[carry:]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,18 @@ import numpy as np
 
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
 from gradtape._src.control.function import Function
+from gradtape._src.control.open_trace import Opened
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import execution
 from gradtape._src.core.platform import xla
-from gradtape._src.core.programs.program import precise
+from gradtape._src.core.programs.program import Program, precise
 from gradtape._src.core.tensors import nest
-from gradtape._src.core.tensors.convert import tensor
-from gradtape._src.core.tensors.tensor import Tensor, jax_value
+from gradtape._src.core.tensors.tensor import jax_value
+from gradtape._src.core.values.aval import Aval
+from gradtape._src.core.values.dim import Atom, Dim, generic, of_terms
 from gradtape._src.core.values.shape import TensorShape
+from gradtape._src.core.values.ways import Path as Way
 from gradtape._src.files.whole import replacing
 
 
@@ -37,15 +40,15 @@ def export_stablehlo(
     """Write what a model or function computes, with the values that its variables have now, as StableHLO.
 
     `input_signature`: a nest of specs (`tf.TensorSpec`, or Keras's `InputSpec`) for each argument. A Keras model is called
-    with `training=False`, and one with known `inputs` needs none. If the first extent of each argument is open (None), so it
-    stays: then each row must be computed by itself, which is checked on two rows. Other extents must be known. `platforms`
-    ("cpu", "cuda", "tpu") are those to compile for; default: the one that is used here.
+    with `training=False`, and one with known `inputs` needs none. An extent that is open in it (None) stays open in the file.
+    What the function takes for granted of open extents (two that have to be equal, one that is not 0) is checked in a call.
+    `platforms` ("cpu", "cuda", "tpu") are those to compile for; default: the one that is used here.
 
     The file is JAX's own serialization (`jax.export`), and JAX is all that is needed to run it:
     `jax.export.deserialize(bytearray(open(path, "rb").read())).call(x)`.
 
-    ValueError where the function assigns variables or draws random numbers; NotImplementedError where it depends on values or
-    runs Python, which no compiled program can hold.
+    ValueError where the function assigns variables, draws random numbers, or computes in another way for other extents;
+    NotImplementedError where it depends on values or runs Python, which no compiled program can hold.
 
     >>> import jax, pathlib, tempfile
     >>> w = tf.Variable([[1.0], [2.0]])
@@ -60,24 +63,34 @@ def export_stablehlo(
     function, signature = _called(model_or_function, input_signature)
     specs, structure = nest.flatten_with_spec(signature)
     specs = [_spec(s) for s in specs]
-    by_row = _is_by_row(specs)
-    shapes = [(1 if by_row else s.shape.as_list()[0], *s.shape.as_list()[1:]) if s.shape.rank else () for s in specs]
-    closed = [TensorSpec(shape, s.dtype) for shape, s in zip(shapes, specs, strict=True)]
-    concrete = function.get_concrete_function(*nest.unflatten(structure, closed)).of_specs(closed)
-    run = _runner(concrete)
-    if by_row:
-        _check_rows(concrete)
-        run = _vectorized(run)
-        (rows,) = export.symbolic_shape("rows")
-        shapes = [(rows, *shape[1:]) for shape in shapes]
-        _check_two_rows(run, function, specs, structure)
+    concrete = function.get_concrete_function(*nest.unflatten(structure, specs))
+    dims: dict[Atom, Any] = {}
+    if not all(spec.shape.is_fully_defined() for spec in specs) and type(concrete) is ConcreteFunction:
+        if not isinstance(concrete.opened, Opened):
+            raise ValueError(
+                f"{concrete.called} cannot be traced for extents that are open. Give all extents in input_signature; received shapes "
+                f"{[s.shape.as_list() for s in specs]}."
+            )
+        (way, concrete), *_ = concrete.opened.traces
+        dims = _symbolic(way, [node.aval for node in concrete._arguments.nodes])
+    run = _runner(concrete, dims)
 
     def of_arguments(*arguments: Any) -> Any:
         return concrete._body.structure.fill(run(*nest.flatten(arguments)))
 
+    shapes = [_with_symbols(node.aval.shape, dims) for node in concrete._arguments.nodes]
     arguments = [jax.ShapeDtypeStruct(shape, s.dtype.numpy) for shape, s in zip(shapes, specs, strict=True)]
-    with precise(execution.precision), xla.wide():
-        exported = export.export(jax.jit(of_arguments), platforms=platforms)(*nest.unflatten(structure, arguments))
+    try:
+        with precise(execution.precision), xla.wide():
+            exported = export.export(jax.jit(of_arguments), platforms=platforms)(*nest.unflatten(structure, arguments))
+    except (jax.errors.InconclusiveDimensionOperation, TypeError, ValueError) as error:
+        if not dims:
+            raise
+        (reason, *_) = str(error).partition("\n")
+        raise ValueError(
+            f"What {concrete.called} computes depends on extents that are open: {reason.rstrip('.')}. Give all extents in input_signature; "
+            f"received shapes {[s.shape.as_list() for s in specs]}."
+        ) from None
     with replacing(os.fspath(path)) as part:
         Path(part).write_bytes(exported.serialize())
 
@@ -111,23 +124,53 @@ def _spec(spec: Any) -> TensorSpec:
     shape, dtype = getattr(spec, "shape", None), getattr(spec, "dtype", None)
     if shape is None or dtype is None:
         raise TypeError(f"input_signature holds a spec for each tensor, with shape and dtype; received {spec!r}.")
-    return TensorSpec(TensorShape(shape), dtype)
+    if (known := TensorShape(shape)).rank is None:
+        raise ValueError(f"An exported program has tensors of known ranks: give a shape as [None, 3], received {spec!r}.")
+    return TensorSpec(known, dtype)
 
 
-def _is_by_row(specs: Sequence[TensorSpec]) -> bool:
-    """Return whether the first extents are open; ValueError where others are, or only some of them."""
-    shapes = [None if s.shape.rank is None else s.shape.as_list() for s in specs]
-    opened = [shape is not None and bool(shape) and shape[0] is None for shape in shapes]
-    if any(shape is None or None in shape[1:] for shape in shapes) or (any(opened) and not all(opened)):
-        raise ValueError(
-            f"Only the first extent can stay open, and that of all arguments at once; received shapes {shapes}. Give the others "
-            "in input_signature."
-        )
-    return any(opened)
+def _symbolic(way: Way, avals: Sequence[Aval]) -> dict[Atom, Any]:
+    """Return JAX's symbolic dimensions for the symbols of these Avals, as they are on the way that the function goes."""
+    from jax import export
+
+    symbols = [extent.symbol for a in avals for extent in a.shape if type(extent) is Dim]
+    free = [symbol for symbol in symbols if symbol not in way.values]
+    names = ",".join([f"n{i}" for i in range(len(free))])
+    known: dict[Atom, Any] = dict(zip(free, export.symbolic_shape(names), strict=True))
+    conditions = [(relation, d.substituted(way.values), answer) for relation, d, answer in way.conditions]
+    constraints = [_constraint(relation, d, answer, known) for relation, d, answer in conditions if type(d) is Dim]
+    known = dict(zip(free, export.symbolic_shape(names, constraints=constraints), strict=True))
+    return known | {symbol: _with_symbols(value, known) for symbol, value in way.values.items()}
 
 
-def _runner(concrete: ConcreteFunction) -> Callable[..., tuple[Any, ...]]:
-    """Return the program as a function of arrays, with the values of variables in it."""
+def _constraint(relation: str, d: Dim, answer: bool, dims: Mapping[Atom, Any]) -> str:
+    """Return in JAX's words that `d` is 0 or less, or that it is not; of what is not 0, that it has the sign of large extents."""
+    if relation == "==" and answer:
+        for x, y in [atom.quotient for monomial, _ in d.terms for atom in monomial if atom.quotient]:
+            if d in (rest := x - x // y * y, -rest):
+                return f"mod({_with_symbols(x, dims)}, {_with_symbols(y, dims)}) == 0"
+        term = of_terms(dict(d.terms[:1]))
+        return f"{_with_symbols(term, dims)} == {_with_symbols(term - d, dims)}"
+    below = answer if relation == "<" else generic("<", d)
+    bound = "<= -1" if below else ">= 0" if relation == "<" else ">= 1"
+    return f"{_with_symbols(d, dims)} {bound}"
+
+
+def _with_symbols(value: Any, dims: Mapping[Atom, Any]) -> Any:
+    """Return a value with JAX's symbolic dimensions for its extents: a Dim, a Program, a tuple of those, or anything else."""
+    if type(value) is Dim:
+        return value.substituted(dims)
+    if isinstance(value, Program):
+        keys = _with_symbols(value.keys, dims)
+        return Program(keys, value.avals, value.parameters, value.outputs, value.constants, value.lines, value.precision)
+    if isinstance(value, tuple):
+        items = [_with_symbols(item, dims) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    return value
+
+
+def _runner(concrete: ConcreteFunction, dims: Mapping[Atom, Any]) -> Callable[..., tuple[Any, ...]]:
+    """Return the program as a function of arrays, with the values of variables in it and `dims` for its symbols."""
     if isinstance(concrete, EagerFunction):
         raise NotImplementedError(
             f"{concrete.called} depends on values or calls Python, so it is not one program that could be exported."
@@ -145,36 +188,5 @@ def _runner(concrete: ConcreteFunction) -> Callable[..., tuple[Any, ...]]:
             f"{concrete.called} prints, asserts, calls Python or has strings, which an exported program cannot do."
         )
     held = [np.asarray(jax_value(node)) for node in body.inputs([])]
-    program = body.program
+    program = _with_symbols(body.program, dims)
     return lambda *arrays: program.evaluate(*arrays, *held)
-
-
-def _check_rows(concrete: ConcreteFunction) -> None:
-    for result in concrete.results:
-        if not result.shape or result.shape[0] != 1:
-            raise ValueError(
-                f"The first extent is open, and for one row {concrete.called} gives shape {result.shape}: it must give one row, "
-                "too. Give all extents in input_signature."
-            )
-
-
-def _vectorized(run: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
-    """Return `run`, which takes one row, for any number of them."""
-
-    def of_row(*row: Any) -> tuple[Any, ...]:
-        return tuple([y[0] for y in run(*[x[None] for x in row])])
-
-    return jax.vmap(of_row)
-
-
-def _check_two_rows(run: Callable[..., Any], function: Function, specs: Sequence[TensorSpec], structure: Any) -> None:
-    """Raise ValueError where a row of the result depends on another row, seen by two rows that differ."""
-    rows = [np.stack([np.ones(s.shape[1:], s.dtype.numpy), np.zeros(s.shape[1:], s.dtype.numpy)]) for s in specs]
-    results = nest.flatten(function(*nest.unflatten(structure, [tensor(x) for x in rows])))
-    together = [np.asarray(jax_value(r.node)) for r in results if isinstance(r, Tensor)]
-    for mine, theirs in zip(together, xla.jit(run)(*rows), strict=True):
-        if mine.shape != theirs.shape or not np.allclose(mine, np.asarray(theirs), rtol=1e-2, atol=1e-3, equal_nan=True):
-            raise ValueError(
-                "A row of the result depends on other rows, so the number of rows cannot stay open. Give the first extent in "
-                "input_signature."
-            )

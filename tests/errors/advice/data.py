@@ -220,8 +220,26 @@ ROWS = [
         """,
     ),
     (
-        "tf.train.export_stablehlo(tf.function(lambda x: x, input_signature=[tf.TensorSpec([3, None])]), 'f.mlir')",
+        "tf.train.export_stablehlo(lambda x: x, 'f.mlir', input_signature=[tf.TensorSpec(None)])",
         "tf.train.export_stablehlo(lambda x: x, 'f.mlir', input_signature=[tf.TensorSpec([None, 3])])",
+    ),
+    (
+        """
+        kernel = tf.ones([3, 3, 1, 1])
+        tf.train.export_stablehlo(
+            lambda x: tf.nn.conv2d(x, kernel, 2, "SAME"), "f.mlir", input_signature=[tf.TensorSpec([1, None, None, 1])]
+        )
+        """,
+        """
+        kernel = tf.ones([3, 3, 1, 1])
+        tf.train.export_stablehlo(
+            lambda x: tf.nn.conv2d(x, kernel, 2, "SAME"), "f.mlir", input_signature=[tf.TensorSpec([1, 8, 8, 1])]
+        )
+        """,
+    ),
+    (
+        "tf.train.export_stablehlo(lambda x: x + np.sqrt(x.shape[0]), 'f.mlir', input_signature=[tf.TensorSpec([None])])",
+        "tf.train.export_stablehlo(lambda x: x + np.sqrt(x.shape[0]), 'f.mlir', input_signature=[tf.TensorSpec([3])])",
     ),
     (
         "tf.train.export_stablehlo(lambda x: v3.assign(x), 'f.mlir', input_signature=[tf.TensorSpec([3])])",
@@ -230,22 +248,6 @@ ROWS = [
         layer = tf.keras.layers.BatchNormalization()
         layer.build([None, 3])
         tf.train.export_stablehlo(lambda x: layer(x, training=False), "f.mlir", input_signature=[tf.TensorSpec([2, 3])])
-        """,
-    ),
-    (
-        "tf.train.export_stablehlo(tf.reduce_sum, 'f.mlir', input_signature=[tf.TensorSpec([None])])",
-        "tf.train.export_stablehlo(tf.reduce_sum, 'f.mlir', input_signature=[tf.TensorSpec([3])])",
-    ),
-    (
-        """
-        tf.train.export_stablehlo(
-            lambda x: x - tf.reduce_mean(x, 0, keepdims=True), "f.mlir", input_signature=[tf.TensorSpec([None, 2])]
-        )
-        """,
-        """
-        tf.train.export_stablehlo(
-            lambda x: x - tf.reduce_mean(x, 0, keepdims=True), "f.mlir", input_signature=[tf.TensorSpec([4, 2])]
-        )
         """,
     ),
     (

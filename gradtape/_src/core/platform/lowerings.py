@@ -15,6 +15,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gradtape._src.core.platform import xla
 from gradtape._src.core.platform.arrays import is_on_host, lax
 
 if TYPE_CHECKING:
@@ -57,9 +58,12 @@ class Lowered:
         self._of[HOST] += [rule for rule in self.rules if rule.platform == "cpu"]
 
     def chosen(self, platform: str | None, *arrays: Any, **attributes: Any) -> Callable[..., Any]:
-        """Return the rule for a platform: the first that holds for arrays of these shapes, or else the plain function."""
+        """Return the rule for a platform: the first that holds for arrays of these shapes, or else the plain function.
+
+        Where extents are symbols, as in an exported program, a rule holds only if it does for all that they may be.
+        """
         for row in self._of.get(platform, self._of[None]):
-            if row.when is None or row.when(*arrays, **attributes):
+            if row.when is None or xla.surely(row.when, *arrays, **attributes):
                 return row.rule
         return self.plain
 

@@ -35,6 +35,22 @@ def is_wide(value: Any) -> bool:
     return value.dtype.itemsize > 4 and value.dtype.kind in "iufc"
 
 
+def surely(question: Callable[..., Any], *arguments: Any, **attributes: Any) -> bool:
+    """Return whether a question about extents has the answer yes; no where symbols of an exported program leave it open."""
+    try:
+        return bool(question(*arguments, **attributes))
+    except jax.errors.InconclusiveDimensionOperation:
+        return False
+
+
+def larger(one: Any, other: Any) -> Any:
+    """Return the larger one of two extents, which may be symbols of an exported program."""
+    try:
+        return max(one, other)
+    except jax.errors.InconclusiveDimensionOperation:
+        return jax.core.max_dim(one, other)
+
+
 def jit(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Return `jax.jit` of a function, traced and called with 64 bits."""
     traced = jax.jit(function, **options)

@@ -6,6 +6,7 @@ an operand, everything else structure, so `x[i]` and `x[i : i + 32]` are one com
 
 import functools
 import numbers
+import operator
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.base.signatures import known_as
 from gradtape._src.core.declarations.define import check, gradient, guard, not_differentiable, op
 from gradtape._src.core.engine import constant_folding, engine
+from gradtape._src.core.platform import xla
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.programs.program import Node
 from gradtape._src.core.tensors.convert import holds_tensor, node_of, static_list, static_vector, tensor
@@ -42,8 +44,8 @@ WRONG_INDEX = (
 
 
 def _index_type(shape):
-    """Return the dtype that holds the indices of such an array: int32, or int64 where an axis is longer than that reaches."""
-    return np.dtype(np.int64 if any(e >= 1 << 31 for e in shape if not is_unknown(e)) else np.int32)
+    """Return the dtype that holds the indices of such an array: int32, or int64 where an axis may be longer than that reaches."""
+    return np.dtype(np.int32 if all(is_unknown(e) or xla.surely(operator.lt, e, 1 << 31) for e in shape) else np.int64)
 
 
 def _starts(begin, axes, shape):

@@ -132,7 +132,7 @@ def _similarity(img1, img2, max_val, filter_size, filter_sigma, k1, k2):
     """Return `(similarity, contrast and structure)` of each channel at each place of the window: float32."""
     shapes = [x.node.aval.shape for x in (img1, img2)]
     for shape in shapes:
-        if min(shape[-3:-1]) < filter_size:
+        if any(extent < filter_size for extent in shape[-3:-1]):
             raise invalid(
                 f"Expected the images to be at least as large as the filter: {plain(shape)} has less than filter_size="
                 f"{filter_size} pixels along an axis. Give larger images or a smaller filter_size."

@@ -341,7 +341,7 @@ def _output_shape(output_shape, image, filters, rank, data_format):
         raise invalid(
             f"input_sizes must be {rank + 2}-dimensional, got: {len(extents)}: output_shape={list(extents)} for {data_format}."
         )
-    if min(extents) < 0:
+    if any(extent < 0 for extent in extents):
         raise invalid(f"output_shape must not be negative: received {list(extents)}.")
     return extents
 

@@ -2,11 +2,13 @@
 
 import itertools
 import math
+import operator
 from typing import NamedTuple
 
 import numpy as np
 
 from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.platform import xla
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.tensors.convert import static_list
 from gradtape._src.ops.array.shape import plain, reshape
@@ -84,18 +86,18 @@ def sweeps(shape, extents, strides, padding, explicit_paddings, data_format, dil
         reach = (extent - 1) * dilation + 1
         if padding == "SAME":
             out = -(-size // stride)
-            low = max(0, (out - 1) * stride + reach - size) // 2
+            low = xla.larger(0, (out - 1) * stride + reach - size) // 2
         else:
             low, high = explicit_paddings[2 * axis : 2 * axis + 2] if padding == "EXPLICIT" else (0, 0)
             room = size + low + high - reach + stride
             out = room // stride
-            if room <= -stride:
+            if xla.surely(operator.le, room, -stride):
                 raise invalid(
                     f"Computed output size would be negative: {-(-room // stride)} [input_size: {size + low + high}, "
                     f"effective_filter_size: {reach}, stride: {stride}]. The window is larger than axis {axis} of "
                     f"{plain(shape)}: use padding='SAME', or a smaller window."
                 )
-            out = max(0, out)
+            out = xla.larger(0, out)
         result.append(Sweep(axis, size, extent, stride, dilation, low, out))
     return tuple(result)
 

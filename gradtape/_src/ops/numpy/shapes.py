@@ -286,7 +286,7 @@ def split(ary, indices_or_sections, axis=0, *, policy=TENSORFLOW):
     extent = extents_of(x)[axis]
     ends = [0, *[min(max(end + extent if end < 0 else end, 0), extent) for end in map(int, indices_or_sections)], extent]
     sizes = [end - start for start, end in itertools.pairwise(ends)]
-    if min(sizes) < 0:
+    if any(size < 0 for size in sizes):
         raise ValueError(f"Boundaries of a split must not become smaller, received {list(indices_or_sections)}.")
     return joining.split(x, sizes, axis)
 

@@ -1,7 +1,7 @@
 """Activation functions."""
 
 import gradtape as tf
-from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.ops.core import convert_to_tensor, shape
 
 
 def relu(x):
@@ -126,7 +126,7 @@ def _along(function, x, axis):
     """`function` of `x` along `axis`; None stands for all axes together."""
     x = convert_to_tensor(x)
     if axis is None:
-        return tf.reshape(function(tf.reshape(x, [-1]), 0), x.shape)
+        return tf.reshape(function(tf.reshape(x, [-1]), 0), tf.shape(x))
     return function(x, axis)
 
 
@@ -144,9 +144,9 @@ def sparsemax(x, axis=-1):
     x = convert_to_tensor(x)
     descending = tf.sort(x, axis, "DESCENDING")
     total = tf.cumsum(descending, axis)
-    shape = [1] * x.ndim
-    shape[axis] = -1
-    count = tf.reshape(tf.range(1, x.shape[axis] + 1, dtype=x.dtype), shape)
+    places = [1] * x.ndim
+    places[axis] = -1
+    count = tf.reshape(tf.range(1, shape(x)[axis] + 1, dtype=x.dtype), places)
     support = descending - (total - 1) / count > 0
     size = tf.reduce_sum(tf.cast(support, x.dtype), axis, keepdims=True)
     # Of the running sums within the support the last is the sum of the support

@@ -10,7 +10,7 @@ from keras.src.backend.common.backend_utils import (
 from keras.src.backend.config import standardize_data_format
 
 import gradtape as tf
-from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.ops.core import convert_to_tensor, shape
 
 CHANNELS_LAST = {3: "NWC", 4: "NHWC", 5: "NDHWC"}
 CHANNELS_FIRST = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
@@ -83,8 +83,8 @@ def conv_transpose(inputs, kernel, strides=1, padding="valid", output_padding=No
     inputs, kernel = convert_to_tensor(inputs), convert_to_tensor(kernel)
     data_format = standardize_data_format(data_format)
     check_conv_transpose_input_channels(inputs, kernel, data_format)
-    shape = compute_conv_transpose_output_shape(
-        tuple(inputs.shape),
+    output = compute_conv_transpose_output_shape(
+        shape(inputs),
         tuple(kernel.shape[:-2]),
         kernel.shape[-2],
         strides,
@@ -94,7 +94,7 @@ def conv_transpose(inputs, kernel, strides=1, padding="valid", output_padding=No
         dilation_rate,
     )
     letters, _ = layout(data_format, inputs.ndim)
-    return _TRANSPOSED[inputs.ndim](inputs, kernel, shape, strides, padding.upper(), letters, dilation_rate)
+    return _TRANSPOSED[inputs.ndim](inputs, kernel, output, strides, padding.upper(), letters, dilation_rate)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

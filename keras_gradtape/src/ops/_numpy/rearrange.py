@@ -1,7 +1,5 @@
 """Shapes and places: the same elements, turned around, joined, cut, padded."""
 
-import math
-
 import numpy as np
 
 import gradtape as tf
@@ -30,7 +28,7 @@ def squeeze(x, axis=None):
 
 
 def size(x):
-    return tf.constant(math.prod(tensor(x).shape), tf.int32)
+    return tf.size(tensor(x))
 
 
 # Axes
