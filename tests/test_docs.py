@@ -130,3 +130,11 @@ def test_a_false_page_is_found():
     assert failure.traceback[-1].lineno + 1 == 10
     links = "# Here\n[a](no/such.md#x) [b](https://example.org#b) [c](#here) [d](#gone) [e](README.md#a-tour) [f](README.md#gone)"
     assert broken_links(links, ROOT) == ["no/such.md", "#gone", "README.md#gone"]
+
+
+def test_each_file_that_the_design_names_exists():
+    page = (ROOT / "docs" / "design.md").read_text("utf-8")
+    named = set(re.findall(r"`((?:\w+/)+\w+)(?:\.\w+)*`", page))
+    places = [ROOT, ROOT / "gradtape" / "_src"]
+    lost = [name for name in named if not any((place / f"{name}{end}").exists() for place in places for end in (".py", ""))]
+    assert len(named) > 40 and not lost

@@ -41,7 +41,7 @@ def export_stablehlo(
 
     `input_signature`: a nest of specs (`tf.TensorSpec`, or Keras's `InputSpec`) for each argument. A Keras model is called
     with `training=False`, and one with known `inputs` needs none. An extent that is open in it (None) stays open in the file.
-    What the function takes for granted of open extents (two that have to be equal, one that is not 0) is checked in a call.
+    A call of the file checks whatever the function takes for granted of them, such as two extents that have to be equal.
     `platforms` ("cpu", "cuda", "tpu") are those to compile for; default: the one that is used here.
 
     The file is JAX's own serialization (`jax.export`), and JAX is all that is needed to run it:

@@ -1,6 +1,6 @@
 """The one door that every op goes through, the pending trace of each thread, and when and how it runs.
 
-See `docs/design.md`, "When the pending program runs": the numbers of the rules there are those in the comments here.
+See `docs/design.md`, "The rules of the engine": the numbers of the rules there are those in the comments here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The slice of a trace that runs, its arguments, and its results.
 
-See `docs/design.md`, "When the pending program runs": the numbers of the rules there are those in the comments here.
+See `docs/design.md`, "The rules of the engine": the numbers of the rules there are those in the comments here.
 """
 
 from __future__ import annotations
