@@ -68,8 +68,8 @@ def export_stablehlo(
     if not all(spec.shape.is_fully_defined() for spec in specs) and type(concrete) is ConcreteFunction:
         if not isinstance(concrete.opened, Opened):
             raise ValueError(
-                f"{concrete.called} cannot be traced for extents that are open. Give all extents in input_signature; received shapes "
-                f"{[s.shape.as_list() for s in specs]}."
+                f"{concrete.called} cannot be traced for extents that are open. Give all extents in input_signature; received "
+                f"shapes {[s.shape.as_list() for s in specs]}."
             )
         (way, concrete), *_ = concrete.opened.traces
         dims = _symbolic(way, [node.aval for node in concrete._arguments.nodes])
@@ -88,8 +88,8 @@ def export_stablehlo(
             raise
         (reason, *_) = str(error).partition("\n")
         raise ValueError(
-            f"What {concrete.called} computes depends on extents that are open: {reason.rstrip('.')}. Give all extents in input_signature; "
-            f"received shapes {[s.shape.as_list() for s in specs]}."
+            f"What {concrete.called} computes depends on extents that are open: {reason.rstrip('.')}. Give all extents in "
+            f"input_signature; received shapes {[s.shape.as_list() for s in specs]}."
         ) from None
     with replacing(os.fspath(path)) as part:
         Path(part).write_bytes(exported.serialize())
