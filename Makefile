@@ -141,7 +141,7 @@ MACHINE = import sys; print(*[p for p in sys.path if p.endswith("-packages")], s
 .venv-gpu/ready: $(wildcard $(GPU_BUNDLE)/*.whl)
 	$(PYTHON) -m venv --clear --without-pip .venv-gpu
 	$(PYTHON) -c '$(MACHINE)' > $$(echo .venv-gpu/lib/python*/site-packages)/machine.pth
-	$(PYTHON) -m pip --python .venv-gpu/bin/python install -q --no-index --find-links $(GPU_BUNDLE) 'gradtape[test-gpu]'
+	$(PYTHON) -m pip --python .venv-gpu/bin/python install -q --no-index --find-links $(GPU_BUNDLE) gradtape hypothesis pytest pytest-xdist
 	cp .venv-gpu/lib/python*/site-packages/gradtape/_src/core/native/*.so gradtape/_src/core/native/ || true
 	@touch $@
 else
@@ -212,9 +212,9 @@ snapshot: $(VENV)/ready-test
 clean:
 	rm -rf $(VENV) .venv-* .thirdparty .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
 
-# One stamp per extra. The extension in C is built in place, where a compiler is.
+# One stamp per dependency group, or extra for users. The extension in C is built in place, where a compiler is.
 $(VENV)/ready-%: pyproject.toml hatch_build.py gradtape/_src/core/native/recording.c | $(VENV)/bin/python
-	$(VENV)/$(PIP) install -qq -e '.[$*]'
+	$(VENV)/$(PIP) install -qq -e $(if $(filter demo,$*),'.[$*]',. --group $*)
 	@touch $@
 
 # A Python that was packaged without ensurepip still makes an environment, with the pip it has.
@@ -222,3 +222,4 @@ $(VENV)/ready-%: pyproject.toml hatch_build.py gradtape/_src/core/native/recordi
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	    || { echo 'gradtape needs Python 3.11 or later; name one: make PYTHON=/path/to/python3.11 ...'; exit 1; }
 	$(PYTHON) -m venv $* || { $(PYTHON) -m venv --clear --without-pip $* && $(PYTHON) -m pip --python $@ install -qq pip; }
+	$*/$(PIP) install -qq 'pip>=25.1'  # which knows dependency groups

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 LARGEST = 64 << 20  # bytes of all wheels together
 # There already: JAX with its plugin, PyTorch, and what both need.
 THERE = ("jax", "jaxlib", "numpy", "scipy", "ml_dtypes", "opt_einsum", "torch")
-EXTRA = "test-gpu"
+GROUP = "test-gpu"
 
 
 def excluded(wheel: Path) -> bool:
@@ -34,8 +34,8 @@ def too_large(wheels: list[Path], largest: int = LARGEST) -> str | None:
 
 def requirements() -> list[str]:
     """What the wheels must provide: gradtape's dependencies and those of its tests on a card."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    return [*project["dependencies"], *project["optional-dependencies"][EXTRA]]
+    stated = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    return [*stated["project"]["dependencies"], *stated["dependency-groups"][GROUP]]
 
 
 def gather(folder: Path) -> int:

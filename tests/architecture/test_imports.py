@@ -204,10 +204,11 @@ def test_a_kept_rule_is_left_alone(path, text):
     test_file_keeps_the_rules(Source(path, text))
 
 
-def declared(*extras):
-    """The names of the package's dependencies and of these extras."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    lines = project["dependencies"] + [line for extra in extras for line in project["optional-dependencies"][extra]]
+def declared(*names):
+    """The names of the package's dependencies and of these extras and dependency groups."""
+    stated = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    of = stated["project"]["optional-dependencies"] | stated["dependency-groups"]
+    lines = stated["project"]["dependencies"] + [line for name in names for line in of[name] if type(line) is str]
     return {re.match(r"[\w-]+", line).group() for line in lines} - {"gradtape"}
 
 
@@ -228,5 +229,5 @@ def test_every_import_is_a_declared_dependency():
 def test_every_dependency_is_justified():
     page = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
     justified = set(re.findall(r"^\| `([\w-]+)`", page, re.MULTILINE))
-    extras = "checkpoints demo export files pictures summary test browser docs lint notebooks release".split()
-    assert justified == declared(*extras) | {"tensorflow", "torch"}  # the peers of `make bench`
+    names = "checkpoints demo export files pictures summary test browser docs lint notebooks release".split()
+    assert justified == declared(*names) | {"tensorflow", "torch"}  # the peers of `make bench`
