@@ -214,6 +214,7 @@ clean:
 
 # One stamp per dependency group, or extra for users. The extension in C is built in place, where a compiler is.
 $(VENV)/ready-%: pyproject.toml hatch_build.py gradtape/_src/core/native/recording.c | $(VENV)/bin/python
+	@$(VENV)/$(PIP) install -qq 'pip>=25.1'  # which knows dependency groups
 	$(VENV)/$(PIP) install -qq -e $(if $(filter demo,$*),'.[$*]',. --group $*)
 	@touch $@
 
@@ -222,4 +223,3 @@ $(VENV)/ready-%: pyproject.toml hatch_build.py gradtape/_src/core/native/recordi
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	    || { echo 'gradtape needs Python 3.11 or later; name one: make PYTHON=/path/to/python3.11 ...'; exit 1; }
 	$(PYTHON) -m venv $* || { $(PYTHON) -m venv --clear --without-pip $* && $(PYTHON) -m pip --python $@ install -qq pip; }
-	$*/$(PIP) install -qq 'pip>=25.1'  # which knows dependency groups
