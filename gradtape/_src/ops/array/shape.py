@@ -80,7 +80,7 @@ def _identity(input):
 
 
 @gradient(_identity)
-def _(op, dy):
+def _(dy):
     return dy
 
 
@@ -105,7 +105,7 @@ def _identity_n(*input):
 
 
 @gradient(_identity_n)
-def _(op, *dy):
+def _(*dy):
     return dy
 
 
@@ -247,8 +247,8 @@ def _reshape(tensor, *, shape):
 
 
 @gradient(_reshape)
-def _(op, dy):
-    return _reshape(dy, shape=op.inputs[0].node.aval.shape)
+def _(dy, tensor):
+    return _reshape(dy, shape=tensor.node.aval.shape)
 
 
 def _resolve(shape, before):
@@ -317,8 +317,8 @@ def _expand_dims(input, *, axis):
 
 
 @gradient(_expand_dims)
-def _(op, dy):
-    return _reshape(dy, shape=op.inputs[0].node.aval.shape)
+def _(dy, input):
+    return _reshape(dy, shape=input.node.aval.shape)
 
 
 @public
@@ -361,8 +361,8 @@ _squeeze = op("Squeeze", infer=_squeezed, strings=_without_axes, **VIEW)(_withou
 
 
 @gradient(_squeeze)
-def _(op, dy):
-    return _reshape(dy, shape=op.inputs[0].node.aval.shape)
+def _(dy, input):
+    return _reshape(dy, shape=input.node.aval.shape)
 
 
 @public
@@ -391,7 +391,7 @@ def _ensure_shape(x, *, shape):
 
 
 @gradient(_ensure_shape)
-def _(op, dy):
+def _(dy):
     return dy
 
 
@@ -437,8 +437,8 @@ def _transpose(x, *, perm):
 
 
 @gradient(_transpose)
-def _(op, dy):
-    return _transposed_cotangent(dy, inverse(op.get_attr("perm")))
+def _(dy, *, perm):
+    return _transposed_cotangent(dy, inverse(perm))
 
 
 @op("ConjugateTranspose", infer=_transposed, cheap=True, flops=0)
@@ -447,8 +447,8 @@ def _conjugate_transpose(x, *, perm):
 
 
 @gradient(_conjugate_transpose)
-def _(op, dy):
-    return _conjugate_transpose(dy, perm=inverse(op.get_attr("perm")))
+def _(dy, *, perm):
+    return _conjugate_transpose(dy, perm=inverse(perm))
 
 
 def inverse(perm):
