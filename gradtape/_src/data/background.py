@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import itertools
 import queue
-import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
@@ -97,28 +96,6 @@ def given(result: Outcome) -> Any:
     return result.result()
 
 
-class _Source(Iterator[Outcome]):
-    """A stream as grain's prefetching asks for it."""
-
-    def __init__(self, stream: Iterator[Any]) -> None:
-        self.stream, self._handed = stream, handed()
-
-    def __next__(self) -> Any:
-        _works()
-        with setting(**self._handed):
-            return outcome(self.stream)
-
-    def get_state(self) -> dict[str, Any]:
-        """Return an empty state: streams cannot be taken up in the middle."""
-        return {}
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Ignore the state: see `get_state`."""
-
-
-# What reads ahead is held here until it is closed, so that it has no part in the garbage and is not finalized with it.
-_running: set[Any] = set()
-
 _streams: weakref.WeakValueDictionary[int, Outcomes] = weakref.WeakValueDictionary()
 _count = itertools.count()
 
@@ -131,15 +108,6 @@ def _kept(stream: Outcomes) -> Iterator[Any]:
     return map(given, stream)
 
 
-def _close(ahead: Any) -> None:
-    """Close what reads ahead. After an interrupt that came while its thread was starting, wait until that has started."""
-    for _ in range(100):
-        with contextlib.suppress(RuntimeError):  # of a thread that cannot be joined yet
-            ahead.close()
-            return
-        time.sleep(0.01)
-
-
 def _close_all() -> None:
     """Close what has threads when Python ends, as they need modules that are taken apart soon after; the last stages first."""
 
@@ -147,10 +115,8 @@ def _close_all() -> None:
         for _, stream in sorted(_streams.items(), reverse=True):
             with contextlib.suppress(ValueError):  # it is running, in a thread that did not end
                 stream.close()
-        while _running:  # what an interrupt has left
-            _close(_running.pop())
 
-    if (_streams or _running) and not runtime.forked:
+    if _streams and not runtime.forked:
         with contextlib.suppress(RuntimeError):  # the thread that would close waits for another one, and no more start
             _aside(close, PATIENCE)
 
@@ -163,31 +129,31 @@ def prefetched(stream: Iterator[Any], size: int) -> Iterator[Any]:
     return _kept(_prefetched(stream, size))
 
 
-def _unforked(stream: Iterator[Outcome]) -> Iterator[Outcome]:
-    """Yield what threads of this process make. In a fork there are none: RuntimeError instead of waiting for ever."""
-    while True:
-        runtime.check_not_forked()
-        try:
-            result = next(stream)
-        except StopIteration:
-            return
-        yield result
-
-
 def _prefetched(stream: Iterator[Any], size: int) -> Outcomes:
-    import grain  # not before it is needed: it takes a second, and configures logging
-
     engine.flush_if_outermost()  # the thread may use tensors that are pending here: they get their values first
-    ahead = grain.experimental.ThreadPrefetchDatasetIterator(_Source(stream), prefetch_buffer_size=size)
+    worker, around, made = runtime.Worker("gradtape-prefetch"), handed(), queue.SimpleQueue[Any]()
+    wanted, dropped = True, False
+
+    def make() -> Outcome:
+        _works()
+        with setting(**around):
+            return outcome(stream if wanted else iter(()))
 
     def close() -> None:
-        _close(ahead)
-        _running.discard(ahead)
+        nonlocal wanted
+        wanted = False
+        worker.end()
 
-    _running.add(ahead)
-    dropped = False
     try:
-        yield from _unforked(ahead)
+        for _ in range(size):
+            worker.calls.put((make, (), made))
+        while True:
+            runtime.check_not_forked()  # a fork has no such thread, and would wait for ever
+            result, end = made.get()
+            if end is not None:
+                return
+            worker.calls.put((make, (), made))
+            yield result
     except GeneratorExit:
         dropped = True
         raise

@@ -267,7 +267,7 @@ def checked(x, found, *, what):
 
 
 @gradient(checked)
-def _(operation, dy):
+def _(dy):
     return dy, None
 
 
@@ -305,11 +305,11 @@ def pulled_back(function: Program, inputs: Sequence[Node], cotangent: Tensor, ne
 
 
 @gradient(SOLVE)
-def _gradient(operation: Operation, dx: Tensor) -> list[Any]:
-    _, function, pattern = operation.entry.node.attrs
-    used = operation.entry.inputs[1:]
+def _gradient(op: Operation, dx: Tensor) -> list[Any]:
+    _, function, pattern = op.entry.node.attrs
+    used = op.entry.inputs[1:]
     u = solved(adjoint_of(function), [dx.node, *used], pattern and pattern.transposed)
-    results = pulled_back(function, [operation.outputs[0].node, *used], -u, operation.needed)
+    results = pulled_back(function, [op.outputs[0].node, *used], -u, op.needed)
     results[0] = u
     return results
 

@@ -252,7 +252,7 @@ def _checked_entries(values, excess, *, line, symmetric):
 
 
 @gradient(_checked_entries)
-def _(operation, dy):
+def _(dy):
     return dy, None
 
 

@@ -41,7 +41,7 @@ def _constrained(input, *, sharding):
 
 
 @gradient(_constrained)
-def _(op, dy):
+def _(dy):
     return dy
 
 

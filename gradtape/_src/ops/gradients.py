@@ -51,8 +51,8 @@ def fit_shape(value, like):
 
 
 @gradient(fit_shape)
-def _(op, dy):
-    return [fit_shape(dy, op.inputs[0]), None]
+def _(dy, value):
+    return [fit_shape(dy, value), None]
 
 
 def summed_over(dy, axes):
@@ -68,8 +68,8 @@ def summed_over(dy, axes):
 
 
 @gradient(_broadcast_to)
-def _(op, dy):
-    return unbroadcast(dy, op.inputs[0].node)
+def _(dy, input):
+    return unbroadcast(dy, input.node)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

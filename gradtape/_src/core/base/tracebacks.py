@@ -25,8 +25,7 @@ class _Internal(dict[str, bool]):
 
     def __missing__(self, filename: str) -> bool:
         inside = (filename.startswith(OWN) and not filename.startswith(DEMO)) or any(
-            f"{os.sep}site-packages{os.sep}{name}{os.sep}" in filename
-            for name in ("jax", "jaxlib", "optree", "malt", "keras", "grain")
+            f"{os.sep}site-packages{os.sep}{name}{os.sep}" in filename for name in ("jax", "jaxlib", "optree", "malt", "keras")
         )
         self[filename] = inside
         return inside

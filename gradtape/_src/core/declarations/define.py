@@ -6,8 +6,7 @@
         return jnp.tanh(x)
 
     @gradient(tanh)
-    def _(op, dy):
-        (y,) = op.outputs
+    def _(dy, y):
         return dy * conj(1 - y * y)
 
 Under the kernel's name `@op` leaves the public function: it takes whatever can be a tensor, and records the op.
@@ -17,7 +16,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -293,11 +292,18 @@ def verify(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
 
 
 def gradient(function: Any) -> Callable[[Rule], Rule]:
-    """Give the gradient of an op, or of its public function: a function of `(op, *dy)`, one `dy` per output.
+    """Give the gradient of an op, or of its public function: cotangents in, one result for each input out.
 
-    It returns one result per input: a Tensor, an IndexedSlices, or None where nothing flows. `op.inputs` and `op.outputs`
-    are Tensors, `op.get_attr(name)` an attribute, `op.type` the type name. It is written with ops, so it is recorded.
-    A function called `_` gets the op's name, which tracebacks and profiles show.
+    A rule names what it reads, as the kernel does: `def _(dy, x, *, axis)`. First come the cotangents, one for each output or
+    `*dy`. Each is `d` and the name of its output, which the rule may read by it, or `_`. The other parameters, in any order:
+
+    - an input of the kernel: a Tensor, or a tuple of them for `*xs`; `needs_x` says whether its cotangent is needed;
+    - an output: `y` where `dy` comes in;
+    - an attribute; with `**attributes` all that are not named;
+    - `op`: TensorFlow's operation. With `op` as the first parameter a rule takes `(op, *dy)` and no more, as a user's.
+
+    A result is a Tensor, an IndexedSlices, or None where nothing flows. The rule is written with ops, so it is recorded. One
+    called `_` gets the op's name, which tracebacks and profiles show.
     """
     made = function if isinstance(function, Op) else function.op
 
@@ -306,10 +312,60 @@ def gradient(function: Any) -> Callable[[Rule], Rule]:
             name = f"gradient_of_{made.type}"
             rule.__name__ = rule.__qualname__ = name
             rule.__code__ = rule.__code__.replace(co_name=name, co_qualname=name)
-        made.declare(gradient=rule)
+        made.declare(gradient=_by_operation(made, rule))
         return rule
 
     return decorate
+
+
+def _by_operation(made: Op, rule: Rule) -> Rule:
+    """Return a rule as the reverse pass calls it, with `(op, *dy)`, of one that names what it reads."""
+    parameters = inspect.signature(rule).parameters
+    if next(iter(parameters), None) == "op":
+        return rule
+    read, attributes = _read_by(made, parameters.values())
+
+    @functools.wraps(rule)
+    def gradient(op: Any, *cotangents: Any) -> Any:
+        named = {name: op.get_attr(name) for name in attributes}
+        for name, of, place in read:
+            named[name] = op if of is None else getattr(op, of)[place]
+        return rule(*cotangents, **named)
+
+    del gradient.__wrapped__  # its signature is that of the call
+    return gradient
+
+
+def _read_by(made: Op, parameters: Iterable[inspect.Parameter]) -> tuple[list[tuple[str, str | None, Any]], list[str]]:
+    """Return what a rule reads, as (parameter, attribute of the operation, index or slice), and the op's attributes by name."""
+    inputs: dict[str, Any] = {name: place for place, name in enumerate(made.parameters)}
+    if made.variadic:
+        inputs[made.parameters[-1]] = slice(len(inputs) - 1, None)
+    known: dict[str, tuple[str | None, Any]] = {f"needs_{name}": ("needed", place) for name, place in inputs.items()}
+    known |= {"op": (None, None), **{name: ("inputs", place) for name, place in inputs.items()}}
+    cotangents: list[str] = []
+    read: list[tuple[str, str | None, Any]] = []
+    attributes: list[str] = []
+    for parameter in parameters:
+        name, kind = parameter.name, parameter.kind
+        if kind is parameter.VAR_KEYWORD:
+            named = {*attributes, *[known for known, *_ in read]}
+            attributes += [attribute for attribute in made.attributes if attribute not in named]
+        elif cotangents and name in known:
+            read.append((name, *known[name]))
+        elif cotangents and name in made.attributes:
+            attributes.append(name)
+        elif f"d{name}" in cotangents:
+            read.append((name, "outputs", cotangents.index(f"d{name}")))
+        elif not read and (name.startswith(("d", "_")) or (kind is parameter.VAR_POSITIONAL and not cotangents)):
+            cotangents.append(name)
+        else:
+            raise TypeError(
+                f"The gradient of {made.type} reads {name!r}. First come cotangents, `dy`, then any of "
+                f"{', '.join([*inputs, *made.attributes])}, needs_{next(iter(inputs), 'x')}, and an output by the name of its "
+                "cotangent: `y` where `dy` comes in."
+            )
+    return read, attributes
 
 
 def not_differentiable(*functions: Any, because: str, unregistered: bool = False) -> None:

@@ -69,7 +69,8 @@ class Lowered:
 
     def __call__(self, *arrays: Any, **attributes: Any) -> Any:
         if is_on_host():
-            return self.chosen(HOST, *arrays, **attributes)(*arrays, **attributes)
+            rule = self.chosen(HOST, *arrays, **attributes) if self._of[HOST] else self.plain
+            return rule(*arrays, **attributes)
         default = self.chosen(None, *arrays, **attributes)
         rules = {p: self.chosen(p, *arrays, **attributes) for p in self._of if p not in (None, HOST)}
         others: Any = {p: functools.partial(rule, **attributes) for p, rule in rules.items() if rule is not default}

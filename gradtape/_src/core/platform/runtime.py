@@ -68,7 +68,13 @@ class Worker:
 
     def __init__(self, name: str = "gradtape loops") -> None:
         self.calls: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        threading.Thread(target=_work, args=(self.calls,), name=name, daemon=True).start()
+        self._thread = threading.Thread(target=_work, args=(self.calls,), name=name, daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """End the thread behind the calls that it has, and wait for it."""
+        self.calls.put(None)
+        self._thread.join()
 
 
 def _work(calls: queue.SimpleQueue[Any]) -> None:

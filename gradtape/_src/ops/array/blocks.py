@@ -46,8 +46,8 @@ def _space_to_batch(input, *, block_shape, paddings):
 
 
 @gradient(_space_to_batch)
-def _(op, dy):
-    return _batch_to_space(dy, block_shape=op.get_attr("block_shape"), crops=op.get_attr("paddings"))
+def _(dy, *, block_shape, paddings):
+    return _batch_to_space(dy, block_shape=block_shape, crops=paddings)
 
 
 def _unblocked(input, block_shape, crops):
@@ -83,8 +83,8 @@ def _batch_to_space(input, *, block_shape, crops):
 
 
 @gradient(_batch_to_space)
-def _(op, dy):
-    return _space_to_batch(dy, block_shape=op.get_attr("block_shape"), paddings=op.get_attr("crops"))
+def _(dy, *, block_shape, crops):
+    return _space_to_batch(dy, block_shape=block_shape, paddings=crops)
 
 
 def _block_shape(block_shape):
@@ -156,8 +156,8 @@ def _space_to_depth(input, *, block_size, data_format):
 
 
 @gradient(_space_to_depth)
-def _(op, dy):
-    return _depth_to_space(dy, block_size=op.get_attr("block_size"), data_format=op.get_attr("data_format"))
+def _(dy, *, block_size, data_format):
+    return _depth_to_space(dy, block_size=block_size, data_format=data_format)
 
 
 def _to_space_aval(input, block_size, data_format):
@@ -179,8 +179,8 @@ def _depth_to_space(input, *, block_size, data_format):
 
 
 @gradient(_depth_to_space)
-def _(op, dy):
-    return _space_to_depth(dy, block_size=op.get_attr("block_size"), data_format=op.get_attr("data_format"))
+def _(dy, *, block_size, data_format):
+    return _space_to_depth(dy, block_size=block_size, data_format=data_format)
 
 
 @public

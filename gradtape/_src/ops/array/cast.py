@@ -63,8 +63,7 @@ def _truncated(x, dtype):
 
 
 @gradient(_cast)
-def _(op, dy):
-    x = op.inputs[0]
+def _(dy, x):
     if not x.node.aval.inexact:
         return None
     return cast(dy, x.dtype) if isinstance(dy, IndexedSlices) else under_broadcast(lambda dy: _cast(dy, DstT=x.dtype), dy)

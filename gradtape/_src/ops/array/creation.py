@@ -85,7 +85,7 @@ def _fill(value, *, dims):
 
 
 @gradient(_fill)
-def _(op, dy):
+def _(dy):
     return reduce_sum(dy)
 
 

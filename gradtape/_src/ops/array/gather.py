@@ -104,9 +104,8 @@ def widened(indices):
 
 
 @gradient(_gather)
-def _(op, dy):
-    params, indices = op.inputs
-    shape, (axis, batch_dims, _) = params.node.aval.shape, op.entry.node.attrs
+def _(dy, params, indices, *, axis, batch_dims):
+    shape = params.node.aval.shape
     if axis or batch_dims:
         return _gather_gradient(dy, indices, axis=axis, batch_dims=batch_dims, shape=shape), None
     if indices.ndim != 1:
@@ -132,10 +131,8 @@ def _gather_gradient(dy, indices, *, axis, batch_dims, shape):
 
 
 @gradient(_gather_gradient)
-def _(op, ddx):
-    indices = op.entry.inputs[1]
-    axis, batch_dims, shape = op.entry.node.attrs
-    return emit(_gather.op, (ddx.node, indices), (axis, batch_dims, shape[axis])), None
+def _(ddx, indices, *, axis, batch_dims, shape):
+    return emit(_gather.op, (ddx.node, indices.node), (axis, batch_dims, shape[axis])), None
 
 
 def scatter_rows(rows, indices, shape):

@@ -99,15 +99,13 @@ def _strided_slice(input, *begin, axes, sizes, strides, shape):
 
 
 @gradient(_strided_slice)
-def _(op, dy):
-    axes, sizes, strides, _ = op.entry.node.attrs
-    return _window_gradient(op, dy, axes, sizes, strides)
+def _(dy, input, begin, *, axes, sizes, strides):
+    return _window_gradient(dy, input, begin, axes, sizes, strides)
 
 
-def _window_gradient(op, dy, axes, sizes, strides):
-    input, *begin = op.entry.inputs
-    dx = emit(_strided_slice_gradient.op, (dy.node, *begin), (axes, sizes, strides, input.aval.shape))
-    return [dx, *[None] * len(begin)]
+def _window_gradient(dy, input, begin, axes, sizes, strides):
+    nodes = (dy.node, *[index.node for index in begin])
+    return [emit(_strided_slice_gradient.op, nodes, (axes, sizes, strides, input.node.aval.shape)), *[None] * len(begin)]
 
 
 @op(
@@ -122,11 +120,9 @@ def _strided_slice_gradient(dy, *begin, axes, sizes, strides, shape):
 
 
 @gradient(_strided_slice_gradient)
-def _(op, ddx):
-    axes, sizes, strides, _ = op.entry.node.attrs
-    dy, *begin = op.entry.inputs
-    result = emit(_strided_slice.op, (ddx.node, *begin), (axes, sizes, strides, dy.aval.shape))
-    return [result, *[None] * len(begin)]
+def _(ddx, dy, begin, *, axes, sizes, strides):
+    nodes = (ddx.node, *[index.node for index in begin])
+    return [emit(_strided_slice.op, nodes, (axes, sizes, strides, dy.node.aval.shape)), *[None] * len(begin)]
 
 
 @op(
@@ -139,9 +135,8 @@ def _slice(input, *begin, axes, size):
 
 
 @gradient(_slice)
-def _(op, dy):
-    axes, size = op.entry.node.attrs
-    return _window_gradient(op, dy, axes, size, (1,) * len(size))
+def _(dy, input, begin, *, axes, size):
+    return _window_gradient(dy, input, begin, axes, size, (1,) * len(size))
 
 
 def _assigned(value, update, *begin, axes, sizes, strides, shape):

@@ -60,9 +60,9 @@ def _concat(*values, axis):
 
 
 @gradient(_concat)
-def _(op, dy):
-    axis = op.get_attr("axis") % dy.ndim
-    return _pieces(dy, tuple([extents_of(x)[axis] for x in op.inputs]), axis)
+def _(dy, values, *, axis):
+    axis %= dy.ndim
+    return _pieces(dy, tuple([extents_of(x)[axis] for x in values]), axis)
 
 
 def _pieces(dy, sizes, axis):
@@ -122,8 +122,8 @@ def _split(value, *, num_split, axis):
 
 
 @gradient(_split)
-def _(op, *dy):
-    return concat(dy, op.get_attr("axis"))
+def _(*dy, axis):
+    return concat(dy, axis)
 
 
 def _parts(value, size_splits, axis):
@@ -142,8 +142,8 @@ def _split_v(value, *, size_splits, axis):
 
 
 @gradient(_split_v)
-def _(op, *dy):
-    return concat(dy, op.get_attr("axis"))
+def _(*dy, axis):
+    return concat(dy, axis)
 
 
 def split_sizes(sizes, extent):
@@ -222,12 +222,12 @@ def _pack(*values, axis):
 
 
 @gradient(_pack)
-def _(op, dy):
-    axis, count = op.get_attr("axis") % dy.ndim, len(op.inputs)
+def _(dy, values, *, axis):
+    axis, count = axis % dy.ndim, len(values)
     source = broadcast_source(dy)
     if source is None:
         return _unpack(dy, num=count, axis=axis)
-    shape = op.inputs[0].node.aval.shape
+    shape = values[0].node.aval.shape
     extent = extents_of(source)[axis]
     parts = [_broadcast_to(part, shape=shape) for part in _unpack(source, num=extent, axis=axis)]
     return parts * count if extent == 1 else parts
@@ -286,8 +286,8 @@ def _unpack(value, *, num, axis):
 
 
 @gradient(_unpack)
-def _(op, *dy):
-    return _pack(*dy, axis=op.get_attr("axis"))
+def _(*dy, axis):
+    return _pack(*dy, axis=axis)
 
 
 @public

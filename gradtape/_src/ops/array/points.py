@@ -125,9 +125,7 @@ def _gather_nd(params, indices, *, batch_dims, shape, ignore):
 
 
 @gradient(_gather_nd)
-def _(op, dy):
-    indices = op.inputs[1]
-    batch_dims, shape, ignore = op.entry.node.attrs
+def _(dy, indices, *, batch_dims, shape, ignore):
     if indices.ndim == 2 and extents_of(indices)[-1] == 1 and not batch_dims and not ignore:
         flat = _reshape(indices, shape=(extents_of(indices)[0],))
         return IndexedSlices(dy, flat, host_shape(shape)), None
@@ -232,9 +230,8 @@ def _scatter_nd(indices, updates, *, shape, batch_dims, ignore):
 
 
 @gradient(_scatter_nd)
-def _(op, dy):
-    _, batch_dims, ignore = op.entry.node.attrs
-    return None, _gathered(dy, op.inputs[0], batch_dims, ignore)
+def _(dy, indices, *, batch_dims, ignore):
+    return None, _gathered(dy, indices, batch_dims, ignore)
 
 
 def _scattered(indices, updates, shape, batch_dims=0, ignore=False):
@@ -303,33 +300,28 @@ _scatter_max = _tensor_scatter("TensorScatterMax", "scatter_max", saves="tensor 
 
 
 @gradient(_scatter_update)
-def _(op, dy):
-    indices, updates = op.inputs[1:]
-    needs_tensor, _, needs_updates = op.needed
+def _(dy, indices, updates, needs_tensor, needs_updates, *, shape, ignore):
     dx = None
     if needs_tensor:
         nothing = zeros(extents_of(updates), dy.dtype)
-        dx = emit(_scatter_update.op, (dy.node, indices.node, nothing.node), op.entry.node.attrs)
-    return dx, None, _gathered(dy, indices, ignore=op.get_attr("ignore")) if needs_updates else None
+        dx = emit(_scatter_update.op, (dy.node, indices.node, nothing.node), (shape, ignore))
+    return dx, None, _gathered(dy, indices, ignore=ignore) if needs_updates else None
 
 
 @gradient(_scatter_add)
-def _(op, dy):
-    return dy, None, _gathered(dy, op.inputs[1], ignore=op.get_attr("ignore")) if op.needed[2] else None
+def _(dy, indices, needs_updates, *, ignore):
+    return dy, None, _gathered(dy, indices, ignore=ignore) if needs_updates else None
 
 
 @gradient(_scatter_sub)
-def _(op, dy):
-    return dy, None, -_gathered(dy, op.inputs[1], ignore=op.get_attr("ignore")) if op.needed[2] else None
+def _(dy, indices, needs_updates, *, ignore):
+    return dy, None, -_gathered(dy, indices, ignore=ignore) if needs_updates else None
 
 
-def _extremum_gradient(op, dy):
+def _extremum_gradient(dy, tensor, indices, updates, y, *, shape, ignore):
     """Share the cotangent evenly among all that equal the result, the tensor's own element included."""
-    x, indices, updates = op.inputs
-    (z,) = op.outputs
-    shape, ignore = op.entry.node.attrs
-    x_wins = cast(equal(x, z), dy.dtype)
-    updates_win = cast(equal(updates, _gathered(z, indices, ignore=ignore)), dy.dtype)
+    x_wins = cast(equal(tensor, y), dy.dtype)
+    updates_win = cast(equal(updates, _gathered(y, indices, ignore=ignore)), dy.dtype)
     share = dy / (x_wins + _scattered(indices, updates_win, shape, ignore=ignore))
     return share * x_wins, None, _gathered(share, indices, ignore=ignore) * updates_win
 

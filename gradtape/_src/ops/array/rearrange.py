@@ -41,8 +41,8 @@ def _tile(input, *, multiples):
 
 
 @gradient(_tile)
-def _(op, dy):
-    shape, multiples = op.inputs[0].node.aval.shape, op.get_attr("multiples")
+def _(dy, input, *, multiples):
+    shape = input.node.aval.shape
     apart = tuple([n for pair in zip(multiples, shape, strict=True) for n in pair])
     return _sum(_reshape(dy, shape=apart), axis=tuple(range(0, len(apart), 2)), keepdims=False)
 
@@ -122,15 +122,14 @@ def _pad(input, *, paddings):
     return lax.pad(input, jnp.zeros((), input.dtype), tuple([(*pair, 0) for pair in paddings]))
 
 
-def _inside(op, dy):
+def _inside(dy, input, paddings):
     """Return the part of the cotangent that belongs to what was padded."""
-    begin = [before for before, _ in op.get_attr("paddings")]
-    return slice_(dy, begin, op.inputs[0].node.aval.shape)
+    return slice_(dy, [before for before, _ in paddings], input.node.aval.shape)
 
 
 @gradient(_pad)
-def _(op, dy):
-    return _inside(op, dy)
+def _(dy, input, *, paddings):
+    return _inside(dy, input, paddings)
 
 
 def _padded_with(input, constant_values, paddings):
@@ -145,9 +144,9 @@ def _pad_v2(input, constant_values, *, paddings):
 
 
 @gradient(_pad_v2)
-def _(op, dy):
-    dx = _inside(op, dy)
-    return dx, reduce_sum(dy) - reduce_sum(dx) if op.needed[1] else None
+def _(dy, input, needs_constant_values, *, paddings):
+    dx = _inside(dy, input, paddings)
+    return dx, reduce_sum(dy) - reduce_sum(dx) if needs_constant_values else None
 
 
 def _mirrored(input, paddings, mode):
@@ -166,8 +165,8 @@ def _mirror_pad(input, *, paddings, mode):
 
 
 @gradient(_mirror_pad)
-def _(op, dy):
-    return _mirror_pad_gradient(dy, paddings=op.get_attr("paddings"), mode=op.get_attr("mode"))
+def _(dy, *, paddings, mode):
+    return _mirror_pad_gradient(dy, paddings=paddings, mode=mode)
 
 
 def _folded(dy, paddings, mode):
@@ -192,8 +191,8 @@ def _mirror_pad_gradient(dy, *, paddings, mode):
 
 
 @gradient(_mirror_pad_gradient)
-def _(op, ddx):
-    return _mirror_pad(ddx, paddings=op.get_attr("paddings"), mode=op.get_attr("mode"))
+def _(ddx, *, paddings, mode):
+    return _mirror_pad(ddx, paddings=paddings, mode=mode)
 
 
 def pairs_of(paddings, what):
@@ -255,8 +254,8 @@ def _reverse(tensor, *, axis):
 
 
 @gradient(_reverse)
-def _(op, dy):
-    return _reverse(dy, axis=op.get_attr("axis"))
+def _(dy, *, axis):
+    return _reverse(dy, axis=axis)
 
 
 @public
@@ -310,8 +309,8 @@ def _reverse_sequence(input, seq_lengths, *, seq_axis, batch_axis, extent):
 
 
 @gradient(_reverse_sequence)
-def _(op, dy):
-    return emit(_reverse_sequence.op, (dy.node, op.entry.inputs[1]), op.entry.node.attrs), None
+def _(dy, seq_lengths, **attributes):
+    return emit(_reverse_sequence.op, (dy.node, seq_lengths.node), tuple(attributes.values())), None
 
 
 @public
@@ -361,8 +360,8 @@ def _roll(input, shift, *, axis):
 
 
 @gradient(_roll)
-def _(op, dy):
-    return _roll(dy, -op.inputs[1], axis=op.get_attr("axis")), None
+def _(dy, shift, *, axis):
+    return _roll(dy, -shift, axis=axis), None
 
 
 @public

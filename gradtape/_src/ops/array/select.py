@@ -51,9 +51,9 @@ def _select(condition, t, e):
 
 
 @gradient(_select)
-def _(op, dy):  # values of t and e are not used, so what is not finite on the side not taken does no harm
-    condition = op.inputs[0]
-    _, needs_t, needs_e = op.needed
+def _(
+    dy, condition, needs_t, needs_e
+):  # values of t and e are not used, so what is not finite on the side not taken does no harm
     dt = where(condition, dy, 0) if needs_t else None
     return None, dt, where(condition, 0, dy) if needs_e else None
 
@@ -284,8 +284,7 @@ def _dynamic_partition(data, partitions, order, *, counts):
 
 
 @gradient(_dynamic_partition)
-def _(op, *dy):
-    data, order = op.inputs[0], op.inputs[2]
+def _(*dy, data, order):
     shape = data.node.aval.shape
     row = dy[0].node.aval.shape[1:]
     whole = scatter_rows(_concat(*dy, axis=0), order, (order.node.aval.size, *row))
@@ -340,8 +339,7 @@ def _dynamic_stitch(source, *data):
 
 
 @gradient(_dynamic_stitch)
-def _(op, dy):
-    source, *data = op.inputs
+def _(dy, source, data):
     sizes = (*[extents_of(rows)[0] for rows in data], 1)
     whole = scatter_rows(dy, source, (sum(sizes), *dy.node.aval.shape[1:]))
     return [None, *_split_v(whole, size_splits=sizes, axis=0)[:-1]]

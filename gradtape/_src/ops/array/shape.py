@@ -84,7 +84,7 @@ def _identity(input):
 
 
 @gradient(_identity)
-def _(op, dy):
+def _(dy):
     return dy
 
 
@@ -109,7 +109,7 @@ def _identity_n(*input):
 
 
 @gradient(_identity_n)
-def _(op, *dy):
+def _(*dy):
     return dy
 
 
@@ -251,8 +251,8 @@ def _reshape(tensor, *, shape):
 
 
 @gradient(_reshape)
-def _(op, dy):
-    return _reshape(dy, shape=op.inputs[0].node.aval.shape)
+def _(dy, tensor):
+    return _reshape(dy, shape=tensor.node.aval.shape)
 
 
 def _resolve(shape, before):
@@ -321,8 +321,8 @@ def _expand_dims(input, *, axis):
 
 
 @gradient(_expand_dims)
-def _(op, dy):
-    return _reshape(dy, shape=op.inputs[0].node.aval.shape)
+def _(dy, input):
+    return _reshape(dy, shape=input.node.aval.shape)
 
 
 @public
@@ -365,8 +365,8 @@ _squeeze = op("Squeeze", infer=_squeezed, strings=_without_axes, **VIEW)(_withou
 
 
 @gradient(_squeeze)
-def _(op, dy):
-    return _reshape(dy, shape=op.inputs[0].node.aval.shape)
+def _(dy, input):
+    return _reshape(dy, shape=input.node.aval.shape)
 
 
 @public
@@ -395,7 +395,7 @@ def _ensure_shape(x, *, shape):
 
 
 @gradient(_ensure_shape)
-def _(op, dy):
+def _(dy):
     return dy
 
 
@@ -441,8 +441,8 @@ def _transpose(x, *, perm):
 
 
 @gradient(_transpose)
-def _(op, dy):
-    return _transposed_cotangent(dy, inverse(op.get_attr("perm")))
+def _(dy, *, perm):
+    return _transposed_cotangent(dy, inverse(perm))
 
 
 @op("ConjugateTranspose", infer=_transposed, cheap=True, flops=0)
@@ -451,8 +451,8 @@ def _conjugate_transpose(x, *, perm):
 
 
 @gradient(_conjugate_transpose)
-def _(op, dy):
-    return _conjugate_transpose(dy, perm=inverse(op.get_attr("perm")))
+def _(dy, *, perm):
+    return _conjugate_transpose(dy, perm=inverse(perm))
 
 
 def inverse(perm):

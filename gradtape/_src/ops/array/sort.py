@@ -43,9 +43,7 @@ def take_along(x, indices, *, axis):
 
 
 @gradient(take_along)
-def _(op, dy):
-    x, indices = op.inputs
-    axis = op.get_attr("axis")
+def _(dy, x, indices, *, axis):
     return put_along(dy, indices, axis=axis, extent=x.node.aval.shape[axis]), None
 
 
@@ -64,8 +62,8 @@ def put_along(x, indices, *, axis, extent):
 
 
 @gradient(put_along)
-def _(op, dy):
-    return take_along(dy, op.inputs[1], axis=op.get_attr("axis")), None
+def _(dy, indices, *, axis):
+    return take_along(dy, indices, axis=axis), None
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -93,9 +91,8 @@ def _sort(values, *, axis, descending):
 
 
 @gradient(_sort)
-def _(op, dy, _):
-    axis = op.get_attr("axis")
-    return put_along(dy, op.outputs[1], axis=axis, extent=dy.node.aval.shape[axis])
+def _(dy, dplaces, places, *, axis):
+    return put_along(dy, places, axis=axis, extent=dy.node.aval.shape[axis])
 
 
 def _sorted(values, axis, direction):
@@ -164,9 +161,8 @@ def _top_k(input, *, k, sorted, index_type):
 
 
 @gradient(_top_k)
-def _(op, dy, _):
-    x = op.inputs[0].node.aval
-    return put_along(dy, op.outputs[1], axis=x.ndim - 1, extent=extents_of(x)[-1])
+def _(dy, dplaces, input, places):
+    return put_along(dy, places, axis=input.ndim - 1, extent=extents_of(input)[-1])
 
 
 @public

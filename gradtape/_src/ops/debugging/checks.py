@@ -72,9 +72,8 @@ def _checked_gradient(dy, *, message):
 
 @gradient(check_numerics)
 @gradient(_checked_gradient)
-def _(op, dy):
+def _(dy, *, message):
     prefix = "Not a number (NaN) or infinity (Inf) values detected in gradient. "
-    message = op.get_attr("message")
     return _checked_gradient(dy, message=message if message.startswith(prefix) else f"{prefix}{message.encode()!r}")
 
 

@@ -179,26 +179,24 @@ def _to_boxes(grads, image, boxes, box_ind):
 
 
 @gradient(_crop_and_resize)
-def _(op, dy):
-    image, boxes, box_ind = op.inputs
+def _(dy, image, boxes, box_ind, needs_image, needs_boxes, *, method):
     aval = image.node.aval
     to_image = to_boxes = None
-    if op.needed[0]:
-        to_image = _to_image(dy, boxes, box_ind, image_size=aval.shape, T=aval.dtype, method=op.get_attr("method"))
-    if op.needed[1]:
+    if needs_image:
+        to_image = _to_image(dy, boxes, box_ind, image_size=aval.shape, T=aval.dtype, method=method)
+    if needs_boxes:
         to_boxes = _to_boxes(dy, image, boxes, box_ind)
     return to_image, to_boxes, None
 
 
 @gradient(_to_image)
-def _(op, ddx):
-    grads, boxes, box_ind = op.inputs
-    method, size = op.get_attr("method"), grads.node.aval.shape[1:3]
+def _(ddx, grads, boxes, box_ind, needs_grads, needs_boxes, *, method):
+    size = grads.node.aval.shape[1:3]
     to_grads = to_boxes = None
-    if op.needed[0]:
+    if needs_grads:
         batch = ddx.node.aval.shape[0]
         to_grads = _crop_and_resize(ddx, boxes, box_ind, crop_size=size, method=method, extrapolation_value=0.0, batch=batch)
-    if op.needed[1] and method == "bilinear":
+    if needs_boxes and method == "bilinear":
         to_boxes = _to_boxes(grads, ddx, boxes, box_ind)
     return to_grads, to_boxes, None
 

@@ -63,14 +63,13 @@ def rgb_to_hsv(images):
 
 
 @gradient(rgb_to_hsv)
-def _(op, dy):
+def _(dy, images):
     """With max and min the greatest and the least colour, of which M and m are 1 at the place (0 elsewhere):
 
     value = max; saturation = 1 − min/max; 6·hue = (x₊ − x₋)/(max − min) + constant, x₊ and x₋ the colours that follow
     the greatest in the circle. Nothing flows where a denominator is 0, nor to saturation from a colour that is not
     positive.
     """
-    (images,) = op.inputs
     dtype, colours = images.dtype, unstack(images, axis=-1)
     red, green, blue = colours
     greatest = [(red >= green) & (red >= blue), (green > red) & (green >= blue), (blue > red) & (blue > green)]

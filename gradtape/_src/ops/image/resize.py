@@ -104,21 +104,17 @@ def _gradient_aval(grads, size, T, **method):
     return aval((grads.shape[0], *size, grads.shape[3]), T)
 
 
-def _linear(function, transpose, *attributes):
+def _linear(function, transpose):
     """Return the gradients of a resizing op and of its transpose: each other."""
 
     @gradient(function)
-    def _(op, dy):
-        images = op.inputs[0].node.aval
-        if not images.inexact:
-            return None
-        method = {name: op.get_attr(name) for name in attributes}
-        return transpose(dy, size=images.shape[1:3], T=images.dtype, **method)
+    def _(dy, images, *, size, **method):
+        given = images.node.aval
+        return transpose(dy, size=given.shape[1:3], T=given.dtype, **method) if given.inexact else None
 
     @gradient(transpose)
-    def _(op, ddx):
-        method = {name: op.get_attr(name) for name in attributes}
-        return function(ddx, size=op.inputs[0].node.aval.shape[1:3], **method)
+    def _(ddx, grads, *, size, T, **method):
+        return function(ddx, size=grads.node.aval.shape[1:3], **method)
 
 
 @op("ResizeNearestNeighbor", infer=_same_aval, flops=0)
@@ -161,10 +157,10 @@ def _filter_gradient(grads, *, size, T, kernel_type, antialias):
     return _unresized(grads, size, (kernel_type, antialias)).astype(T)
 
 
-_linear(_nearest, _nearest_gradient, "align_corners", "half_pixel_centers")
-_linear(_bilinear, _bilinear_gradient, "align_corners", "half_pixel_centers")
-_linear(_bicubic, _bicubic_gradient, "align_corners", "half_pixel_centers")
-_linear(_filter, _filter_gradient, "kernel_type", "antialias")
+_linear(_nearest, _nearest_gradient)
+_linear(_bilinear, _bilinear_gradient)
+_linear(_bicubic, _bicubic_gradient)
+_linear(_filter, _filter_gradient)
 
 
 # As TensorFlow's it has no gradient: LookupError.

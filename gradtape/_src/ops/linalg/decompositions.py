@@ -104,9 +104,8 @@ def _qr(input, *, full_matrices):
 
 
 @gradient(_qr)
-def _(op, dq, dr):
-    (a,), (q, r) = op.inputs, op.outputs
-    m, n = extents_of(a)[-2:]
+def _(dq, dr, input, q, r):
+    m, n = extents_of(input)[-2:]
     if extents_of(q)[-1] > n + 1:
         raise NotImplementedError(
             f"QrGrad not implemented when nrows > ncols + 1 and full_matrices is true: more than one column of q is not "
@@ -118,7 +117,7 @@ def _(op, dq, dr):
     if m >= n:
         return _qr_gradient(q, r, dq, dr)
     # wide: A = [X | Y], R = [U | V] with X = Q U and Y = Q V
-    rest, dv = a[..., m:], dr[..., m:]
+    rest, dv = input[..., m:], dr[..., m:]
     dx = _qr_gradient(q, r[..., :m], dq + matmul(rest, dv, adjoint_b=True), dr[..., :m])
     return concat([dx, matmul(q, dv)], -1)
 
@@ -175,19 +174,18 @@ def _svd(input, *, compute_uv, full_matrices):
 
 
 @gradient(_svd)
-def _(op, ds, du=None, dv=None):
-    (a,) = op.inputs
+def _(ds, du=None, dv=None, *, input, full_matrices, op):
     if du is None:
-        _, u, v = _svd(a, compute_uv=True, full_matrices=False)
-        return matmul(u, _times_diagonal(cast(ds, a.dtype), v))
+        _, u, v = _svd(input, compute_uv=True, full_matrices=False)
+        return matmul(u, _times_diagonal(cast(ds, input.dtype), v))
     s, u, v = op.outputs
-    m, n = extents_of(a)[-2:]
-    if op.get_attr("full_matrices") and abs(m - n) > 1:
+    m, n = extents_of(input)[-2:]
+    if full_matrices and abs(m - n) > 1:
         raise NotImplementedError(
             f"svd gradient is not implemented for abs(m - n) > 1 when full_matrices is True. Received: m={m} and n={n} from "
-            f"an input of shape {a.shape}. Call svd with full_matrices=False."
+            f"an input of shape {input.shape}. Call svd with full_matrices=False."
         )
-    return _svd_gradient(cast(s, a.dtype), u, v, cast(ds, a.dtype), du, dv)
+    return _svd_gradient(cast(s, input.dtype), u, v, cast(ds, input.dtype), du, dv)
 
 
 def _times_diagonal(s, v):
@@ -284,9 +282,11 @@ def _lower(x):
 
 
 @gradient(_eigh)
-def _(op, de, dv=None):  # dA = V (diag(de) + F ∘ Vᴴ dV) Vᴴ with Fᵢⱼ = 1 / (eⱼ − eᵢ), for the lower triangle, which is read
+def _(
+    de, dv=None, *, input, op
+):  # dA = V (diag(de) + F ∘ Vᴴ dV) Vᴴ with Fᵢⱼ = 1 / (eⱼ − eᵢ), for the lower triangle, which is read
     if dv is None:
-        _, v = _eigh(op.inputs[0], compute_v=True)
+        _, v = _eigh(input, compute_v=True)
         middle = diag(de)
     else:
         e, v = op.outputs
@@ -348,12 +348,11 @@ def _eig(input, *, compute_v):
 
 
 @gradient(_eig)
-def _(op, de, dv=None):
+def _(de, dv=None, *, input, op):
     # dA = V⁻ᴴ (diag(de) + F̄ ∘ (Vᴴ dV − Vᴴ V Re diag(Vᴴ dV))) Vᴴ with Fᵢⱼ = 1 / (eⱼ − eᵢ), as the columns of V have norm 1.
     # Boeddeker et al., "On the computation of complex-valued gradients" (2017), equation 4.77.
-    (a,) = op.inputs
     if dv is None:
-        _, v = _eig(a, compute_v=True)
+        _, v = _eig(input, compute_v=True)
         middle = diag(de)
     else:
         e, v = op.outputs
@@ -362,7 +361,7 @@ def _(op, de, dv=None):
         inner = v_dv - matmul(matmul(v, v, adjoint_a=True), along)
         middle = diag(de) + _over_differences(inner, conj(e), dv)
     da = solve(adjoint(v), matmul(middle, v, adjoint_b=True))
-    return cast(da, a.dtype)
+    return cast(da, input.dtype)
 
 
 @public
@@ -420,16 +419,15 @@ def _lu(input, *, output_idx_type):
 
 
 @gradient(_lu)
-def _(op, dlu, dp):
+def _(dlu, dp, lu, p):
     # L⁻ᴴ (tril(Lᴴ dL, −1) + triu(dU Uᴴ)) U⁻ᴴ is the cotangent of the rows in their new order.
     # Giles, "An extended collection of matrix derivative results" (2008), by the same steps as for Cholesky's factor.
-    lower_upper, perm = op.outputs
-    lower, upper = _lower_unit(lower_upper), band_part(lower_upper, 0, -1)
+    lower, upper = _lower_unit(lu), band_part(lu, 0, -1)
     dlower, dupper = band_part(dlu, -1, 0) - diag(diag_part(dlu)), band_part(dlu, 0, -1)
     below = band_part(matmul(lower, dlower, adjoint_a=True), -1, 0)
     inner = set_diag(below, zeros(extents_of(below)[:-1], below.dtype)) + band_part(matmul(dupper, upper, adjoint_b=True), 0, -1)
     left = triangular_solve(lower, inner, adjoint=True)
-    return _rows(adjoint(triangular_solve(upper, adjoint(left), lower=False)), _inverse_permutation(perm))
+    return _rows(adjoint(triangular_solve(upper, adjoint(left), lower=False)), _inverse_permutation(p))
 
 
 @public

@@ -137,9 +137,9 @@ def _diag_part(input, padding_value, *, k, align):
 
 
 @gradient(_diag_part)
-def _(op, dy):
-    rows, columns = op.inputs[0].node.aval.shape[-2:]
-    return _diag(dy, zeros((), dy.dtype), op.get_attr("k"), rows, columns, op.get_attr("align")), None
+def _(dy, input, *, k, align):
+    rows, columns = input.node.aval.shape[-2:]
+    return _diag(dy, zeros((), dy.dtype), k, rows, columns, align), None
 
 
 def _diag_rule(diagonal, padding_value, k, num_rows, num_cols, align):
@@ -155,8 +155,8 @@ def _diag(diagonal, padding_value, *, k, num_rows, num_cols, align):
 
 
 @gradient(_diag)
-def _(op, dy):
-    return _diag_part(dy, zeros((), dy.dtype), op.get_attr("k"), op.get_attr("align")), None
+def _(dy, *, k, align):
+    return _diag_part(dy, zeros((), dy.dtype), k, align), None
 
 
 def _matrix_size(diagonal, k, num_rows, num_cols):
@@ -245,10 +245,7 @@ def _set_diag(input, diagonal, *, k, align):
 
 
 @gradient(_set_diag)
-def _(op, dy):
-    k, align = op.get_attr("k"), op.get_attr("align")
-    diagonal = op.inputs[1]
-    needs_input, needs_diagonal = op.needed
+def _(dy, diagonal, needs_input, needs_diagonal, *, k, align):
     return (
         _set_diag(dy, zeros(diagonal.node.aval.shape, dy.dtype), k, align) if needs_input else None,
         _diag_part(dy, zeros((), dy.dtype), k, align) if needs_diagonal else None,
@@ -289,7 +286,7 @@ def _tensor_diag(diagonal):
 
 
 @gradient(_tensor_diag)
-def _(op, dy):
+def _(dy):
     return _tensor_diag_part(dy)
 
 
@@ -314,7 +311,7 @@ def _tensor_diag_part(input):
 
 
 @gradient(_tensor_diag_part)
-def _(op, dy):
+def _(dy):
     return _tensor_diag(dy)
 
 
@@ -364,8 +361,8 @@ def _band_part(input, *, num_lower, num_upper):
 
 
 @gradient(_band_part)
-def _(op, dy):
-    return _band_part(dy, op.get_attr("num_lower"), op.get_attr("num_upper"))
+def _(dy, *, num_lower, num_upper):
+    return _band_part(dy, num_lower, num_upper)
 
 
 @public
@@ -430,7 +427,5 @@ def cross(a, b):
 
 
 @gradient(cross)
-def _(op, dy):
-    a, b = op.inputs
-    needs_a, needs_b = op.needed
+def _(dy, a, b, needs_a, needs_b):
     return cross(b, dy) if needs_a else None, cross(dy, a) if needs_b else None

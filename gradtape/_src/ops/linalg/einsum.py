@@ -155,14 +155,13 @@ def _on_diagonals(x, distinct, output):
 
 
 @gradient(_einsum)
-def _(op, dy):
-    inputs = op.inputs
+def _(dy, inputs, needs_inputs, *, equation):
     shapes = [x.node.aval.shape for x in inputs]
-    named, output, broadcast = _explicit(op.get_attr("equation"), tuple(map(len, shapes)))
+    named, output, broadcast = _explicit(equation, tuple(map(len, shapes)))
     extents = _extents(named, broadcast, shapes)
     narrow = [_without_ones(x, labels, extents, _reshaped) for x, labels in zip(inputs, named, strict=True)]
     results = []
-    for index, needed in enumerate(op.needed):
+    for index, needed in enumerate(needs_inputs):
         dx = None
         if needed:
             others = [(conj(x), labels) for i, (x, labels) in enumerate(narrow) if i != index]

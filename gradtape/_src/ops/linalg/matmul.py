@@ -130,19 +130,17 @@ MAT_MUL = _mat_mul.op
 
 
 @gradient(_mat_mul)
-def _(op, dy):
-    (a, b), (flip_a, flip_b) = op.inputs, op.entry.node.attrs
-    needs_a, needs_b = op.needed
+def _(dy, a, b, needs_a, needs_b, *, transpose_a, transpose_b):
     da = db = None
     if needs_a:
-        d, other = _thinned(dy, b, 1, 0 if flip_b else 1)
+        d, other = _thinned(dy, b, 1, 0 if transpose_b else 1)
         other = conj(other)
-        da = _mat_mul(other, d, flip_b, True) if flip_a else _mat_mul(d, other, False, not flip_b)
+        da = _mat_mul(other, d, transpose_b, True) if transpose_a else _mat_mul(d, other, False, not transpose_b)
         da = _like(da, a.node.aval.shape)
     if needs_b:
-        d, other = _thinned(dy, a, 0, 1 if flip_a else 0)
+        d, other = _thinned(dy, a, 0, 1 if transpose_a else 0)
         other = conj(other)
-        db = _mat_mul(d, other, True, flip_a) if flip_b else _mat_mul(other, d, not flip_a, False)
+        db = _mat_mul(d, other, True, transpose_a) if transpose_b else _mat_mul(other, d, not transpose_a, False)
         db = _like(db, b.node.aval.shape)
     return da, db
 
@@ -215,9 +213,7 @@ def _batch_mat_mul(x, y, *, adj_x=False, adj_y=False):
 
 
 @gradient(_batch_mat_mul)
-def _(op, dy):
-    (x, y), (adj_x, adj_y) = op.inputs, op.entry.node.attrs
-    needs_x, needs_y = op.needed
+def _(dy, x, y, needs_x, needs_y, *, adj_x, adj_y):
     batch = dy.node.aval.shape[:-2]
     dx = None
     if needs_x:
@@ -253,9 +249,8 @@ def _typed_mat_mul(x, y, *, Tout, adj_x=False, adj_y=False):
 
 
 @gradient(_typed_mat_mul)
-def _(op, dy):
-    (x, y), (_, adj_x, adj_y) = op.inputs, op.entry.node.attrs
-    (needs_x, needs_y), first, second = op.needed, x.dtype, y.dtype
+def _(dy, x, y, needs_x, needs_y, *, adj_x, adj_y):
+    first, second = x.dtype, y.dtype
     dx = dy_ = None
     if needs_x:
         left, right, *flags = (y, dy, adj_y, True) if adj_x else (dy, y, False, not adj_y)

@@ -106,8 +106,8 @@ def expm(input):
 
 
 @gradient(expm)
-def _(op, dy):
-    return _along(expm, adjoint(op.inputs[0]), dy)
+def _(dy, input):
+    return _along(expm, adjoint(input), dy)
 
 
 def _along(function, a, direction):
@@ -153,8 +153,8 @@ def sqrtm(input):
 
 
 @gradient(sqrtm)
-def _(op, dy):  # Rᴴ dA + dA Rᴴ = dy, as a linear system for the elements of dA, row by row
-    root = adjoint(op.outputs[0])
+def _(dy, y):  # Rᴴ dA + dA Rᴴ = dy, as a linear system for the elements of dA, row by row
+    root = adjoint(y)
     shape, n = extents_of(root), extents_of(root)[-1]
     identity = eye(n, dtype=root.dtype)
     system = einsum("...ij,kl->...ikjl", root, identity) + einsum("ij,...lk->...ikjl", identity, root)
@@ -214,8 +214,8 @@ def logm(input):
 
 
 @gradient(logm)
-def _(op, dy):
-    return _along(logm, adjoint(op.inputs[0]), dy)
+def _(dy, input):
+    return _along(logm, adjoint(input), dy)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -130,12 +130,11 @@ def _triangular_solve(matrix, rhs, *, lower=True, adjoint=False):
 
 
 @gradient(_triangular_solve)
-def _(op, dy):  # B: A⁻ᴴ dy; A: −dB Xᴴ in its triangle
-    (a, _), (x,), (lower, flipped) = op.inputs, op.outputs, op.entry.node.attrs
-    db = _triangular_solve(a, dy, lower, not flipped)
-    if not op.needed[0]:
+def _(dy, matrix, y, needs_matrix, *, lower, adjoint):  # B: A⁻ᴴ dy; A: −dB Xᴴ in its triangle
+    db = _triangular_solve(matrix, dy, lower, not adjoint)
+    if not needs_matrix:
         return None, db
-    da = -matmul(x, db, adjoint_b=True) if flipped else -matmul(db, x, adjoint_b=True)
+    da = -matmul(y, db, adjoint_b=True) if adjoint else -matmul(db, y, adjoint_b=True)
     return (band_part(da, -1, 0) if lower else band_part(da, 0, -1)), db
 
 
@@ -168,11 +167,10 @@ def cholesky(input):
 
 
 @gradient(cholesky)
-def _(op, dy):  # dA = ½ L⁻ᴴ (P + Pᴴ) L⁻¹, where P is the lower triangle of Lᴴ dL, halved on the diagonal
-    (factor,) = op.outputs
-    middle = hermitian(matmul(factor, dy, adjoint_a=True))
-    half = triangular_solve(factor, middle, adjoint=True)
-    return triangular_solve(factor, adjoint(half), adjoint=True) / 2.0
+def _(dy, y):  # dA = ½ L⁻ᴴ (P + Pᴴ) L⁻¹, where P is the lower triangle of Lᴴ dL, halved on the diagonal
+    middle = hermitian(matmul(y, dy, adjoint_a=True))
+    half = triangular_solve(y, middle, adjoint=True)
+    return triangular_solve(y, adjoint(half), adjoint=True) / 2.0
 
 
 @public
@@ -201,9 +199,8 @@ def _inverse(input, *, adjoint=False):
 
 
 @gradient(_inverse)
-def _(op, dy):  # dA = −A⁻ᴴ dy A⁻ᴴ
-    (y,) = op.outputs
-    if op.get_attr("adjoint"):
+def _(dy, y, *, adjoint):  # dA = −A⁻ᴴ dy A⁻ᴴ
+    if adjoint:
         return -matmul(y, matmul(dy, y, adjoint_a=True))
     return -matmul(matmul(y, dy, adjoint_a=True), y, adjoint_b=True)
 
@@ -254,12 +251,11 @@ def _solve(matrix, rhs, *, adjoint=False):
 
 
 @gradient(_solve)
-def _(op, dy):  # B: A⁻ᴴ dy; A: −dB Xᴴ
-    (a, _), (x,), flipped = op.inputs, op.outputs, op.get_attr("adjoint")
-    db = _solve(a, dy, not flipped)
-    if not op.needed[0]:
+def _(dy, matrix, y, needs_matrix, *, adjoint):  # B: A⁻ᴴ dy; A: −dB Xᴴ
+    db = _solve(matrix, dy, not adjoint)
+    if not needs_matrix:
         return None, db
-    return (-matmul(x, db, adjoint_b=True) if flipped else -matmul(db, x, adjoint_b=True)), db
+    return (-matmul(y, db, adjoint_b=True) if adjoint else -matmul(db, y, adjoint_b=True)), db
 
 
 @public
@@ -301,8 +297,8 @@ def det(input):
 
 
 @gradient(det)
-def _(op, dy):
-    return conj(cofactors(op.inputs[0])) * per_matrix(dy)
+def _(dy, input):
+    return conj(cofactors(input)) * per_matrix(dy)
 
 
 def per_matrix(x):
@@ -360,11 +356,11 @@ def _products_of_others(s, order):
 
 
 @gradient(cofactors)
-def _(op, dy):  # the derivatives of the determinant are symmetric in their directions
-    a, *directions = op.inputs
+def _(dy, inputs, needs_inputs):  # the derivatives of the determinant are symmetric in their directions
+    a, *directions = inputs
     dy = conj(dy)
-    results = [conj(cofactors(a, *directions, dy)) if op.needed[0] else None]
-    for i, needed in enumerate(op.needed[1:]):
+    results = [conj(cofactors(a, *directions, dy)) if needs_inputs[0] else None]
+    for i, needed in enumerate(needs_inputs[1:]):
         results.append(conj(cofactors(a, *directions[:i], dy, *directions[i + 1 :])) if needed else None)
     return results
 
@@ -393,11 +389,10 @@ def _slogdet(input):
 
 
 @gradient(_slogdet)
-def _(op, dsign, dlog):  # with t = tr(A⁻¹ δA): δlog|det| = Re t, δsign = i·sign·Im t
-    (a,), (sign, _) = op.inputs, op.outputs
-    if a.dtype.is_complex:
+def _(dsign, dlog, input, sign):  # with t = tr(A⁻¹ δA): δlog|det| = Re t, δsign = i·sign·Im t
+    if input.dtype.is_complex:
         dlog = complex(real(dlog), -imag(conj(dsign) * sign))
-    return per_matrix(dlog) * _inverse(a, True)
+    return per_matrix(dlog) * _inverse(input, True)
 
 
 @public
@@ -445,8 +440,8 @@ def _pinv(a, rcond):
 
 
 @gradient(_pinv)
-def _(op, dy):
-    return _pinv_gradient(op.inputs[0], op.outputs[0], dy), None
+def _(dy, a, y):
+    return _pinv_gradient(a, y, dy), None
 
 
 def _pinv_gradient(a, y, dy):
@@ -525,21 +520,20 @@ def _least_squares(matrix, rhs, *, l2_regularizer, fast):
 
 
 @gradient(_least_squares)
-def _(op, dy):
-    (a, b), (x,), (l2_regularizer, fast) = op.inputs, op.outputs, op.entry.node.attrs
+def _(dy, matrix, rhs, y, *, l2_regularizer, fast):
     if not fast:  # X = A⁺ B
-        inverse = pinv(a)
-        return _pinv_gradient(a, inverse, matmul(dy, b, adjoint_b=True)), matmul(inverse, dy, adjoint_a=True)
-    tall = extents_of(a)[-2] >= extents_of(a)[-1]
-    factor = cholesky(_regularized(matmul(a, a, adjoint_a=tall, adjoint_b=not tall), l2_regularizer))
+        inverse = pinv(matrix)
+        return _pinv_gradient(matrix, inverse, matmul(dy, rhs, adjoint_b=True)), matmul(inverse, dy, adjoint_a=True)
+    tall = extents_of(matrix)[-2] >= extents_of(matrix)[-1]
+    factor = cholesky(_regularized(matmul(matrix, matrix, adjoint_a=tall, adjoint_b=not tall), l2_regularizer))
     if tall:  # X = C⁻¹ Aᴴ B with C = Aᴴ A + λ
         z = cholesky_solve(factor, dy)
-        db = matmul(a, z)
-        return matmul(b - matmul(a, x), z, adjoint_b=True) - matmul(db, x, adjoint_b=True), db
+        db = matmul(matrix, z)
+        return matmul(rhs - matmul(matrix, y), z, adjoint_b=True) - matmul(db, y, adjoint_b=True), db
     # X = Aᴴ D with D = C⁻¹ B and C = A Aᴴ + λ
-    d, db = cholesky_solve(factor, b), cholesky_solve(factor, matmul(a, dy))
-    rest = dy - matmul(a, db, adjoint_a=True)
-    return matmul(d, rest, adjoint_b=True) - matmul(db, x, adjoint_b=True), db
+    d, db = cholesky_solve(factor, rhs), cholesky_solve(factor, matmul(matrix, dy))
+    rest = dy - matmul(matrix, db, adjoint_a=True)
+    return matmul(d, rest, adjoint_b=True) - matmul(db, y, adjoint_b=True), db
 
 
 def _regularized(gram, l2_regularizer):

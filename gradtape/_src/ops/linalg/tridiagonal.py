@@ -91,8 +91,8 @@ def _tridiagonal_matmul(superdiag, maindiag, subdiag, rhs):
 
 
 @gradient(_tridiagonal_matmul)
-def _(op, dy):
-    above, main, below, rhs = [conj(x) for x in op.inputs]
+def _(dy, superdiag, maindiag, subdiag, rhs):
+    above, main, below, rhs = [conj(x) for x in (superdiag, maindiag, subdiag, rhs)]
     parts = [expand_dims(reduce_sum(x * dy, -1), -2) for x in (_next(rhs), rhs, _previous(rhs))]
     above, main, below = [reshape(x, (*extents_of(x)[:-2], extents_of(x)[-1], 1)) for x in (above, main, below)]
     return *parts, _previous(above * dy) + main * dy + _next(below * dy)
@@ -175,16 +175,15 @@ def _solve_one(below, main, above, b):
 
 
 @gradient(_tridiagonal_solve)
-def _(op, dy):  # rhs: A⁻ᴴ dy; A: −(A⁻ᴴ dy) xᴴ on its three diagonals
-    (bands, _), (x,) = op.inputs, op.outputs
-    conjugate = conj(bands)
+def _(dy, diagonals, y, needs_diagonals, **attributes):  # rhs: A⁻ᴴ dy; A: −(A⁻ᴴ dy) xᴴ on its three diagonals
+    conjugate = conj(diagonals)
     above, main, below = [conjugate[..., i : i + 1, :] for i in range(3)]
-    axis = bands.ndim - 1
+    axis = diagonals.ndim - 1
     turned = concat([shift(below, axis=axis, reverse=True), main, shift(above, axis=axis, reverse=False)], -2)
-    db = _tridiagonal_solve(turned, dy, *op.entry.node.attrs)
-    if not op.needed[0]:
+    db = _tridiagonal_solve(turned, dy, **attributes)
+    if not needs_diagonals:
         return None, db
-    x = conj(x)
+    x = conj(y)
     return -stack([reduce_sum(db * other, -1) for other in (_next(x), x, _previous(x))], -2), db
 
 
@@ -255,12 +254,11 @@ def _banded_solve(bands, rhs, *, lower, adjoint):
 
 
 @gradient(_banded_solve)
-def _(op, dy):
-    (bands, _), (x,), (lower, flipped) = op.inputs, op.outputs, op.entry.node.attrs
-    db = _banded_solve(bands, dy, lower, not flipped)
-    if not op.needed[0]:
+def _(dy, bands, y, needs_bands, *, lower, adjoint):
+    db = _banded_solve(bands, dy, lower, not adjoint)
+    if not needs_bands:
         return None, db
-    da = -matmul(x, db, adjoint_b=True) if flipped else -matmul(db, x, adjoint_b=True)
+    da = -matmul(y, db, adjoint_b=True) if adjoint else -matmul(db, y, adjoint_b=True)
     part = diag_part(da, k=_band_limits(extents_of(bands)[-2], lower), align="LEFT_RIGHT")
     return expand_dims(part, -2) if extents_of(bands)[-2] == 1 else part, db
 

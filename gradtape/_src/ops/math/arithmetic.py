@@ -63,7 +63,7 @@ def sum_of_two(x, y):
 
 
 @gradient(sum_of_two)
-def _(op, dy):
+def _(dy):
     return dy, dy
 
 
@@ -93,8 +93,8 @@ def subtract(x, y):
 
 
 @gradient(subtract)
-def _(op, dy):
-    return dy, negated(dy) if op.needed[1] else None
+def _(dy, needs_y):
+    return dy, negated(dy) if needs_y else None
 
 
 @op("Neg", infer=only(FLOATING + SIGNED + COMPLEX, same), flops=1, traits="linear arithmetic keeps_norm", folds=True)
@@ -108,7 +108,7 @@ def negative(x):
 
 
 @gradient(negative)
-def _(op, dy):
+def _(dy):
     return negated(dy)
 
 
@@ -132,8 +132,8 @@ def _add_n(*inputs):
 
 
 @gradient(_add_n)
-def _(op, dy):
-    return [dy] * len(op.inputs)
+def _(dy, inputs):
+    return [dy] * len(inputs)
 
 
 @public
@@ -184,8 +184,7 @@ def squared_difference(x, y):
 
 
 @gradient(squared_difference)
-def _(op, dy):
-    x, y = op.inputs
+def _(dy, x, y):
     dx = (2.0 * dy if not dy.dtype.is_complex else dy + conj(dy)) * (x - y)
     return dx, -dx
 
@@ -208,9 +207,7 @@ def multiply(x, y):
 
 
 @gradient(multiply)
-def _(op, dy):
-    x, y = op.inputs
-    needs_x, needs_y = op.needed
+def _(dy, x, y, needs_x, needs_y):
     return times(dy, y) if needs_x else None, times(dy, x) if needs_y else None
 
 
@@ -241,8 +238,7 @@ def multiply_no_nan(x, y):
 
 
 @gradient(multiply_no_nan)
-def _(op, dy):
-    x, y = op.inputs
+def _(dy, x, y):
     return multiply_no_nan(dy, conj(y)), multiply_no_nan(conj(x), dy)
 
 
@@ -260,9 +256,7 @@ def realdiv(x, y):
 
 
 @gradient(realdiv)
-def _(op, dy):  # d(x/y) = dx/y − x/y²·dy
-    x, y = op.inputs
-    needs_x, needs_y = op.needed
+def _(dy, x, y, needs_x, needs_y):  # d(x/y) = dx/y − x/y²·dy
     return over(dy, y) if needs_x else None, dy * conj(negative(x) / y / y) if needs_y else None
 
 
@@ -317,9 +311,8 @@ def _div_no_nan(x, y):
 
 
 @gradient(_div_no_nan)
-def _(op, dy):
-    x, y = conj(op.inputs[0]), conj(op.inputs[1])
-    needs_x, needs_y = op.needed
+def _(dy, x, y, needs_x, needs_y):
+    x, y = conj(x), conj(y)
     return (
         _div_no_nan(dy, y) if needs_x else None,
         dy * _div_no_nan(_div_no_nan(-x, y), y) if needs_y else None,
@@ -347,8 +340,8 @@ def reciprocal(x):
 
 
 @gradient(reciprocal)
-def _(op, dy):
-    return _reciprocal_grad(op.outputs[0], dy)
+def _(dy, y):
+    return _reciprocal_grad(y, dy)
 
 
 @op("ReciprocalGrad", infer=only(INEXACT, same), saves="y dy", flops=3)
@@ -359,9 +352,8 @@ def _reciprocal_grad(y, dy):
 
 
 @gradient(_reciprocal_grad)
-def _(op, upstream):
-    y, dy = op.inputs
-    return conj(upstream) * -2.0 * dy * conj(y), _reciprocal_grad(conj(y), upstream)
+def _(dz, y, dy):
+    return conj(dz) * -2.0 * dy * conj(y), _reciprocal_grad(conj(y), dz)
 
 
 @public
@@ -390,8 +382,8 @@ def square(x):
 
 
 @gradient(square)
-def _(op, dy):
-    return dy * conj(2.0 * op.inputs[0])
+def _(dy, x):
+    return dy * conj(2.0 * x)
 
 
 @op("Sqrt", infer=only(INEXACT, same), saves="y", flops=1)
@@ -405,8 +397,8 @@ def sqrt(x):
 
 
 @gradient(sqrt)
-def _(op, dy):
-    return _sqrt_grad(op.outputs[0], dy)
+def _(dy, y):
+    return _sqrt_grad(y, dy)
 
 
 @op("SqrtGrad", infer=only(INEXACT, same), saves="y z", flops=2)
@@ -416,10 +408,8 @@ def _sqrt_grad(y, dy):
 
 
 @gradient(_sqrt_grad)
-def _(op, upstream):
-    y, _ = op.inputs
-    (z,) = op.outputs
-    quotient = upstream / y
+def _(dz, y, z):
+    quotient = dz / y
     return -conj(quotient) * z, 0.5 * quotient
 
 
@@ -434,8 +424,8 @@ def rsqrt(x):
 
 
 @gradient(rsqrt)
-def _(op, dy):
-    return _rsqrt_grad(op.outputs[0], dy)
+def _(dy, y):
+    return _rsqrt_grad(y, dy)
 
 
 @op("RsqrtGrad", infer=only(INEXACT, same), saves="y dy", flops=4)
@@ -446,10 +436,9 @@ def _rsqrt_grad(y, dy):
 
 
 @gradient(_rsqrt_grad)
-def _(op, upstream):
-    y, dy = op.inputs
+def _(dz, y, dy):
     slope = conj(y)
-    return -1.5 * conj(upstream) * dy * square(slope), _rsqrt_grad(slope, upstream)
+    return -1.5 * conj(dz) * dy * square(slope), _rsqrt_grad(slope, dz)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -462,8 +451,8 @@ def _abs(x):
 
 
 @gradient(_abs)
-def _(op, dy):
-    return dy * sign(op.inputs[0])
+def _(dy, x):
+    return dy * sign(x)
 
 
 @op("ComplexAbs", infer=lambda x: aval(x.shape, x.type.real_dtype.numpy), saves="x", flops=3)
@@ -472,8 +461,8 @@ def _complex_abs(x):
 
 
 @gradient(_complex_abs)
-def _(op, dy):
-    return to_complex(dy, zeros_of(dy)) * sign(op.inputs[0])
+def _(dy, x):
+    return to_complex(dy, zeros_of(dy)) * sign(x)
 
 
 @public
@@ -500,8 +489,7 @@ def sign(x):
 
 
 @gradient(sign)
-def _(op, dy):
-    (x,) = op.inputs
+def _(dy, x):
     if not x.dtype.is_complex:
         return zeros_of(x)
     direction, size = sign(x), _complex_abs(x)
@@ -522,8 +510,8 @@ def maximum(x, y):
 
 
 @gradient(maximum)
-def _(op, dy):
-    return _routed(op, dy, greater_equal)
+def _(dy, x, y, needs_x, needs_y):
+    return _routed(dy, greater_equal(x, y), needs_x, needs_y)
 
 
 @op("Minimum", infer=only(REAL, broadcast), broadcasting=True, saves="x y", flops=1, traits="hands_on", folds=np.minimum)
@@ -539,14 +527,12 @@ def minimum(x, y):
 
 
 @gradient(minimum)
-def _(op, dy):
-    return _routed(op, dy, less_equal)
+def _(dy, x, y, needs_x, needs_y):
+    return _routed(dy, less_equal(x, y), needs_x, needs_y)
 
 
-def _routed(op, dy, comparison):
-    """Return `dy` for the input that was taken, which is the first where the comparison holds."""
-    first = comparison(*op.inputs)
-    needs_x, needs_y = op.needed
+def _routed(dy, first, needs_x, needs_y):
+    """Return `dy` for the input that was taken, which is the first where `first` says so."""
     return masked(dy, first) if needs_x else None, masked(dy, logical_not(first)) if needs_y else None
 
 
@@ -561,8 +547,8 @@ def nextafter(x1, x2):
 
 
 @gradient(nextafter)
-def _(op, dy):
-    return dy, zeros_of(op.inputs[1])
+def _(dy, x2):
+    return dy, zeros_of(x2)
 
 
 @public

@@ -176,8 +176,7 @@ def _ratio(x, *, order, modified):
 
 
 @gradient(_ratio)
-def _(op, dy):  # DLMF 10.6.6 and 10.29.4
-    (x,), (order, modified) = op.inputs, op.entry.node.attrs
+def _(dy, x, *, order, modified):  # DLMF 10.6.6 and 10.29.4
     slope = x * _ratio(x, order=order + 1, modified=modified)
     return dy * (slope if modified else -slope)
 
@@ -197,8 +196,8 @@ def bessel_j0(x):
 
 
 @gradient(bessel_j0)
-def _(op, dy):
-    return -dy * bessel_j1(op.inputs[0])
+def _(dy, x):
+    return -dy * bessel_j1(x)
 
 
 @op("BesselJ1", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
@@ -212,8 +211,7 @@ def bessel_j1(x):
 
 
 @gradient(bessel_j1)
-def _(op, dy):
-    (x,) = op.inputs
+def _(dy, x):
     return dy * (bessel_j0(x) - _ratio(x, order=1, modified=False))
 
 
@@ -238,8 +236,8 @@ def bessel_y0(x):
 
 
 @gradient(bessel_y0)
-def _(op, dy):
-    return -dy * bessel_y1(op.inputs[0])
+def _(dy, x):
+    return -dy * bessel_y1(x)
 
 
 @op("BesselY1", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
@@ -253,8 +251,7 @@ def bessel_y1(x):
 
 
 @gradient(bessel_y1)
-def _(op, dy):
-    (x,), (y,) = op.inputs, op.outputs
+def _(dy, x, y):
     return dy * (bessel_y0(x) - y / x)
 
 
@@ -273,8 +270,8 @@ def bessel_i0(x):
 
 
 @gradient(bessel_i0)
-def _(op, dy):
-    return dy * bessel_i1(op.inputs[0])
+def _(dy, x):
+    return dy * bessel_i1(x)
 
 
 @op("BesselI0e", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
@@ -288,8 +285,7 @@ def bessel_i0e(x):
 
 
 @gradient(bessel_i0e)
-def _(op, dy):
-    (x,), (y,) = op.inputs, op.outputs
+def _(dy, x, y):
     return dy * (bessel_i1e(x) - sign(x) * y)
 
 
@@ -304,8 +300,7 @@ def bessel_i1(x):
 
 
 @gradient(bessel_i1)
-def _(op, dy):
-    (x,) = op.inputs
+def _(dy, x):
     return dy * (bessel_i0(x) - _ratio(x, order=1, modified=True))
 
 
@@ -320,8 +315,7 @@ def bessel_i1e(x):
 
 
 @gradient(bessel_i1e)
-def _(op, dy):
-    (x,), (y,) = op.inputs, op.outputs
+def _(dy, x, y):
     zero = equal(x, 0)
     return dy * where(zero, 0.5, bessel_i0e(x) - y * sign(x) - y / where(zero, 1.0, x))
 
@@ -341,8 +335,8 @@ def bessel_k0(x):
 
 
 @gradient(bessel_k0)
-def _(op, dy):
-    return -dy * bessel_k1(op.inputs[0])
+def _(dy, x):
+    return -dy * bessel_k1(x)
 
 
 @op("BesselK0e", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
@@ -356,8 +350,8 @@ def bessel_k0e(x):
 
 
 @gradient(bessel_k0e)
-def _(op, dy):
-    return dy * (op.outputs[0] - bessel_k1e(op.inputs[0]))
+def _(dy, x, y):
+    return dy * (y - bessel_k1e(x))
 
 
 @op("BesselK1", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
@@ -371,8 +365,7 @@ def bessel_k1(x):
 
 
 @gradient(bessel_k1)
-def _(op, dy):
-    (x,), (y,) = op.inputs, op.outputs
+def _(dy, x, y):
     return dy * (-bessel_k0(x) - y / x)
 
 
@@ -387,6 +380,5 @@ def bessel_k1e(x):
 
 
 @gradient(bessel_k1e)
-def _(op, dy):
-    (x,), (y,) = op.inputs, op.outputs
+def _(dy, x, y):
     return dy * (y * (1.0 - reciprocal(x)) - bessel_k0e(x))

@@ -31,7 +31,7 @@ def _complex(real, imag):
 
 
 @gradient(_complex)
-def _(op, dy):
+def _(dy):
     return real(dy), imag(dy)
 
 
@@ -63,7 +63,7 @@ def _real(input):
 
 
 @gradient(_real)
-def _(op, dy):
+def _(dy):
     return _complex(dy, _zeros(dy))
 
 
@@ -88,7 +88,7 @@ def _imag(input):
 
 
 @gradient(_imag)
-def _(op, dy):
+def _(dy):
     return _complex(_zeros(dy), dy)
 
 
@@ -109,7 +109,7 @@ def _conj(input):
 
 
 @gradient(_conj)
-def _(op, dy):
+def _(dy):
     return _conj(dy)
 
 
@@ -141,8 +141,8 @@ def _angle(input):
 
 
 @gradient(_angle)
-def _(op, dy):  # with x = r·exp(iφ): dx = dy · i/conj(x)
-    return _complex(_zeros(dy), dy) / conj(op.inputs[0])
+def _(dy, input):  # with x = r·exp(iφ): dx = dy · i/conj(x)
+    return _complex(_zeros(dy), dy) / conj(input)
 
 
 @public

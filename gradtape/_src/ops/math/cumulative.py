@@ -54,8 +54,8 @@ def shift(x, *, axis, reverse):
 
 
 @gradient(shift)
-def _(op, dy):
-    return shift(dy, axis=op.get_attr("axis"), reverse=not op.get_attr("reverse"))
+def _(dy, *, axis, reverse):
+    return shift(dy, axis=axis, reverse=not reverse)
 
 
 def _recurrence_rule(a, b, axis, reverse):
@@ -77,13 +77,10 @@ def linear_recurrence(a, b, *, axis, reverse):
 
 
 @gradient(linear_recurrence)
-def _(op, dy):  # db is the recurrence run backwards, da = db · conj(h) of the step before
-    (a, _), (h,) = op.inputs, op.outputs
-    axis, reverse = op.get_attr("axis"), op.get_attr("reverse")
-    needs_a, needs_b = op.needed
+def _(dy, a, y, needs_a, needs_b, *, axis, reverse):  # db is the recurrence run backwards, da = db · conj(h) of the step before
     following = shift(conj(a), axis=axis, reverse=not reverse)
     db = linear_recurrence(following, dy, axis=axis, reverse=not reverse)
-    return db * conj(shift(h, axis=axis, reverse=reverse)) if needs_a else None, db if needs_b else None
+    return db * conj(shift(y, axis=axis, reverse=reverse)) if needs_a else None, db if needs_b else None
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -98,8 +95,7 @@ def _cumsum(x, *, axis, exclusive, reverse):
 
 
 @gradient(_cumsum)
-def _(op, dy):
-    axis, exclusive, reverse = op.get_attr("axis"), op.get_attr("exclusive"), op.get_attr("reverse")
+def _(dy, *, axis, exclusive, reverse):
     return _cumsum(dy, axis=axis, exclusive=exclusive, reverse=not reverse)
 
 
@@ -129,11 +125,9 @@ def _cumprod(x, *, axis, exclusive, reverse):
 
 
 @gradient(_cumprod)
-def _(op, dy):
+def _(dy, x, *, axis, exclusive, reverse):
     # dxᵢ = Σ_{k≥i} dy_k · Π_{j≤k, j≠i} x_j = (Π_{j<i} x_j) · sᵢ with sᵢ = dyᵢ + xᵢ₊₁·sᵢ₊₁: no division, so that
     # zeros are exact. Exclusive: yₖ lacks x_k, so that dyᵢ₊₁ stands in dyᵢ's place.
-    (x,) = op.inputs
-    axis, exclusive, reverse = op.get_attr("axis"), op.get_attr("exclusive"), op.get_attr("reverse")
     x = conj(x)
     if exclusive:
         dy = shift(dy, axis=axis, reverse=not reverse)
@@ -172,11 +166,9 @@ def _cumulative_logsumexp(x, *, axis, exclusive, reverse):
 
 
 @gradient(_cumulative_logsumexp)
-def _(op, dy):
+def _(dy, x, y, *, axis, exclusive, reverse):
     # dxᵢ = Σ_{k≥i} dy_k · exp(xᵢ − y_k) = exp(xᵢ − yᵢ) · rᵢ with rᵢ = dyᵢ + exp(yᵢ − yᵢ₊₁)·rᵢ₊₁: y does not fall, so
     # that no exponential exceeds 1.
-    (x,), (y,) = op.inputs, op.outputs
-    axis, exclusive, reverse = op.get_attr("axis"), op.get_attr("exclusive"), op.get_attr("reverse")
     if exclusive:
         y = _cumulative_logsumexp(x, axis=axis, exclusive=False, reverse=reverse)
         dy = shift(dy, axis=axis, reverse=not reverse)

@@ -80,9 +80,7 @@ def igamma(a, x):
 
 
 @gradient(igamma)
-def _(op, dy):
-    a, x = op.inputs
-    needs_a, needs_x = op.needed
+def _(dy, a, x, needs_a, needs_x):
     return dy * _igamma_grad_a(a, x) if needs_a else None, dy * _gamma_density(a, x) if needs_x else None
 
 
@@ -99,9 +97,7 @@ def igammac(a, x):
 
 
 @gradient(igammac)
-def _(op, dy):
-    a, x = op.inputs
-    needs_a, needs_x = op.needed
+def _(dy, a, x, needs_a, needs_x):
     return -dy * _igamma_grad_a(a, x) if needs_a else None, -dy * _gamma_density(a, x) if needs_x else None
 
 
@@ -120,8 +116,8 @@ def _igamma_grad_a(a, x):
 
 
 @gradient(_igamma_grad_a)
-def _(op, dy):
-    return _gradients_of_derivative(op, dy, 1)
+def _(dy, a, x, needs_a, needs_x):
+    return _gradients_of_derivative(dy, a, x, needs_a, needs_x, order=1)
 
 
 @op("IgammaDerivative", unhosted=_NO_TWIN, infer=_FLOATS, broadcasting=True, saves="a x", traits="own")
@@ -151,14 +147,8 @@ def _igamma_derivative(a, x, *, order):
 
 
 @gradient(_igamma_derivative)
-def _(op, dy):
-    return _gradients_of_derivative(op, dy, op.get_attr("order"))
-
-
-def _gradients_of_derivative(op, dy, order):
+def _gradients_of_derivative(dy, a, x, needs_a, needs_x, *, order):
     """Return the gradients of the derivative of `igamma` to `a` of an order."""
-    a, x = op.inputs
-    needs_a, needs_x = op.needed
     da = dy * _igamma_derivative(a, x, order=order + 1) if needs_a else None
     return da, dy * _gamma_density(a, x, order) if needs_x else None
 
@@ -208,8 +198,8 @@ def betainc(a, b, x):
 
 
 @gradient(betainc)
-def _(op, dy):
-    return _gradients_of_beta(op, dy, (0, 0))
+def _(dy, a, b, x, needs_a, needs_b, needs_x):
+    return _gradients_of_beta(dy, a, b, x, needs_a, needs_b, needs_x, orders=(0, 0))
 
 
 @op("BetaincDerivative", unhosted="NumPy has no twin of polygamma, which higher orders take", **_BETA, traits="own")
@@ -245,11 +235,6 @@ def _betainc_derivative(a, b, x, *, orders):
     return jnp.where(between, found, jnp.where(inside, 0.0, jnp.nan)).astype(dtype)
 
 
-@gradient(_betainc_derivative)
-def _(op, dy):
-    return _gradients_of_beta(op, dy, op.get_attr("orders"))
-
-
 def _slope_of_beta(a, b, first, second, gammas, i, j):
     """Return the derivative of the density's logarithm, `i` times to `a` and `j` times to `b`: see `_factor`.
 
@@ -263,13 +248,13 @@ def _slope_of_beta(a, b, first, second, gammas, i, j):
     return found if i + j > 1 else found + (first if i else second)
 
 
-def _gradients_of_beta(op, dy, orders):
+@gradient(_betainc_derivative)
+def _gradients_of_beta(dy, a, b, x, needs_a, needs_b, needs_x, *, orders):
     """Return the gradients of `betainc`, or of its derivative of these orders.
 
     That of the function itself to x is xᵃ⁻¹ (1 − x)ᵇ⁻¹ / B(a, b).
     """
-    (a, b, x), (i, j) = op.inputs, orders
-    needs_a, needs_b, needs_x = op.needed
+    i, j = orders
     da = dy * _betainc_derivative(a, b, x, orders=(i + 1, j)) if needs_a else None
     db = dy * _betainc_derivative(a, b, x, orders=(i, j + 1)) if needs_b else None
     if not needs_x:

@@ -110,8 +110,8 @@ def _sum(input, *, axis, keepdims):
 
 
 @gradient(_sum)
-def _(op, dy):
-    return spread(dy, op.inputs[0].node.aval.shape, op.get_attr("axis"))
+def _(dy, input, *, axis):
+    return spread(dy, input.node.aval.shape, axis)
 
 
 @public
@@ -139,8 +139,8 @@ def _mean(input, *, axis, keepdims):
 
 
 @gradient(_mean)
-def _(op, dy):
-    shape, axis = op.inputs[0].node.aval.shape, op.get_attr("axis")
+def _(dy, input, *, axis):
+    shape = input.node.aval.shape
     return spread(dy / divisor(prod([shape[a] for a in axis])), shape, axis)
 
 
@@ -165,10 +165,9 @@ def _prod(input, *, axis, keepdims):
 
 
 @gradient(_prod)
-def _(op, dy):  # dxᵢ = dy · Π_{j≠i} xⱼ, without dividing: exact where elements are 0
-    (x,) = op.inputs
-    shape, axis = x.node.aval.shape, op.get_attr("axis")
-    return restored(dy, shape, axis) * conj(_others(x, shape, axis))
+def _(dy, input, *, axis):  # dxᵢ = dy · Π_{j≠i} xⱼ, without dividing: exact where elements are 0
+    shape = input.node.aval.shape
+    return restored(dy, shape, axis) * conj(_others(input, shape, axis))
 
 
 def _others(x, shape, axis):
@@ -201,11 +200,10 @@ def reduce_prod(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
 # Extrema
 
 
-def _extremum_gradient(op, dy):
+def _extremum_gradient(dy, input, y, *, axis):
     """Share `dy` equally among the elements that are equal to the extremum; the others get it times 0; a NaN makes all NaN."""
-    (x,), (y,) = op.inputs, op.outputs
-    shape, axis = x.node.aval.shape, op.get_attr("axis")
-    chosen = cast(equal(x, restored(y, shape, axis)), x.dtype)
+    shape = input.node.aval.shape
+    chosen = cast(equal(input, restored(y, shape, axis)), input.dtype)
     return chosen * (restored(dy, shape, axis) / _sum(chosen, axis=axis, keepdims=True))
 
 
@@ -330,11 +328,10 @@ def _log_sum_exp(input, *, axis, keepdims):
 
 
 @gradient(_log_sum_exp)
-def _(op, dy):  # dx = dy · exp(x) / Σ exp(x), both exponentials less the maximum, which cancels
-    (x,) = op.inputs
-    shape, axis = x.node.aval.shape, op.get_attr("axis")
-    top = stop_gradient(_max(x, axis=axis, keepdims=True))
-    e = exp(x - where(is_finite(top), top, zeros((), x.dtype)))
+def _(dy, input, *, axis):  # dx = dy · exp(x) / Σ exp(x), both exponentials less the maximum, which cancels
+    shape = input.node.aval.shape
+    top = stop_gradient(_max(input, axis=axis, keepdims=True))
+    e = exp(input - where(is_finite(top), top, zeros((), input.dtype)))
     return e * (restored(dy, shape, axis) / _sum(e, axis=axis, keepdims=True))
 
 
@@ -359,12 +356,11 @@ def _euclidean_norm(input, *, axis, keepdims):
 
 
 @gradient(_euclidean_norm)
-def _(op, dy):  # dx = Re(dy) · x / ‖x‖, as the norm is real even where its dtype is not
-    (x,), (y,) = op.inputs, op.outputs
-    if x.dtype.is_complex:
+def _(dy, input, y, *, axis):  # dx = Re(dy) · x / ‖x‖, as the norm is real even where its dtype is not
+    if input.dtype.is_complex:
         dy = (dy + conj(dy)) / 2.0
-    shape, axis = x.node.aval.shape, op.get_attr("axis")
-    return x * restored(dy / y, shape, axis)
+    shape = input.node.aval.shape
+    return input * restored(dy / y, shape, axis)
 
 
 @public
@@ -391,8 +387,7 @@ def l2_loss(t):
 
 
 @gradient(l2_loss)
-def _(op, dy):
-    (t,) = op.inputs
+def _(dy, t):
     return t * dy
 
 

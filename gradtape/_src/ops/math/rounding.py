@@ -110,9 +110,8 @@ def floormod(x, y):
 
 
 @gradient(floormod)
-def _(op, dy):
-    x, y = op.inputs
-    return dy, dy * negative(floordiv(x, y)) if op.needed[1] else None
+def _(dy, x, y, needs_y):
+    return dy, dy * negative(floordiv(x, y)) if needs_y else None
 
 
 mod = floormod

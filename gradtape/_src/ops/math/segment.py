@@ -39,8 +39,7 @@ def take_rows(x, ids):
 
 
 @gradient(take_rows)
-def _(op, dy):
-    x, ids = op.inputs
+def _(dy, x, ids):
     return _unsorted_sum(dy, ids, num_segments=x.node.aval.shape[0]), None
 
 
@@ -369,37 +368,32 @@ def _sum_and_counts(data, segment_ids, num_segments):
 # Gradients
 
 
-def _sum_gradient(op, dy):
-    return take_rows(dy, op.inputs[1]), None
+def _sum_gradient(dy, segment_ids):
+    return take_rows(dy, segment_ids), None
 
 
-def _mean_gradient(op, dy):
-    ids = op.inputs[1]
-    return take_rows(dy / _counts(ids, extents_of(dy)[0], dy.dtype, dy.ndim - 1), ids), None
+def _mean_gradient(dy, segment_ids):
+    return take_rows(dy / _counts(segment_ids, extents_of(dy)[0], dy.dtype, dy.ndim - 1), segment_ids), None
 
 
-def _extremum_gradient(op, dy):
+def _extremum_gradient(dy, data, segment_ids, y, *, num_segments):
     """Share `dy` equally among the elements that are equal to their segment's extremum."""
-    (data, ids), (y,) = op.inputs, op.outputs
-    count = op.get_attr("num_segments")
-    chosen = equal(data, take_rows(y, ids))
-    share = dy / maximum(_unsorted_sum(cast(chosen, data.dtype), ids, num_segments=count), 1)
-    return where(chosen, take_rows(share, ids), zeros((), data.dtype)), None
+    chosen = equal(data, take_rows(y, segment_ids))
+    share = dy / maximum(_unsorted_sum(cast(chosen, data.dtype), segment_ids, num_segments=num_segments), 1)
+    return where(chosen, take_rows(share, segment_ids), zeros((), data.dtype)), None
 
 
-def _segment_prod_gradient(op, dy):
-    data, ids = op.inputs
-    return take_rows(dy, ids) * conj(_others(data, ids)), None
+def _segment_prod_gradient(dy, data, segment_ids):
+    return take_rows(dy, segment_ids) * conj(_others(data, segment_ids)), None
 
 
-def _unsorted_prod_gradient(op, dy):
-    data, ids = op.inputs
-    shape = data.node.aval.shape
-    flat_ids = _reshape(ids, shape=(prod(extents_of(ids)),))
+def _unsorted_prod_gradient(dy, data, segment_ids):
+    shape, count = data.node.aval.shape, prod(extents_of(segment_ids))
+    flat_ids = _reshape(segment_ids, shape=(count,))
     order = argsort(flat_ids)
-    rows = take_rows(_reshape(data, shape=(prod(extents_of(ids)), *shape[ids.ndim :])), order)
+    rows = take_rows(_reshape(data, shape=(count, *shape[segment_ids.ndim :])), order)
     others = take_rows(_others(rows, take_rows(flat_ids, order)), invert_permutation(order))
-    return take_rows(dy, ids) * conj(_reshape(others, shape=shape)), None
+    return take_rows(dy, segment_ids) * conj(_reshape(others, shape=shape)), None
 
 
 def _others(data, ids):
@@ -450,17 +444,16 @@ def _segment_recurrence(a, b, restarts, *, reverse):
 
 
 @gradient(_segment_recurrence)
-def _(op, dy):  # as that of LinearRecurrence: the last row of each segment is where the way back restarts
-    (a, _, restarts), (h,) = op.inputs, op.outputs
-    reverse = op.get_attr("reverse")
-    needs_a, needs_b, _ = op.needed
+def _(
+    dy, a, restarts, y, needs_a, needs_b, *, reverse
+):  # as that of LinearRecurrence: the last row of each segment is where the way back restarts
     last = tensor(np.arange(extents_of(dy)[0]) == (0 if reverse else extents_of(dy)[0] - 1))
     following = logical_or(shift(restarts, axis=0, reverse=not reverse), last)
     db = _segment_recurrence(shift(conj(a), axis=0, reverse=not reverse), dy, following, reverse=not reverse)
     if not needs_a:
         return None, db if needs_b else None, None
     inside = logical_not(_over_rows(restarts, dy.node.aval.shape))
-    da = where(inside, db * conj(shift(h, axis=0, reverse=reverse)), zeros((), dy.dtype))
+    da = where(inside, db * conj(shift(y, axis=0, reverse=reverse)), zeros((), dy.dtype))
     return da, db if needs_b else None, None
 
 

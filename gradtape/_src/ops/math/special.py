@@ -38,8 +38,8 @@ def erf(x):
 
 
 @gradient(erf)
-def _(op, dy):
-    return dy * (2.0 / math.sqrt(math.pi) * exp(-square(op.inputs[0])))
+def _(dy, x):
+    return dy * (2.0 / math.sqrt(math.pi) * exp(-square(x)))
 
 
 @op("Erfc", infer=_FLOAT, saves="x", flops=1)
@@ -53,8 +53,8 @@ def erfc(x):
 
 
 @gradient(erfc)
-def _(op, dy):
-    return dy * (-2.0 / math.sqrt(math.pi) * exp(-square(op.inputs[0])))
+def _(dy, x):
+    return dy * (-2.0 / math.sqrt(math.pi) * exp(-square(x)))
 
 
 @op("Erfinv", infer=_FLOAT, saves="y", flops=1)
@@ -68,8 +68,8 @@ def erfinv(x):
 
 
 @gradient(erfinv)
-def _(op, dy):
-    return dy * (math.sqrt(math.pi) / 2.0 * exp(square(op.outputs[0])))
+def _(dy, y):
+    return dy * (math.sqrt(math.pi) / 2.0 * exp(square(y)))
 
 
 @op("Ndtri", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="y")
@@ -83,8 +83,8 @@ def ndtri(x):
 
 
 @gradient(ndtri)
-def _(op, dy):
-    return dy * (math.sqrt(2.0 * math.pi) * exp(square(op.outputs[0]) / 2.0))
+def _(dy, y):
+    return dy * (math.sqrt(2.0 * math.pi) * exp(square(y) / 2.0))
 
 
 @public
@@ -112,8 +112,8 @@ def lgamma(x):
 
 
 @gradient(lgamma)
-def _(op, dy):
-    return dy * digamma(op.inputs[0])
+def _(dy, x):
+    return dy * digamma(x)
 
 
 @op("Digamma", infer=_FLOAT, saves="x")
@@ -127,8 +127,7 @@ def digamma(x):
 
 
 @gradient(digamma)
-def _(op, dy):
-    (x,) = op.inputs
+def _(dy, x):
     return dy * polygamma(tensor(1, x.dtype), x)
 
 
@@ -149,8 +148,7 @@ def polygamma(a, x):
 
 
 @gradient(polygamma)
-def _(op, dy):
-    a, x = op.inputs
+def _(dy, a, x):
     return None, dy * polygamma(a + 1.0, x)
 
 
@@ -167,9 +165,7 @@ def zeta(x, q):
 
 
 @gradient(zeta)
-def _(op, dy):
-    x, q = op.inputs
-    needs_x, needs_q = op.needed
+def _(dy, x, q, needs_x, needs_q):
     return dy * _zeta_derivative(x, q, order=1) if needs_x else None, dy * (-x * zeta(x + 1.0, q)) if needs_q else None
 
 
@@ -211,9 +207,7 @@ def _zeta_derivative(x, q, *, order):
 
 
 @gradient(_zeta_derivative)
-def _(op, dy):
-    (x, q), order = op.inputs, op.get_attr("order")
-    needs_x, needs_q = op.needed
+def _(dy, x, q, needs_x, needs_q, *, order):
     dq = None
     if needs_q:
         lower = _zeta_derivative(x + 1.0, q, order=order - 1) if order > 1 else zeta(x + 1.0, q)
@@ -256,8 +250,7 @@ def xlogy(x, y):
 
 
 @gradient(xlogy)
-def _(op, dy):
-    x, y = op.inputs
+def _(dy, x, y):
     return dy * conj(xlogy(_factor(x, log(y)), y)), dy * conj(xdivy(x, y))
 
 
@@ -272,8 +265,7 @@ def xlog1py(x, y):
 
 
 @gradient(xlog1py)
-def _(op, dy):
-    x, y = op.inputs
+def _(dy, x, y):
     return dy * conj(xlog1py(_factor(x, log1p(y)), y)), dy * conj(xdivy(x, y + 1.0))
 
 
@@ -288,8 +280,7 @@ def xdivy(x, y):
 
 
 @gradient(xdivy)
-def _(op, dy):
-    x, y = op.inputs
+def _(dy, x, y):
     return dy * conj(xdivy(_factor(x, reciprocal(y)), y)), dy * conj(xdivy(-x, square(y)))
 
 
@@ -308,8 +299,7 @@ def sigmoid(x):
 
 
 @gradient(sigmoid)
-def _(op, dy):
-    (y,) = op.outputs
+def _(dy, y):
     return dy * conj(y * (1.0 - y))
 
 
@@ -324,8 +314,8 @@ def softplus(features):
 
 
 @gradient(softplus)
-def _(op, dy):
-    return dy * sigmoid(op.inputs[0])
+def _(dy, features):
+    return dy * sigmoid(features)
 
 
 @public
@@ -358,8 +348,8 @@ def dawsn(x):
 
 
 @gradient(dawsn)
-def _(op, dy):
-    return dy * (1.0 - 2.0 * op.inputs[0] * op.outputs[0])
+def _(dy, x, y):
+    return dy * (1.0 - 2.0 * x * y)
 
 
 @op("Expint", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
@@ -373,8 +363,7 @@ def expint(x):
 
 
 @gradient(expint)
-def _(op, dy):
-    (x,) = op.inputs
+def _(dy, x):
     return dy * exp(x) / x
 
 
@@ -389,8 +378,8 @@ def fresnel_cos(x):
 
 
 @gradient(fresnel_cos)
-def _(op, dy):
-    return dy * cos(math.pi / 2.0 * square(op.inputs[0]))
+def _(dy, x):
+    return dy * cos(math.pi / 2.0 * square(x))
 
 
 @op("FresnelSin", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
@@ -404,8 +393,8 @@ def fresnel_sin(x):
 
 
 @gradient(fresnel_sin)
-def _(op, dy):
-    return dy * sin(math.pi / 2.0 * square(op.inputs[0]))
+def _(dy, x):
+    return dy * sin(math.pi / 2.0 * square(x))
 
 
 @op("Spence", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
@@ -419,8 +408,8 @@ def spence(x):
 
 
 @gradient(spence)
-def _(op, dy):
-    return -dy * _spence_slope(op.inputs[0], order=0)
+def _(dy, x):
+    return -dy * _spence_slope(x, order=0)
 
 
 @op("SpenceSlope", infer=_FLOAT, saves="x", traits="own")
@@ -443,6 +432,5 @@ def _spence_slope(x, *, order):
 
 
 @gradient(_spence_slope)
-def _(op, dy):
-    (order,) = op.entry.node.attrs
-    return -(order + 1.0) * dy * _spence_slope(op.inputs[0], order=order + 1)
+def _(dy, x, *, order):
+    return -(order + 1.0) * dy * _spence_slope(x, order=order + 1)

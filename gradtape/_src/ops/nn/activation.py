@@ -68,14 +68,11 @@ def _masked(function, mask):
     """Return the gradients of an activation and of `mask`, the op for its gradient, which needs no more than the result."""
 
     @gradient(function)
-    def _(op, dy):
-        (y,) = op.outputs
+    def _(dy, y):
         return dy if is_zeros(dy) else mask(dy, y)
 
     @gradient(mask)
-    def _(op, dz):
-        _, features = op.inputs
-        needs_gradients, needs_features = op.needed
+    def _(dz, features, needs_gradients, needs_features):
         return (
             mask(dz, features) if needs_gradients else None,
             zeros(extents_of(features), features.dtype) if needs_features else None,
@@ -97,16 +94,14 @@ def _leaky_relu_grad(gradients, features, *, alpha):
 
 
 @gradient(_leaky_relu)
-def _(op, dy):
-    return _leaky_relu_grad(dy, op.inputs[0], alpha=op.get_attr("alpha"))
+def _(dy, features, *, alpha):
+    return _leaky_relu_grad(dy, features, alpha=alpha)
 
 
 @gradient(_leaky_relu_grad)
-def _(op, dz):
-    _, features = op.inputs
-    needs_gradients, needs_features = op.needed
+def _(dz, features, needs_gradients, needs_features, *, alpha):
     return (
-        _leaky_relu_grad(dz, features, alpha=op.get_attr("alpha")) if needs_gradients else None,
+        _leaky_relu_grad(dz, features, alpha=alpha) if needs_gradients else None,
         zeros(extents_of(features), features.dtype) if needs_features else None,
     )
 
@@ -178,14 +173,11 @@ def _exponential(function, slope):
     """Return the gradients of an exponential unit and of `slope`, the op for its gradient: both read the unit's result."""
 
     @gradient(function)
-    def _(op, dy):
-        (y,) = op.outputs
+    def _(dy, y):
         return slope(dy, y)
 
     @gradient(slope)
-    def _(op, dz):
-        gradients, outputs = op.inputs
-        needs_gradients, needs_outputs = op.needed
+    def _(dz, gradients, outputs, needs_gradients, needs_outputs):
         return (
             slope(dz, outputs) if needs_gradients else None,
             where(less(outputs, 0), dz * gradients, 0) if needs_outputs else None,
@@ -210,8 +202,8 @@ def softsign(features):
 
 
 @gradient(softsign)
-def _(op, dy):
-    return dy / square(1 + abs_(op.inputs[0]))
+def _(dy, features):
+    return dy / square(1 + abs_(features))
 
 
 @op(
@@ -228,14 +220,13 @@ def _gelu(features, *, approximate):
 
 
 @gradient(_gelu)
-def _(op, dy):
-    (x,) = op.inputs
-    if op.get_attr("approximate"):  # y = x·(1 + t)/2, t = tanh(u)
+def _(dy, features, *, approximate):
+    if approximate:  # y = x·(1 + t)/2, t = tanh(u)
         root = math.sqrt(2 / math.pi)
-        t = tanh(root * x + (root * 0.044715) * x * square(x))
-        return dy * (0.5 * (1 + t)) + dy * (0.5 * x * (1 - square(t)) * (root + (3 * root * 0.044715) * square(x)))
-    below = 0.5 * erfc(-math.sqrt(0.5) * x)  # y = x·Φ(x), Φ′ the normal density
-    return dy * below + dy * (x * (1 / math.sqrt(2 * math.pi)) * exp(-0.5 * square(x)))
+        t = tanh(root * features + (root * 0.044715) * features * square(features))
+        return dy * (0.5 * (1 + t)) + dy * (0.5 * features * (1 - square(t)) * (root + (3 * root * 0.044715) * square(features)))
+    below = 0.5 * erfc(-math.sqrt(0.5) * features)  # y = x·Φ(x), Φ′ the normal density
+    return dy * below + dy * (features * (1 / math.sqrt(2 * math.pi)) * exp(-0.5 * square(features)))
 
 
 @public
@@ -260,13 +251,11 @@ def _silu(features, beta):
 
 
 @gradient(_silu)
-def _(op, dy):  # with s = sigmoid(βx): dx = dy·s·(1 + βx·(1 − s)), dβ = dy·x²·s·(1 − s)
-    x, beta = op.inputs
-    needs_x, needs_beta = op.needed
-    s = sigmoid(beta * x)
+def _(dy, features, beta, needs_features, needs_beta):  # with s = sigmoid(βx): dx = dy·s·(1 + βx·(1 − s)), dβ = dy·x²·s·(1 − s)
+    s = sigmoid(beta * features)
     return (
-        dy * conj(s * (1 + beta * x * (1 - s))) if needs_x else None,
-        dy * conj(square(x) * s * (1 - s)) if needs_beta else None,
+        dy * conj(s * (1 + beta * features * (1 - s))) if needs_features else None,
+        dy * conj(square(features) * s * (1 - s)) if needs_beta else None,
     )
 
 
@@ -329,9 +318,8 @@ def _bias_add_grad(out_backprop, *, data_format):
 
 
 @gradient(_bias_add)
-def _(op, dy):
-    needs_value, needs_bias = op.needed
-    return dy if needs_value else None, _to_bias(dy, op.get_attr("data_format")) if needs_bias else None
+def _(dy, needs_value, needs_bias, *, data_format):
+    return dy if needs_value else None, _to_bias(dy, data_format) if needs_bias else None
 
 
 def _to_bias(dy, data_format):
@@ -342,10 +330,9 @@ def _to_bias(dy, data_format):
 
 
 @gradient(_bias_add_grad)
-def _(op, dz):
-    (dy,) = op.inputs
-    shape = extents_of(dy)
-    channel = _channel(len(shape), op.get_attr("data_format"))
+def _(dz, out_backprop, *, data_format):
+    shape = extents_of(out_backprop)
+    channel = _channel(len(shape), data_format)
     return _broadcast_to(_reshape(dz, shape=_along(shape[channel], len(shape), channel)), shape=shape)
 
 

@@ -169,47 +169,36 @@ def family(types, forward_aval, kernels, own=1, traits="product contracts", in_g
         ways = sweeps(input.shape, filter_sizes[:-2], strides, padding, explicit_paddings, data_format, dilations)
         return kernels[2](input, out_backprop, shape=filter_sizes, ways=ways, data_format=data_format)
 
-    def attributes_of(op):
-        return {name: op.get_attr(name) for name in GEOMETRY}
-
     @gradient(forward)
-    def _(op, dy):
-        image, kernel = op.inputs
-        shape, filter_shape, attributes = extents_of(image), extents_of(kernel), attributes_of(op)
-        needs_image, needs_kernel = op.needed
+    def _(dy, input, filter, needs_input, needs_filter, **geometry):
+        shape, filter_shape = extents_of(input), extents_of(filter)
         dx = dk = None
-        constant = constant_over(dy, spatial_axes(attributes["data_format"])[0])
+        constant = constant_over(dy, spatial_axes(geometry["data_format"])[0])
         if constant is None:
-            if needs_image:
-                dx = to_input(kernel, dy, input_sizes=shape, **attributes)
-            if needs_kernel:
-                dk = to_filter(image, dy, filter_sizes=filter_shape, **attributes)
+            if needs_input:
+                dx = to_input(filter, dy, input_sizes=shape, **geometry)
+            if needs_filter:
+                dk = to_filter(input, dy, filter_sizes=filter_shape, **geometry)
         else:
             dense = in_groups(filter_shape)
-            if needs_image:
-                dx = input_of_constant(_reshape(kernel, shape=dense), constant, shape, attributes)
-            if needs_kernel:
-                dk = _reshape(filter_of_constant(image, constant, dense, attributes), shape=filter_shape)
+            if needs_input:
+                dx = input_of_constant(_reshape(filter, shape=dense), constant, shape, geometry)
+            if needs_filter:
+                dk = _reshape(filter_of_constant(input, constant, dense, geometry), shape=filter_shape)
         return dx, dk
 
     @gradient(to_input)
-    def _(op, dx):
-        kernel, cotangent = op.inputs
-        attributes = attributes_of(op)
-        needs_kernel, needs_cotangent = op.needed
+    def _(dx, filter, out_backprop, needs_filter, needs_out_backprop, *, input_sizes, **geometry):
         return (
-            to_filter(dx, cotangent, filter_sizes=extents_of(kernel), **attributes) if needs_kernel else None,
-            forward(dx, kernel, **attributes) if needs_cotangent else None,
+            to_filter(dx, out_backprop, filter_sizes=extents_of(filter), **geometry) if needs_filter else None,
+            forward(dx, filter, **geometry) if needs_out_backprop else None,
         )
 
     @gradient(to_filter)
-    def _(op, dk):
-        image, cotangent = op.inputs
-        attributes = attributes_of(op)
-        needs_image, needs_cotangent = op.needed
+    def _(dk, input, out_backprop, needs_input, needs_out_backprop, *, filter_sizes, **geometry):
         return (
-            to_input(dk, cotangent, input_sizes=extents_of(image), **attributes) if needs_image else None,
-            forward(image, dk, **attributes) if needs_cotangent else None,
+            to_input(dk, out_backprop, input_sizes=extents_of(input), **geometry) if needs_input else None,
+            forward(input, dk, **geometry) if needs_out_backprop else None,
         )
 
     return Family(forward, to_input, to_filter)

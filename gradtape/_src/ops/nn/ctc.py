@@ -249,8 +249,10 @@ def _ctc_loss(labels, logits, label_length, logit_length, *, blank, classes, fra
 
 
 @gradient(_ctc_loss)
-def _(op, dloss, dpriors):  # the priors do not leave this file
-    dlogits = _ctc_loss_gradient(*op.inputs, op.outputs[1], **{name: op.get_attr(name) for name in ("blank", "strict", "merge")})
+def _(
+    dloss, dpriors, labels, logits, label_length, logit_length, priors, *, classes, frames, **form
+):  # the priors stay in this file
+    dlogits = _ctc_loss_gradient(labels, logits, label_length, logit_length, priors, **form)
     return None, expand_dims(expand_dims(dloss, 0), 2) * dlogits, None, None
 
 
@@ -287,10 +289,9 @@ def _has_frames(logit_length, like):
 
 
 @gradient(_ctc_loss_gradient)
-def _(op, dy):
+def _(dy, labels, logits, label_length, logit_length, **form):
     """Return a product with the Hessian, which is symmetric. The priors follow from the logits."""
-    attributes = {name: op.get_attr(name) for name in ("blank", "strict", "merge")}
-    return None, _ctc_loss_hessian_product(*op.inputs[:4], dy, **attributes), None, None, None
+    return None, _ctc_loss_hessian_product(labels, logits, label_length, logit_length, dy, **form), None, None, None
 
 
 @op(
@@ -326,15 +327,14 @@ def _ctc_loss_hessian_product(labels, logits, label_length, logit_length, along,
 
 
 @gradient(_ctc_loss_hessian_product)
-def _(op, dy):
-    if op.needed[1]:
+def _(dy, labels, logits, label_length, logit_length, needs_logits, **form):
+    if needs_logits:
         raise LookupError(
             "gradient registry has no entry for: CTCLossDenseHessianProduct. tf.nn.ctc_loss has no third derivative. Take "
             "differences of its Hessian's products: tf.autodiff.hvp "
             "at logits + h * u and at logits - h * u, by 2 * h."
         )
-    attributes = {name: op.get_attr(name) for name in ("blank", "strict", "merge")}
-    return None, None, None, None, _ctc_loss_hessian_product(*op.inputs[:4], dy, **attributes)
+    return None, None, None, None, _ctc_loss_hessian_product(labels, logits, label_length, logit_length, dy, **form)
 
 
 def _require_extents(labels, logits):

@@ -67,13 +67,13 @@ def _isotonic(input, *, output_dtype):
 
 
 @gradient(_isotonic)
-def _(op, dy, _):
+def _(dy, dblocks, input, blocks):
     """Return the mean of each block's cotangents for all of its elements, since each block is a mean."""
     rows, size = dy.node.aval.shape
     first = host_constant(np.arange(0, rows * size, max(size, 1), dtype=np.int32).reshape(-1, 1))
-    ids = _reshape(op.outputs[1] + first, shape=(rows * size,))
+    ids = _reshape(blocks + first, shape=(rows * size,))
     means = unsorted_segment_mean(_reshape(dy, shape=(rows * size,)), ids, rows * size)
-    return cast(_reshape(take_rows(means, ids), shape=(rows, size)), op.inputs[0].dtype)
+    return cast(_reshape(take_rows(means, ids), shape=(rows, size)), input.dtype)
 
 
 @public

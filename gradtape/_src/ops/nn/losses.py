@@ -59,11 +59,8 @@ def _softmax_cross_entropy(features, labels, *, axis):
 
 
 @gradient(_softmax_cross_entropy)
-def _(op, dloss, dbackprop):
+def _(dloss, dbackprop, features, labels, needs_features, needs_labels, *, axis):
     """With q = softmax(z): dz = c·(q − p), dp = −c·log q. TensorFlow's, for labels p that sum to 1; dz of others is not exact."""
-    features, labels = op.inputs
-    needs_features, needs_labels = op.needed
-    axis = op.get_attr("axis")
     c = expand_dims(dloss, axis)
     dfeatures = dlabels = None
     q = _softmax(features, axis)
@@ -112,10 +109,9 @@ def _sparse_softmax_cross_entropy(features, labels, *, classes):
 
 
 @gradient(_sparse_softmax_cross_entropy)
-def _(op, dloss, dbackprop):  # dz = c·(softmax(z) − onehot)
-    features, labels = op.inputs
+def _(dloss, dbackprop, features, labels, *, classes):  # dz = c·(softmax(z) − onehot)
     q = _softmax(features, features.ndim - 1)
-    dfeatures = expand_dims(dloss, -1) * (q - one_hot(labels, op.get_attr("classes"), dtype=features.dtype))
+    dfeatures = expand_dims(dloss, -1) * (q - one_hot(labels, classes, dtype=features.dtype))
     if not is_zeros(dbackprop):
         dfeatures += (dbackprop - reduce_sum(dbackprop * q, -1, keepdims=True)) * q
     return dfeatures, None
@@ -222,9 +218,7 @@ def _sigmoid_cross_entropy(labels, logits):
 
 
 @gradient(_sigmoid_cross_entropy)
-def _(op, dy):  # dz = dy·(sigmoid(z) − p), dp = −dy·z
-    labels, logits = op.inputs
-    needs_labels, needs_logits = op.needed
+def _(dy, labels, logits, needs_labels, needs_logits):  # dz = dy·(sigmoid(z) − p), dp = −dy·z
     return -dy * logits if needs_labels else None, dy * (sigmoid(logits) - labels) if needs_logits else None
 
 

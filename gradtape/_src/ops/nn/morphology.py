@@ -115,15 +115,8 @@ def _picked(winner, values):
     return chosen
 
 
-def _geometry_of(op):
-    return {name: op.get_attr(name) for name in GEOMETRY}
-
-
 @gradient(_dilation)
-def _(op, dy):
-    input, filter = op.inputs
-    needs_input, needs_filter = op.needed
-    geometry = _geometry_of(op)
+def _(dy, input, filter, needs_input, needs_filter, **geometry):
     return (
         _to_input(input, filter, dy, **geometry) if needs_input else None,
         _to_filter(input, filter, dy, **geometry) if needs_filter else None,
@@ -134,9 +127,8 @@ def _linear(function, transpose):
     """Return the gradient of `function`, which is linear in its third input and constant in the others but for jumps."""
 
     @gradient(function)
-    def _(op, dy):
-        input, filter, _ = op.inputs
-        return None, None, transpose(input, filter, dy, **_geometry_of(op)) if op.needed[2] else None
+    def _(dy, input, filter, op, **geometry):
+        return None, None, transpose(input, filter, dy, **geometry) if op.needed[2] else None
 
 
 _linear(_to_input, _pick_input)

@@ -43,9 +43,8 @@ def _moments(x, *, axis, keepdims):
 
 
 @gradient(_moments)
-def _(op, dmean, dvariance):  # dx = (dm + 2·(x − m)·dv) / n: what v sends to m is 0
-    (x,), (mean, _) = op.inputs, op.outputs
-    shape, axis = x.node.aval.shape, op.get_attr("axis")
+def _(dmean, dvariance, x, mean, *, axis):  # dx = (dm + 2·(x − m)·dv) / n: what v sends to m is 0
+    shape = x.node.aval.shape
     count = prod([shape[a] for a in axis])
     parts = [spread(dmean / count, shape, axis)]
     if not is_zeros(dvariance):
@@ -267,19 +266,16 @@ def batch_norm_op(x, scale, offset, mean, variance, *, epsilon, exponential_avg_
 
 
 @gradient(batch_norm_op)
-def _(op, dy, dnew_mean, dnew_variance, dm, dv):
+def _(dy, dnew_mean, dnew_variance, dm, dv, x, scale, m, v, *, epsilon, exponential_avg_factor, data_format, is_training):
     """With s = 1/√(v + ε) and c = x − m: dβ = Σ dy, dγ = s·Σ dy·c, dx = γ·s·(dy − dβ/n − c·s·dγ/n); if m and v are
     given numbers, dx = γ·s·dy, dm = −γ·s·dβ, dv = −γ·s²·dγ/2. To this comes what the other results send: dx =
     dm/n + 2·c·dv/n. (TensorFlow drops this, and the gradients to given moments.)
     """
-    x, scale = op.inputs[:2]
-    m, v = op.outputs[3:]
-    shape, axes = x.node.aval.shape, _others(x.node.aval.shape, op.get_attr("data_format"))
-    training, share = op.get_attr("is_training"), op.get_attr("exponential_avg_factor")
+    shape, axes, share = x.node.aval.shape, _others(x.node.aval.shape, data_format), exponential_avg_factor
     count = prod([shape[a] for a in axes])
     centred = cast(x, scale.dtype) - restored(m, shape, axes)
     dx = dscale = doffset = dmean = dvariance = None
-    if training:
+    if is_training:
         dmean, dvariance = _scaled(dnew_mean, 1 - share), _scaled(dnew_variance, 1 - share)
         dm = _total(dm, _scaled(dnew_mean, share))
         dv = _total(dv, _scaled(dnew_variance, share * count / max(count - 1, 1)))
@@ -287,18 +283,18 @@ def _(op, dy, dnew_mean, dnew_variance, dm, dv):
         dm, dv = _total(dm, dnew_mean), _total(dv, dnew_variance)
     if not is_zeros(dy):
         dy = cast(dy, scale.dtype)
-        s = rsqrt(v + op.get_attr("epsilon"))
+        s = rsqrt(v + epsilon)
         doffset = reduce_sum(dy, axes)
         dscale = s * reduce_sum(dy * centred, axes)
         factor = scale * s
         dx = dy
-        if training:
+        if is_training:
             dx = dy - restored(doffset / count, shape, axes) - centred * restored(s * dscale / count, shape, axes)
         else:
             dm = _total(dm, -factor * doffset)
             dv = _total(dv, -0.5 * factor * s * dscale)
         dx = dx * restored(factor, shape, axes)
-    if training:
+    if is_training:
         to_mean = None if dm is None else spread(dm / count, shape, axes)
         to_variance = None if dv is None else centred * restored(dv * (2 / max(count, 1)), shape, axes)
         dx = _total(dx, to_mean, to_variance)
@@ -368,14 +364,11 @@ def layer_norm(x, scale, offset, *, begin, epsilon):
 
 
 @gradient(layer_norm)
-def _(op, dy, dm, ds):
+def _(dy, dm, ds, x, scale, m, s, needs_x, needs_scale, needs_offset, *, begin):
     """With n = (x − m)·s and t = dy·γ, means over the normalised axes: dx = s·(t − mean t − n·mean(t·n)), dγ = Σ dy·n,
     dβ = Σ dy. The moments send dx = (dm − s²·n·ds) / count.
     """
-    x, scale, _ = op.inputs
-    needs_x, needs_scale, needs_offset = op.needed
-    _, m, s = op.outputs
-    shape, begin = x.node.aval.shape, op.get_attr("begin")
+    shape = x.node.aval.shape
     axes, batch = tuple(range(begin, len(shape))), tuple(range(begin))
     count = prod(shape[begin:])
     n = (cast(x, s.dtype) - m) * s
@@ -416,8 +409,8 @@ def _window_sum(x, *, radius):
 
 
 @gradient(_window_sum)
-def _(op, dy):  # who is near is mutual
-    return _window_sum(dy, op.get_attr("radius"))
+def _(dy, *, radius):  # who is near is mutual
+    return _window_sum(dy, radius)
 
 
 @op("LRN", infer=_images, saves="input", prefers="float32")
@@ -429,12 +422,12 @@ def _lrn(input, *, depth_radius, bias, alpha, beta):
 
 
 @gradient(_lrn)
-def _(op, dy):  # with N = bias + alpha·W(x²), W the window sum: dx = dy·N^−β − 2αβ·x·W(dy·x·N^(−β−1))
-    (x,) = op.inputs
-    radius, bias, alpha, beta = [op.get_attr(name) for name in ("depth_radius", "bias", "alpha", "beta")]
-    norm = bias + alpha * _window_sum(square(x), radius)
+def _(
+    dy, input, *, depth_radius, bias, alpha, beta
+):  # with N = bias + alpha·W(x²), W the window sum: dx = dy·N^−β − 2αβ·x·W(dy·x·N^(−β−1))
+    norm = bias + alpha * _window_sum(square(input), depth_radius)
     direct = dy * norm**-beta
-    return direct - 2 * alpha * beta * x * _window_sum(direct * x / norm, radius)
+    return direct - 2 * alpha * beta * input * _window_sum(direct * input / norm, depth_radius)
 
 
 @public

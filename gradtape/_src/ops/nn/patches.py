@@ -54,19 +54,16 @@ def _volume_aval(input, ksizes, strides, padding):
     return _patched(input, 5, ksizes, strides, (1,) * 5, padding)
 
 
-def _linear(function, transpose, *attributes):
+def _linear(function, transpose):
     """Return the gradients of an op that makes patches, and of its transpose: each other."""
 
-    def geometry(op):
-        return {name: op.get_attr(name) for name in attributes}
-
     @gradient(function)
-    def _(op, dy):
-        return transpose(dy, shape=op.inputs[0].node.aval.shape, **geometry(op))
+    def _(dy, op, **geometry):
+        return transpose(dy, shape=op.inputs[0].node.aval.shape, **geometry)
 
     @gradient(transpose)
-    def _(op, ddx):
-        return function(ddx, **geometry(op))
+    def _(ddx, *, shape, **geometry):
+        return function(ddx, **geometry)
 
 
 @op("ExtractImagePatches", infer=_image_aval, flops=0)
@@ -89,8 +86,8 @@ def _volume_patches_gradient(grads, *, shape, ksizes, strides, padding):
     return _unpatched(grads, shape, _ways(shape, ksizes, strides, (1,) * 5, padding))
 
 
-_linear(_image_patches, _image_patches_gradient, "ksizes", "strides", "rates", "padding")
-_linear(_volume_patches, _volume_patches_gradient, "ksizes", "strides", "padding")
+_linear(_image_patches, _image_patches_gradient)
+_linear(_volume_patches, _volume_patches_gradient)
 
 
 def _listed(value, name):

@@ -85,10 +85,6 @@ def _pool_aval(rank, allowed, input, *, ksize, strides, padding, explicit_paddin
     return aval(swept(input.shape, ways, channel, input.shape[channel]), input.dtype)
 
 
-def _geometry_of(op):
-    return {name: op.get_attr(name) for name in op.entry.node.op.attributes if name != "input_sizes"}
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Maxima
 
@@ -115,24 +111,22 @@ def _maxima(types, rank):
         return of_winners(orig_input, grad, ways)
 
     @gradient(pool)
-    def _(op, dy):
-        (image,), (maxima,) = op.inputs, op.outputs
+    def _(dy, input, y, **geometry):
         if is_zeros(dy):
-            return zeros(extents_of(image), image.dtype)
-        return to_input(image, maxima, dy, **_geometry_of(op))
+            return zeros(extents_of(input), input.dtype)
+        return to_input(input, y, dy, **geometry)
 
-    for function, transpose in ((to_input, to_output), (to_output, to_input)):
-
+    def linear(function, transpose):
         @gradient(function)
-        def _(op, dy, transpose=transpose):
-            image, maxima, _ = op.inputs
-            needs_image, needs_maxima, needs_cotangent = op.needed
+        def _(dy, orig_input, orig_output, needs_orig_input, needs_orig_output, needs_grad, **geometry):
             return (
-                zeros(extents_of(image), image.dtype) if needs_image else None,
-                zeros(extents_of(maxima), maxima.dtype) if needs_maxima else None,
-                transpose(image, maxima, dy, **_geometry_of(op)) if needs_cotangent else None,
+                zeros(extents_of(orig_input), orig_input.dtype) if needs_orig_input else None,
+                zeros(extents_of(orig_output), orig_output.dtype) if needs_orig_output else None,
+                transpose(orig_input, orig_output, dy, **geometry) if needs_grad else None,
             )
 
+    linear(to_input, to_output)
+    linear(to_output, to_input)
     return pool, to_input, to_output
 
 
@@ -169,10 +163,9 @@ def _max_pool_with_argmax(input, *, ksize, strides, padding, Targmax, include_ba
 
 
 @gradient(_max_pool_with_argmax)
-def _(op, dy, _):
-    (image,), maxima = op.inputs, op.outputs[0]
-    geometry = _channels_last(op.get_attr("ksize"), op.get_attr("strides"), op.get_attr("padding"))
-    return MAXIMA[2][1](image, maxima, dy, **geometry)
+def _(dy, _, input, y, *, ksize, strides, padding):
+    geometry = _channels_last(ksize, strides, padding)
+    return MAXIMA[2][1](input, y, dy, **geometry)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -232,9 +225,8 @@ def _averages(types, rank):
         return _to_all(grad, _ways(input_sizes, ksize, strides, padding, explicit_paddings, data_format, dilations))
 
     @gradient(pool)
-    def _(op, dy):
-        (image,) = op.inputs
-        shape, geometry = extents_of(image), _geometry_of(op)
+    def _(dy, value, **geometry):
+        shape = extents_of(value)
         ways = _ways(shape, **geometry)
         if _tile(ways):
             once = sum([way.out for way in ways]) == len(ways)
@@ -244,8 +236,8 @@ def _averages(types, rank):
         return to_input(dy, input_sizes=shape, **geometry)
 
     @gradient(to_input)
-    def _(op, dx):
-        return pool(dx, **_geometry_of(op))
+    def _(dx, *, input_sizes, **geometry):
+        return pool(dx, **geometry)
 
     return pool, to_input
 

@@ -123,24 +123,20 @@ def _straight_through(dy, inputs, low, high, num_bits, narrow_range, axis):
     return Gradients(where(inside, dy, 0.0), *ends)
 
 
-def _gradients(op, dy, ends, axis):
-    return _straight_through(dy, op.inputs[0], ends[0], ends[1], op.get_attr("num_bits"), op.get_attr("narrow_range"), axis)
-
-
 @gradient(_args)
-def _(op, dy):
-    ends = tensor(op.get_attr("min"), "float32"), tensor(op.get_attr("max"), "float32")
-    return _gradients(op, dy, ends, None).backprops_wrt_input
+def _(dy, inputs, *, min, max, num_bits, narrow_range):
+    low, high = tensor(min, "float32"), tensor(max, "float32")
+    return _straight_through(dy, inputs, low, high, num_bits, narrow_range, None).backprops_wrt_input
 
 
 @gradient(_vars)
-def _(op, dy):
-    return tuple(_gradients(op, dy, op.inputs[1:], None))
+def _(dy, inputs, min, max, *, num_bits, narrow_range):
+    return tuple(_straight_through(dy, inputs, min, max, num_bits, narrow_range, None))
 
 
 @gradient(_per_channel)
-def _(op, dy):
-    return tuple(_gradients(op, dy, op.inputs[1:], list(range(dy.ndim - 1))))
+def _(dy, inputs, min, max, *, num_bits, narrow_range):
+    return tuple(_straight_through(dy, inputs, min, max, num_bits, narrow_range, list(range(dy.ndim - 1))))
 
 
 @public

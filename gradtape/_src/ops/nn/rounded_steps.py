@@ -61,18 +61,19 @@ _clipped = op("QuantizeAndDequantizeV4", infer=_checked, wrong=_are_crossed, sta
 
 
 @gradient(_straight)
-def _(op, dy):
+def _(dy):
     return dy, None, None
 
 
 @gradient(_clipped)
-def _(op, dy):  # 0 for the ends, as in TensorFlow: a range is not learned through it
-    x, low, high = op.inputs
-    axis = op.get_attr("axis")
+def _(dy, input, input_min, input_max, *, axis):  # 0 for the ends, as in TensorFlow: a range is not learned through it
+    low, high = input_min, input_max
     if axis is not None:
-        shape = [-1 if i == axis else 1 for i in range(x.ndim)]
+        shape = [-1 if i == axis else 1 for i in range(input.ndim)]
         low, high = [reshape(end, shape) if end.ndim else end for end in (low, high)]
-    return where((x >= low) & (x <= high), dy, 0.0), *[zeros(extents_of(end), end.dtype) for end in op.inputs[1:]]
+    return where((input >= low) & (input <= high), dy, 0.0), *[
+        zeros(extents_of(end), end.dtype) for end in (input_min, input_max)
+    ]
 
 
 def _call(kind, input, input_min, input_max, signed_input, num_bits, range_given, round_mode, narrow_range, axis):

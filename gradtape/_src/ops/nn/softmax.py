@@ -44,9 +44,8 @@ def _softmax(logits, *, axis):
 
 
 @gradient(_softmax)
-def _(op, dy):  # dx = (dy − Σ dy·y)·y
-    (y,) = op.outputs
-    return (dy - reduce_sum(dy * y, op.get_attr("axis"), keepdims=True)) * y
+def _(dy, y, *, axis):  # dx = (dy − Σ dy·y)·y
+    return (dy - reduce_sum(dy * y, axis, keepdims=True)) * y
 
 
 @op("LogSoftmax", infer=only(FLOATING, same), saves="y", flops=flops.by_rows(5, 1), at_edge=_NO_KEY)
@@ -56,9 +55,8 @@ def _log_softmax(logits, *, axis):
 
 
 @gradient(_log_softmax)
-def _(op, dy):  # dx = dy − exp(y)·Σ dy
-    (y,) = op.outputs
-    return dy - exp(y) * reduce_sum(dy, op.get_attr("axis"), keepdims=True)
+def _(dy, y, *, axis):  # dx = dy − exp(y)·Σ dy
+    return dy - exp(y) * reduce_sum(dy, axis, keepdims=True)
 
 
 @public

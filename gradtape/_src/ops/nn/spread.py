@@ -86,20 +86,14 @@ def _window_spread(sums, *, input_sizes, strides, padding, explicit_paddings, da
     return jnp.einsum(f"{cells},{','.join(matrices)}->{image}", sums, *_meetings(ways, sums.dtype), precision="highest")
 
 
-def _geometry_of(op):
-    return {name: op.get_attr(name) for name in ("strides", "padding", "explicit_paddings", "data_format", "dilations")}
-
-
 @gradient(_window_sum)
-def _(op, dy):
-    (image,) = op.inputs
-    return _window_spread(dy, input_sizes=extents_of(image), **_geometry_of(op))
+def _(dy, input, *, window, **geometry):
+    return _window_spread(dy, input_sizes=extents_of(input), **geometry)
 
 
 @gradient(_window_spread)
-def _(op, dy):
-    (sums,) = op.inputs
-    return _window_sum(dy, window=extents_of(sums)[1:-1], **_geometry_of(op))
+def _(dy, sums, *, input_sizes, **geometry):
+    return _window_sum(dy, window=extents_of(sums)[1:-1], **geometry)
 
 
 def filter_of_constant(image, dy, filter_shape, geometry):

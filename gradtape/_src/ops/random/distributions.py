@@ -71,8 +71,8 @@ def _gamma(state, alpha, *, shape):
     return rejection.gamma(state, alpha.astype(jnp.float64), shape).astype(alpha.dtype)
 
 
-def _gamma_gradient(op, dy):
-    return None, dy * _gamma_slope(op.inputs[1], op.outputs[0])
+def _gamma_gradient(dy, alpha, y):
+    return None, dy * _gamma_slope(alpha, y)
 
 
 for _each in _gamma:

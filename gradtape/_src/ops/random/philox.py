@@ -202,7 +202,7 @@ def normal(state, shape, dtype):
     index = _indices(shape)
     quarter = (index & np.uint64(1)).astype(jnp.int32)
     if dtype.itemsize == 8:
-        words = _blocks_of(state, index, 1)
+        words = _blocks_of(state, index, shift=1)
         return _box_muller(double(*words[:2]), double(*words[2:]), quarter)
     first, second = _pairs(state, index, 1)
     return _box_muller(single(first), single(second), quarter).astype(dtype)

@@ -75,8 +75,8 @@ def _size(x, rank):
 
 
 def _transposed(there, back, rank):
-    gradient(there[rank])(lambda op, dy: back[rank](dy) * _size(dy, rank))
-    gradient(back[rank])(lambda op, dy: there[rank](dy) * (1.0 / max(_size(dy, rank), 1)))
+    gradient(there[rank])(lambda dy: back[rank](dy) * _size(dy, rank))
+    gradient(back[rank])(lambda dy: there[rank](dy) * (1.0 / max(_size(dy, rank), 1)))
 
 
 for rank in SUFFIXES:
@@ -217,8 +217,7 @@ def _rfft_gradient(dy, *, shape, fft_length):
 
 
 @gradient(_rfft_gradient)
-def _(op, ddx):
-    fft_length = op.get_attr("fft_length")
+def _(ddx, *, fft_length):
     return _REAL_FORWARD[len(fft_length)](ddx, fft_length=fft_length)
 
 
@@ -230,19 +229,18 @@ def _irfft_gradient(dy, *, shape, fft_length):
 
 
 @gradient(_irfft_gradient)
-def _(op, ddx):
-    fft_length = op.get_attr("fft_length")
+def _(ddx, *, fft_length):
     return _REAL_BACKWARD[len(fft_length)](ddx, fft_length=fft_length)
 
 
 def _real_gradients(forward, backward):
     @gradient(forward)
-    def _(op, dy):
-        return _rfft_gradient(dy, shape=op.inputs[0].node.aval.shape, fft_length=op.get_attr("fft_length"))
+    def _(dy, input, *, fft_length):
+        return _rfft_gradient(dy, shape=input.node.aval.shape, fft_length=fft_length)
 
     @gradient(backward)
-    def _(op, dy):
-        return _irfft_gradient(dy, shape=op.inputs[0].node.aval.shape, fft_length=op.get_attr("fft_length"))
+    def _(dy, input, *, fft_length):
+        return _irfft_gradient(dy, shape=input.node.aval.shape, fft_length=fft_length)
 
 
 for rank in (1, 2):  # TensorFlow has no gradient of RFFT3D and IRFFT3D: LookupError

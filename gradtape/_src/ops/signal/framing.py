@@ -51,8 +51,8 @@ def _frame(signal, *, frames, frame_length, frame_step):
 
 
 @gradient(_frame)
-def _(op, dy):
-    return _overlap_and_add(dy, samples=op.inputs[0].node.aval.shape[-1], frame_step=op.get_attr("frame_step"))
+def _(dy, signal, *, frame_step):
+    return _overlap_and_add(dy, samples=signal.node.aval.shape[-1], frame_step=frame_step)
 
 
 def _added(frames, samples, frame_step):
@@ -78,14 +78,13 @@ def _overlap_and_add(frames, *, samples, frame_step):
 
 
 @gradient(_overlap_and_add)
-def _(op, dy):
-    count, length = op.inputs[0].node.aval.shape[-2:]
-    step = op.get_attr("frame_step")
-    reach = (count - 1) * step + length  # samples behind it, and frames that end behind the samples, take no part
+def _(dy, frames, *, frame_step):
+    count, length = frames.node.aval.shape[-2:]
+    reach = (count - 1) * frame_step + length  # samples behind it, and frames that end behind the samples, take no part
     missing = reach - extents_of(dy)[-1]
     if missing > 0:
         dy = pad(dy, [(0, 0)] * (dy.ndim - 1) + [(0, missing)])
-    return _frame(dy, frames=count, frame_length=length, frame_step=step)
+    return _frame(dy, frames=count, frame_length=length, frame_step=frame_step)
 
 
 @public

@@ -85,12 +85,11 @@ def _segment_op(type, allowed, divisor, divide):
         return _reduced(data, indices, segment_ids, num_segments, divisor)
 
     @gradient(segment)
-    def _(op, dy):
-        data, indices, segment_ids = op.inputs
+    def _(dy, data, indices, segment_ids, *, num_segments, sparse_gradient):
         if divide is not None:
-            dy = dy / divide(_counts(segment_ids, op.get_attr("num_segments"), dy.dtype, dy.ndim - 1))
+            dy = dy / divide(_counts(segment_ids, num_segments, dy.dtype, dy.ndim - 1))
         rows, shape = take_rows(dy, segment_ids), data.node.aval.shape
-        if op.get_attr("sparse_gradient"):
+        if sparse_gradient:
             return IndexedSlices(rows, indices, host_shape(shape)), None, None
         return scatter_rows(rows, indices, shape), None, None
 

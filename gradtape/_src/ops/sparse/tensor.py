@@ -323,11 +323,10 @@ def _sparse_to_dense(sparse_indices, sparse_values, default_value, *, output_sha
 
 
 @gradient(_sparse_to_dense)
-def _(op, dy):
-    flat = flat_places(op.inputs[0], op.get_attr("output_shape"))
+def _(dy, sparse_indices, needs_default_value, *, output_shape):
+    flat = flat_places(sparse_indices, output_shape)
     to_values = take_rows(reshape(dy, [-1]), flat)
-    _, _, to_default = op.needed
-    return None, to_values, sum_over(dy) - sum_over(to_values) if to_default else None
+    return None, to_values, sum_over(dy) - sum_over(to_values) if needs_default_value else None
 
 
 def flat_places(indices, shape, axes=None):
@@ -438,17 +437,14 @@ def _sparse_mat_mul(a_indices, a_values, b, *, a_shape, adjoint_a, adjoint_b):
 
 
 @gradient(_sparse_mat_mul)
-def _(op, dy):
-    indices, values, b = op.inputs
-    shape, adjoint_a, adjoint_b = [op.get_attr(name) for name in ("a_shape", "adjoint_a", "adjoint_b")]
-    _, to_values, to_b = op.needed
+def _(dy, a_indices, a_values, b, needs_a_values, needs_b, *, a_shape, adjoint_a, adjoint_b):
     dx = db = None
-    if to_values:
-        row, column = (indices[:, 1], indices[:, 0]) if adjoint_a else (indices[:, 0], indices[:, 1])
+    if needs_a_values:
+        row, column = (a_indices[:, 1], a_indices[:, 0]) if adjoint_a else (a_indices[:, 0], a_indices[:, 1])
         dx = sum_over(take_rows(dy, row) * conj(take_rows(_adjoint(b) if adjoint_b else b, column)), 1)
         dx = conj(dx) if adjoint_a else dx
-    if to_b:
-        db = _sparse_mat_mul(indices, values, dy, a_shape=shape, adjoint_a=not adjoint_a, adjoint_b=False)
+    if needs_b:
+        db = _sparse_mat_mul(a_indices, a_values, dy, a_shape=a_shape, adjoint_a=not adjoint_a, adjoint_b=False)
         db = _adjoint(db) if adjoint_b else db
     return None, dx, db
 
@@ -524,9 +520,8 @@ def _sparse_sum(input_indices, input_values, *, input_shape, reduction_axes, kee
 
 
 @gradient(_sparse_sum)
-def _(op, dy):
-    shape = op.get_attr("input_shape")
-    places = flat_places(op.inputs[0], shape, _kept(shape, op.get_attr("reduction_axes")))
+def _(dy, input_indices, *, input_shape, reduction_axes):
+    places = flat_places(input_indices, input_shape, _kept(input_shape, reduction_axes))
     return None, take_rows(reshape(dy, [-1]), places)
 
 
