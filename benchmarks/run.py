@@ -53,6 +53,7 @@ ROWS = (
     "lstm",
     "jacobian",
     "per_example",
+    "budget_memory",
     "hvp",
     "sparse_jacobian",
     "sparse_hessian",

@@ -48,6 +48,11 @@ from gradtape._src.derivatives.spectral import (
     singular_value_function as singular_value_function,
     singular_value_sum as singular_value_sum,
 )
+from gradtape._src.derivatives.traces import (
+    Spectrum as Spectrum,
+    operator_trace as operator_trace,
+    spectral_density as spectral_density,
+)
 from gradtape._src.explain.diagnosis import Diagnosis as Diagnosis
 from gradtape._src.explain.explain import explain as explain, explain_nan as explain_nan
 

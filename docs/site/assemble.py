@@ -28,7 +28,7 @@ PARTS = {
             for name in (
                 "intercept_any_gradient per_example_gradients freeze_a_changing_set hessian_norm curvature backward_flops"
                 " levenberg_marquardt equal_eigenvalues sparse_derivatives implicit_functions differential_equations"
-                " high_orders saliency_in_the_loss"
+                " high_orders memory_budget saliency_in_the_loss"
             ).split()
         ],
         "docs/recipes.md",

@@ -40,6 +40,7 @@ GROUPS = {
         """,
         "One example at a time": "per_example_gradients per_example_norms clipped_gradients",
         "Estimates of a Hessian": "hessian_trace hessian_diagonal hessian_norm",
+        "Trace and eigenvalues from products": "operator_trace spectral_density Spectrum",
         "Curvature of a model": "fisher_diagonal ggn_diagonal kfac_factors",
         "Gradients that are changed, and memory": "straight_through reverse_gradient gradient_factors recompute_grad",
         "Checks and explanations": "check_gradients GradientMismatch explain explain_nan Diagnosis",

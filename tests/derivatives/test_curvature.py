@@ -1,5 +1,7 @@
 """Diagonals of Fisher and Gauss-Newton matrices, and factors of K-FAC, are those of whole Jacobians."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -149,3 +151,37 @@ def test_errors(name):
     call, error, message = ERRORS[name]
     with pytest.raises(error, match=message):
         call()
+
+
+def test_as_curvlinops_and_backpack():
+    """Numbers of curvlinops 3.0.1 (K-FAC-expand, the empirical Fisher matrix) and BackPACK 1.7.1 (the Gauss-Newton diagonal)."""
+    sizes, weights = [3, 4, 2], []
+    for inputs, units in itertools.pairwise(sizes):
+        kernel = np.sin(1.0 + 3.0 * np.arange(inputs * units)).reshape(units, inputs) / np.sqrt(inputs)
+        weights += [tf.Variable(kernel.T), tf.Variable(np.cos(np.arange(units)))]
+    x, labels = tf.constant(np.sin(0.7 * np.arange(15)).reshape(5, 3)), tf.constant((np.arange(5) * 7) % 2)
+
+    def loss(x, labels):
+        return entropy(logits(weights, x), labels)
+
+    (a, b), (_, bias), (_, last), _ = tf.autodiff.kfac_factors(loss, weights, (x, labels))
+    inputs = [[0.4470793477, 0.2858388846, -0.0098360723], [0.2858388846, 0.4051803562, 0.3339591752],
+              [-0.0098360723, 0.3339591752, 0.5206882044]]  # fmt: skip
+    gradients = [[0.0015830346, -0.0035302836, 0.0041348967, -0.0023129896],
+                 [-0.0035302836, 0.008457498, -0.0097781638, 0.005459215],
+                 [0.0041348967, -0.0097781638, 0.0113406983, -0.0062939397],
+                 [-0.0023129896, 0.005459215, -0.0062939397, 0.0036576065]]  # fmt: skip
+    for found, expected in [(a, inputs), (b, gradients), (bias, gradients), (last, 0.2447487146 * np.array([[1, -1], [-1, 1]]))]:
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
+    fisher = tf.autodiff.fisher_diagonal(loss, weights, (x, labels))
+    expected = [[0.000715525261, 0.000713740006, 0.000841070129], [0.003716523926, 0.002551994524, 0.004170987766],
+                [0.005212862882, 0.003622472103, 0.005431691832], [0.001103759079, 0.00130809947, 0.002376842367]]  # fmt: skip
+    np.testing.assert_allclose(fisher[0], np.transpose(expected), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        fisher[2], np.transpose([[0.153059543305, 0.051313060405, 0.037400251218, 0.134289192854]] * 2), 1e-10
+    )
+    curving = tf.autodiff.ggn_diagonal(lambda x: logits(weights, x), weights, x, lambda z: entropy(z, tf.constant([0])))
+    expected = [[0.000865802297, 0.00095110846, 0.000859882122], [0.003434472362, 0.002662045089, 0.003753598967],
+                [0.005044220966, 0.004047228445, 0.005025449796], [0.001069275669, 0.001316516072, 0.002108393566]]  # fmt: skip
+    np.testing.assert_allclose(curving[0], np.transpose(expected), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(curving[3], [0.227756942359] * 2, 1e-10)

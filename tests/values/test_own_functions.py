@@ -53,6 +53,8 @@ OF_ARGUMENTS = {
     "vjp": lambda x: own.vjp(lambda a: a * a, x)[1](V),
     "odeint": on_tape(lambda x: own.odeint(lambda t, y: 0.1 * y - x, x, [0.0, 1.0])),
     "odeint_event": on_tape(lambda x: own.odeint_event(lambda t, y: y, x, [0.0, 1.0], lambda t, y: t - 0.5)),
+    "operator_trace": lambda x: own.operator_trace(lambda v: v * x, x),
+    "spectral_density": lambda x: own.spectral_density(lambda v: v * x, x, samples=1),
     "root": on_tape(lambda x: own.root(lambda z: z + 0.1 * z**3 - x, x)),
     "singular_value_function": on_tape(lambda x: own.singular_value_function(tf.exp, tf.linalg.diag(x))),
     "singular_value_sum": on_tape(lambda x: own.singular_value_sum(tf.exp, [x])),

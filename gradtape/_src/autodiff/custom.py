@@ -504,8 +504,12 @@ def _chosen(*values: Any) -> tuple[Any, ...]:
     last = last.reshape(-1)[:1].real[0]
     width = last.dtype.itemsize * 8
     unforeseen = lax.bitcast_convert_type(last, jnp.dtype(f"uint{width}")) == (1 << (width - 1)) - 3
-    inexact = [jnp.issubdtype(v.dtype, jnp.inexact) for v in values]
-    return tuple([jnp.where(unforeseen, jnp.full_like(v, np.nan), v) if f else v for v, f in zip(values, inexact, strict=True)])
+
+    def other(*values: Any) -> tuple[Any, ...]:
+        return tuple([jnp.full_like(v, np.nan) if jnp.issubdtype(v.dtype, jnp.inexact) else v for v in values])
+
+    found: tuple[Any, ...] = lax.cond(unforeseen, other, lambda *v: v, *values)
+    return found
 
 
 lowering(_barrier, platform=HOST, rule=_unchanged, because="NumPy removes nothing")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from gradtape._src.core.engine import execution
 from gradtape._src.core.programs.program import ELEMENT, Key, Line, Program, effectful
@@ -55,6 +56,29 @@ def narrowed(program: Program, kept: Sequence[int]) -> Program:
         program.constants,
         program.lines,
     )
+
+
+def part(program: Program, nodes: range) -> tuple[Program, list[int], list[int]]:
+    """Return the Program of some nodes that follow each other, and the references in `program` of what it takes and gives.
+
+    It gives what later nodes read, and outputs. Constants that it reads are its own.
+    """
+    read = {r for i in nodes for r in program.keys[i][2:] if r not in nodes}
+    count = len(program.parameters) - len(program.constants)
+    own = sorted([r for r in read if -1 - r >= count], reverse=True)
+    inputs = sorted(read.difference(own))
+    later = {r for key in program.keys[nodes.stop :] for r in key[2:]} | set(program.outputs)
+    outputs = [i for i in nodes if i in later]
+    number = {r: -1 - k for k, r in enumerate([*inputs, *own])} | {i: k for k, i in enumerate(nodes)}
+    made = Program(
+        tuple([(*program.keys[i][:2], *[number[r] for r in program.keys[i][2:]]) for i in nodes]),
+        tuple([program.avals[i] for i in nodes]),
+        tuple([program.aval_of(r) for r in [*inputs, *own]]),
+        tuple([number[i] for i in outputs]),
+        tuple([program.constants[-1 - r - count] for r in own]),
+        _lines(program, nodes),
+    )
+    return execution.intern(made), inputs, outputs
 
 
 def _needed(keys: Sequence[Key], references: Sequence[int]) -> list[int]:
@@ -130,7 +154,7 @@ def linearized(
         saved, kept = frontier(again)
     else:
         saved, _ = frontier(lambda r: invariant[r] or _again(derived, r))
-        derivable = _derivable(derived, saved, at_hand)
+        derivable = derivable_from(derived, saved, at_hand)
         saved, kept = frontier(lambda r: r in derivable or invariant[r] or _again(derived, r))
     residuals = sorted(saved)
     shift = len(derived.parameters)
@@ -150,7 +174,7 @@ def _again(program: Program, reference: int) -> bool:
     return source.kept is not None and attrs[0] >= source.kept(of_loop)
 
 
-def _derivable(program: Program, saved: set[int], at_hand: Callable[[int], bool]) -> set[int]:
+def derivable_from(program: Program, saved: set[int], at_hand: Callable[[int], bool]) -> set[int]:
     """Return the values that follow from other `saved` ones by arithmetic, which costs less than to read them.
 
     Of an LSTM that leaves the gates, and not the five factors of its gradient that are made of them.
@@ -205,4 +229,22 @@ def _forward(program: Program, derived: Program, residuals: list[int], count: in
     parameters = (*program.parameters, *derived.parameters[extra:])
     outputs = (*program.outputs, *map(moved, residuals))
     lines = (*_lines(program, range(len(program.keys))), *_lines(derived, kept))
-    return execution.intern(Program(keys, avals, parameters, outputs, (*program.constants, *derived.constants), lines))
+    constants = (*program.constants, *derived.constants)
+    return _merged(Program(keys, avals, parameters, outputs, constants, lines))
+
+
+def _merged(program: Program) -> Program:
+    """Return `program`, in which what was computed twice is computed once; equal constants are one."""
+    count = len(program.parameters) - len(program.constants)
+    known: dict[Any, int] = {}
+    number = {-1 - k: -1 - k for k in range(count)}
+    for k, constant in enumerate(program.constants):
+        same = k if constant.dtype.hasobject else (constant.shape, constant.dtype, constant.tobytes())
+        number[-1 - count - k] = known.setdefault(same, -1 - count - k)
+    for index, key in enumerate(program.keys):
+        moved = (*key[:2], *[number[r] for r in key[2:]])
+        number[index] = index if effectful(key) else known.setdefault(moved, index)
+    keys = tuple([(*key[:2], *[number[r] for r in key[2:]]) for key in program.keys])
+    merged = Program(keys, program.avals, program.parameters, (), program.constants, program.lines)
+    kept = [i for i in range(len(keys)) if number[i] == i]
+    return _renumbered(merged, kept, [number[r] for r in program.outputs], program.parameters, {})

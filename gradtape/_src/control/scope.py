@@ -476,7 +476,7 @@ def _call_in_trace(body: Body, arguments: Sequence[Node]) -> list[Node]:
     if body.transcript is not None and isinstance(scope, Scope):
         results = nodes[: len(nodes) - len(body.written)]
         scope.inside.append(Inner(body.transcript, [*map(journal.origin_of, inputs)], [*map(journal.origin_of, results)]))
-    return _assigned(body, nodes)
+    return assigned(body, nodes)
 
 
 def call_recorded(body: Body, arguments: Sequence[Node]) -> list[Node]:
@@ -486,10 +486,10 @@ def call_recorded(body: Body, arguments: Sequence[Node]) -> list[Node]:
     nodes = run_now(program, inputs) if at_once else tracing.call(program, inputs, FUNCTION)
     if body.transcript is not None:
         _transcribe(body, body.transcript, arguments, nodes)
-    return _assigned(body, nodes)
+    return assigned(body, nodes)
 
 
-def _assigned(body: Body, nodes: list[Node]) -> list[Node]:
+def assigned(body: Body, nodes: list[Node]) -> list[Node]:
     """Assign the new values of variables, which are the last nodes of a call, and return its results."""
     count = len(nodes) - len(body.written)
     hold_all(body.written, nodes[count:])

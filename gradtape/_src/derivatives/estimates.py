@@ -44,7 +44,7 @@ class Hessian:
 
     def signs(self, samples: int, seed: Any) -> list[Tensor]:
         """Draw `samples` stacked vectors of random signs, for each source."""
-        return [_signs((samples, *x.shape), x.dtype, seed, i) for i, x in enumerate(self.at.active)]
+        return [signs_of((samples, *x.shape), x.dtype, seed, i) for i, x in enumerate(self.at.active)]
 
 
 @public
@@ -66,7 +66,7 @@ def hessian_trace(
     >>> float(tf.autodiff.hessian_trace(lambda x: tf.reduce_sum(x**3), x))
     18.0
     """
-    _check_samples(samples)
+    check_samples(samples)
     matrix = Hessian(f, args, sources, "hessian_trace", chunk_size)
     vectors = matrix.signs(samples, seed)
     return _total([reduce_sum(v * d) / samples for v, d in zip(vectors, matrix.products(vectors), strict=True)])
@@ -94,7 +94,7 @@ def hessian_norm(
     >>> round(float(tf.autodiff.hessian_norm(lambda x: tf.reduce_sum(x * x), x)) ** 2, 3)
     8.0
     """
-    _check_samples(samples)
+    check_samples(samples)
     if method == "products":
         matrix = Hessian(f, args, sources, "hessian_norm", chunk_size)
         parts = matrix.products(matrix.signs(samples, seed))
@@ -108,7 +108,7 @@ def hessian_norm(
     wanted = [i for i, x in enumerate(given.leaves) if inexact(x)]
     total = []
     for sample in range(samples):
-        signs = [_signs(given.leaves[i].shape, given.leaves[i].dtype, seed, (sample, k)) for k, i in enumerate(wanted)]
+        signs = [signs_of(given.leaves[i].shape, given.leaves[i].dtype, seed, (sample, k)) for k, i in enumerate(wanted)]
         ends = []
         for signed in (step, -step):
             if sources is None:
@@ -152,13 +152,13 @@ def hessian_diagonal(
             (block,) = matrix.products([units], only=i)
             found.append(reshape(diag_part(reshape(block, (size, size))), extents_of(x)))
     else:
-        _check_samples(samples)
+        check_samples(samples)
         vectors = matrix.signs(samples, seed)
         found = [reduce_mean(v * d, axis=0) for v, d in zip(vectors, matrix.products(vectors), strict=True)]
     return matrix.at.sources.pack(matrix.at.among_sources(found))
 
 
-def _signs(shape: Any, dtype: Any, seed: int | None, position: Any) -> Tensor:
+def signs_of(shape: Any, dtype: Any, seed: int | None, position: Any) -> Tensor:
     """Draw random signs; those of a seed differ from position to position (an int, or a pair of them)."""
     if seed is None:
         numbers = uniform(shape)
@@ -174,9 +174,11 @@ def _total(parts: Sequence[Tensor]) -> Tensor:
     return total
 
 
-def _check_samples(samples: int) -> None:
-    if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
-        raise ValueError(f"samples must be a positive int, received {samples!r}.")
+def check_samples(samples: int, what: str = "samples", least: int = 1) -> None:
+    """Raise ValueError if a number of samples, or of something else, is no int, or too small."""
+    if isinstance(samples, bool) or not isinstance(samples, int) or samples < least:
+        expected = "a positive int" if least == 1 else f"an int of at least {least}"
+        raise ValueError(f"{what} must be {expected}, received {samples!r}.")
 
 
 @contextlib.contextmanager

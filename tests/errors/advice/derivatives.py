@@ -9,6 +9,18 @@ LEFT = {
 
 ROWS = [
     (
+        'tf.autodiff.recompute_grad(lambda x: x * x if float(x) > 0.0 else -x, memory="1MB")(tf.constant(3.0))',
+        """
+        def f(x):
+            return x * x if x > 0.0 else -x
+        x = tf.constant(3.0)
+        tf.autodiff.recompute_grad(tf.function(f), memory="1MB")(x)
+        tf.autodiff.recompute_grad(lambda x: tf.cond(x > 0.0, lambda: x * x, lambda: -x), memory="1MB")(x)
+        tf.autodiff.recompute_grad(lambda x: tf.where(x > 0.0, x * x, -x), memory="1MB")(x)
+        tf.recompute_grad(f)(x)
+        """,
+    ),
+    (
         """
         kernel = tf.Variable(tf.ones([3, 2]))
         tf.autodiff.kfac_factors(lambda x: tf.reduce_sum(tf.sin(kernel) * x[0, 0]), [kernel], x23)

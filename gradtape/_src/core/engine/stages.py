@@ -36,7 +36,7 @@ def of(program: Program, interned: Interned) -> Stages | None:
     """Return the Stages of a Program that is `staged`; None if it runs as one even so."""
     known: Stages | None = program.derived.get("stages")
     if known is None:
-        known = _around_host(program, interned) if program.hosted else _cut_after(PART, _WrittenOut(program).program, interned)
+        known = _around_host(program, interned) if program.hosted else _cut_after(PART, written_out(program), interned)
         program.derived["stages"] = known
     return known if program.hosted or len(known.made) > 1 else None
 
@@ -120,6 +120,11 @@ def _around_host(program: Program, interned: Interned) -> Stages:
     return cutter.stages
 
 
+def written_out(program: Program) -> Program:
+    """Return a Program without calls, and with trees of nodes in the place of those with many inputs."""
+    return _WrittenOut(program).program
+
+
 class _WrittenOut:
     """Writes a Program out: `program` has no calls, and trees of nodes in the place of those with many inputs."""
 
@@ -180,7 +185,7 @@ def of_integers(program: Program, output: int) -> Part | None:
     """Return the part of a Program that gives this one of its outputs, if it is few ops on integers, which run on the host."""
     key = "of integers", output
     if key not in program.derived:
-        flat = _WrittenOut(program).program
+        flat = written_out(program)
         program.derived[key] = _of_integers(flat, [flat.outputs[output]])
     found: Part | None = program.derived[key]
     return found
@@ -188,7 +193,7 @@ def of_integers(program: Program, output: int) -> Part | None:
 
 def steered(program: Program) -> tuple[Part, list[Check]] | None:
     """Return the part of a Program that gives the values which it checks, and the checks; None if it is not `of_integers`."""
-    flat = _WrittenOut(program).program
+    flat = written_out(program)
     checks: list[Check] = []
     outputs: list[int] = []
     for op, attrs, *references in flat.keys:
