@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class NotWatched(Evidence):
-    code, when, named = "not_watched", "a tensor that nobody watched", "where it was made"
+    code, when = "not_watched", "a tensor that nobody watched"
+    named = "where it was made; where a function first uses its argument"
     automatic: bool = True  # the tape watches variables by itself
     unbuilt: bool = False  # the variable was made under the tape
 
