@@ -17,29 +17,9 @@ from tests.explain.table import MARK
 
 FOLDER = Path(__file__).parent / "scripts"
 LAST = re.compile(r"(?:# (Advice|Fix): (.*))?")
-MISSED = {  # at first, and not mended yet
-    "angle_of_nothing",
-    "best_of_the_rest",
-    "called_after_the_block",
-    "deviation_of_a_policy",
-    "early_return",
-    "label_behind_a_where",
-    "log_of_a_sum_of_exp",
-    "moving_average",
-    "poisson_counts",
-    "product_of_two_zeros",
-    "py_function",
-    "relu6",
-}
 
 
-def scripts():
-    for path in sorted(FOLDER.glob("*.py")):
-        marks = [pytest.mark.xfail(strict=True)] if path.stem in MISSED else []
-        yield pytest.param(path, id=path.stem, marks=marks)
-
-
-@pytest.mark.parametrize("path", list(scripts()))
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
 def test_the_script(path, count):
     program = of_script(str(path))
     lines = path.read_text().splitlines()

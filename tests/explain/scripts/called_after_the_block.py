@@ -14,4 +14,3 @@ def slope(x):
 
 
 slope(tf.convert_to_tensor(9.0))
-# Advice: call `f` in the tape's `with` block

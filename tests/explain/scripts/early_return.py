@@ -21,4 +21,4 @@ def step(x):
 
 inner.build((None, 2))
 step(tf.ones([2, 2]))
-# Advice: give `mask` a value
+# Advice: call with `gated(x, mask=…)`

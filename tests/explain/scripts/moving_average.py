@@ -8,4 +8,3 @@ with tf.GradientTape() as tape:
     prediction = model(x, training=False)  # <- not_trainable
     loss = tf.reduce_mean((prediction - y) ** 2)
 grads = tape.gradient(loss, model.variables)
-# Advice: leave it out of the sources

@@ -7,4 +7,4 @@ with tf.GradientTape() as tape:
     joint = tf.reduce_prod(p)  # <- zero_factor
     loss = (joint - 1.0) ** 2
 tape.gradient(loss, p)
-# Advice: factor
+# Advice: start p at other values

@@ -14,4 +14,3 @@ with tf.GradientTape() as tape:
     signal = tf.py_function(wave, [phase], tf.float32)
     loss = tf.reduce_sum(signal**2)
 tape.gradient(loss, phase)
-# Advice: tf.* counterparts

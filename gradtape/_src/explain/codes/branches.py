@@ -62,7 +62,8 @@ class BranchNotTaken(Evidence):
             case "branch" if self.flag is not None:
                 name, _, wanted = self.flag.partition("=")
                 call = _call_with(self.line, w.asked, self.flag)
-                cause = f"{w.source} is used in a branch of {self.written} that did not run, as {name} was not {wanted}"
+                was = "was None" if wanted == "…" else f"was not {wanted}"
+                cause = f"{w.source} is used in a branch of {self.written} that did not run, as {name} {was}"
                 return Said(cause, f"call with `{self.flag if call is None else call[1]}`", call and text.span(call[0]))
             case "branch":
                 cause = f"{w.source} is used in a branch of {self.written} that did not run"
@@ -329,11 +330,14 @@ def _last(node: ast.expr) -> str:
 
 def _flag(line: Line, node: ast.AST, missed: Sequence[ast.AST]) -> str | None:
     """Return the argument with which a branch would have run, where an argument alone decides; None for any other condition."""
+    wanted: bool | str | None
     match node:
         case ast.If(test=ast.Name(name)) | ast.IfExp(test=ast.Name(name)):
             wanted = missed in (node.body, [node.body])
         case ast.If(test=ast.UnaryOp(ast.Not(), ast.Name(name))) | ast.IfExp(test=ast.UnaryOp(ast.Not(), ast.Name(name))):
             wanted = missed not in (node.body, [node.body])
+        case ast.If(test=ast.Compare(ast.Name(name), [ast.Is() | ast.IsNot() as how], [ast.Constant(None)])):
+            wanted = None if isinstance(how, ast.Is) == (missed is node.body) else "…"
         case _:
             return None
     arguments = getattr(scope_of(line), "args", None)

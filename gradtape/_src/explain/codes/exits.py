@@ -8,10 +8,11 @@ import re
 from typing import TYPE_CHECKING
 
 from gradtape._src.control.host import EAGER_PY_FUNC, PY_FUNC
+from gradtape._src.core import journal
 from gradtape._src.core.journal import Left
 from gradtape._src.core.op import Op, ops
 from gradtape._src.explain import rewritten, source as text
-from gradtape._src.explain.callers import functions_of, scope_of
+from gradtape._src.explain.callers import functions_of, mentioned, scope_of
 from gradtape._src.explain.codes.ops import NotDifferentiable
 from gradtape._src.explain.evidence import Evidence, OfOp, Said, Span, of_no_way, of_steps, of_zeros
 from gradtape._src.explain.history import Name, Step
@@ -67,7 +68,13 @@ class LeftLibrary(OfOp):
 
 @of_zeros(100)
 def _through_python(tried: Tried) -> Evidence | None:
-    return LeftLibrary(*tried.at, how="py_function") if tried.entry.node.op is EAGER_PY_FUNC else None
+    """Find a Python function, and in one that the line names the exit itself: through tensors it has a gradient."""
+    if tried.entry.node.op is not EAGER_PY_FUNC:
+        return None
+    line = tried.at[0]
+    given = mentioned(text.statement(line) or ast.Module([], []))
+    exits = [e for e in list(journal.exits) if e.line[0] is not None and e.line[0].co_name in given and e.how in WAYS]
+    return LeftLibrary(exits[-1].line, how=exits[-1].how) if exits else LeftLibrary(*tried.at, how="py_function")
 
 
 @of_steps(30)

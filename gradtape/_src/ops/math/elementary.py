@@ -264,7 +264,10 @@ def _(op, dy):
     return dy * conj(reciprocal(1.0 + square(op.inputs[0])))
 
 
-@op("Atan2", infer=only(FLOATING, broadcast), broadcasting=True, saves="y x", flops=1)
+@op(
+    "Atan2", infer=only(FLOATING, broadcast), broadcasting=True, saves="y x", flops=1,
+    at_edge="keep the point (x, y) away from 0, where no angle is defined",
+)  # fmt: skip
 def atan2(y, x):
     """Return the angle in [-π, π] of the point (x, y), element-wise, with broadcasting. Float.
 
