@@ -90,7 +90,7 @@ def not_taken(
     was used; ".head" is an attribute of any object.
     """
     ran = Ran(_lines(view, used), None if view.tape is None else view.tape.lines)
-    files = [Unrun(name, _file(tree), ran, frame) for name in ran.files if (tree := text.tree(name)) is not None]
+    files = [Unrun(name, file_of(tree), ran, frame) for name in ran.files if (tree := text.tree(name)) is not None]
     found = next((b for file in files if names and (b := file.first(names)) is not None), None)
     all_holders = holders(source.variable, frame, set()) if found is None and files else set()
     return found or next((b for file in files if all_holders and (b := file.passed_over(all_holders)) is not None), None)
@@ -307,7 +307,8 @@ class File:
 
 
 @functools.lru_cache(64)
-def _file(tree: ast.Module) -> File:
+def file_of(tree: ast.Module) -> File:
+    """Return the File of a syntax tree, which many questions share."""
     return File(tree)
 
 

@@ -112,10 +112,6 @@ def _advice(b: LeftLibrary, itself: str | None) -> str:
         return "call the model under the tape, and a loss of Keras's on what it gives: `loss_fn(y, model(x))`"
     if itself is not None:
         return itself
-    if re.search(r"\bf[\"']", written):
-        return "a text has no gradient: compute with the tensor itself"
-    if re.search(r"(?<![\w.])round\(", written):
-        return "pass the gradient straight through: `x + tf.stop_gradient(tf.round(x) - x)`, with tensors all the way"
     tensors = rewritten.with_tensors(b.line) if how in ("numpy", "__array__", "float") and not _filled(b) else None
     if tensors is not None:
         same = re.fullmatch(r"([\w.]+) = \1", tensors)
@@ -130,8 +126,6 @@ def _advice(b: LeftLibrary, itself: str | None) -> str:
         counterpart = rewritten.NUMPY.get(called[1])
         use = f"tf.{counterpart}" if counterpart else "the tf.* function that computes the same"
         return f"try {use} in the place of {called[0]}…), with the tensor itself and without `.numpy()`"
-    if re.search(r"\[[^]]*:[^]]*\]\s*=[^=]", written) and how in ("float", "__array__"):
-        return "put it there with tf.pad, tf.concat or tf.tensor_scatter_nd_update, in the place of an array that is filled"
     if re.search(r"\]\s*=[^=]", written) and how in ("float", "__array__"):
         return "collect the tensors in a list and join them, `tf.stack(values)`, in the place of an array that is filled"
     instead = {
