@@ -186,6 +186,29 @@ def test_the_costs_of_a_tape_inside_of_a_function(tmp_path):
     assert {tuple(c["layers"]): c["forward"] for c in call["costs"] if c["op"] == "MatMul"} == {("first",): 96, ("second",): 48}
 
 
+def test_what_is_known_once_a_function_has_run(tmp_path):
+    page, _ = page_of(
+        tmp_path,
+        "import gradtape as tf\nw = tf.Variable([-1.0])\n@tf.function\ndef step():\n    with tf.GradientTape() as tape:\n"
+        "        y = tf.nn.relu(w)\n    return tape.gradient(y, w)\nstep()\n",
+    )
+    (call,) = data_of(page)["calls"]
+    assert [(line, state) for _, line, state in call["lines"]] == [(6, "break")]
+    assert [(s["what"], s["diagnosis"]["code"]) for s in call["sources"]] == [("zeros", "dead_relu")]
+
+
+def test_a_call_that_raises(tmp_path):
+    with pytest.raises(LookupError, match="RandomPoissonV2"):
+        page_of(
+            tmp_path,
+            "import gradtape as tf\nw = tf.Variable([1.0])\nwith tf.GradientTape() as tape:\n"
+            "    y = tf.random.poisson([2], w)\ntape.gradient(y, w)\n",
+        )
+    data = data_of((tmp_path / "report.html").read_text("utf-8"))
+    assert data["headline"] == "w has an undefined gradient: line 5"
+    assert [(s["what"], s["diagnosis"]["line"]) for s in data["calls"][0]["sources"]] == [("undefined", 4)]
+
+
 def test_faults_come_first_and_one_cause_is_told_once(tmp_path):
     page, _ = page_of(
         tmp_path,

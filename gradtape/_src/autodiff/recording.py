@@ -326,8 +326,10 @@ class Recording:
             journal.note_call(asked)
         return asked
 
-    def _told(self, asked: journal.Asked, targets: Sequence[Source], sources: Sequence[Source], results: Sequence[Any]) -> None:
-        """Show a gradient call to whoever watches them."""
+    def _told(
+        self, asked: journal.Asked, targets: Sequence[Source], sources: Sequence[Source], results: Sequence[Any] | None
+    ) -> None:
+        """Show a gradient call to whoever watches them; without results it raises, as an op on the way has no gradient."""
         if hooks.watch.asked is not None and not self._inner:
             hooks.watch.asked(asked, self, targets, sources, results)
 

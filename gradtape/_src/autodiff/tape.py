@@ -99,7 +99,11 @@ class GradientTape(Recording):
             flat_targets, grads_given = self._targets(target, output_gradients)
             flat_sources, pack = _sources(sources, self)
             asked = self._asked(flat_targets, flat_sources)
-            results = self._differentiate(flat_targets, flat_sources, grads_given)
+            try:
+                results = self._differentiate(flat_targets, flat_sources, grads_given)
+            except LookupError:  # no gradient is registered for an op on the way
+                self._told(asked, flat_targets, flat_sources, None)
+                raise
             given = [r is not None for r in results]
             if False in given:
                 results = _with_identities(flat_targets, flat_sources, grads_given, results)

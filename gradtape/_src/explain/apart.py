@@ -190,6 +190,8 @@ def _is_read(line: Line, until: int) -> bool:
     spans = [range(n.lineno, (n.end_lineno or n.lineno) + 1) for n in functions]
     if text.in_a_loop(line) or any(found.lineno in span for span in spans):
         return bool(reads)
+    if found.lineno <= until <= (found.end_lineno or until):  # it makes the last of what is used itself
+        return True
     return any(n.lineno <= until or any(n.lineno in span for span in spans) for n in reads)
 
 

@@ -41,7 +41,7 @@ def callers_in(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Evidence,
     else:
         there = [n for n in own if (tape.end_lineno or 0) < n.lineno <= at]
         wanted = set()
-    there = [n for n in there if isinstance(n, SIMPLE)]
+    there = [n for n in there if isinstance(n, SIMPLE) or n.lineno == at]  # the statement of the gradient call itself, too
     by_name = [n for n in there if called in mentioned(n)]
     if by_name:
         return by_name

@@ -19,6 +19,7 @@ from gradtape._src.explain.evidence import CODES
 T = TypeVar("T")
 MOST_NAMES = 6
 HAS = {"None": "no gradient", "zeros": "a gradient of zeros", "NaN": "a gradient of NaN", "infinite": "an infinite gradient"}
+HAS["undefined"] = "an undefined gradient"  # no op on the way has one registered: the call raises
 
 
 @dataclasses.dataclass(frozen=True)

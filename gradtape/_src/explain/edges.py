@@ -11,38 +11,42 @@ import numpy as np
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.core.programs.op import ops
 from gradtape._src.core.programs.program import Node
+from gradtape._src.core.programs.traits import Trait
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.evidence import Evidence
 from gradtape._src.explain.precision import again_with, instead
 from gradtape._src.explain.probe import Probe, array, value
 from gradtape._src.explain.smooth import Advice, in_its_words
 from gradtape._src.explain.varied import dense, elsewhere
-from gradtape._src.ops.linalg.systems import INVERTIBLE
 from gradtape._src.ops.math.arithmetic import realdiv, sqrt
-from gradtape._src.ops.math.elementary import exp, log
+from gradtape._src.ops.math.elementary import exp
 from gradtape._src.ops.math.reduction import _euclidean_norm
 
 FINITE = "keep its input where the function and its derivative are finite"
-SQRT, LOG, EXP, DIVIDE, NORM = [f.op.type for f in (sqrt, log, exp, realdiv, _euclidean_norm)]
+SQRT, EXP, DIVIDE, NORM = [f.op.type for f in (sqrt, exp, realdiv, _euclidean_norm)]
 SMALLER = "try smaller values: another initialization, a normalization, fewer steps, or a smaller rate"
 
 
 class Bound(NamedTuple):
-    """A bound of the argument at place `at` of an op: with it the op and its gradient are finite."""
+    """A bound of the argument at place `at` of an op: with it the op and its gradient are finite.
+
+    `none` says that the other argument is 0 there, too, so that 0 can stand for the result.
+    """
 
     at: int
     words: str
     code: str
+    none: bool
 
 
 Moved = Callable[[np.ndarray], np.ndarray]
-BOUNDS: list[tuple[str, str, float, Moved]] = [  # and a value beyond, where an op that needs it is not finite
-    ("above 0", "tf.maximum(x, 1e-12)", 0.0, lambda v: np.maximum(v, 1e-12)),
-    ("above 1", "tf.maximum(x, 1 + 1e-6)", 1.0, lambda v: np.maximum(v, 1 + 1e-6)),
-    ("above -1", "tf.maximum(x, -1 + 1e-6)", -1.0, lambda v: np.maximum(v, -1 + 1e-6)),
-    ("inside of -1 and 1", "tf.clip_by_value(x, -1 + 1e-6, 1 - 1e-6)", 1.0, lambda v: np.clip(v, -1 + 1e-6, 1 - 1e-6)),
-    ("below 80", "tf.minimum(x, 80.0)", 100.0, lambda v: np.minimum(v, 80.0)),
-    ("away from what has no inverse", "x + 1e-6 * tf.eye(tf.shape(x)[-1])", 0.0, lambda v: _lifted(v)),
+BOUNDS: list[tuple[str, str, tuple[float, float], Moved]] = [  # and values beyond, where an op that needs it is not finite
+    ("above 0", "tf.maximum(x, 1e-12)", (0.0, -1.0), lambda v: np.maximum(v, 1e-12)),
+    ("above 1", "tf.maximum(x, 1 + 1e-6)", (1.0, 0.0), lambda v: np.maximum(v, 1 + 1e-6)),
+    ("above -1", "tf.maximum(x, -1 + 1e-6)", (-1.0, -2.0), lambda v: np.maximum(v, -1 + 1e-6)),
+    ("inside of -1 and 1", "tf.clip_by_value(x, -1 + 1e-6, 1 - 1e-6)", (1.0, 2.0), lambda v: np.clip(v, -1 + 1e-6, 1 - 1e-6)),
+    ("below 80", "tf.minimum(x, 80.0)", (100.0, 200.0), lambda v: np.minimum(v, 80.0)),
+    ("away from what has no inverse", "x + 1e-6 * tf.eye(tf.shape(x)[-1])", (0.0, 0.0), lambda v: _lifted(v)),
 ]
 SMALL = 1e-3  # so far a bound may move what needs none
 
@@ -64,10 +68,16 @@ def bound_of(probe: Probe, entry: Entry) -> Bound | None:
             far = np.abs(after - before)
             if not far.any() or (best is not None and far.max() >= best[0]) or not _fits(entry, far, code):
                 continue
-            outside = np.full_like(before, beyond)
-            if _finite_with(probe, entry, node, after) and not _finite_with(probe, entry, node, outside):
-                best = float(far.max()), Bound(at, words, code)
+            outside = [np.full_like(before, far) for far in beyond[: 1 if Trait.INVERTS in entry.node.op.traits else 2]]
+            if _finite_with(probe, entry, node, after) and not any(_finite_with(probe, entry, node, v) for v in outside):
+                best = float(far.max()), Bound(at, words, code, not any(_counts(other, far) for other in entry.inputs[:at]))
     return None if best is None else best[1]
+
+
+def _counts(node: Node, moved: np.ndarray) -> bool:
+    """Return whether an input is not 0 at some element at which a bound moves another one."""
+    given = np.broadcast_arrays(value(node), moved)
+    return bool((given[0][given[1] > 0] != 0).any())
 
 
 def _fits(entry: Entry, far: np.ndarray, code: str) -> bool:
@@ -125,14 +135,10 @@ def at_the_edge(b: Evidence, otherwise: str, bound: Bound | None, op: str | None
     if (stable := rewritten.stable(b.line)) is not None:
         formula, written = stable
         return f"use the function that computes it without values too large or too small: `{written}`", text.span(formula)
-    if op == LOG and "det(" in written:
-        return INVERTIBLE, None
-    if op == LOG and "exp(" in written:
-        return "use tf.reduce_logsumexp, which takes the logarithm of a sum of exponentials without computing them", None
     advice, place = in_its_words(own or otherwise, b, op)
     if bound is None or op != b.op:
         return advice, place
     kept_in = rewritten.bounded(b.line, op, bound.at, bound.code)
     kept = f"keep the argument {bound.words}: `{bound.code if kept_in is None else kept_in[1]}`"
-    more = f"{advice}, or " if op == DIVIDE else ""
+    more = f"{advice}, or " if op == DIVIDE and bound.none else ""
     return f"{more}{kept}{f', or {advice}' if op == EXP else ''}", None if kept_in is None else text.span(kept_in[0])

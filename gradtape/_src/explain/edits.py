@@ -55,7 +55,12 @@ def moved(file: str | None, number: int | None, fix: Fix) -> int | None:
     """Return the number that a line of a file has after a fix."""
     if number is None:
         return None
-    before = [e for e in fix if e.file == file and e.last < number]
+    own = [e for e in fix if e.file == file]
+    away = next((e for e in own if not e.lines and e.first <= number <= e.last), None)
+    into = next((e for e in own if away is not None and e.last < e.first), None)
+    if away is not None and into is not None:  # the line itself moves
+        number = into.first + number - away.first
+    before = [e for e in own if e.last < number and e is not into]
     return number + sum(len(e.lines) - (e.last - e.first + 1) for e in before)
 
 
@@ -223,17 +228,12 @@ def _expression(file: str, place: Span, code: str) -> Iterator[Fix]:
     parts = _parsed(code)
     match parts:
         case [ast.Expr(value)] if names_in(value) <= bound(file, first):
-            whole = text.tree(file) or ast.Module([], [])
-            around = next(
-                (
-                    n
-                    for n in ast.walk(whole)
-                    if any(isinstance(c, ast.expr) and text.span(c) == place for c in ast.iter_child_nodes(n))
-                ),
-                whole,
-            )
+            tree = text.tree(file) or ast.Module([], [])
+            inside = [(n, c) for n in ast.walk(tree) for c in ast.iter_child_nodes(n) if isinstance(c, ast.expr)]
+            around = next((n for n, child in inside if text.span(child) == place), tree)
             brackets = isinstance(value, COMPOUND) and not isinstance(around, HARMLESS)
-            yield (_replaced(file, place, f"({code})" if brackets else code),)
+            bare, whole = (_replaced(file, place, written) for written in (code, f"({code})"))
+            yield (whole if brackets and f"({code})" not in bare.lines[0] else bare,)
 
 
 def _replaced(file: str, span: Any, code: str) -> Edit:

@@ -128,7 +128,8 @@ def _told(
         return kind((made.code, made.offset), how=Written(made.aval.type.name, missing))
     at = (guilty.node.code, guilty.node.offset), guilty.node.op.type
     if leaves:
-        return kind(*at, how=Given(next(((n.code, n.offset) for n in leaves if n.code is not None), NO_LINE)))
+        since = next(((n.code, n.offset) for n in leaves if n.code is not None), NO_LINE)
+        return kind(*at, how=Given(since, guilty.inputs.index(leaves[0])))
     dtype = guilty.node.aval.type.name if overflows else None
     how = InForward(dtype) if forward else InBackward(dtype, _equal_in_spectrum(guilty))
     return kind(*at, how=how, bound=bound_of(probe, guilty))

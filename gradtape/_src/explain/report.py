@@ -96,9 +96,12 @@ class Report:
         return bool(self._found or self._raised)
 
     def asked(
-        self, call: Asked, tape: Any, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]
+        self, call: Asked, tape: Any, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any] | None
     ) -> Question | None:
-        """Note a gradient call that gave its results; the tape still holds its record. Return the Question if one was asked."""
+        """Note a gradient call that gave its results, or None and raises; the tape still holds its record.
+
+        Return the Question if one was asked.
+        """
         question = self._asked(call.line, tape, targets, sources, results)
         if not symbolic():
             self._count(call.line)
@@ -152,7 +155,7 @@ class Report:
         return [place(*where) for where in places if where not in self._sources]
 
     def _asked(
-        self, line: Any, tape: Any, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]
+        self, line: Any, tape: Any, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any] | None
     ) -> Question | None:
         self._size(line, sources)
         self.calls += line not in self._traced
@@ -160,7 +163,7 @@ class Report:
             self._traced.add(line)
         if not sources:
             self._without[place(text.file(line), text.number(line))] = None
-        flaws = ["None" if result is None else _flaw(result) for result in results]
+        flaws = ["None" if result is None else _flaw(result) for result in results or [None] * len(sources)]
         lacking: dict[str, list[int]] = {}
         for position, what in enumerate(flaws):
             if what is not None and not self._again(line, position, what):
@@ -172,6 +175,9 @@ class Report:
         said = {what: _said(question, what, [sources[p] for p in positions]) for what, positions in lacking.items()}
         found = [(p, what, diagnosis) for what in lacking for p, diagnosis in zip(lacking[what], said[what], strict=True)]
         for position, what, diagnosis in sorted(found, key=lambda f: f[0]):
+            if results is None and diagnosis.connected:
+                continue
+            what = "undefined" if results is None else what
             self._note(line, position, question.name_of(sources[position]), what, diagnosis)
         return question
 

@@ -33,7 +33,12 @@ METHODS = {  # of an array
     "clip": "clip_by_value",
 }  # fmt: skip
 LONGEST_ARGUMENT = 60
-LOGARITHMS = {"softmax": "tf.nn.log_softmax", "sigmoid": "tf.math.log_sigmoid"}  # of what has one of its own
+STABLE = {  # a formula, and the function that computes it; `rest` are further arguments of what it takes
+    "log(1 - sigmoid(x))": "tf.math.log_sigmoid(-x)", "log(sigmoid(x))": "tf.math.log_sigmoid(x)",
+    "log(1 + exp(x))": "tf.math.softplus(x)", "log1p(exp(x))": "tf.math.softplus(x)", "1 / (1 + exp(-x))": "tf.sigmoid(x)",
+    "exp(x) / sum(exp(x))": "tf.nn.softmax(x)", "log(softmax(x))": "tf.nn.log_softmax(x, rest)",
+    "log(sum(exp(x)))": "tf.reduce_logsumexp(x, rest)",
+}  # fmt: skip
 ITERATING = ("list", "map", "zip", "enumerate", "tuple", "reversed")  # which take tensors as they take arrays
 HARMLESS = {acos.op.type: 0.0, asin.op.type: 0.0, atanh.op.type: 0.0, acosh.op.type: 2.0}  # where 1 is at the edge
 REWRITTEN = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)  # statements
@@ -150,33 +155,41 @@ def stable(line: Line) -> tuple[ast.expr, str] | None:
     own, name = text.expression_at(line), text.stored_name(line)
     later = [n for n in _after(line) if name is not None and name in mentioned(n)]
     statements = [n for n in (own, text.statement(line), *later) if n is not None]
-    for node in [part for n in statements for part in ast.walk(n)]:
-        match node:
-            case ast.Call(args=[ast.BinOp(ast.Constant(1 | 1.0), ast.Sub(), given)]) if _is(node, "log"):
-                meant = _meant(line, given)
-                if isinstance(meant, ast.Call) and _is(meant, "sigmoid"):
-                    return node, f"tf.math.log_sigmoid({ast.unparse(ast.UnaryOp(ast.USub(), meant.args[0]))})"
-            case ast.Call(args=[ast.BinOp(ast.Constant(1 | 1.0), ast.Add(), ast.Call(args=[x]) as inner)]) if _is(node, "log"):
-                if _is(inner, "exp"):
-                    return node, f"tf.math.softplus({ast.unparse(x)})"
-            case ast.Call(args=[ast.Call(args=[x]) as inner]) if _is(node, "log1p") and _is(inner, "exp"):
-                return node, f"tf.math.softplus({ast.unparse(x)})"
-            case ast.Call(args=[given]) if _is(node, "log"):
-                meant = _meant(line, given)
-                for name, instead in LOGARITHMS.items():
-                    if isinstance(meant, ast.Call) and _is(meant, name):
-                        return node, f"{instead}({', '.join(map(ast.unparse, [*meant.args, *meant.keywords]))})"
-            case ast.BinOp(
-                ast.Constant(1 | 1.0), ast.Div(), ast.BinOp(ast.Constant(1 | 1.0), ast.Add(), ast.Call(args=[x]) as inner)
-            ):
-                if _is(inner, "exp") and isinstance(x, ast.UnaryOp) and isinstance(x.op, ast.USub):
-                    return node, f"tf.sigmoid({ast.unparse(x.operand)})"
-            case ast.BinOp(above, ast.Div(), ast.Call(args=[below, *_]) as total):
-                meant = _meant(line, above)
-                summed = _is(total, "sum") and ast.unparse(below) == ast.unparse(above)
-                if summed and isinstance(meant, ast.Call) and _is(meant, "exp"):
-                    return node, f"tf.nn.softmax({ast.unparse(meant.args[0])})"
+    for node in [part for n in statements for part in ast.walk(n) if isinstance(part, (ast.Call, ast.BinOp))]:
+        for formula, function in STABLE.items():
+            found: dict[str, str] = {}
+            if _fits(_parsed(formula), node, line, found):
+                return node, ast.unparse(_parsed(_filled(function, found)))
     return None
+
+
+def _filled(function: str, found: dict[str, str]) -> str:
+    return re.sub(r"\b(?:x|rest)\b", lambda name: found[name[0]], function).replace(", )", ")")
+
+
+def _parsed(code: str) -> ast.expr:
+    return ast.parse(code, mode="eval").body
+
+
+def _fits(formula: ast.AST, node: ast.expr, line: Line, found: dict[str, str]) -> bool:
+    """Return whether an expression is a formula of `x`; `found` gets what stands for its names.
+
+    A name of the user's stands for what it was given.
+    """
+    if isinstance(formula, ast.Name):
+        written = f"({ast.unparse(node)})"
+        return found.setdefault(formula.id, written) == written
+    match formula, _meant(line, node):
+        case ast.Constant(number), ast.Constant(same):
+            return number == same
+        case ast.UnaryOp(sign, operand), ast.UnaryOp(same, given):
+            return type(sign) is type(same) and _fits(operand, given, line, found)
+        case ast.BinOp(left, operator, right), ast.BinOp(first, same, second):
+            return type(operator) is type(same) and _fits(left, first, line, found) and _fits(right, second, line, found)
+        case ast.Call(func=ast.Name(name), args=[operand]), ast.Call(args=[given, *others], keywords=named) as call:
+            found["rest"] = ", ".join(filter(None, [found.get("rest"), *map(ast.unparse, [*others, *named])]))
+            return _is(call, name) and _fits(operand, given, line, found)
+    return False
 
 
 def _meant(line: Line, given: ast.expr) -> ast.expr:

@@ -14,23 +14,18 @@ from types import CodeType, FrameType
 from typing import Any
 
 from gradtape._src.core.programs.journal import Line
-from gradtape._src.explain.operators import OPERATORS
+from gradtape._src.explain.operators import is_written
 
 NO_LINE: Line = (None, 0)
 LONGEST = 120  # characters of a statement over several lines
 PRODUCTS = ("matmul", "multiply")
 STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
-LOADS = ("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_FAST_CHECK", "LOAD_CLASSDEREF")
+UNREAD = {"self", "cls", "training", "mask"}  # parameters that a method may have for others
 
 
 @functools.lru_cache(256)
 def _positions(code: CodeType) -> list[Any]:
     return list(code.co_positions())
-
-
-@functools.lru_cache(256)
-def _instructions(code: CodeType) -> list[dis.Instruction]:
-    return list(dis.get_instructions(code))
 
 
 def position(line: Line) -> Any:
@@ -64,76 +59,53 @@ def same_line(a: Line, b: Line) -> bool:
 
 
 def stored_name(line: Line) -> str | None:
-    """Return the name that the statement gives to its result: `y` of `y = f(x)`; None if it gives it none."""
-    code, offset = line
-    if code is None:
-        return None
-    at = number(line)
-    for instruction in _instructions(code):
-        if instruction.offset > offset and instruction.opname in STORES:
-            return (
-                str(instruction.argval) if number((code, instruction.offset)) == at or _one_statement(line, instruction) else None
-            )
-        if instruction.offset > offset and (instruction.opname.startswith(("RETURN", "POP_TOP", "POP_JUMP", "YIELD"))):
-            return None
+    """Return the name that the statement gives to its result, of several the first: `y` of `y = f(x)`; None if it gives none."""
+    match statement(line):
+        case (
+            ast.Assign(targets=[ast.Name(name), *_] | [ast.Tuple([ast.Name(name), *_]), *_])
+            | ast.AnnAssign(target=ast.Name(name))
+            | ast.AugAssign(target=ast.Name(name))
+            | ast.For(target=ast.Name(name))
+        ):
+            return name
     return None
-
-
-def _one_statement(line: Line, instruction: dis.Instruction) -> bool:
-    """Return whether a store belongs to the statement in which `line` stands, which may go over several lines."""
-    found = statement(line)
-    at = number((line[0], instruction.offset))
-    return found is not None and at is not None and found.lineno <= at <= (found.end_lineno or found.lineno)
-
-
-def loaded_names(line: Line) -> set[str]:
-    """Return the names that are read on the line."""
-    code, _ = line
-    at = number(line)
-    if code is None:
-        return set()
-    return {
-        str(i.argval)
-        for i in _instructions(code)
-        if i.opname in LOADS and number((code, i.offset)) == at and isinstance(i.argval, str)
-    }
 
 
 def unread(line: Line) -> tuple[str, str] | None:
     """Return the names of the function of a line and of a parameter, not the object's own, that it never reads; else None."""
-    code = line[0]
-    if code is None or not code.co_argcount or code.co_name.startswith("<"):
+    function = None if line[0] is None else _function(line[0])
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return None
-    read = {str(i.argval) for i in _instructions(code) if i.opname.startswith("LOAD_")}
-    inner = {name for made in code.co_consts if isinstance(made, CodeType) for name in made.co_freevars}
-    ignored = read | inner | {"self", "cls", "training", "mask"}
-    names = [name for name in code.co_varnames[: code.co_argcount - _defaults(code)] if name not in ignored]
-    return (code.co_name, names[-1]) if names else None
-
-
-def _defaults(code: CodeType) -> int:
-    """Return how many parameters of a function have defaults."""
-    functions = [n for n in ast.walk(tree(code.co_filename) or ast.Module([], [])) if isinstance(n, ast.FunctionDef)]
-    return next((len(n.args.defaults) for n in functions if n.name == code.co_name and _starts(n) == code.co_firstlineno), 0)
+    read = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    given = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    names = [name for name in given[: len(given) - len(function.args.defaults)] if name not in read | UNREAD]
+    return (function.name, names[-1]) if names else None
 
 
 def rebound_name(line: Line) -> str | None:
     """Return the name that a statement both reads and sets: `x` of `x = x + 1`, `self.w` of `self.w -= dw`."""
     found = statement(line)
+    if found is None and line[0] is not None:
+        return _stored_and_read(line[0], line[1])
     pairs = dict(_pairs(found)) if isinstance(found, ast.Assign) and isinstance(found.targets[0], ast.Tuple) else {}
     at, _, column, _ = position(line)
     for name, value in pairs.items():
         if at == value.lineno and column is not None and value.col_offset <= column < (value.end_col_offset or column + 1):
             return name if name in _read(value) else None
-    called = stored_name(line)
-    if called is not None:
-        return called if called in loaded_names(line) else None
     if isinstance(found, ast.AugAssign):
         return ast.unparse(found.target)
     if not isinstance(found, ast.Assign) or len(found.targets) > 1:
         return None
     called = ast.unparse(found.targets[0])
     return called if called in _read(found.value) else None
+
+
+def _stored_and_read(code: CodeType, offset: int) -> str | None:
+    """Return the same of code without source: the name that is stored next on a line, if the line reads it."""
+    at = number((code, offset))
+    own = [i for i in dis.get_instructions(code) if number((code, i.offset)) == at]
+    stored = next((i.argval for i in own if i.offset > offset and i.opname in STORES), None)
+    return stored if any(i.argval == stored and i.opname.startswith("LOAD_") for i in own) else None
 
 
 def _pairs(found: ast.stmt) -> list[tuple[str, ast.expr]]:
@@ -178,23 +150,24 @@ def rebinding(name: str, codes: list[CodeType]) -> Line | None:
     return None
 
 
-def _function(code: CodeType) -> list[ast.stmt]:
-    """Return the statements of a function or module."""
-    whole = tree(code.co_filename)
-    if whole is None or code.co_name == "<module>":
-        return [] if whole is None else whole.body
+def _function(code: CodeType) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Module:
+    """Return the function or module of a code object; an empty module where its source is not known."""
+    whole = tree(code.co_filename) or ast.Module([], [])
+    if code.co_name == "<module>":
+        return whole
     functions = [n for n in ast.walk(whole) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    return next((n.body for n in functions if n.name == code.co_name and _starts(n) == code.co_firstlineno), [])
+    found = (n for n in functions if n.name == code.co_name and _starts(n) == code.co_firstlineno)
+    return next(found, ast.Module([], []))
 
 
 def is_global(code: CodeType, name: str) -> bool:
     """Return whether a function declares a name as global."""
-    return any(isinstance(n, ast.Global) and name in n.names for n in _function(code))
+    return any(isinstance(n, ast.Global) and name in n.names for n in _function(code).body)
 
 
 def statements(code: CodeType, name: str = "") -> Iterator[ast.stmt]:
     """Yield the statements of a code object, of inner functions only where they set `name` outside of them."""
-    stack: list[ast.AST] = list(_function(code))
+    stack: list[ast.AST] = list(_function(code).body)
     while stack:
         node = stack.pop(0)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
@@ -398,7 +371,7 @@ def _computes(node: ast.expr, op: str) -> bool:
             called, name = ast.unparse(function).rpartition(".")[2].replace("_", "").lower(), op.lower()
             return called in name or called == f"arg{name}"
         case ast.BinOp(op=operator) | ast.Compare(ops=[operator]):
-            return isinstance(operator, OPERATORS.get(op, ()))
+            return is_written(op, operator)
         case _:
             return False
 

@@ -9,6 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
+from gradtape._src.autodiff.custom import CUSTOM
+from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.program import Node
 from gradtape._src.explain.precision import Change, again_with, contribution_at, instead
 from gradtape._src.explain.probe import Probe, array, like, ones_like, value
@@ -95,7 +97,21 @@ class Tried:
         for other in others if not self.leaves and not self.given(self.dense) else ():
             if not np.all(value(other)) and self.changed(instead(other, np.ones_like)):
                 return other
-        return None
+        return self.node if self._by_its_own() else None
+
+    def _by_its_own(self) -> bool:
+        """Return whether other elements of the input, which are zero, are factors of one: with ones in their place it counts."""
+        if self.leaves or type(self.node.aval) is tuple or not self.node.aval.inexact or self.given(self.dense):
+            return False
+        zeros = np.flatnonzero((value(self.node) == 0) & (True if self._zero is None else self._zero))
+        if len(zeros) < 2:
+            return False
+
+        def others(values: np.ndarray) -> np.ndarray:
+            return np.where(np.isin(np.arange(values.size), zeros[1:]).reshape(values.shape), 1, values).astype(values.dtype)
+
+        passed = contribution_at(self.probe, self.node, self.entry, self.dense, instead(self.node, others))
+        return passed is not None and array(passed).shape == value(self.node).shape and bool(array(passed).flat[zeros[0]])
 
     def _leaves(self) -> Literal["", "unit", "bound", "side"]:
         """Return how an op hands an element on or leaves it: by its size, by that of others, or by a condition; else empty."""
@@ -157,12 +173,13 @@ class Tried:
     @property
     def chooses(self) -> bool:
         """Whether the op only chooses among elements: where `node` is moved its values are these, or linear, or the same."""
-        after, moved = self.entry.node, elsewhere(self.node, value(self.node))
-        if type(after.aval) is tuple:
+        if self.entry.node.op is CUSTOM:  # whose gradient says nothing about its values
             return False
-        found = [self._result(moved), self._result(-moved)]
-        there = [v for v in found if v is not None]
-        if there and (np.isin(there[0], moved).all() or all(np.array_equal(v, value(after)) for v in there)):
+        moved = elsewhere(self.node, value(self.node))
+        moves = instead(self.node, lambda v: moved), instead(self.node, lambda v: -moved)
+        found = [_result(self.entry, move) for move in moves]
+        there, now = [v for v in found if v is not None], _floats(self.entry.node)
+        if there and (np.isin(there[0], moved).all() or all(np.array_equal(v, now) for v in there)):
             return True
         here, far = (
             contribution_at(self.probe, self.node, self.entry, self.dense, change)
@@ -172,16 +189,21 @@ class Tried:
             return False
         return bool(np.any(array(here))) and np.array_equal(array(here), array(far))
 
-    def _result(self, moved: np.ndarray) -> np.ndarray | None:
-        return _result(self.entry, instead(self.node, lambda v: moved))
-
 
 def _result(entry: Entry, change: Change) -> np.ndarray | None:
     """Return an op's values with other inputs; None for an op that ran by itself."""
     try:
-        return value(again_with(entry, change).node)
+        return _floats(again_with(entry, change).node)
     except Exception:
         return None
+
+
+def _floats(node: Node) -> np.ndarray:
+    """Return the values of a result; of several results those that are floating, in a row."""
+    if type(node.aval) is not tuple:
+        return value(node)
+    parts = zip(engine.value(node), node.aval, strict=True)
+    return np.concatenate([np.zeros(0), *[np.asarray(part).ravel() for part, aval in parts if aval.inexact]])
 
 
 def _without_zeros(entry: Entry, node: Node) -> bool:

@@ -92,7 +92,7 @@ def a_step_that_is_assigned_to_another_model():
     return tape.gradient(loss, kernel), tf.autodiff.explain(loss, kernel)
 
 
-@advises("inside the tape write `tape.watch(norm.layers[0].moving_mean)`")
+@advises("take `norm.trainable_variables` as sources")
 def a_moving_mean():
     norm = tf.keras.Sequential([tf.keras.layers.Input([2]), tf.keras.layers.BatchNormalization()])
     with tf.GradientTape() as tape:

@@ -8,3 +8,4 @@ with tf.GradientTape() as tape:
     right = tf.cast(tf.equal(tf.argmax(scores, 1, output_type=tf.int32), labels), tf.float32)  # <- not_differentiable
     loss = 1.0 - tf.reduce_mean(right)
 tape.gradient(loss, scores)
+# Advice: an accuracy only counts

@@ -18,3 +18,4 @@ class Adapted(tf.keras.layers.Layer):
 model = tf.keras.Sequential([Adapted()])
 model.compile(tf.keras.optimizers.SGD(0.1), "mse")
 model.fit(np.ones((4, 5), "float32"), np.ones((4, 3), "float32"), verbose=0)
+# Advice: start model.layers[0].up

@@ -8,3 +8,4 @@ with tf.GradientTape() as tape:
     p = tf.nn.softmax(w + mask)  # <- nan_origin
     loss = tf.reduce_sum(p * [[1.0, 2.0, 3.0]])
 tape.gradient(loss, w)
+# Advice: mask with a large negative number

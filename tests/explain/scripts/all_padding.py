@@ -17,3 +17,4 @@ def step():
 
 
 step()
+# Advice: check the mask

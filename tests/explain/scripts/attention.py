@@ -18,3 +18,4 @@ def attend(x, lengths):
 
 
 attend(tf.random.stateless_normal([2, 3, 4], [0, 1]), tf.constant([2, 0]))
+# Advice: mask with a large negative number

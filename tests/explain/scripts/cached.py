@@ -19,3 +19,4 @@ for _ in range(2):
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(m.scaled**2)
     tape.gradient(loss, m.w)
+# Advice: by `@property`

@@ -9,3 +9,4 @@ with tf.GradientTape() as tape:
     phi = tf.exp(-d2 / 2.0)  # <- underflow
     loss = tf.reduce_mean((tf.reduce_sum(phi, axis=1) - 1.0) ** 2)
 tape.gradient(loss, centers)
+# Advice: logarithms

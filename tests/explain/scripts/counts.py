@@ -26,3 +26,4 @@ class Fair(tf.keras.Model):
 model = Fair()
 model.compile("sgd")
 model.fit(tf.random.normal([8, 3], seed=1), tf.constant([[1.0], [0.0]] * 4), verbose=0)
+# Advice: tf.sigmoid(self(x))

@@ -18,3 +18,4 @@ def loss_and_grads():
 
 b1.assign(tf.fill([6], -1000.0))
 loss_and_grads()
+# Advice: tf.nn.leaky_relu

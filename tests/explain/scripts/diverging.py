@@ -15,3 +15,4 @@ for _ in range(20):
     w.assign_sub(0.1 * dw)
     b.assign_sub(0.1 * db)
 w.numpy()
+# Advice: a smaller rate

@@ -12,3 +12,4 @@ for _ in range(2):
         drawn = tf.tensor_scatter_nd_update(canvas, cell[tf.newaxis], [1.0])
         loss = tf.reduce_mean(tf.square(drawn - goal))
     grads = tape.gradient(loss, [position])
+# Advice: interpolate

@@ -15,3 +15,4 @@ def step(x, train_it=False):
 
 net.build((None, 2))
 step(tf.ones([3, 2]))
+# Advice: call with `train_it=True`

@@ -12,3 +12,4 @@ with tf.GradientTape() as tape:
     nll = tf.nn.sparse_softmax_cross_entropy_with_logits(actions, actor(x))[:, None]
     loss = tf.reduce_mean(nll * advantage)
 tape.gradient(loss, critic.trainable_variables)
+# Advice: add critic_loss to loss

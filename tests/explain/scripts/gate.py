@@ -8,3 +8,4 @@ with tf.GradientTape() as tape:
     y = tf.reduce_sum(tf.nn.relu(gate) * w)  # <- zero_factor
     loss = (y - 1.0) ** 2
 tape.gradient(loss, w)
+# Advice: start gate at other values

@@ -19,3 +19,4 @@ def robust(x):
 with tf.GradientTape() as tape:
     loss = tf.reduce_sum(robust(w) ** 2)
 print(tape.gradient(loss, scale))
+# Advice: do what the error says

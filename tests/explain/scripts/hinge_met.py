@@ -9,3 +9,4 @@ with tf.GradientTape() as tape:
     far = tf.reduce_sum(((anchor - negative) @ w) ** 2, 1)
     loss = tf.reduce_mean(tf.maximum(near - far + 0.2, 0.0))  # <- clipped
 tape.gradient(loss, w)
+# Advice: try harder examples

@@ -15,3 +15,4 @@ def step():
 
 
 step()
+# Advice: scale its input down

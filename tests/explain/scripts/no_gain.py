@@ -8,3 +8,4 @@ with tf.GradientTape() as tape:
     y = x + alpha * tf.nn.relu(x @ w)  # <- zero_factor
     loss = tf.reduce_mean((y - 1.0) ** 2)
 tape.gradient(loss, [w, alpha])
+# Advice: start alpha at other values

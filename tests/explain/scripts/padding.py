@@ -17,3 +17,4 @@ def step(tokens, target):
 
 
 step(tf.constant([[1, 2, 3], [4, 5, 6]]), tf.ones([2, 1]))
+# Advice: check the mask

@@ -22,3 +22,4 @@ def scaled(x):
 with tape:
     loss = scaled(3.0) ** 2
 tape.gradient(loss, w)
+# Advice: leave out `@quiet`

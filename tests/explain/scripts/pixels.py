@@ -21,3 +21,4 @@ def train_step(x, y):
 
 for _ in range(2):
     float(train_step(images, labels))
+# Advice: scale its input down

@@ -13,3 +13,4 @@ rewards = tf.constant([1.0, 0.5, -0.2])
 with tf.GradientTape() as tape:
     loss = -tf.reduce_sum(tf.stack(log_probs) * rewards)
 tape.gradient(loss, policy.trainable_variables)
+# Advice: open the tape before the loop in line 8

@@ -9,3 +9,4 @@ with tf.GradientTape() as tape:
     p = tf.clip_by_value(p, 1e-7, 1.0 - 1e-7)
     loss = -tf.reduce_mean(tf.math.log(1.0 - p))
 tape.gradient(loss, w)
+# Advice: give the loss the logits

@@ -21,3 +21,4 @@ x, y = tf.random.normal([4, 3], seed=1), tf.constant([1.0, 2.0, 3.0, 4.0])
 with tf.GradientTape() as tape:
     loss = spearman(y, model(x)[:, 0])
 tape.gradient(loss, model.trainable_variables)
+# Advice: write the function with the tf.* counterparts

@@ -11,3 +11,4 @@ with tf.GradientTape() as tape:
     clipped = tf.clip_by_value(ratio, 0.8, 1.2) * advantage  # <- clipped
     loss = -tf.reduce_mean(tf.minimum(ratio * advantage, clipped))
 tape.gradient(loss, logits)
+# Advice: fewer steps with the same ones

@@ -29,3 +29,4 @@ pairs[0, 1] = pairs[0, 0]
 net = Siamese()
 net.compile(tf.keras.optimizers.SGD(0.1))
 net.fit(pairs, np.array([[1.0], [0.0], [1.0], [0.0]], "float32"), verbose=0)
+# Advice: check the signs

@@ -19,3 +19,4 @@ def network(x):
 with tf.GradientTape() as tape:
     loss = tf.reduce_mean(network(tf.ones([2, 4])) ** 2)
 print(tape.gradient(loss, layers["body"].trainable_variables))
+# Advice: let the condition take it in

@@ -16,3 +16,4 @@ x, y = tf.ones([4, 3]), 2.0 * tf.ones([4, 3])
 with tf.GradientTape() as tape:
     loss = tf.reduce_mean((scale(x) - y) ** 2)
 tape.gradient(loss, scale.raw)
+# Advice: another value

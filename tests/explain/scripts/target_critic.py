@@ -16,3 +16,4 @@ with tf.GradientTape() as tape:
     value = target_critic(state)  # <- wrong_object
     loss = tf.reduce_mean((reward - value) ** 2)
 tape.gradient(loss, critic.trainable_variables)
+# Advice: call `critic` there

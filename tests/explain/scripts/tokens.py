@@ -10,3 +10,4 @@ with tf.GradientTape() as tape:
     vectors = embedding(tokens)
     score = head(tf.reduce_mean(vectors, axis=1))
 tape.gradient(score, tokens)
+# Advice: the gradient of what is taken

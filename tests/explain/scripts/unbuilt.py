@@ -8,3 +8,4 @@ with tf.GradientTape(watch_accessed_variables=False) as tape:
     tape.watch(gen.trainable_variables)
     loss = tf.reduce_sum(gen(z))  # <- not_watched
 tape.gradient(loss, gen.trainable_variables)
+# Advice: build the model before

@@ -20,3 +20,4 @@ x, y = tf.random.normal([4, 5], seed=3), tf.zeros([4, 2])
 with tf.GradientTape() as tape:
     loss = tf.reduce_mean((model(x) - y) ** 2)
 tape.gradient(loss, model.encoder.trainable_variables)
+# Advice: weigh the rows by a soft choice

@@ -196,8 +196,11 @@ class Watch:
     graphed: Callable[[Any, Any, Sequence[Any], Sequence[Any]], Any] | None = None
     """Note a call of `tf.gradients`: `(question, line, sources, diagnoses or Nones)`."""
 
-    asked: Callable[[Asked, Any, Sequence[Any], Sequence[Any], Sequence[Any]], Any] | None = None
-    """Note a call of `gradient`: `(call, tape, targets, sources, results)`. By `explain`; called by tapes."""
+    asked: Callable[[Asked, Any, Sequence[Any], Sequence[Any], Sequence[Any] | None], Any] | None = None
+    """Note a call of `gradient`: `(call, tape, targets, sources, results)`. By `explain`; called by tapes.
+
+    The results are None where it raises, as no gradient is registered for an op on the way.
+    """
 
     taped: Callable[[Taped, bool], None] | None = None
     """Note that a tape opens, or closes. By `explain`; called by tapes."""

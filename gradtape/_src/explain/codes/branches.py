@@ -62,7 +62,8 @@ class BranchNotTaken(Evidence):
             case "branch" if self.flag is not None:
                 name, _, wanted = self.flag.partition("=")
                 call = _call_with(self.line, w.asked, self.flag)
-                cause = f"{w.source} is used in a branch of {self.written} that did not run, as {name} was not {wanted}"
+                was = "was None" if wanted == "…" else f"was not {wanted}"
+                cause = f"{w.source} is used in a branch of {self.written} that did not run, as {name} {was}"
                 return Said(cause, f"call with `{self.flag if call is None else call[1]}`", call and text.span(call[0]))
             case "branch":
                 cause = f"{w.source} is used in a branch of {self.written} that did not run"
@@ -89,7 +90,7 @@ def not_taken(
     was used; ".head" is an attribute of any object.
     """
     ran = Ran(_lines(view, used), None if view.tape is None else view.tape.lines)
-    files = [Unrun(name, _file(tree), ran, frame) for name in ran.files if (tree := text.tree(name)) is not None]
+    files = [Unrun(name, file_of(tree), ran, frame) for name in ran.files if (tree := text.tree(name)) is not None]
     found = next((b for file in files if names and (b := file.first(names)) is not None), None)
     all_holders = holders(source.variable, frame, set()) if found is None and files else set()
     return found or next((b for file in files if all_holders and (b := file.passed_over(all_holders)) is not None), None)
@@ -306,7 +307,8 @@ class File:
 
 
 @functools.lru_cache(64)
-def _file(tree: ast.Module) -> File:
+def file_of(tree: ast.Module) -> File:
+    """Return the File of a syntax tree, which many questions share."""
     return File(tree)
 
 
@@ -329,11 +331,14 @@ def _last(node: ast.expr) -> str:
 
 def _flag(line: Line, node: ast.AST, missed: Sequence[ast.AST]) -> str | None:
     """Return the argument with which a branch would have run, where an argument alone decides; None for any other condition."""
+    wanted: bool | str | None
     match node:
         case ast.If(test=ast.Name(name)) | ast.IfExp(test=ast.Name(name)):
             wanted = missed in (node.body, [node.body])
         case ast.If(test=ast.UnaryOp(ast.Not(), ast.Name(name))) | ast.IfExp(test=ast.UnaryOp(ast.Not(), ast.Name(name))):
             wanted = missed not in (node.body, [node.body])
+        case ast.If(test=ast.Compare(ast.Name(name), [ast.Is() | ast.IsNot() as how], [ast.Constant(None)])):
+            wanted = None if isinstance(how, ast.Is) == (missed is node.body) else "…"
         case _:
             return None
     arguments = getattr(scope_of(line), "args", None)

@@ -8,10 +8,11 @@ import re
 from typing import TYPE_CHECKING
 
 from gradtape._src.control.host import EAGER_PY_FUNC, PY_FUNC
+from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Left
 from gradtape._src.core.programs.op import Op, ops
 from gradtape._src.explain import rewritten, source as text
-from gradtape._src.explain.callers import functions_of, scope_of
+from gradtape._src.explain.callers import functions_of, mentioned, scope_of
 from gradtape._src.explain.codes.ops import NotDifferentiable
 from gradtape._src.explain.evidence import Evidence, OfOp, Said, Span, of_no_way, of_steps, of_zeros
 from gradtape._src.explain.history import Name, Step
@@ -67,7 +68,13 @@ class LeftLibrary(OfOp):
 
 @of_zeros(100)
 def _through_python(tried: Tried) -> Evidence | None:
-    return LeftLibrary(*tried.at, how="py_function") if tried.entry.node.op is EAGER_PY_FUNC else None
+    """Find a Python function, and in one that the line names the exit itself: through tensors it has a gradient."""
+    if tried.entry.node.op is not EAGER_PY_FUNC:
+        return None
+    line = tried.at[0]
+    given = mentioned(text.statement(line) or ast.Module([], []))
+    exits = [e for e in list(journal.exits) if e.line[0] is not None and e.line[0].co_name in given and e.how in WAYS]
+    return LeftLibrary(exits[-1].line, how=exits[-1].how) if exits else LeftLibrary(*tried.at, how="py_function")
 
 
 @of_steps(30)
@@ -105,10 +112,6 @@ def _advice(b: LeftLibrary, itself: str | None) -> str:
         return "call the model under the tape, and a loss of Keras's on what it gives: `loss_fn(y, model(x))`"
     if itself is not None:
         return itself
-    if re.search(r"\bf[\"']", written):
-        return "a text has no gradient: compute with the tensor itself"
-    if re.search(r"(?<![\w.])round\(", written):
-        return "pass the gradient straight through: `x + tf.stop_gradient(tf.round(x) - x)`, with tensors all the way"
     tensors = rewritten.with_tensors(b.line) if how in ("numpy", "__array__", "float") and not _filled(b) else None
     if tensors is not None:
         same = re.fullmatch(r"([\w.]+) = \1", tensors)
@@ -123,8 +126,6 @@ def _advice(b: LeftLibrary, itself: str | None) -> str:
         counterpart = rewritten.NUMPY.get(called[1])
         use = f"tf.{counterpart}" if counterpart else "the tf.* function that computes the same"
         return f"try {use} in the place of {called[0]}…), with the tensor itself and without `.numpy()`"
-    if re.search(r"\[[^]]*:[^]]*\]\s*=[^=]", written) and how in ("float", "__array__"):
-        return "put it there with tf.pad, tf.concat or tf.tensor_scatter_nd_update, in the place of an array that is filled"
     if re.search(r"\]\s*=[^=]", written) and how in ("float", "__array__"):
         return "collect the tensors in a list and join them, `tf.stack(values)`, in the place of an array that is filled"
     instead = {

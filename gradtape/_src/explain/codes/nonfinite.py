@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gradtape._src.core.programs.journal import Line
-from gradtape._src.explain import source as text
+from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.edges import FINITE, SMALLER, Bound, at_the_edge
 from gradtape._src.explain.evidence import Evidence, Said, cited
 from gradtape._src.explain.smooth import Advice, wider
 from gradtape._src.explain.words import Words
 from gradtape._src.ops.math.elementary import _pow, log
 from gradtape._src.ops.math.reduction import _mean
+
+HARMLESS = "tf.where(tf.math.is_finite(x), x, 0.0)"
 
 
 class Assigned(NamedTuple):
@@ -28,9 +30,10 @@ class Written(NamedTuple):
 
 
 class Given(NamedTuple):
-    """The op takes a value that was not finite before, `since` a line."""
+    """The op takes a value that was not finite before, `since` a line, as the argument at a place."""
 
     since: Line
+    at: int
 
 
 class InForward(NamedTuple):
@@ -74,10 +77,15 @@ class NonFinite(Evidence):
                     if missing
                     else f"write a number that {dtype} holds, between `tf.{dtype}.min` and `tf.{dtype}.max`",
                 )
-            case Given(since):
+            case Given(since, at):
                 made = f" since {cited(since)}" if text.text(since) else ""
+                cause = f"{self.op} in {self.written} takes a value that was not finite before{made}, and it reaches {reached}"
+                harmless = rewritten.bounded(self.line, self.op, at, HARMLESS) if self.masked else None
+                if harmless is not None:
+                    left = f"{w.target} leaves it out, and the derivative does not: give the line a finite value there"
+                    return Said(cause, f"{left}, `{harmless[1]}`", text.span(harmless[0]))
                 return Said(
-                    f"{self.op} in {self.written} takes a value that was not finite before{made}, and it reaches {reached}",
+                    cause,
                     "look for NaN and infinity in the data and the variables: `tf.debugging.check_numerics(x, 'x')`",
                 )
             case InForward(dtype=str(dtype)) | InBackward(dtype=str(dtype)):

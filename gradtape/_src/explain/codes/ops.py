@@ -151,6 +151,8 @@ def _without_gradient(view: View, before: Name, step: Step, op: Op | None) -> Ev
             reason = "its gradient function returns None for this argument"
             return NotDifferentiable(step.line, op.type, step, reason=reason)
         return None
+    if not inexact(view.history.aval(before)):  # what made that is the break
+        return None
     if op.reason is None:
         return NoGradientRegistered(step.line, op.type, step)
     index, steps = chosen_by(view.history, step.name), view.history.steps

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class NotWatched(Evidence):
-    code, when, named = "not_watched", "a tensor that nobody watched", "where it was made"
+    code, when = "not_watched", "a tensor that nobody watched"
+    named = "where it was made; where a function first uses its argument"
     automatic: bool = True  # the tape watches variables by itself
     unbuilt: bool = False  # the variable was made under the tape
 
@@ -88,15 +89,14 @@ class NotTrainable(Evidence):
     unused: bool = False
 
     def said(self, w: Words) -> Said:
+        every = re.search(r"([\w.]+)\.(?:variables|weights)\b", text.text(w.asked) or "")
+        trained = f"take `{every[1] if every else 'model'}.trainable_variables` as sources"
         if self.unused:
-            model = re.match(r"(.*)\.variables\b", w.source)
-            return Said(
-                f"{w.source} was made with trainable=False and is only kept up to date: {w.target} does not depend on it",
-                f"take `{model[1] if model else 'model'}.trainable_variables` as sources",
-            )
+            kept = f"{w.source} was made with trainable=False and is only kept up to date: {w.target} does not depend on it"
+            return Said(kept, trained)
         return Said(
             f"{w.source} was made with trainable=False, so the tape does not watch it by itself",
-            f"inside the tape write `{w.tape}.watch({w.code})`, or make it with trainable=True",
+            trained if every else f"inside the tape write `{w.tape}.watch({w.code})`, or make it with trainable=True",
         )
 
 

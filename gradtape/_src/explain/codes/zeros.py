@@ -22,11 +22,14 @@ from gradtape._src.explain.words import Words
 from gradtape._src.ops.array.creation import _sequence_mask
 from gradtape._src.ops.math.arithmetic import maximum, sum_of_two
 from gradtape._src.ops.math.complex import _complex, _imag, _real
+from gradtape._src.ops.math.special import sigmoid
 from gradtape._src.ops.nn.activation import relu6
 from gradtape._src.ops.nn.softmax import _log_softmax, _softmax
 
 ADD, PARTS = sum_of_two.op.type, [part.op.type for part in (_complex, _real, _imag)]
 
+SHARES = [f.op.type for f in (sigmoid, _softmax, _log_softmax)]  # which give probabilities
+LOGITS = ", or give the loss the logits (tf.nn.…_cross_entropy_with_logits)"
 RANDOM = ("Random", "StatelessRandom", "SeedOf")
 MET = "nothing is left to learn from these values: try harder examples, or a larger margin"
 
@@ -118,7 +121,7 @@ class Saturated(OfZeros):
             )
         return Said(
             f"{self.op} in {self.written} is saturated: it is flat where its input is",
-            "try to scale its input down, or give the loss the logits (tf.nn.…_cross_entropy_with_logits)",
+            "try to scale its input down" + (LOGITS if self.op in SHARES else ""),
         )
 
 

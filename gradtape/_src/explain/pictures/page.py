@@ -58,11 +58,12 @@ class Page:
         self._room = MOST_OPS
 
     def asked(
-        self, call: Asked, tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]
+        self, call: Asked, tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any] | None
     ) -> None:
-        """Note the results of a gradient call, while the tape still holds its record."""
+        """Note the results of a gradient call, or None if it raises, while the tape still holds its record."""
         before = len(self._report.findings)
         question = self._report.asked(call, tape, targets, sources, results)
+        results = results or [None] * len(sources)
         known = self._calls.get(call.line)
         if known is not None and len(self._report.findings) == before:
             known["times"] += 1
@@ -74,6 +75,8 @@ class Page:
 
     def __str__(self) -> str:
         calls = list(self._calls.values())
+        for call in calls:
+            self._mark(call)
         data = {
             "script": self._script,
             "headline": self._report.headline(self._script),
@@ -97,6 +100,23 @@ class Page:
 
     # -- one gradient call
 
+    def _mark(self, call: dict[str, Any]) -> None:
+        """Mark the lines of the breaks of a call, and its sources: of a function these are known once it has run."""
+        findings = [f for f in self._report.findings if (f.file, f.line) == (call["file"], call["line"])]
+        states: dict[Any, str] = {(file, line): state for file, line, state in call["lines"]}
+        for state in ("also", "break"):
+            for d in [d for f in findings for d in (f.diagnosis.also if state == "also" else [f.diagnosis])]:
+                if (at := _place(d.file, d.line)) is not None:
+                    states[at] = state
+        shown = {self._script, *[file for (file, _), state in states.items() if state != "unrecorded"]}
+        self._files.update(dict.fromkeys(sorted(shown)))
+        call["lines"] = [[file, line, state] for (file, line), state in states.items() if file in shown]
+        for source in call["sources"]:
+            found = next((f for f in findings if f.source == source["name"]), None)
+            # the reason may be told otherwise at the end, when its fix was tried
+            source |= {"what": "" if found is None else found.what, "diagnosis": found}
+        call["sources"] = sorted(call["sources"], key=lambda source: not source["what"])[:MOST_SOURCES]
+
     def _scene(
         self,
         question: Question | None,
@@ -109,16 +129,11 @@ class Page:
         where = text.file(call.line), text.number(call.line)
         findings = [f for f in self._report.findings if (f.file, f.line) == where]
         said = [d for f in findings for d in (*f.diagnosis.also, f.diagnosis)]
-        broken = {p: "also" for f in findings for d in f.diagnosis.also if (p := _place(d.file, d.line)) is not None}
-        broken |= {p: "break" for f in findings if (p := _place(f.diagnosis.file, f.diagnosis.line)) is not None}
         question = question or Question(list(targets), tape, user_frame())
         record = Record(tape, question.history)
         way = _way(record.history, targets, sources)
         norms = {} if len(record.ops) > MOST_OPS else _norms(tape, targets, sources)
         states = _line_states(View(question.history, tape._record), targets, sources)
-        states.update(broken)
-        shown = {self._script, *[file for (file, _), state in states.items() if state != "unrecorded"]}
-        self._files.update(dict.fromkeys(sorted(shown)))
         groups = [part for group in record.groups() for part in self._by_layer(group)]
         faulty = {id(group) for group in _faulty([group for group, _ in groups], said)}
         shown_groups = list(chosen([(len(group.ops), id(group) in faulty) for group, _ in groups], self._room))
@@ -127,9 +142,9 @@ class Page:
             "call": text.text(call.line) or "a gradient call",
             "file": where[0],
             "line": where[1],
-            "sources": _sources(question, sources, results, findings),
+            "sources": [_source(question.name_of(s), s, r) for s, r in zip(sources, results, strict=True)],
             "all_sources": len(sources),
-            "lines": [[file, line, state] for (file, line), state in states.items() if file in shown],
+            "lines": [[file, line, state] for (file, line), state in states.items()],
             "watched": [{"name": w.name, "value": described(w.aval)} for w in record.watched],
             "groups": [_group(*groups[k], id(groups[k][0]) in faulty, way, norms, ops, gap) for k, ops, gap in shown_groups],
             "left_out": len(groups) - (shown_groups[-1][0] + 1 if shown_groups else 0),
@@ -150,14 +165,6 @@ class Page:
         return []
 
 
-def _sources(
-    question: Question, sources: Sequence[Any], results: Sequence[Any], findings: Sequence[Finding]
-) -> list[dict[str, Any]]:
-    """Return the sources of a call, those with a finding first."""
-    shown = [_source(question.name_of(s), s, r, findings) for s, r in zip(sources, results, strict=True)]
-    return sorted(shown, key=lambda source: not source["what"])[:MOST_SOURCES]
-
-
 def _faults(numbers: dict[tuple[str | None, int | None], int], findings: Sequence[Finding]) -> list[dict[str, Any]]:
     """Return the faults of all calls, each cause once; `numbers` of the calls on the page by their lines."""
     shown = [(f, f.diagnosis) for f in findings if (f.file, f.line) in numbers]
@@ -173,16 +180,10 @@ def _faults(numbers: dict[tuple[str | None, int | None], int], findings: Sequenc
     return faults
 
 
-def _source(name: str, source: Any, result: Any, findings: Sequence[Finding]) -> dict[str, Any]:
-    """Return a source: its name and shape, the norm of its gradient, its fault and the reason."""
-    found = next((f for f in findings if f.source == name), None)
-    return {
-        "name": name,
-        "value": described((source.held() if isinstance(source, Variable) else source.node).aval),
-        "norm": _norm(values_of(result)),
-        "what": "" if found is None else found.what,
-        "diagnosis": found,  # which may be told otherwise at the end, when its fix was tried
-    }
+def _source(name: str, source: Any, result: Any) -> dict[str, Any]:
+    """Return a source: its name and shape, and the norm of its gradient."""
+    value = described((source.held() if isinstance(source, Variable) else source.node).aval)
+    return {"name": name, "value": value, "norm": _norm(values_of(result))}
 
 
 def _said(diagnosis: Diagnosis) -> dict[str, Any]:

@@ -262,7 +262,10 @@ def _(dy, x):
     return dy * conj(reciprocal(1.0 + square(x)))
 
 
-@op("Atan2", infer=only(FLOATING, broadcast), broadcasting=True, saves="y x", flops=1)
+@op(
+    "Atan2", infer=only(FLOATING, broadcast), broadcasting=True, saves="y x", flops=1,
+    at_edge="keep the point (x, y) away from 0, where no angle is defined",
+)  # fmt: skip
 def atan2(y, x):
     """Return the angle in [-π, π] of the point (x, y), element-wise, with broadcasting. Float.
 
