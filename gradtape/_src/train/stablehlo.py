@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
+from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
 from gradtape._src.core import execution, nest, xla
 from gradtape._src.core.convert import tensor
@@ -71,7 +71,7 @@ def export_stablehlo(
         _check_two_rows(run, function, specs, structure)
 
     def of_arguments(*arguments: Any) -> Any:
-        return concrete._body.structure.fill(run(*nest.flatten(arguments)))
+        return concrete._traced.structure.fill(run(*nest.flatten(arguments)))
 
     arguments = [jax.ShapeDtypeStruct(shape, s.dtype.numpy) for shape, s in zip(shapes, specs, strict=True)]
     with precise(execution.precision), xla.wide():
@@ -126,11 +126,11 @@ def _is_by_row(specs: Sequence[TensorSpec]) -> bool:
 
 def _runner(concrete: ConcreteFunction) -> Callable[..., tuple[Any, ...]]:
     """Return the program as a function of arrays, with the values of variables in it."""
-    if isinstance(concrete, EagerFunction):
+    if concrete.strategy.reason is not None:
         raise NotImplementedError(
             f"{concrete.called} depends on values or calls Python, so it is not one program that could be exported."
         )
-    body = concrete._body
+    body = concrete._traced
     if body.written:
         raise ValueError(
             f"{concrete.called} assigns {', '.join(v.name for v in body.written)}, and an exported program has no state. Call "
