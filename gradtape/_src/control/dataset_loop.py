@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -322,8 +322,8 @@ class CountedLoop(DatasetLoop):
             yield [leaf(NUMBER, np.array(number))]
 
 
-def loop_over(source: Any, step: Step, state: State, instance: Any) -> DatasetLoop:
-    """Trace a loop over a Dataset, an iterator, or a Count."""
+def loop_over(instance: Any, source: Any, step: Step, state: State) -> DatasetLoop:
+    """Trace a loop over a Dataset, an iterator, or a Count, in a method of `instance`."""
     return (CountedLoop if isinstance(source, Count) else DatasetLoop)(source, step, state, instance)
 
 
@@ -353,6 +353,10 @@ def _on_host(*inputs: Any, loop: DatasetLoop, results: Avals) -> tuple[Any, ...]
     return loop.run(*inputs)
 
 
+def _refused(op: Any, *grads: Any) -> NoReturn:
+    raise under_a_tape()
+
+
 REDUCE_DATASET = define(
     Op(
         "ReduceDataset",
@@ -360,7 +364,7 @@ REDUCE_DATASET = define(
         infer=_avals,
         host=_on_host,
         effect=True,
-        reason="a loop over a Dataset has none in a function, as in TensorFlow",
+        gradient=_refused,
     )
 )
 

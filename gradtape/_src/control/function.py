@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gradtape._src.autodiff.eager_record import asks_for_gradients
 from gradtape._src.control import as_python, implementations
 from gradtape._src.control.arguments import (
     Arguments,
@@ -29,7 +28,7 @@ from gradtape._src.control.arguments import (
 )
 from gradtape._src.control.as_python import line_of
 from gradtape._src.control.concrete import ConcreteFunction, OpByOp, strategy_of
-from gradtape._src.control.dataset_loop import DatasetLoop, ShownLoop, loop_over, take_in_order, under_a_tape
+from gradtape._src.control.dataset_loop import ShownLoop, loop_over, take_in_order
 from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.function_type import FunctionType, hides_internals
 from gradtape._src.control.implementations import API
@@ -301,7 +300,8 @@ class Function:
             return arguments.call(python, parameters)
 
         def once() -> Traced:
-            through = self._loop if outermost and not arguments.stored else None
+            in_loops = functools.partial(loop_over, None if self._instance is None else self._instance())
+            through = in_loops if outermost and not arguments.stored else None
             scope, taken = Scope(shaped_by_runs=outermost, through=through), [*parameters]
             scope.elements = Elements(taken, again, take_in_order)
             try:
@@ -382,12 +382,6 @@ class Function:
         if refused is not None and not found.traces:
             raise refused
         return found.traces
-
-    def _loop(self, dataset: Any, step: Any, state: Any) -> DatasetLoop:
-        """Trace a loop over a Dataset, an iterator or a Count; NeedsValues where it may have to be differentiated."""
-        if asks_for_gradients(self.python_function):
-            raise under_a_tape()
-        return loop_over(dataset, step, state, None if self._instance is None else self._instance())
 
     def shown(self, arguments: Arguments) -> ConcreteFunction:
         """Trace what goes through Datasets in eager code, for its graph: it is not to be run."""
