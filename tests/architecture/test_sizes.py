@@ -10,10 +10,6 @@ FILE, FUNCTION = 600, 60  # lines
 
 LONGER = {
     (
-        "gradtape/_src/core/engine.py",
-        "record",
-    ): "how an input is referred to is written out, as a call would cost more",
-    (
         "gradtape/_src/compat/door/keras2_optimizer.py",
         "optimizer",
     ): "it declares one class, whose base is there when Keras is loaded",
