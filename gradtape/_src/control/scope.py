@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -273,27 +272,20 @@ class Traced:
     streams: Any = None  # random streams, in which its traces for other shapes of these go on
     way: Path | None = None  # on which it was traced, with symbols for open extents
 
-    @functools.cached_property
-    def avals(self) -> list[Aval]:
-        """The Avals of the results, and of the new values of variables."""
-        return [self.program.aval_of(r) for r in self.program.outputs]
+    avals: list[Aval] = field(init=False)  # those of the results, and of the new values of variables
+    updated: list[int] = field(init=False)  # the positions in `variables` of those that are also written
+    assignments: list[Line] = field(init=False)  # the lines that assign the variables in `written`
+    shaped_by_runs: bool = field(init=False)  # whether some results have shapes that only a run tells
 
-    @functools.cached_property
-    def shaped_by_runs(self) -> bool:
-        """Whether some results have shapes that only a run tells."""
-        return any(map(has_no_shape, self.program.avals))
-
-    @functools.cached_property
-    def updated(self) -> list[int]:
-        """The positions in `variables` of those that are also written."""
-        written = set(map(id, self.written))
-        return [i for i, v in enumerate(self.variables) if id(v) in written]
-
-    @functools.cached_property
-    def assignments(self) -> list[Line]:
-        """The lines that assign the variables in `written`."""
-        lines, outputs = self.program.lines, self.program.outputs
-        return [lines[r] if r >= 0 and lines else (None, 0) for r in outputs[len(outputs) - len(self.written) :]]
+    def __post_init__(self) -> None:
+        lines, outputs, written = self.program.lines, self.program.outputs, set(map(id, self.written))
+        assigning = outputs[len(outputs) - len(self.written) :]
+        vars(self).update(
+            avals=[self.program.aval_of(r) for r in outputs],
+            updated=[i for i, v in enumerate(self.variables) if id(v) in written],
+            assignments=[lines[r] if r >= 0 and lines else (None, 0) for r in assigning],
+            shaped_by_runs=any(map(has_no_shape, self.program.avals)),
+        )
 
     def passing(self, variables: Sequence[Variable]) -> Traced:
         """Return the function where each call fills the places of these variables: they are arguments."""
@@ -313,13 +305,13 @@ class Traced:
             self.transcript.placed = len(engine.local.trace.nodes), number, places
 
     def with_passed(self, variables: Sequence[Variable]) -> Traced:
-        """Return the function of a call that passes these variables."""
-        return replace(
-            self,
-            variables=[variables[v.number] if isinstance(v, Passed) else v for v in self.variables],
-            written=[variables[v.number] if isinstance(v, Passed) else v for v in self.written],
-            passed=variables,
-        )
+        """Return the function of a call that passes these variables. What follows from the program holds for it, too."""
+        used, written = [
+            [variables[v.number] if isinstance(v, Passed) else v for v in stated] for stated in (self.variables, self.written)
+        ]
+        made = object.__new__(Traced)
+        vars(made).update(vars(self), variables=used, written=written, passed=variables)
+        return made
 
     def inputs(self, arguments: Sequence[Node]) -> tuple[Node, ...]:
         """Return the inputs of a call after `arguments`: the variables' values now, captures, new seeds."""
