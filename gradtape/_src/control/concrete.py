@@ -48,7 +48,8 @@ class Compiled:
 
     def run(self, concrete: ConcreteFunction, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
         """Run a call with these tensors, and the variables and Datasets that are `passed`."""
-        return concrete.run_traced(nodes, passed)
+        run = concrete.run_on_elements if concrete._traced.takes else concrete.run_program
+        return run(nodes, passed)
 
 
 COMPILED = Compiled()
@@ -64,9 +65,9 @@ class Locked(Compiled):
         """Run a call under the locks. In a trace, the function around it takes them."""
         if engine.local.trace.parent is not None:
             note(self._locks)
-            return concrete.run_traced(nodes, passed)
+            return COMPILED.run(concrete, nodes, passed)
         with holding(self._locks):
-            return concrete.run_traced(nodes, passed)
+            return COMPILED.run(concrete, nodes, passed)
 
 
 class OpByOp:
@@ -111,7 +112,7 @@ class OffTape(OpByOp):
         if state.trace.parent is not None or any(tape() is not None for tape in state.tapes):
             return super().run(concrete, nodes, passed)
         with calling(concrete.given(passed)):
-            return concrete.run_traced(nodes, passed)
+            return COMPILED.run(concrete, nodes, passed)
 
 
 Strategy = Compiled | OpByOp
@@ -119,8 +120,8 @@ Strategy = Compiled | OpByOp
 
 @hides(
     """
-    called given instance keep leaves name_inputs of_specs opened program result_names results run run_traced seen_through
-    strategy takes uses
+    called given instance keep leaves name_inputs of_specs opened program result_names results run run_on_elements
+    run_program seen_through strategy takes uses
     """
 )
 class ConcreteFunction:
@@ -432,16 +433,12 @@ class ConcreteFunction:
         """Return whether it reads or assigns a variable, for some extents of others."""
         return any(v is variable for v in self.variables) or any(other.uses(variable) for other in self._variants.values())
 
-    def run_traced(self, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
-        """Run the program on these tensors, and on the elements that the function takes."""
-        return self._run_on_elements(nodes, passed) if self._traced.takes else self._run_program(nodes, passed)
-
     def given(self, passed: Sequence[Any]) -> dict[int, Given]:
         """Return what a call gives, by the id of what stands for it."""
         own = self._arguments.given
         return {id(x): other for x, other in zip(own, passed[len(passed) - len(own) :], strict=True)}
 
-    def _run_on_elements(self, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
+    def run_on_elements(self, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
         """Draw the elements that the function takes, and run it on them; in a trace, take them there."""
         drawn: Drawn | None = None
         given: dict[int, Any] = self.given(passed)
@@ -457,7 +454,7 @@ class ConcreteFunction:
             takes = [t._replace(avals=tuple([n.aval for n in e])) for t, e in zip(self._traced.takes, each, strict=True)]
         found = self._for(takes, passed)
         if type(found.strategy) is not OpByOp:
-            return found._run_program([*nodes, *elements], passed)
+            return found.run_program([*nodes, *elements], passed)
         if drawn is None:
             raise TakesElement(str(found.strategy.reason))
         return self._in_order(drawn, nodes, passed)
@@ -493,13 +490,14 @@ class ConcreteFunction:
         drawn.give_back()
         return OpByOp(self._function, TakesElement()).run(self, nodes, passed)
 
-    def _run_program(self, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
+    def run_program(self, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
+        """Run the program on these tensors, those of the elements that it takes behind them."""
         if hooks.watch.called is not None and engine.local.trace.parent is None:
             hooks.watch.called(self.keep())
         traced = self._traced.with_passed([x.variable for x in passed if isinstance(x, Stored)]) if self._passes else self._traced
         found = call(traced, nodes)
-        for node in found if traced.shaped_by_runs else ():
-            if has_no_shape(node.aval):
+        if traced.shaped_by_runs:
+            for node in filter(lambda node: has_no_shape(node.aval), found):
                 node.aval = aval(node.value.shape, node.aval.dtype)
         results = traced.structure.pack(found)
         if hooks.watch.ran is not None and traced.transcript is not None and engine.local.trace.parent is None:

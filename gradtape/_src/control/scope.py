@@ -246,7 +246,7 @@ def tensor_or_none(value: Any) -> Any:
     return None if value is None else tensor(value)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Traced:
     """A traced function: its `program` takes arguments, `variables` as they are, `captures`, and seeds for `draws`.
 
@@ -280,12 +280,11 @@ class Traced:
     def __post_init__(self) -> None:
         lines, outputs, written = self.program.lines, self.program.outputs, set(map(id, self.written))
         assigning = outputs[len(outputs) - len(self.written) :]
-        vars(self).update(
-            avals=[self.program.aval_of(r) for r in outputs],
-            updated=[i for i, v in enumerate(self.variables) if id(v) in written],
-            assignments=[lines[r] if r >= 0 and lines else (None, 0) for r in assigning],
-            shaped_by_runs=any(map(has_no_shape, self.program.avals)),
-        )
+        put = object.__setattr__  # it is frozen from here on
+        put(self, "avals", [self.program.aval_of(r) for r in outputs])
+        put(self, "updated", [i for i, v in enumerate(self.variables) if id(v) in written])
+        put(self, "assignments", [lines[r] if r >= 0 and lines else (None, 0) for r in assigning])
+        put(self, "shaped_by_runs", any(map(has_no_shape, self.program.avals)))
 
     def passing(self, variables: Sequence[Variable]) -> Traced:
         """Return the function where each call fills the places of these variables: they are arguments."""
@@ -305,12 +304,15 @@ class Traced:
             self.transcript.placed = len(engine.local.trace.nodes), number, places
 
     def with_passed(self, variables: Sequence[Variable]) -> Traced:
-        """Return the function of a call that passes these variables. What follows from the program holds for it, too."""
+        """Return the function of a call that passes these variables. The fields that the program decides stay as they are."""
         used, written = [
             [variables[v.number] if isinstance(v, Passed) else v for v in stated] for stated in (self.variables, self.written)
         ]
         made = object.__new__(Traced)
-        vars(made).update(vars(self), variables=used, written=written, passed=variables)
+        for name in Traced.__slots__:
+            put_slot[name](made, getattr(self, name))
+        for name, value in (("variables", used), ("written", written), ("passed", variables)):
+            put_slot[name](made, value)
         return made
 
     def inputs(self, arguments: Sequence[Node]) -> tuple[Node, ...]:
@@ -322,6 +324,7 @@ class Traced:
         return [seeds.again(stream).node for stream in self.draws]
 
 
+put_slot = {name: vars(Traced)[name].__set__ for name in Traced.__slots__}
 UNTRACED = Traced(Program((), (), (), ()), Structure(nest.flatten_with_spec(None)[1], [None]))  # of what runs op by op
 
 
