@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, ThroughDatasets
+from gradtape._src.control.concrete import Compiled, OffTape, OpByOp
 from gradtape._src.core.base.errors import InaccessibleTensorError
 from gradtape._src.core.values.dim import exploring
 
@@ -25,11 +25,11 @@ def floats(count):
 
 
 def kind(function):
-    """Return the class of each trace of a function."""
-    return [type(concrete) for concrete in function._traced.values()]
+    """Return the strategy of each trace of a function."""
+    return [type(concrete.strategy) for concrete in function._traced.values()]
 
 
-TRACED, EAGER = [ThroughDatasets], [EagerFunction]
+TRACED, EAGER = [OffTape], [OpByOp]
 
 
 def test_the_body_runs_once_in_python():
@@ -112,7 +112,7 @@ def test_an_extent_that_the_dataset_does_not_state_is_none():
     assert [b.numpy().tolist() for _, b, _ in found] == [[0, 1, 2, 0, 1, 2], [0, 0, 1], [0, 1, 2, 0, 1, 2, 3, 4]]
     assert [c.numpy().tolist() for _, _, c in found] == [[0, 1, 2], [0, 0, 0], [0, 1, 2]]
     assert kind(total) == 2 * TRACED
-    assert [type(c) for c in two._traced.values()] == [ConcreteFunction]
+    assert [type(c.strategy) for c in two._traced.values()] == [Compiled]
     assert all(shape == [None] for shape in shapes)
 
 

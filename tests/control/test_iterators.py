@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, ThroughDatasets
+from gradtape._src.control.concrete import Compiled, OffTape, OpByOp
 from tests.control.test_dataset_loops import kind
 
-COMPILED, ON_HOST, EAGER = [ConcreteFunction], [ThroughDatasets], [EagerFunction]
+COMPILED, ON_HOST, EAGER = [Compiled], [OffTape], [OpByOp]
 SPEC = tf.data.IteratorSpec(tf.TensorSpec((), tf.float32))
 
 

@@ -326,7 +326,7 @@ def test_memory_of_a_gradient_of_100_000_trips_is_that_of_its_checkpoints():
 
 
 def lowered(concrete):
-    program = concrete._body.program
+    program = concrete._traced.program
     arguments = [
         jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.parameters[: len(program.parameters) - len(program.constants)]
     ]

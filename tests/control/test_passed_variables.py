@@ -137,7 +137,7 @@ def test_a_concrete_function():
     concrete = function.get_concrete_function(v)
     assert concrete is function.get_concrete_function(tf.Variable(5.0))
     with pytest.raises(ValueError, match=r"takes a tf\.Variable as an argument"):
-        concrete._body.inputs([])  # what an export asks for
+        concrete._traced.inputs([])  # what an export asks for
     assert concrete.variables == () and concrete.captured_inputs == []
     assert str(concrete.function_type.parameters["a"].type_constraint) == (
         "VariableSpec(shape=(), dtype=tf.float32, trainable=True, alias_id=0)"

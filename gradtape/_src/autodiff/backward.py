@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -162,55 +163,80 @@ def active_nodes(
     return active
 
 
+class Cotangents:
+    """The cotangents on their way back: `add` sends one to an input of an entry, `take` sums what a node has received."""
+
+    def __init__(self, entries: Sequence[Entry], active: Mapping[Node, int], targets: Mapping[Node, Cotangent]) -> None:
+        self._entries, self._active, self._targets = entries, active, targets
+        self._received: dict[Node, list[Any]] = {node: [cotangent] for node, cotangent in targets.items()}
+        self._sliced: dict[Node, list[int]] = {}  # the positions of the entries that sent IndexedSlices
+        self._total: dict[Node, Any] = {}
+
+    def add(self, node: Node, value: Any, position: int) -> None:
+        """Send `value` to `node`, an input of the entry at `position`."""
+        sender = self._entries[position].node
+        if sender.op is ELEMENT:
+            self._received.setdefault(node, [Parts()])[0].setdefault(sender.attrs[0], []).append(value)
+            return
+        if sender.op.broadcasting:
+            value = unbroadcast(value, node)
+        if type(value) is IndexedSlices:
+            self._sliced.setdefault(node, []).append(position)
+        self._received.setdefault(node, []).append(value)
+
+    def take(self, node: Node) -> Any:
+        """Return the cotangent of a node, to which nothing more is sent; None if nothing was."""
+        contributions = self._received.pop(node, None)
+        if contributions is None:
+            return None
+        senders = self._sliced.get(node, ())
+        if 1 < len(senders) == len(contributions):  # nothing but rows: they stand in TensorFlow's order
+            order = visiting_order(self._entries, self._active, self._targets)
+            pairs = sorted(zip(senders, contributions, strict=True), key=lambda pair: order[pair[0]])
+            contributions = [contribution for _, contribution in pairs]
+        self._total[node] = summed(contributions)
+        return self._total[node]
+
+    def total(self) -> dict[Node, Any]:
+        """Return the cotangents of all nodes that have received some."""
+        for node in list(self._received):
+            self.take(node)
+        return self._total
+
+
 def reverse(entries: Sequence[Entry], active: Mapping[Node, int], cotangents: Mapping[Node, Cotangent]) -> dict[Node, Any]:
     """Send cotangents (a dict from node to Tensor or IndexedSlices) back through `entries`.
 
     Only nodes in `active` (from `active_nodes`) take part. Returns the dict with the cotangent of every active node
     that the targets depend on; entries are visited once, last to first, without recursion.
     """
-    received: dict[Node, list[Any]] = {node: [cotangent] for node, cotangent in cotangents.items()}
-    sliced: dict[Node, list[int]] = {}
-    total: dict[Node, Any] = {}
-    elements: dict[Node, dict[int, Node]] = {}
-
-    def collected(node: Node, contributions: list[Any]) -> Any:
-        senders = sliced.get(node, ())
-        if 1 < len(senders) == len(contributions):  # nothing but rows: they stand in TensorFlow's order
-            order = visiting_order(entries, active, cotangents)
-            pairs = sorted(zip(senders, contributions, strict=True), key=lambda pair: order[pair[0]])
-            contributions = [contribution for _, contribution in pairs]
-        return summed(contributions)
-
+    flowing, elements = Cotangents(entries, active, cotangents), dict[Node, dict[int, Node]]()
     for position in range(len(entries) - 1, -1, -1):
         entry = entries[position]
         node = entry.node
         if node.op is ELEMENT:
             elements.setdefault(entry.inputs[0], {})[node.attrs[0]] = node
-        if active.get(node) != position or node not in received:
-            continue
-        cotangent = total[node] = collected(node, received.pop(node))
-        if node.op is ELEMENT:
-            parts = received.setdefault(entry.inputs[0], [Parts()])[0]
-            parts.setdefault(node.attrs[0], []).append(cotangent)
+        if active.get(node) != position or (cotangent := flowing.take(node)) is None:
             continue
         needed = tuple([active.get(source, position + 1) <= position for source in entry.inputs])
-        if True not in needed or blocks(entry):
-            continue
-        trace = engine.local.trace
-        first = len(trace.nodes)
-        for source, need, result in zip(entry.inputs, needed, apply_rule(entry, needed, cotangent, elements), strict=True):
-            if need and result is not None:
-                if node.op.broadcasting:
-                    result = unbroadcast(result, source)
-                if type(result) is IndexedSlices:
-                    sliced.setdefault(source, []).append(position)
-                received.setdefault(source, []).append(result)
-        if trace.parent is not None:  # a gradient that becomes a Program: each of its ops belongs to a line of the user's
-            for derived in trace.nodes[first:]:
-                derived.code, derived.offset = node.code, node.offset
-    for node, contributions in received.items():
-        total[node] = collected(node, contributions)
-    return total
+        if True in needed and not blocks(entry):
+            with _on_the_line_of(node):
+                for source, need, result in zip(
+                    entry.inputs, needed, apply_rule(entry, needed, cotangent, elements), strict=True
+                ):
+                    if need and result is not None:
+                        flowing.add(source, result, position)
+    return flowing.total()
+
+
+@contextlib.contextmanager
+def _on_the_line_of(node: Node) -> Iterator[None]:
+    """Open a context for ops that belong to the user's line of `node`, if the gradient becomes a Program."""
+    trace = engine.local.trace
+    first = len(trace.nodes)
+    yield
+    for derived in trace.nodes[first:] if trace.parent is not None else ():
+        derived.code, derived.offset = node.code, node.offset
 
 
 class Parts(dict[int, list[Any]]):
@@ -220,6 +246,8 @@ class Parts(dict[int, list[Any]]):
 def apply_rule(entry: Entry, needed: tuple[bool, ...], cotangent: Any, elements: dict[Node, dict[int, Node]]) -> Sequence[Any]:
     """Return the cotangents of an entry's inputs, as a list with one result (or None) for each."""
     node = entry.node
+    if node.op is ELEMENT:
+        return [cotangent]
     rule = entry.rule or node.op.gradient
     if rule is None:
         raise no_gradient(node.op.type)

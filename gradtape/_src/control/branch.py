@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -13,7 +14,7 @@ from gradtape._src.autodiff.backward import Operation, vjp_with_slices
 from gradtape._src.control.branch_captures import chosen
 from gradtape._src.control.call_gradient import connected
 from gradtape._src.control.programs import narrowed, ordered, rewired
-from gradtape._src.control.scope import TENSOR, Body, Outside, Scope, flatten_results, tensor_or_none, trace
+from gradtape._src.control.scope import TENSOR, Outside, Scope, Structure, Traced, flatten_results, tensor_or_none, trace
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient
@@ -258,7 +259,7 @@ def run_branches(choice: Node, branches: Sequence[Callable[[], Any]], op: Op, na
     A variable that one branch assigns keeps its value in the others.
     """
 
-    def traced(number: int, function: Callable[[], Any]) -> Body:
+    def traced(number: int, function: Callable[[], Any]) -> Traced:
         def result(value: Any) -> Any:
             """Convert a result to a Tensor; an operation's is the index that made it run, as in TensorFlow."""
             if type(value).__name__ != "Operation":
@@ -273,23 +274,23 @@ def run_branches(choice: Node, branches: Sequence[Callable[[], Any]], op: Op, na
         return structure.pack(nodes)
     bodies = [traced(number, function) for number, function in enumerate(branches)]
     if engine.graph_around() is not None and all(body.structure.fixed == [None] for body in bodies):
-        for number, body in enumerate(bodies):  # operations, which give nothing: to be run, they have to give something
-            _give(body, number == 0 if op is IF else number)
+        # operations, which give nothing: to be run, they have to give something
+        bodies = [_giving(body, number == 0 if op is IF else number) for number, body in enumerate(bodies)]
     return join(choice, bodies, op, names)
 
 
-def _give(body: Body, value: Any) -> None:
-    """Let a body that gives nothing give a constant."""
+def _giving(body: Traced, value: Any) -> Traced:
+    """Return a body that gives a constant, for one that gives nothing."""
     program = body.program
     with tracing.inner() as inner:
         inner.overrides = None
         leaves = [leaf(a, None) for a in program.parameters[: len(program.parameters) - len(program.constants)]]
         outputs = [tensor(value).node, *tracing.inline(program, leaves)]
-        body.program = execution.intern(tracing.close(inner, outputs, leaves, effects=True))
-    body.structure.fixed, body.structure.spec = [TENSOR], nest.flatten_with_spec(0)[1]
+        made = execution.intern(tracing.close(inner, outputs, leaves, effects=True))
+    return replace(body, program=made, structure=Structure(nest.flatten_with_spec(0)[1], [TENSOR]))
 
 
-def join(choice: Node, bodies: Sequence[Body], op: Op, names: Sequence[str]) -> Any:
+def join(choice: Node, bodies: Sequence[Traced], op: Op, names: Sequence[str]) -> Any:
     """Record the op that chooses among traced branches, and give its results in the first one's structure."""
     check_alike(bodies, names)
     written = {id(v): v for body in bodies for v in body.written}
@@ -316,7 +317,7 @@ def join(choice: Node, bodies: Sequence[Body], op: Op, names: Sequence[str]) -> 
     return bodies[0].structure.pack(nodes[:count])
 
 
-def check_alike(bodies: Sequence[Body], names: Sequence[str]) -> None:
+def check_alike(bodies: Sequence[Traced], names: Sequence[str]) -> None:
     """Raise TypeError or ValueError unless all branches give the same structure of the same dtypes and shapes."""
     first = bodies[0]
     count = sum(f is TENSOR for f in first.structure.fixed)
@@ -347,7 +348,7 @@ def check_alike(bodies: Sequence[Body], names: Sequence[str]) -> None:
                 )
 
 
-def _spoken(body: Body) -> str:
+def _spoken(body: Traced) -> str:
     count = len(body.program.outputs) - len(body.written)
     return f"({', '.join([repr(body.program.aval_of(r)) for r in body.program.outputs[:count]])})"
 

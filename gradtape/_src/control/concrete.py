@@ -1,4 +1,4 @@
-"""A function that was traced for one signature, and those that run as eager code instead."""
+"""A function as it is for one signature: what was traced, and how its calls run."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ import contextlib
 import copy
 import itertools
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradtape._src.autodiff.eager_record import asks_for_gradients, recorded
+from gradtape._src.autodiff.eager_record import asks_for_gradients
 from gradtape._src.control.arguments import Arguments, misfit
 from gradtape._src.control.as_python import line_of, tell
 from gradtape._src.control.branch_captures import joined, on_tape
 from gradtape._src.control.critical_section import Lock, holding, note
-from gradtape._src.control.dataset_loop import REDUCE_DATASET, ThroughEagerCode, under_a_tape
+from gradtape._src.control.dataset_loop import REDUCE_DATASET, ThroughEagerCode, calls_python, op_by_op, under_a_tape
 from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
 from gradtape._src.control.given import Given, calling
 from gradtape._src.control.implementations import in_function
-from gradtape._src.control.iterators import END, Again, Drawn, Take, TakesElement, taken
-from gradtape._src.control.open_body import OpenBody
-from gradtape._src.control.scope import SINGLETON, Body, Structure, call, flatten_results
+from gradtape._src.control.iterators import Again, Drawn, Take, TakesElement, taken
+from gradtape._src.control.open_ways import Ways
+from gradtape._src.control.scope import UNTRACED, MadeFromArguments, Traced, call, flatten_results
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import NeedsValues, OutOfRangeError, UnimplementedError, invalid
+from gradtape._src.core.base.errors import NeedsValues, UnimplementedError, invalid
 from gradtape._src.core.base.hidden import hides
 from gradtape._src.core.base.naming import Numbered
 from gradtape._src.core.base.public import public
 from gradtape._src.core.base.tracebacks import cut
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import engine
-from gradtape._src.core.programs.program import ELEMENT, Node, Program, leaf
+from gradtape._src.core.programs.program import ELEMENT, Line, Node, Program, leaf
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, extents_of
@@ -38,18 +38,94 @@ from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.aval import SHAPED_BY_RUNS, Aval, aval, has_no_shape
 from gradtape._src.core.values.dtypes import spoken_name
 from gradtape._src.core.values.shape import TensorShape
-from gradtape._src.core.values.ways import Guide, Path
+from gradtape._src.core.values.ways import Guide
 from gradtape._src.ops.array.shape import _identity
-from gradtape._src.ops.random import seeds
 
 if TYPE_CHECKING:
     from gradtape._src.control.function import Function
 
 
+class Compiled:
+    """A call runs the program that was traced."""
+
+    reason: Exception | None = None  # why calls run op by op
+
+    def run(self, concrete: ConcreteFunction, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
+        """Run a call with these tensors, and the variables and Datasets that are `passed`."""
+        run = concrete.run_on_elements if concrete._traced.takes else concrete.run_program
+        return run(nodes, passed)
+
+
+COMPILED = Compiled()
+
+
+class Locked(Compiled):
+    """A call holds the locks of its critical sections all along, as it reads its variables at the beginning."""
+
+    def __init__(self, locks: Sequence[Lock]) -> None:
+        self._locks = locks
+
+    def run(self, concrete: ConcreteFunction, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
+        """Run a call under the locks. In a trace, the function around it takes them."""
+        if engine.local.trace.parent is not None:
+            note(self._locks)
+            return COMPILED.run(concrete, nodes, passed)
+        with holding(self._locks):
+            return COMPILED.run(concrete, nodes, passed)
+
+
+class OpByOp:
+    """A call runs the Python code as eager code, because a shape or the way it goes on depends on values.
+
+    Under a variable that is made from the arguments this is the first call only: the next one runs what is traced after it.
+    """
+
+    def __init__(self, function: Function, reason: Exception, line: Line | None = None) -> None:
+        self.reason, self._line = reason, line_of(reason) if line is None else line
+        self._once = isinstance(reason, MadeFromArguments)
+        self._recorded = asks_for_gradients(function.python_function)
+        # What is traced after a first call draws the first numbers of its ops in the next one: the call takes the global seed's.
+        self._seeds = None if self._once else function.source()
+
+    def run(self, concrete: ConcreteFunction, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
+        """Run a call; say once for the function's code that it runs as Python, but in a trace, which takes in what it does."""
+        function, arguments = concrete._function, concrete._arguments.of(passed)
+        if self._once:
+            return function.made_once(
+                lambda: self._results(function, arguments, nodes), lambda: function.traced_instead(concrete, arguments)
+            )
+        if isinstance(self.reason, NeedsValues) and engine.local.trace.parent is None:
+            tell(str(function._name), self.reason, self._line, again=function._calls.told)
+            function._calls.told = True
+        return self._results(function, arguments, nodes)
+
+    def _results(self, function: Function, arguments: Arguments, nodes: Sequence[Node]) -> Any:
+        with op_by_op(self._seeds, self._recorded), in_function():
+            results = arguments.call(function.transformed(), nodes)
+            results = joined(results) if on_tape() else results
+        found, structure = flatten_results(results, function.result)
+        return structure.pack(found)
+
+
+class OffTape(OpByOp):
+    """A call runs the program, which has no gradient. Under a tape and in the trace of another function it runs op by op."""
+
+    def run(self, concrete: ConcreteFunction, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
+        """Run a call."""
+        state = engine.local
+        if state.trace.parent is not None or any(tape() is not None for tape in state.tapes):
+            return super().run(concrete, nodes, passed)
+        with calling(concrete.given(passed)):
+            return COMPILED.run(concrete, nodes, passed)
+
+
+Strategy = Compiled | OpByOp
+
+
 @hides(
     """
-    called elements keep leaves name_inputs of_specs opened program result_names results run seen_through streams
-    takes uses way
+    called given instance keep leaves name_inputs of_specs opened program result_names results run run_on_elements
+    run_program seen_through strategy takes uses
     """
 )
 class ConcreteFunction:
@@ -61,8 +137,19 @@ class ConcreteFunction:
     """
 
     @public
-    def __init__(self, function: Function, arguments: Arguments, body: Body, passes: bool = False) -> None:
-        self._arguments, self._body = arguments, body
+    def __init__(
+        self,
+        function: Function,
+        arguments: Arguments,
+        tried: Traced | Exception,
+        strategy: Strategy = COMPILED,
+        passes: bool = False,
+    ) -> None:
+        by_ops = type(strategy) is OpByOp
+        passes = bool(arguments.stored) if by_ops else passes
+        traced = UNTRACED if by_ops or isinstance(tried, Exception) else tried
+        self._arguments, self._traced = arguments, traced.passing(arguments.variables) if passes else traced
+        self.strategy = strategy
         self._traced_from = weakref.ref(function)  # which holds this: a circle would be left to the garbage collector
         self._kept: Function | None = None
         self._passes = passes  # whether each call says which variables it passes
@@ -72,18 +159,17 @@ class ConcreteFunction:
         self.result_names: list[str] | None = None  # those of a loaded signature, which its specs show
         self._type: FunctionType | None = None
         self.opened: Any = None  # the trace for open extents that it comes from
-        self.elements: Sequence[Take] = ()  # the elements of iterators that each call draws, as more arguments
-        self.streams: list[Any] = []  # of random numbers, in its traces for other shapes of these
-        self.way: Path | None = None  # on which it was traced for elements of open extents
-        self._others: list[ConcreteFunction] = []  # traced on other ways
         self._variants: dict[Any, ConcreteFunction] = {}  # for other extents of elements, and of the variables that it looked at
         self.called = f"__inference_{function._name}_{id(self) % 10000}"
         arguments.nodes = [leaf(n.aval, None) for n in arguments.nodes]  # the signature, not the first call's values
         arguments.leaves = []
         if passes:
-            body.passing(arguments.variables)
             arguments.forget_variables()
         self._own = {id(variable) for variable in self.variables}
+        if traced.takes:
+            self._ways = Ways[ConcreteFunction](lambda concrete: concrete._traced)  # those traced for elements of open extents
+            if strategy is COMPILED:
+                self._ways.keep(self)
 
     @property
     def _function(self) -> Function:
@@ -107,13 +193,20 @@ class ConcreteFunction:
 
     @property
     def program(self) -> Program:
-        """The Program that is run."""
-        return self._body.program
+        """The Program that is run; UnimplementedError, which says why, if there is none."""
+        if type(self.strategy) is OpByOp or self._traced.shaped_by_runs:
+            raise UnimplementedError(
+                None,
+                None,
+                f"{self._function._name} runs as eager code and has no graph: its shapes, or the way it goes on, depend on "
+                f"values. {self.strategy.reason}",
+            )
+        return self._traced.program
 
     @property
     def variables(self) -> tuple[Variable, ...]:
         """The variables that it reads or assigns, besides those that are passed to it."""
-        used = [v for v in (*self._body.variables, *self._body.written) if isinstance(v, Variable)]
+        used = [v for v in (*self._traced.variables, *self._traced.written) if isinstance(v, Variable)]
         return tuple({id(v): v for v in used}.values())
 
     @property
@@ -124,7 +217,7 @@ class ConcreteFunction:
     @property
     def captured_inputs(self) -> list[Tensor]:
         """The tensors from outside of the function that it uses."""
-        return list(self._body.keep)
+        return list(self._traced.keep)
 
     @property
     def inference_fn(self) -> ConcreteFunction:
@@ -146,7 +239,7 @@ class ConcreteFunction:
     def of_specs(self, specs: Sequence[TensorSpec]) -> ConcreteFunction:
         """Return the function for tensors of these shapes, which are known."""
         nodes = [leaf(aval(spec.shape.as_list(), spec.dtype.numpy), None) for spec in specs]
-        same = [n.aval for n in nodes] == [n.aval for n in self._arguments.nodes] and not isinstance(self, EagerFunction)
+        same = [n.aval for n in nodes] == [n.aval for n in self._arguments.nodes] and type(self.strategy) is not OpByOp
         return self if same else self._function._concrete(Arguments(self._arguments.pack(nodes)))
 
     def name_inputs(self, names: list[str | None]) -> None:
@@ -202,7 +295,7 @@ class ConcreteFunction:
         """The results' structure, with a TensorSpec for each tensor."""
         specs = self.outputs
         names: Sequence[str | None] = self.result_names or [None] * len(specs)
-        return self._body.structure.fill([TensorSpec(s.shape, s.dtype, name) for s, name in zip(specs, names, strict=True)])
+        return self._traced.structure.fill([TensorSpec(s.shape, s.dtype, name) for s, name in zip(specs, names, strict=True)])
 
     @property
     def outputs(self) -> list[TensorSpec]:
@@ -216,13 +309,13 @@ class ConcreteFunction:
     @property
     def results(self) -> list[Aval]:
         """The Avals of its results, of the extents that it was traced for."""
-        return self._body.avals[: len(self._body.avals) - len(self._body.written)]
+        return self._traced.avals[: len(self._traced.avals) - len(self._traced.written)]
 
     def _shapes(self) -> list[TensorShape]:
         """Return the shapes of the results. Extents that follow from an open extent or rank are open: another trace gives
         another.
         """
-        shapes = [TensorShape(a.shape) for a in self.results]
+        shapes = [TensorShape(None if has_no_shape(a) else a.shape) for a in self.results]
         if self._specs is None or not shapes:
             return shapes
         if self.opened is not None:
@@ -250,7 +343,7 @@ class ConcreteFunction:
         if self._type is None:
             args, kwargs = self._arguments.described(self._input_specs())
             found = spread(self._function._signature.parameters, args, kwargs)
-            captures = {id(t): TensorSpec(extents_of(t), t.dtype) for t in self._body.keep}
+            captures = {id(t): TensorSpec(extents_of(t), t.dtype) for t in self._traced.keep}
             parameters = [Parameter(name, kind, annotation=type_of(value)) for name, kind, value in found]
             self._type = FunctionType(parameters, captures, type_of(self.structured_outputs))
         return self._type
@@ -323,13 +416,13 @@ class ConcreteFunction:
 
     def run(self, nodes: Sequence[Node], passed: Sequence[Any] = ()) -> Any:
         """Run the function, or what it was traced to for the present extents of the variables from outside."""
-        if self._body.looked_at and (now := self._present(nodes, passed)) is not self:
+        if self._traced.looked_at and (now := self._present(nodes, passed)) is not self:
             return now.run(nodes, passed)
-        return self._run(nodes, passed)
+        return self.strategy.run(self, nodes, passed)
 
     def _present(self, nodes: Sequence[Node], passed: Sequence[Any]) -> ConcreteFunction:
         """Return the trace for the present extents of the variables that this one looked at."""
-        looked_at = self._body.looked_at
+        looked_at = self._traced.looked_at
         now = tuple([variable.held().aval for variable, _ in looked_at])
         if all(a is traced for a, (_, traced) in zip(now, looked_at, strict=True)):
             return self
@@ -338,47 +431,42 @@ class ConcreteFunction:
     def _again(self, nodes: Sequence[Node], passed: Sequence[Any]) -> ConcreteFunction:
         arguments = copy.copy(self._arguments.of(passed))
         arguments.nodes = list(nodes)
-        return self._function.retraced(arguments, self._passes)
+        return self._function.traced_for(arguments, self._passes)
 
     def uses(self, variable: Variable) -> bool:
         """Return whether it reads or assigns a variable, for some extents of others."""
         return any(v is variable for v in self.variables) or any(other.uses(variable) for other in self._variants.values())
 
-    def _run(self, nodes: Sequence[Node], passed: Sequence[Any] = ()) -> Any:
-        if self.elements:
-            return self._run_on_elements(nodes, passed)
-        return self._run_body(nodes, passed)
-
-    def _given(self, passed: Sequence[Any]) -> dict[int, Given]:
+    def given(self, passed: Sequence[Any]) -> dict[int, Given]:
         """Return what a call gives, by the id of what stands for it."""
         own = self._arguments.given
         return {id(x): other for x, other in zip(own, passed[len(passed) - len(own) :], strict=True)}
 
-    def _run_on_elements(self, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
+    def run_on_elements(self, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
         """Draw the elements that the function takes, and run it on them; in a trace, take them there."""
         drawn: Drawn | None = None
-        given: dict[int, Any] = self._given(passed)
+        given: dict[int, Any] = self.given(passed)
         if engine.local.trace.scope is None:
             with calling(given):
-                drawn = Drawn(self.elements)
+                drawn = Drawn(self._traced.takes)
             if drawn.error is not None:
                 return self._in_order(drawn, nodes, passed)
             elements, takes = drawn.nodes, drawn.takes
         else:
-            each = [taken(given.get(id(take.source), take.source), take.optional) for take in self.elements]
+            each = [taken(given.get(id(take.source), take.source), take.optional) for take in self._traced.takes]
             elements = [n for some in each for n in some]
-            takes = [t._replace(avals=tuple([n.aval for n in e])) for t, e in zip(self.elements, each, strict=True)]
+            takes = [t._replace(avals=tuple([n.aval for n in e])) for t, e in zip(self._traced.takes, each, strict=True)]
         found = self._for(takes, passed)
-        if not isinstance(found, EagerFunction) or isinstance(found, ThroughDatasets):
-            return found._run_body([*nodes, *elements], passed)
+        if type(found.strategy) is not OpByOp:
+            return found.run_program([*nodes, *elements], passed)
         if drawn is None:
-            raise TakesElement(str(found.reason))
+            raise TakesElement(str(found.strategy.reason))
         return self._in_order(drawn, nodes, passed)
 
     def _for(self, takes: Sequence[Take], passed: Sequence[Any]) -> ConcreteFunction:
         """Return the trace for elements of the Avals that these takes have."""
         key = [take.avals for take in takes]
-        if key == [take.avals for take in self.elements]:
+        if key == [take.avals for take in self._traced.takes]:
             return self
         stored = passed[: len(passed) - len(self._arguments.given)]
         arguments = self._arguments.of([*stored, *self._arguments.given])
@@ -386,184 +474,90 @@ class ConcreteFunction:
 
     def _traced_for(self, takes: Sequence[Take], arguments: Arguments) -> ConcreteFunction:
         """Return the function for such elements: one traced for open extents, on a way that these have it go, or for these."""
-        if (found := self._instance(takes)) is not None:
-            return found
-        if self.way is not None and not any(a.open for take in takes for a in take.avals):
-            guide = Guide({}, self.way.shows)
-            traced = self._function.retraced(copy.copy(arguments), self._passes, Again(takes, self.streams, guide))
-            if isinstance(traced, EagerFunction):
-                return traced
-            self._others.append(traced)
-            if (found := self._instance(takes)) is not None:
-                return found
-        return self._function.retraced(copy.copy(arguments), self._passes, Again(takes, self.streams))
 
-    def _instance(self, takes: Sequence[Take]) -> ConcreteFunction | None:
-        avals = [a for take in takes for a in take.avals]
-        for traced in (self, *self._others):
-            if type(traced) is ConcreteFunction and traced.way is not None and len(traced.elements) == len(takes):
-                symbols = [a for take in traced.elements for a in take.avals]
-                if (body := OpenBody(traced.way, symbols, traced._body).at(avals)) is not None:
-                    made = copy.copy(traced)
-                    made._body, made.elements, made._variants = body, takes, {}
-                    return made
-        return None
+        def again(guide: Guide | None = None) -> ConcreteFunction:
+            streams = self._traced.streams
+            return self._function.traced_for(copy.copy(arguments), self._passes, Again(takes, streams, guide))
+
+        avals = [*[n.aval for n in self._arguments.nodes], *[a for take in takes for a in take.avals]]
+        found = self._ways.found(avals, again) if not any(a.open for a in avals) else self._ways.at(avals)
+        return again() if found is None else found[0].instance(found[1])
+
+    def instance(self, traced: Traced) -> ConcreteFunction:
+        """Return this function for other extents, for which it was traced so."""
+        made = copy.copy(self)
+        made._traced, made._variants = traced, {}
+        return made
 
     def _in_order(self, drawn: Drawn, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
-        """Run a call as eager code, which takes the elements that were drawn one after the other, up to an error."""
+        """Run a call op by op, which takes the elements that were drawn one after the other, up to an error."""
         drawn.give_back()
-        return EagerFunction(self._function, copy.copy(self._arguments.of(passed)), TakesElement())._run(nodes, passed)
+        return OpByOp(self._function, TakesElement()).run(self, nodes, passed)
 
-    def _run_body(self, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
+    def run_program(self, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
+        """Run the program on these tensors, those of the elements that it takes behind them."""
         if hooks.watch.called is not None and engine.local.trace.parent is None:
             hooks.watch.called(self.keep())
-        body = self._body.with_passed([x.variable for x in passed if isinstance(x, Stored)]) if self._passes else self._body
-        results = body.structure.pack(call(body, nodes))
-        if hooks.watch.ran is not None and body.transcript is not None and engine.local.trace.parent is None:
+        traced = self._traced.with_passed([x.variable for x in passed if isinstance(x, Stored)]) if self._passes else self._traced
+        found = call(traced, nodes)
+        if traced.shaped_by_runs:
+            for node in filter(lambda node: has_no_shape(node.aval), found):
+                node.aval = aval(node.value.shape, node.aval.dtype)
+        results = traced.structure.pack(found)
+        if hooks.watch.ran is not None and traced.transcript is not None and engine.local.trace.parent is None:
             hooks.watch.ran(results)
         return results
 
     @property
     def graph(self) -> FuncGraph:
-        """The trace as a graph; printed, it is the program."""
-        return FuncGraph(self)
-
-
-class Locked(ConcreteFunction):
-    """A function that executes critical sections. A call reads its variables at the beginning: it holds the locks all along."""
-
-    def __init__(self, function: Function, arguments: Arguments, body: Body, passes: bool, locks: Iterable[Lock]) -> None:
-        super().__init__(function, arguments, body, passes)
-        self._locks = tuple(locks)
-
-    def _run(self, nodes: Sequence[Node], passed: Sequence[Any] = ()) -> Any:
-        if engine.local.trace.parent is not None:
-            note(self._locks)
-            return super()._run(nodes, passed)
-        with holding(self._locks):
-            return super()._run(nodes, passed)
-
-
-class EagerFunction(ConcreteFunction):
-    """A function that cannot be compiled, because a shape or the way it goes on depends on values: it runs as eager code."""
-
-    tells = True  # in the log, that it runs as Python
-
-    def __init__(self, function: Function, arguments: Arguments, reason: Exception) -> None:
-        self.reason, self._line = reason, line_of(reason)
-        self._shown: ConcreteFunction | None = None
-        body = Body()
-        body.captures, body.variables, body.written, body.keep, body.avals, body.draws, body.updated = [], [], [], [], [], [], []
-        body.structure = Structure(nest.flatten_with_spec(None)[1], [None])
-        super().__init__(function, arguments, body, passes=bool(arguments.stored))
-        self._recorded = asks_for_gradients(function.python_function)
-        self._is_one = function.is_one()
-        self._seeds = self._source()
-
-    @property
-    def program(self) -> Program:
-        """None: UnimplementedError, which says why."""
-        raise UnimplementedError(
-            None,
-            None,
-            f"{self._function._name} runs as eager code and has no graph: its shapes, or the way it goes on, depend on values. "
-            f"{self.reason}",
-        )
-
-    @property
-    def graph(self) -> FuncGraph:
-        """Its graph, if loops over Datasets are all that is in its way: it is traced once more to be looked at."""
-        if isinstance(self.reason, ThroughEagerCode) and not self._passes and self._shown is None:
+        """The trace as a graph; printed, it is the program. A loop over a Dataset that runs as eager code is traced for it."""
+        shown = self
+        if isinstance(self.strategy.reason, ThroughEagerCode) and type(self.strategy) is OpByOp and not self._passes:
             with contextlib.suppress(Exception):  # what it cannot be traced for is the reason that FuncGraph gives
-                self._shown = self._function.shown(self._arguments)
-        return FuncGraph(self._shown or self)
-
-    def _tell(self) -> None:
-        """Say once for the function's code that it runs as Python; not in a trace, which takes in what it does."""
-        calls = self._function._calls
-        if self.tells and isinstance(self.reason, NeedsValues) and engine.local.trace.parent is None:
-            tell(str(self._function._name), self.reason, self._line, again=calls.told)
-            calls.told = True
-
-    def _source(self) -> Any:
-        """Return the source of its ops' seeds: they are numbered, as in a compiled function."""
-        others = [f for f in self._function._traced.values() if isinstance(f, EagerFunction) and f._is_one and f._seeds]
-        return others[0]._seeds if self._is_one and others else seeds.begun()  # traces that are one go on in one source
-
-    def _run(self, nodes: Sequence[Node], passed: Sequence[Any] = ()) -> Any:
-        self._tell()
-        try:
-            with recorded(self._recorded), seeds.drawn_by_function(self._seeds), in_function():
-                results = self._arguments.of(passed).call(self._function.transformed(), nodes)
-                results = joined(results) if on_tape() else results
-        except StopIteration:  # a loop around the call would take it for its own end
-            raise OutOfRangeError(None, None, END) from None
-        found, structure = flatten_results(results, self._function.result)
-        return structure.pack(found)
+                shown = self._function.shown(self._arguments)
+        return FuncGraph(shown)
 
 
-class ShapedByRuns(EagerFunction):
-    """A function some of whose results have shapes that only a run tells. It runs as eager code where those matter: on a tape."""
-
-    def __init__(self, function: Function, arguments: Arguments, body: Body) -> None:
-        super().__init__(function, arguments, NeedsValues(SHAPED_BY_RUNS))
-        self._traced, self._body.looked_at = body, body.looked_at
-        program = body.program
-        for index, (op, _, *references) in enumerate(program.keys):
-            if has_no_shape(program.avals[index]) and self._line[0] is None and program.lines:
-                self._line = program.lines[index]
-            if op is not ELEMENT and index not in program.on_host and any(has_no_shape(program.aval_of(r)) for r in references):
-                raise NeedsValues(f"{op.type} computes with a result whose shape is known when the function runs")
-
-    def _run(self, nodes: Sequence[Node], passed: Sequence[Any] = ()) -> Any:
-        state = engine.local
-        if passed or state.trace.parent is not None or any(tape() is not None for tape in state.tapes):
-            return super()._run(nodes, passed)
-        results = call(self._traced, nodes)
-        for node in results:
-            if has_no_shape(node.aval):
-                node.aval = aval(node.value.shape, node.aval.dtype)
-        return self._traced.structure.pack(results)
+def strategy_of(function: Function, arguments: Arguments, tried: Traced | NeedsValues, outermost: bool) -> Strategy:
+    """Return how the function runs. Raise why it cannot be compiled, if the outermost function is to run op by op for it."""
+    reason = tried if isinstance(tried, NeedsValues) else _refusal(tried)
+    if reason is not None:
+        in_place = isinstance(reason, (TakesElement, ThroughEagerCode)) or any(map(_known_integer, arguments.nodes))
+        in_place = in_place or engine.current_graph() is not None  # which keeps what waits for values
+        if not outermost and (isinstance(reason, MadeFromArguments) or not in_place):
+            raise reason
+        return OpByOp(function, reason)
+    assert isinstance(tried, Traced), "there is no reason"
+    if tried.loops:
+        keys = tried.program.keys
+        return OffTape(function, under_a_tape(), next(attrs[0].line for op, attrs, *_ in keys if op is REDUCE_DATASET))
+    if tried.shaped_by_runs:
+        return OffTape(function, NeedsValues(SHAPED_BY_RUNS), _line_without_shape(tried))
+    return Locked(tried.locks) if tried.locks else COMPILED
 
 
-class ThroughDatasets(EagerFunction):
-    """A function with loops over Datasets. It runs as eager code where these have to be differentiated: under a tape."""
-
-    def __init__(self, function: Function, arguments: Arguments, body: Body) -> None:
-        super().__init__(function, arguments, under_a_tape())
-        self._body = body
-        self._line = next(attrs[0].line for op, attrs, *_ in body.program.keys if op is REDUCE_DATASET)
-
-    @property
-    def program(self) -> Program:
-        """The Program, whose loops draw elements when it runs."""
-        return self._body.program
-
-    @property
-    def graph(self) -> FuncGraph:
-        """The trace as a graph; printed, it is the program."""
-        return FuncGraph(self)
-
-    def _run(self, nodes: Sequence[Node], passed: Sequence[Any] = ()) -> Any:
-        state = engine.local
-        if state.trace.parent is not None or any(tape() is not None for tape in state.tapes):
-            return super()._run(nodes, passed)
-        with calling(self._given(passed)):
-            return ConcreteFunction._run(self, nodes, passed)
+def _known_integer(node: Node) -> bool:
+    """Return whether an argument may be a shape, an axis or a size whose value the function around knows."""
+    return node.aval.dtype.kind in "iu" and not engine.symbolic(node)
 
 
-class FirstCall(EagerFunction):
-    """The call of a function that makes variables from its arguments: eager code; it is traced for the calls that follow."""
+def _refusal(traced: Traced) -> NeedsValues | None:
+    """Return why the program of a function cannot serve its calls; None if it can."""
+    program = traced.program
+    if traced.loops and (traced.locks or (traced.variables and calls_python(program))):
+        return ThroughEagerCode("it locks, or calls Python functions, which are to see variables as they are")
+    if not traced.shaped_by_runs:
+        return None
+    if traced.takes:
+        return TakesElement("the shape of a result is known when it runs")
+    for index, (op, _, *references) in enumerate(program.keys):
+        if op is not ELEMENT and index not in program.on_host and any(has_no_shape(program.aval_of(r)) for r in references):
+            return NeedsValues(f"{op.type} computes with a result whose shape is known when the function runs")
+    return None
 
-    tells = False
 
-    def _source(self) -> Any:
-        return None  # the global seed: the ops of what is traced draw their first numbers in the next call
-
-    def _run(self, nodes: Sequence[Node], passed: Sequence[Any] = ()) -> Any:
-        results = super()._run(nodes, passed)
-        function = self._function
-        function._refusal = SINGLETON
-        function._traced = {key: found for key, found in function._traced.items() if found is not self}
-        function._concrete(self._arguments.of(passed))  # ValueError if it makes variables again
-        return results
+def _line_without_shape(traced: Traced) -> Line:
+    """Return the line of the first result whose shape only a run tells."""
+    program = traced.program
+    index = next(i for i, a in enumerate(program.avals) if has_no_shape(a))
+    return program.lines[index] if program.lines else (None, 0)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -19,8 +20,8 @@ from gradtape._src.autodiff.eager_record import recorded
 from gradtape._src.control.cells import Kept
 from gradtape._src.control.iterators import END, Again, Drawn, ElementIterator, Elements, Take, dense, of_specs, on_a_way, taken
 from gradtape._src.control.loop import check_same, shape_changed
-from gradtape._src.control.open_body import OpenBody, extents_in
-from gradtape._src.control.scope import Body, Scope, call, trace
+from gradtape._src.control.open_ways import Ways, extents_in
+from gradtape._src.control.scope import Scope, Traced, call, trace
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.errors import OpError, OutOfRangeError
 from gradtape._src.core.declarations.spec import TensorSpec
@@ -29,7 +30,7 @@ from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.faults import detected_at
 from gradtape._src.core.programs.op import Op, define
 from gradtape._src.core.programs.program import Line, Node, Program, leaf
-from gradtape._src.core.programs.structured import programs_of
+from gradtape._src.core.programs.structured import arity, programs_of
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.programs.transcript import Inner
 from gradtape._src.core.tensors import nest
@@ -91,7 +92,7 @@ class State(NamedTuple):
 class DatasetLoop:
     """A loop over `dataset`, traced. `step(carry, element)` runs the body's Python, and gives the carry after a trip.
 
-    There is a Body for each list of Avals that the elements have: an instance of one that was traced with symbols for extents
+    There is a trace for each list of Avals that the elements have: an instance of one that was traced with symbols for extents
     that are not known. Elements that have the body go another way are met while the loop runs: it is traced again then or,
     where that cannot be done, it is run as eager code.
     """
@@ -108,14 +109,14 @@ class DatasetLoop:
         self._specs, self._nest = nest.flatten_with_spec(dataset.element_spec, nest.EXPANDED)
         self._around = engine.local.trace
         self._step = Kept(step, instance)
-        self._bodies: dict[Avals, Body | None] = {}  # None: it runs as eager code
-        self._open: list[OpenBody] = []
+        self._bodies: dict[Avals, Traced | None] = {}  # None: it runs as eager code
+        self._ways = Ways[Traced](lambda traced: traced)
         self.body = self._first(step)
 
     def __repr__(self) -> str:
         return f"<loop over {self.dataset!r}>"
 
-    def _first(self, step: Step) -> Body:
+    def _first(self, step: Step) -> Traced:
         """Trace the body for elements as the dataset states them; NeedsValues where the loop is to be eager code."""
         of_known_rank = dense(self.dataset.element_spec) and all(s.shape.rank is not None for s in self._specs)
         if getattr(self.dataset, "made_anew", False):
@@ -124,16 +125,21 @@ class DatasetLoop:
             raise _other_elements()
         return self._tried(lambda: self._traced(step, of_specs(self._specs)))
 
-    def _tried(self, traced: Callable[[], tuple[Body, Avals]]) -> Body:
+    def _tried(self, traced: Callable[[], Traced]) -> Traced:
         with following(None):  # what its elements are decides nothing around the loop
-            (body, avals), way = on_a_way(traced)
-        if way is not None:
-            self._open.append(OpenBody(way, avals, body))
-        self._bodies[avals] = body
+            body, way = on_a_way(traced)
+        body = replace(body, way=way)
+        self._ways.keep(body)
+        self._bodies[self._given(body)] = body
         return body
 
-    def _traced(self, step: Step, elements: Avals, again: Again | None = None) -> tuple[Body, Avals]:
-        """Trace the body for elements of these Avals; return it with those of the elements and of what it takes."""
+    def _given(self, body: Traced) -> Avals:
+        """Return the Avals of the elements for which a body was traced, and of what it takes."""
+        seeds_of, first = len(body.draws) + len(body.captures) + len(body.variables), len(self._carry)
+        return body.program.parameters[first : arity(body.program) - seeds_of]
+
+    def _traced(self, step: Step, elements: Avals, again: Again | None = None) -> Traced:
+        """Trace the body for elements of these Avals."""
         carry = [leaf(a, None) for a in self._carry]
         element = [leaf(a, None) for a in elements]
         parameters = [*carry, *element]
@@ -150,7 +156,7 @@ class DatasetLoop:
             raise engine.NeedsValues("its body assigns a variable of open shape")
         self.takes = self.takes or taken.takes
         self.sources = [*[take.source for take in taken.takes], *taken.behind, self.dataset]
-        return body, (*elements, *_of_takes(taken.takes))
+        return replace(body, way=again and again.guide)
 
     def _trip(self, step: Step, carry: Sequence[Node], element: Sequence[Node]) -> list[Tensor]:
         """Run the Python of the body."""
@@ -199,8 +205,8 @@ class DatasetLoop:
                 raise
             yield [tensor(x).node for x in nest.flatten(element, expand_composites=True)]
 
-    def body_for(self, elements: Avals, takes: Sequence[Take]) -> Body | None:
-        """Return the Body for elements of these Avals, traced now if they are new; None where they are to run as eager code."""
+    def body_for(self, elements: Avals, takes: Sequence[Take]) -> Traced | None:
+        """Return the body for elements of these Avals, traced now if they are new; None where they are to run as eager code."""
         key = (*elements, *_of_takes(takes))
         if key not in self._bodies:
             with self._step.called() as step, engine.recording_in(self._around), following(None):
@@ -213,22 +219,17 @@ class DatasetLoop:
                         self._bodies[key] = None
         return self._bodies[key]
 
-    def _made(self, step: Step, elements: Avals, takes: Sequence[Take]) -> Body:
-        """Return the Body for these elements, traced on the way that they have it go if none was."""
-        avals = (*elements, *_of_takes(takes))
-        for known in self._open:
-            if (body := known.at(avals)) is not None:
-                return body
-        if self._open:
-            guide = Guide({}, self._open[0].way.shows)
+    def _made(self, step: Step, elements: Avals, takes: Sequence[Take]) -> Traced:
+        """Return the body for these elements, traced on the way that they have it go if none was."""
+
+        def guided(guide: Guide) -> Traced:
             with following(guide):
                 symbols = of_specs(self._specs)
                 guide.at = extents_in(symbols, elements) or {}
-                body, traced = self._traced(step, symbols, Again(takes, [], guide))
-            self._open.append(OpenBody(guide, traced, body))
-            if (made := self._open[-1].at(avals)) is not None:
-                return made
-        return self._traced(step, elements, Again(takes, []))[0]
+                return self._traced(step, symbols, Again(takes, [], guide))
+
+        found = self._ways.found((*self._carry, *elements, *_of_takes(takes)), guided)
+        return self._traced(step, elements, Again(takes, [])) if found is None else found[1]
 
     def can_be_eager_code(self) -> bool:
         """Return whether Python can run a trip: of a capture without a value it has only the symbol."""
@@ -236,11 +237,18 @@ class DatasetLoop:
 
     def as_eager_code(self, carry: Sequence[Node], element: Sequence[Node]) -> list[Node]:
         """Run a trip as eager code."""
-        try:
-            with self._step.called() as step, recorded(False), seeds.drawn_by_function(seeds.begun()):
-                return [tensor(x).node for x in self._trip(step, carry, element)]
-        except StopIteration:
-            raise OutOfRangeError(None, None, END) from None
+        with self._step.called() as step, op_by_op(seeds.begun()):
+            return [tensor(x).node for x in self._trip(step, carry, element)]
+
+
+@contextlib.contextmanager
+def op_by_op(source: Any, record: bool = False) -> Iterator[None]:
+    """Open a context for the code of a function that runs op by op. Its ops draw from `source`; see `recorded` for `record`."""
+    try:
+        with recorded(record), seeds.drawn_by_function(source):
+            yield
+    except StopIteration:  # a loop around the call would take it for its own end
+        raise OutOfRangeError(None, None, END) from None
 
 
 def _of_takes(takes: Sequence[Take]) -> list[Aval]:
@@ -253,12 +261,12 @@ def _symbolic(node: Node) -> bool:
 
 
 class Trips:
-    """The trips of one pass: the Bodies, with the values of what they capture, and the random streams from their beginning."""
+    """The trips of one pass: the bodies, with the values of what they capture, and the random streams from their beginning."""
 
-    def __init__(self, first: Body, given: Sequence[Node], restarts: bool) -> None:
+    def __init__(self, first: Traced, given: Sequence[Node], restarts: bool) -> None:
         self._captured = dict(zip(first.captures, given, strict=True))
         self._streams = [stream.again() for stream in first.draws] if restarts else first.draws
-        self._bodies: dict[Avals, Body | None] = {}
+        self._bodies: dict[Avals, Traced | None] = {}
 
     def call(self, loop: DatasetLoop, carry: Sequence[Node], element: Sequence[Node]) -> list[Node]:
         """Return the carry after a trip."""
@@ -282,13 +290,13 @@ class Trips:
             hooks.watch.ran([*map(handle, results)])
         return results
 
-    def _begun(self, body: Body) -> Body:
-        """Return a Body for this pass. Another trace of the body may capture other tensors, if these have values."""
+    def _begun(self, body: Traced) -> Traced:
+        """Return a body for this pass. Another trace of the body may capture other tensors, if these have values."""
         captures = [self._captured.get(node, node) for node in body.captures]
         if any(map(_symbolic, captures)):
             raise engine.NeedsValues("the body of a loop over a Dataset uses other tensors for elements of another shape")
         streams = zip(body.draws, self._streams, strict=False)
-        return body.begun(captures, [begun.shared(stream.blocks) for stream, begun in streams])
+        return replace(body, captures=captures, draws=[begun.shared(stream.blocks) for stream, begun in streams])
 
 
 class Count:
@@ -306,7 +314,7 @@ class CountedLoop(DatasetLoop):
     dataset: Count
     restarts = False
 
-    def _first(self, step: Step) -> Body:
+    def _first(self, step: Step) -> Traced:
         return self._tried(lambda: self._traced(step, (NUMBER,)))
 
     def inputs(self, scope: Scope) -> tuple[Node, ...]:
@@ -318,15 +326,15 @@ class CountedLoop(DatasetLoop):
             yield [leaf(NUMBER, np.array(number))]
 
 
-def loop_over(source: Any, step: Step, state: State, instance: Any) -> DatasetLoop:
-    """Trace a loop over a Dataset, an iterator, or a Count."""
+def loop_over(instance: Any, source: Any, step: Step, state: State) -> DatasetLoop:
+    """Trace a loop over a Dataset, an iterator, or a Count, in a method of `instance`."""
     return (CountedLoop if isinstance(source, Count) else DatasetLoop)(source, step, state, instance)
 
 
 class ShownLoop(DatasetLoop):
     """A loop that is traced to be looked at, as a part of the function's graph: what is open has any extent."""
 
-    def _first(self, step: Step) -> Body:
+    def _first(self, step: Step) -> Traced:
         if not dense(self.dataset.element_spec):
             raise _other_elements()
         specs = [TensorSpec((), s.dtype) if s.shape.rank is None else s for s in self._specs]
@@ -349,6 +357,10 @@ def _on_host(*inputs: Any, loop: DatasetLoop, results: Avals) -> tuple[Any, ...]
     return loop.run(*inputs)
 
 
+def _refused(op: Any, *grads: Any) -> NoReturn:
+    raise under_a_tape()
+
+
 REDUCE_DATASET = define(
     Op(
         "ReduceDataset",
@@ -356,7 +368,7 @@ REDUCE_DATASET = define(
         infer=_avals,
         host=_on_host,
         effect=True,
-        reason="a loop over a Dataset has none in a function, as in TensorFlow",
+        gradient=_refused,
     )
 )
 

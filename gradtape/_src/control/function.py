@@ -8,11 +8,11 @@ import inspect
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from gradtape._src.autodiff.eager_record import asks_for_gradients
 from gradtape._src.control import as_python, implementations
 from gradtape._src.control.arguments import (
     Arguments,
@@ -27,26 +27,18 @@ from gradtape._src.control.arguments import (
     without_shapes,
 )
 from gradtape._src.control.as_python import line_of
-from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall, Locked, ShapedByRuns, ThroughDatasets
-from gradtape._src.control.dataset_loop import (
-    DatasetLoop,
-    ShownLoop,
-    ThroughEagerCode,
-    calls_python,
-    loop_over,
-    take_in_order,
-    under_a_tape,
-)
+from gradtape._src.control.concrete import ConcreteFunction, OpByOp, strategy_of
+from gradtape._src.control.dataset_loop import ShownLoop, loop_over, take_in_order
 from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.function_type import FunctionType, hides_internals
 from gradtape._src.control.implementations import API
-from gradtape._src.control.iterators import Again, Elements, Take, TakesElement, on_a_way
+from gradtape._src.control.iterators import Again, Elements, on_a_way
 from gradtape._src.control.methods import Gone, reference
-from gradtape._src.control.open_trace import Opened, OpenTrace, opened
+from gradtape._src.control.open_trace import Opened, opened
 from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.retracing import warn
 from gradtape._src.control.returns import with_returns
-from gradtape._src.control.scope import SINGLETON, Body, MadeFromArguments, Scope, trace
+from gradtape._src.control.scope import SINGLETON, Scope, Traced, trace
 from gradtape._src.core.base import ambient, hooks, naming
 from gradtape._src.core.base.errors import InvalidArgumentError, InvalidInFunctionError, OpError
 from gradtape._src.core.base.public import public
@@ -59,7 +51,6 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import Reference, Stored, Tensor, extents_of
 from gradtape._src.core.tensors.variable import Variable
-from gradtape._src.core.values.aval import has_no_shape
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.random import seeds
 
@@ -85,11 +76,6 @@ def forget(variable: Variable) -> None:
                 function._seen = {}
                 for known in function._signatures._known:
                     known.opened = None
-
-
-def _known_integers(node: Node) -> bool:
-    """Return whether an argument may be a shape, an axis or a size whose value the function around knows."""
-    return node.aval.dtype.kind in "iu" and not engine.symbolic(node)
 
 
 WAYS = 8  # that a function may go for open extents, of those that are saved
@@ -136,12 +122,13 @@ class Function:
         self._lock = threading.RLock()
         self._bound: dict[int, tuple[Any, Function]] = {}
         self._streams: list[Any] = []  # of random numbers, in the traces that are one on TensorFlow
+        self._source: Any = None  # of seeds, in those that run op by op
         self._opened: dict[Any, ConcreteFunction] = {}  # the traced functions as seen through specs with open extents
         _functions.add(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what copies and pickles take over: all but the traces, which each function makes itself."""
-        own = "_signatures _traced _seen _calls _traces _lock _bound _streams _opened".split()
+        own = "_signatures _traced _seen _calls _traces _lock _bound _streams _source _opened".split()
         return {n: v for n, v in vars(self).items() if n not in own} | {"_instance": self._instance and self._instance()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -269,11 +256,6 @@ class Function:
                 known[(key, state.serial) if _belongs_to(state, found) else key] = found
             return found
 
-    def retraced(self, arguments: Arguments, passes: bool, again: Again | None = None) -> ConcreteFunction:
-        """Trace again for arguments that were traced: variables that the function looked at, or elements, have other extents."""
-        parameters = self.named(arguments)
-        return self._traced_for(arguments, parameters, self.transformed(), passes, again)
-
     def _known(self, key: Any, state: Trace, arguments: Arguments) -> ConcreteFunction | None:
         """Return the trace for these arguments: for their very variables, or for variables like them."""
         variables = arguments.stored and arguments.variables
@@ -291,13 +273,11 @@ class Function:
         if new and engine.local.trace.parent is None and self._calls.traced_too_often(self, self._traces == 1):
             last = next(reversed(self._traced.values()))._arguments if self._traced else None
             warn(self, self._calls, self._instance is not None, list(self._signature.parameters.parameters), last, arguments)
-        python = self.transformed()
-        parameters = self.named(arguments)
-        made = self._openly(known, arguments, python)
+        made = self._openly(known, arguments)
         if isinstance(made, ConcreteFunction):
             return made
         try:  # true shapes may tell more
-            return self._traced_for(arguments, parameters, python, passes)
+            return self.traced_for(arguments, passes)
         except Exception as error:
             if made is None:
                 raise
@@ -311,10 +291,9 @@ class Function:
         """Return whether the next trace is one with others on TensorFlow."""
         return self.input_signature is not None or (self._relaxed and bool(self._traced))
 
-    def _traced_for(
-        self, arguments: Arguments, parameters: list[Node], python: Any, passes: bool, again: Again | None = None
-    ) -> ConcreteFunction:
+    def traced_for(self, arguments: Arguments, passes: bool = False, again: Again | None = None) -> ConcreteFunction:
         """Trace the function for the shapes of the arguments; `again` for those of the elements that it takes."""
+        python, parameters = self.transformed(), self.named(arguments)
         if again is None:
             arguments = arguments.standing()
         outermost = engine.local.trace.parent is None
@@ -324,42 +303,28 @@ class Function:
             seeds.go_on(streams)
             return arguments.call(python, parameters)
 
-        def once() -> tuple[Scope, Body, list[Take]]:
-            through = self._loop if outermost and not arguments.stored else None
+        def once() -> Traced:
+            in_loops = functools.partial(loop_over, None if self._instance is None else self._instance())
+            through = in_loops if outermost and not arguments.stored else None
             scope, taken = Scope(shaped_by_runs=outermost, through=through), [*parameters]
-            scope.elements = elements = Elements(taken, again, take_in_order)
+            scope.elements = Elements(taken, again, take_in_order)
             try:
-                return scope, trace(run, taken, scope, convert=self.result), elements.takes
+                return trace(run, taken, scope, convert=self.result)
             finally:
                 scope.restore()
 
-        traced = functools.partial(self.made_once, functools.partial(with_returns, once))
+        tried: Traced | engine.NeedsValues
         try:
-            (scope, body, found), way = on_a_way(traced, again and again.guide)
-            if scope.loops and (scope.locks or (body.variables and calls_python(body.program))):
-                raise ThroughEagerCode("it locks, or calls Python functions, which are to see variables as they are")
-            if any(map(has_no_shape, body.program.avals)):
-                if found:
-                    raise TakesElement("the shape of a result is known when it runs")
-                return ShapedByRuns(self, arguments, body)
+            traced, way = on_a_way(lambda: self.made_once(lambda: with_returns(once)), again and again.guide)
+            tried = replace(traced, streams=streams, way=way)
         except engine.NeedsValues as reason:
-            in_place = isinstance(reason, (TakesElement, ThroughEagerCode)) or any(map(_known_integers, arguments.nodes))
-            in_place = in_place or engine.current_graph() is not None  # which keeps what waits for values
-            if not outermost and (isinstance(reason, MadeFromArguments) or not in_place):
-                raise  # the outermost function runs eagerly
-            return (FirstCall if isinstance(reason, MadeFromArguments) else EagerFunction)(self, arguments, reason)
-        self.was_traced()
-        made: ConcreteFunction
-        if scope.loops:
-            made = ThroughDatasets(self, arguments, body)
-        elif scope.locks:
-            made = Locked(self, arguments, body, passes, scope.locks)
-        else:
-            made = ConcreteFunction(self, arguments, body, passes)
-        made.elements, made.streams, made.way = found, streams, way
-        return made
+            tried = reason
+        strategy = strategy_of(self, arguments, tried, outermost)
+        if type(strategy) is not OpByOp:
+            self.was_traced()
+        return ConcreteFunction(self, arguments, tried, strategy, passes)
 
-    def _openly(self, known: Known, arguments: Arguments, python: Callable[..., Any]) -> ConcreteFunction | Exception | None:
+    def _openly(self, known: Known, arguments: Arguments) -> ConcreteFunction | Exception | None:
         """Return the function for the extents of these arguments, out of a trace for open ones.
 
         None if there are no open extents, or such a trace cannot be kept; the error if it cannot be made.
@@ -369,27 +334,35 @@ class Function:
         if not is_open or not fits or arguments.passed or ambient.local.replica is not None:
             return None
         known.opened = known.opened or opened(known.shapes)
-        made: ConcreteFunction | Exception | None = known.opened.of_call(self, arguments, python)
+        made: ConcreteFunction | Exception | None = known.opened.of_call(self, arguments)
         return made
 
     def named(self, arguments: Arguments) -> list[Node]:
         """Return leaves for the tensors among arguments, with the names of their parameters."""
         return named_parameters(arguments, self._signature.parameters, self.input_signature)
 
-    def traced_as(self, arguments: Arguments, python: Callable[..., Any]) -> ConcreteFunction:
-        """Trace the function for these arguments, which pass nothing besides tensors."""
-        return self._traced_for(arguments, self.named(arguments), python, passes=False)
-
-    def made_once(self, traced: Callable[[], T]) -> T:
-        """Return what `traced` gives; if it makes variables, what it gives when they are there."""
+    def made_once(self, make: Callable[[], T], again: Callable[[], Any] | None = None) -> T:
+        """Return what `make` gives. If that makes variables, it is called `again`, or what is said there, when they are there."""
         with tracing.creation_in_function(self._refusal) as creation:
-            found = traced()
+            found = make()
         if creation.variables:  # what is made once must not be made again
             self._refusal = SINGLETON
             self._traces += 1
             with tracing.creation_in_function(SINGLETON):
-                found = traced()
+                found = make() if again is None else (again(), found)[1]
         return found
+
+    def traced_instead(self, concrete: ConcreteFunction, arguments: Arguments) -> None:
+        """Trace for the calls that follow one by `concrete`; ValueError if it makes variables again."""
+        self._traced = {key: found for key, found in self._traced.items() if found is not concrete}
+        self._concrete(arguments)
+
+    def source(self) -> Any:
+        """Return the source of seeds for a trace that runs op by op. Those that are one on TensorFlow go on in one source."""
+        if not self.is_one():
+            return seeds.begun()
+        self._source = self._source or seeds.begun()
+        return self._source
 
     def was_traced(self) -> None:
         """Note that there is a trace, after which it makes no variables."""
@@ -401,7 +374,7 @@ class Function:
         found.explore(self, arguments, 1)
         return found.traced
 
-    def open_traces(self, arguments: Arguments, shapes: Sequence[TensorShape]) -> list[OpenTrace]:
+    def open_traces(self, arguments: Arguments, shapes: Sequence[TensorShape]) -> list[ConcreteFunction]:
         """Return the traces for tensors of these shapes: on the ways that there are without calls, and on those of calls.
 
         Raises why there is none.
@@ -413,12 +386,6 @@ class Function:
         if refused is not None and not found.traces:
             raise refused
         return found.traces
-
-    def _loop(self, dataset: Any, step: Any, state: Any) -> DatasetLoop:
-        """Trace a loop over a Dataset, an iterator or a Count; NeedsValues where it may have to be differentiated."""
-        if asks_for_gradients(self.python_function):
-            raise under_a_tape()
-        return loop_over(dataset, step, state, None if self._instance is None else self._instance())
 
     def shown(self, arguments: Arguments) -> ConcreteFunction:
         """Trace what goes through Datasets in eager code, for its graph: it is not to be run."""
@@ -479,15 +446,14 @@ class Function:
             on_symbols = signature.opened.traced
         try:
             found = on_symbols or self._concrete(arguments)
-        except engine.NeedsValues as reason:  # in a function; a call may know them
-            found = EagerFunction(self, arguments, reason)
-            if self.api is not None:
-                self.api.add(self, found)
-        except (ValueError, InvalidArgumentError) as reason:
-            if known or (signature is not None and of_user(reason)):
+        except (engine.NeedsValues, ValueError, InvalidArgumentError) as reason:
+            # In a function a call may know the values; with 1 for open extents it may not be traced, and a call tells them.
+            in_function = isinstance(reason, engine.NeedsValues)
+            if not in_function and (known or (signature is not None and of_user(reason))):
                 raise
-            # it cannot be traced with 1 for every open extent: each call will tell them
-            found = EagerFunction(self, arguments, reason)
+            found = ConcreteFunction(self, arguments, reason, OpByOp(self, reason))
+            if self.api is not None and in_function:
+                self.api.add(self, found)
         if not known:
             key = arguments.key, tuple([(str(x.shape), x.dtype) for x in wanted])
             found = self._opened.setdefault(key, found.seen_through(wanted))
@@ -501,10 +467,8 @@ class Function:
             return [self.get_concrete_function()]
         opened = list(self._opened.values())
         plain = [self._alone(key, c) for key, c in list(self._traced.items()) if key[1] is None]
-        covered = {id(part) for c in opened for part in (c._body, c.opened)}
-        own = [
-            c for c in self._as_traced(plain) if id(c._body) not in covered and (c.opened is None or id(c.opened) not in covered)
-        ]
+        covered = {id(part) for c in opened for part in (c._traced, c.opened)}
+        own = [c for c in self._as_traced(plain) if covered.isdisjoint((id(c._traced), *([id(c.opened)] if c.opened else ())))]
         return [concrete.keep() for concrete in (*opened, *own)]
 
     def _alone(self, key: Any, concrete: ConcreteFunction) -> ConcreteFunction:
@@ -547,9 +511,9 @@ class Function:
 def _belongs_to(state: Trace, found: ConcreteFunction) -> bool:
     """Return whether what was traced is of use in the trace around only: it has tensors of that, or knows its values."""
     return (
-        (state.parent is not None and isinstance(found, EagerFunction))
-        or any(n.trace is not None and n.trace.parent is not None for n in found._body.captures)
-        or (engine.graph_around() is not None and hooks.graphs.only_in_graphs(found._body.program))
+        (state.parent is not None and isinstance(found.strategy, OpByOp))
+        or any(n.trace is not None and n.trace.parent is not None for n in found._traced.captures)
+        or (engine.graph_around() is not None and hooks.graphs.only_in_graphs(found._traced.program))
     )
 
 

@@ -78,7 +78,7 @@ class Operations:
 
     def __init__(self, concrete: ConcreteFunction) -> None:
         self.found: list[FunctionOperation] = []
-        self._program, self._names, self._numbered = concrete.program, concrete._body.names, Numbered()
+        self._program, self._names, self._numbered = concrete.program, concrete._traced.names, Numbered()
         self._datasets: dict[int, TensorSpec] = {}
         self._handles: dict[int, list[TensorSpec]] = {}  # of variables
         self._leaves: list[Any] = []

@@ -24,8 +24,8 @@ Kind = inspect.Parameter
 # What `Function` keeps for this floor and those above.
 hides_internals = hides(
     """
-    all_concrete_functions api attributes called is_one made_once named on_symbols open_traces result retraced shown
-    traced_as traced_in transformed untraced was_traced
+    all_concrete_functions api attributes called is_one made_once named on_symbols open_traces result shown source
+    traced_for traced_in traced_instead transformed untraced was_traced
     """
 )
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 
 from gradtape._src.control.given import Given, GivenSpec, of_calls
-from gradtape._src.control.open_body import extents_in
+from gradtape._src.control.open_ways import extents_in
 from gradtape._src.control.scope import Scope
 from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.base.errors import OpError, OutOfRangeError

@@ -11,7 +11,7 @@ from gradtape._src.control.bounded_scan import TRIPS
 from gradtape._src.control.branch_captures import repeated
 from gradtape._src.control.checkpointed_while import record_while
 from gradtape._src.control.programs import rewired, selected
-from gradtape._src.control.scope import Body, Outside, Scope, trace
+from gradtape._src.control.scope import Outside, Scope, Traced, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.errors import invalid
@@ -44,10 +44,10 @@ class Loop:
     The trips have numbers if they are `counted`, as the body draws random numbers: other ones in each trip.
     """
 
-    def __init__(self, body: Body, carried: list[Variable], carry: int, counted: bool) -> None:
+    def __init__(self, body: Traced, carried: list[Variable], carry: int, counted: bool) -> None:
         self.body, self.carried, self.carry, self.counted = body, carried, carry, counted
 
-    def bind(self, condition: Body | None = None) -> tuple[list[Node], list[Program]]:
+    def bind(self, condition: Traced | None = None) -> tuple[list[Node], list[Program]]:
         """Return `(constants, Programs)`: the condition's (if any) and the body's, both of (constants…, carry…, element…).
 
         The carry is followed by the variables; the number of the trip is the last of the carry in a loop with a
@@ -125,7 +125,7 @@ def _traced(
     return Loop(trace(step, taken, scope, draws=False), carried, len(carry), scope.counted)
 
 
-def trace_condition(function: Callable[[list[Node]], Tensor], loop: Loop) -> Body:
+def trace_condition(function: Callable[[list[Node]], Tensor], loop: Loop) -> Traced:
     """Trace the condition of a loop, of the same parameters."""
     count = loop.carry + len(loop.carried)
     parameters = [leaf(a, None) for a in loop.body.program.parameters[: count + loop.counted]]

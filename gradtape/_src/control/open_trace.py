@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from gradtape._src.control import implementations
 from gradtape._src.control.arguments import Arguments
-from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
-from gradtape._src.control.open_body import OpenBody
-from gradtape._src.control.scope import Body, Scope, trace
+from gradtape._src.control.concrete import COMPILED, ConcreteFunction
+from gradtape._src.control.open_ways import Ways
+from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.errors import InvalidInFunctionError
 from gradtape._src.core.base.tracebacks import of_user
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import engine
-from gradtape._src.core.programs.program import Node, Program, leaf
-from gradtape._src.core.values.aval import aval, has_no_shape
+from gradtape._src.core.programs.program import leaf
+from gradtape._src.core.values.aval import aval
 from gradtape._src.core.values.dim import Atom, Dim, unknown
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.core.values.ways import Guide, Path, explored, following
@@ -35,53 +36,42 @@ class _NoWay(Exception):
     """The function cannot go on for the extents that a way takes."""
 
 
-class OpenTrace(NamedTuple):
-    """A function, traced with symbols on one way."""
-
-    way: Path
-    traced: ConcreteFunction
-
-    @property
-    def symbols(self) -> list[Atom]:
-        """The symbols of its parameters, in their order."""
-        return [d.symbol for node in self.traced._arguments.nodes for d in node.aval.shape if type(d) is Dim]
-
-    def at(self, nodes: Sequence[Node]) -> Body | None:
-        """Return the function's Body for the extents of these; None if the function would go another way for them."""
-        parameters = [parameter.aval for parameter in self.traced._arguments.nodes]
-        return OpenBody(self.way, parameters, self.traced._body).at([node.aval for node in nodes])
-
-
 class Opened:
     """The traces of a function for tensors of some shapes with open extents: one for each way that it goes."""
 
     def __init__(self, shapes: Sequence[TensorShape]) -> None:
         self._shapes, self._explored = shapes, 0  # so many ways were looked for without a call
-        self.traces: list[OpenTrace] = []
+        self._ways = Ways[ConcreteFunction](lambda concrete: concrete._traced)
+
+    @property
+    def traces(self) -> list[ConcreteFunction]:
+        """The traces, whose extents are symbols."""
+        return self._ways.made
 
     @property
     def traced(self) -> ConcreteFunction | None:
-        """The first trace, whose extents are symbols; None if there is none."""
-        return self.traces[0].traced if self.traces else None
+        """The first trace; None if there is none."""
+        return self.traces[0] if self.traces else None
 
     @property
     def shapes(self) -> list[TensorShape]:
         """The shapes of the results, as far as they are known."""
-        return [a.open_shape for a in self.traces[0].traced.results]
+        return [a.open_shape for a in self.traces[0].results]
 
     @property
     def specs(self) -> list[TensorSpec]:
         """The specs of the tensors that it takes."""
-        nodes = self.traces[0].traced._arguments.nodes
+        nodes = self.traces[0]._arguments.nodes
         return [TensorSpec(shape, node.aval.type) for shape, node in zip(self._shapes, nodes, strict=True)]
 
     def copied(self) -> Opened:
         """Return an object of its own with these traces."""
         made = copy.copy(self)
-        made.traces = list(self.traces)
+        made._ways = copy.copy(self._ways)
+        made._ways.made = list(self.traces)
         return made
 
-    def of_call(self, function: Function, arguments: Arguments, python: Callable[..., Any]) -> Made:
+    def of_call(self, function: Function, arguments: Arguments) -> Made:
         """Return the function for the extents of a call, traced if it goes a new way; None if it cannot be kept; or the error."""
         state = engine.local.trace
         found = self._instance(arguments)
@@ -91,7 +81,7 @@ class Opened:
         guide = Guide(extents)
         try:
             with following(guide):
-                traced = function.traced_as(with_symbols, python)
+                traced = function.traced_for(with_symbols)
         except Exception as error:
             if of_user(error) or (isinstance(error, InvalidInFunctionError) and not guide.asked):
                 raise
@@ -102,25 +92,24 @@ class Opened:
         """Trace the function on the ways that it can go, `most` of them; return why it cannot go one."""
         if self._explored >= most:
             return None
-        python = function.transformed()
 
         def traced() -> ConcreteFunction:
             try:  # with new symbols, as what is kept by them holds on one way only
-                return function.traced_as(self._begun(arguments)[0], python)
+                return function.traced_for(self._begun(arguments)[0])
             except Exception as error:
                 if of_user(error):
                     raise
                 raise _NoWay(error) from None
 
         self._explored = most
-        self.traces = [trace for trace in self.traces if isinstance(trace.way, Guide)]
+        self._ways.made = [found for found in self.traces if isinstance(found._traced.way, Guide)]
         refused: list[Exception] = []
         for shows in (False, True):  # code that takes extents for numbers cannot go on with None
             ways, errors = explored(
                 traced, (_NoWay,), most=2 * most + TRIALS, enough=most, guides=True, shows=shows, supposes=False
             )
             refused += [error.args[0] for error in errors]
-            refused += [found.reason for found, _ in ways if isinstance(found, EagerFunction)]
+            refused += [found.strategy.reason for found, _ in ways if found.strategy.reason is not None]
             for found, way in ways:
                 self.keep(way, found)
             if self.traces:
@@ -139,20 +128,18 @@ class Opened:
 
     def keep(self, way: Path, traced: ConcreteFunction) -> bool:
         """Keep a trace, if there is an instance of it for other extents; return whether there is."""
-        kept = type(traced) is ConcreteFunction and not traced.elements and type(traced.program) is Program
-        if kept:
-            self.traces.append(OpenTrace(way, traced))
-            traced.opened = self
-        return kept
+        if traced.strategy is not COMPILED or traced._traced.takes:
+            return False
+        traced._traced, traced.opened = replace(traced._traced, way=way), self
+        return self._ways.keep(traced)
 
     def _instance(self, arguments: Arguments) -> ConcreteFunction | None:
-        for known in self.traces:
-            if (body := known.at(arguments.nodes)) is not None:
-                traced = known.traced
-                made = ConcreteFunction(traced._function, copy.copy(arguments), body)
-                made.opened, made.streams = self, traced.streams
-                return made
-        return None
+        found = self._ways.at([node.aval for node in arguments.nodes])
+        if found is None:
+            return None
+        made = ConcreteFunction(found[0]._function, copy.copy(arguments), found[1])
+        made.opened = self
+        return made
 
 
 class Unranked:
@@ -176,7 +163,7 @@ class Unranked:
         """Return an object of its own with this trace."""
         return copy.copy(self)
 
-    def of_call(self, function: Function, arguments: Arguments, python: Callable[..., Any]) -> Made:
+    def of_call(self, function: Function, arguments: Arguments) -> Made:
         """Return the function for these arguments; None if a graph cannot keep it, or shapes depend on values; or the error."""
         state = engine.local.trace
         parameters = function.named(arguments)
@@ -184,7 +171,7 @@ class Unranked:
             if state.parent is not None or state.overrides is not None:
                 return None
             stated = [(n.attrs[0][n.attrs[1]], n.aval.dtype, s) for n, s in zip(parameters, self._shapes, strict=True)]
-            call = functools.partial(arguments.call, python)
+            call = functools.partial(arguments.call, function.transformed())
             with implementations.in_function():
                 self._traced = function.made_once(lambda: hooks.graphs.traced(call, function.result, stated))
         if self._traced is None:
@@ -193,7 +180,7 @@ class Unranked:
             body = trace(lambda: self._traced.again(parameters), parameters, Scope(), convert=function.result)
         except Exception as error:
             return error
-        if any(map(has_no_shape, body.program.avals)):
+        if body.shaped_by_runs:
             return None
         function.was_traced()
         made = ConcreteFunction(function, arguments, body)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from gradtape._src.control import as_python
-from gradtape._src.control.scope import SINGLETON, Body, Scope, call_recorded, trace
+from gradtape._src.control.scope import SINGLETON, Scope, Traced, call_recorded, trace
 from gradtape._src.core.base import ambient
 from gradtape._src.core.engine import engine, execution, tracing
 from gradtape._src.core.programs import journal
@@ -23,7 +23,7 @@ class Repeated:
     """
 
     def __init__(self) -> None:
-        self._known: dict[Hashable, tuple[Any, Body | bool]] = {}  # with what a key names; whether to trace the code next time
+        self._known: dict[Hashable, tuple[Any, Traced | bool]] = {}  # with what a key names; whether to trace the code next time
 
     def call(self, key: Hashable, kept: Any, code: Callable[[list[Tensor]], Any], tensors: Sequence[Tensor]) -> None:
         """Run `code` on `tensors`, or record a call of its trace.
@@ -40,7 +40,7 @@ class Repeated:
         elif found is None and len(self._known) >= MOST:
             self._known.pop(next(iter(self._known)), None)
         self._known[key] = kept, body
-        if isinstance(body, Body):
+        if isinstance(body, Traced):
             call_recorded(body, nodes)
         else:
             code(list(tensors))
@@ -58,7 +58,7 @@ def may_record(taped: bool = False) -> bool:
     return plain and not observed and ambient.local.replica is None
 
 
-def _traced(code: Callable[[list[Tensor]], Any], nodes: Sequence[Node]) -> Body | bool:
+def _traced(code: Callable[[list[Tensor]], Any], nodes: Sequence[Node]) -> Traced | bool:
     """Trace the code. False where that fails, or where each call has to run at once."""
     parameters = [leaf(node.aval, None) for node in nodes]
     try:

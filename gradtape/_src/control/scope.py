@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,7 +25,8 @@ from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import Tensor, handle
 from gradtape._src.core.tensors.variable import Variable, hold_all, put_all, still_hold
 from gradtape._src.core.tensors.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB
-from gradtape._src.core.values.aval import Aval
+from gradtape._src.core.values.aval import Aval, has_no_shape
+from gradtape._src.core.values.ways import Path
 from gradtape._src.ops.random import seeds
 
 T = TypeVar("T")
@@ -247,87 +249,74 @@ def tensor_or_none(value: Any) -> Any:
     return None if value is None else tensor(value)
 
 
-class Body:
+@dataclass(frozen=True, eq=False, slots=True)
+class Traced:
     """A traced function: its `program` takes arguments, `variables` as they are, `captures`, and seeds for `draws`.
 
-    It gives the results (see `structure`), then the new values of the variables in `written`; `assignments` are the lines
-    that assign them. `looked_at` are the variables of open extents that it reads, with the Avals for which it was traced.
-    `trains`: it assigns, and asks for gradients. `transcript` is what was recorded, where there is a tape in it; `passed` are
-    the variables that a call passes. `names` are those of the program's nodes, where the user gave some, or opened name scopes.
+    It gives the results in their `structure`, then the new values of the variables in `written`.
     """
 
-    __slots__ = (
-        "assignments",
-        "avals",
-        "captures",
-        "created",
-        "draws",
-        "keep",
-        "looked_at",
-        "names",
-        "passed",
-        "program",
-        "structure",
-        "trains",
-        "transcript",
-        "updated",
-        "variables",
-        "written",
-    )
     program: Program
-    avals: list[Aval]
     structure: Structure
-    variables: list[Any]  # Variables, and Passed for those that are arguments
-    passed: Sequence[Variable]
-    captures: list[Node]
-    draws: list[Any]
-    written: list[Any]
-    looked_at: Sequence[tuple[Variable, Aval]]
-    updated: list[int]  # the positions in `variables` of those that are also written
-    assignments: list[Line]
-    trains: bool
-    created: list[Variable]
-    keep: list[Tensor]
-    transcript: Transcript | None
-    names: list[str] | None
+    captures: Sequence[Node] = ()
+    keep: Sequence[Tensor] = ()  # the captures as tensors, which keep their values
+    variables: Sequence[Any] = ()  # Variables, and Passed for those that are arguments
+    written: Sequence[Any] = ()
+    draws: Sequence[Any] = ()
+    looked_at: Sequence[tuple[Variable, Aval]] = ()  # the variables of open extents that it reads, as they were
+    trains: bool = False  # whether it assigns, and asks for gradients
+    created: Sequence[Variable] = ()
+    transcript: Transcript | None = None  # what was recorded, where there is a tape in it
+    names: Sequence[str] | None = None  # those of the program's nodes, if the user gave some, or opened name scopes
+    passed: Sequence[Variable] = ()  # the variables that a call passes
+    locks: Sequence[Any] = ()  # of its critical sections
+    loops: int = 0  # that run on the host
+    takes: Sequence[Any] = ()  # the elements of iterators that a call draws, as more arguments
+    streams: Any = None  # random streams, in which its traces for other shapes of these go on
+    way: Path | None = None  # on which it was traced, with symbols for open extents
 
-    def __init__(self) -> None:
-        self.transcript, self.names, self.passed, self.looked_at = None, None, (), ()
+    avals: list[Aval] = field(init=False)  # those of the results, and of the new values of variables
+    updated: list[int] = field(init=False)  # the positions in `variables` of those that are also written
+    assignments: list[Line] = field(init=False)  # the lines that assign the variables in `written`
+    shaped_by_runs: bool = field(init=False)  # whether some results have shapes that only a run tells
 
-    def passing(self, variables: Sequence[Variable]) -> None:
-        """Let the places of these variables be filled by each call: they are arguments."""
+    def __post_init__(self) -> None:
+        lines, outputs, written = self.program.lines, self.program.outputs, set(map(id, self.written))
+        assigning = outputs[len(outputs) - len(self.written) :]
+        put = object.__setattr__  # it is frozen from here on
+        put(self, "avals", [self.program.aval_of(r) for r in outputs])
+        put(self, "updated", [i for i, v in enumerate(self.variables) if id(v) in written])
+        put(self, "assignments", [lines[r] if r >= 0 and lines else (None, 0) for r in assigning])
+        put(self, "shaped_by_runs", any(map(has_no_shape, self.program.avals)))
+
+    def passing(self, variables: Sequence[Variable]) -> Traced:
+        """Return the function where each call fills the places of these variables: they are arguments."""
         numbers = {id(variable): Passed(number) for number, variable in enumerate(variables)}
-        self.variables = [numbers.get(id(v), v) for v in self.variables]
-        self.written = [numbers.get(id(v), v) for v in self.written]
-        self.looked_at = [(v, a) for v, a in self.looked_at if id(v) not in numbers]  # those are in the key of a call
         if self.transcript is not None:
             self.transcript.passed = [variable._uid for variable in variables]
+        return replace(
+            self,
+            variables=[numbers.get(id(v), v) for v in self.variables],
+            written=[numbers.get(id(v), v) for v in self.written],
+            looked_at=[(v, a) for v, a in self.looked_at if id(v) not in numbers],  # those are in the key of a call
+        )
 
     def placed(self, places: Sequence[int], number: int = 0) -> None:
-        """Note that the op recorded next runs this Body as branch `number`: its parameters `places` are what the Body takes."""
+        """Note that the op recorded next runs this as branch `number`: its parameters `places` are what the branch takes."""
         if self.transcript is not None:
             self.transcript.placed = len(engine.local.trace.nodes), number, places
 
-    def copied(self) -> Body:
-        """Return a Body of its own with the same parts."""
-        body = Body()
-        for slot in Body.__slots__:
-            setattr(body, slot, getattr(self, slot))
-        return body
-
-    def with_passed(self, variables: Sequence[Variable]) -> Body:
-        """Return the Body of a call that passes these variables."""
-        body = self.copied()
-        body.variables = [variables[v.number] if isinstance(v, Passed) else v for v in self.variables]
-        body.written = [variables[v.number] if isinstance(v, Passed) else v for v in self.written]
-        body.passed = variables
-        return body
-
-    def begun(self, captures: list[Node], draws: list[Any]) -> Body:
-        """Return the Body with other nodes as captures, and other random streams."""
-        body = self.with_passed(())
-        body.captures, body.draws = captures, draws
-        return body
+    def with_passed(self, variables: Sequence[Variable]) -> Traced:
+        """Return the function of a call that passes these variables. The fields that the program decides stay as they are."""
+        used, written = [
+            [variables[v.number] if isinstance(v, Passed) else v for v in stated] for stated in (self.variables, self.written)
+        ]
+        made = object.__new__(Traced)
+        for name in Traced.__slots__:
+            put_slot[name](made, getattr(self, name))
+        for name, value in (("variables", used), ("written", written), ("passed", variables)):
+            put_slot[name](made, value)
+        return made
 
     def inputs(self, arguments: Sequence[Node]) -> tuple[Node, ...]:
         """Return the inputs of a call after `arguments`: the variables' values now, captures, new seeds."""
@@ -338,10 +327,14 @@ class Body:
         return [seeds.again(stream).node for stream in self.draws]
 
 
-class Outside:
-    """The inputs that several Bodies take from outside, each once: `variables`, which are read, and `captures`."""
+put_slot = {name: vars(Traced)[name].__set__ for name in Traced.__slots__}
+UNTRACED = Traced(Program((), (), (), ()), Structure(nest.flatten_with_spec(None)[1], [None]))  # of what runs op by op
 
-    def __init__(self, bodies: Sequence[Body], written: Sequence[Variable] = ()) -> None:
+
+class Outside:
+    """The inputs that several functions take from outside, each once: `variables`, which are read, and `captures`."""
+
+    def __init__(self, bodies: Sequence[Traced], written: Sequence[Variable] = ()) -> None:
         self.variables = list({id(v): v for v in (*[v for body in bodies for v in body.variables], *written)}.values())
         self.captures = list({node: None for body in bodies for node in body.captures})
         self._place: dict[Any, int] = {id(v): place for place, v in enumerate(self.variables)}
@@ -355,8 +348,8 @@ class Outside:
         """Return the place of a variable among the inputs."""
         return self._place[id(variable)]
 
-    def places(self, body: Body) -> list[int]:
-        """Return the places of the variables and captures of a Body."""
+    def places(self, body: Traced) -> list[int]:
+        """Return the places of the variables and captures of a traced function."""
         return [*map(self.place, body.variables), *[self._place[node] for node in body.captures]]
 
 
@@ -382,12 +375,12 @@ def trace(
     *,
     draws: bool = True,
     convert: Callable[[Any], Any] = tensor_or_none,
-) -> Body:
-    """Run `function` on symbols, whose leaves are `parameters`, and give what it does as a Body.
+) -> Traced:
+    """Run `function` on symbols, whose leaves are `parameters`, and return what it does.
 
-    `draws`: seeds of random ops are drawn by the caller of the Body; else by the function around it.
+    `draws`: seeds of random ops are drawn by the caller of what is traced; else by the function around it.
     """
-    body, asked, kept = Body(), journal.asked, list[int]()
+    asked = journal.asked
     if draws:
         scope.draws = seeds.Draws()
     with tracing.inner(scope) as inner, setting() if scope.nested else setting(prefix=""):
@@ -397,39 +390,48 @@ def trace(
         except Exception:
             _transcribe_failed(inner, parameters, scope)
             raise
-        nodes, body.structure = flatten_results(results, convert, scope.fixes_strings)
-        body.written = list(scope.written.values())
-        nodes += [scope.after[id(v)] for v in body.written]
-        body.variables = [variable for variable, _ in scope.variables.values()]
-        body.looked_at = list(scope.looked_at.values())
-        body.updated = [i for i, v in enumerate(body.variables) if id(v) in scope.written]
-        read = [node for _, node in scope.variables.values()]
-        drawn = scope.draws or ()
-        seeds_taken = [node for node, _ in drawn]
-        body.draws = [stream for _, stream in drawn]
-        tracing.enter(inner, nodes)
-        known = {*parameters, *read, *seeds_taken}
-        around = _constants_around(inner) if scope.nested else ()  # a gradient may be asked for with respect to them
-        body.captures = [n for n in inner.leaves if n not in known and (n in around or not is_constant(n))]
-        inputs = [*parameters, *read, *body.captures, *seeds_taken]
-        results = nodes[: len(nodes) - len(body.written)]
-        body.transcript = _transcript_of(inner, inputs, results, scope)
-        closed = tracing.close(inner, nodes, inputs, effects=True, kept=kept, targets=scope.targets)
-        body.program = execution.intern(closed)
-        body.program = hooks.clients.known_rounds(body.program, scope.rounds, kept) if scope.rounds else body.program
-        if inner.names and not scope.nested:
-            body.names = list(map(operation_names(inner, len(inner.nodes)).__getitem__, kept))
-    body.avals = [body.program.aval_of(r) for r in body.program.outputs]
-    lines, results = body.program.lines, body.program.outputs
-    body.assignments = [lines[r] if r >= 0 and lines else (None, 0) for r in results[len(results) - len(body.written) :]]
-    body.trains = bool(body.written) and journal.asked > asked
-    body.keep = [handle(node) for node in body.captures]
-    body.created = scope.created
+        nodes, structure = flatten_results(results, convert, scope.fixes_strings)
+        traced = _closed(inner, scope, parameters, nodes, structure, asked)
     outer = engine.local.trace.scope
-    if scope.nested and body.transcript is not None and isinstance(outer, Scope):
-        outer.inside.append(Inner(body.transcript))
+    if scope.nested and traced.transcript is not None and isinstance(outer, Scope):
+        outer.inside.append(Inner(traced.transcript))
     scope.forget()
-    return body
+    return traced
+
+
+def _closed(
+    inner: Trace, scope: Scope, parameters: Sequence[Node], results: list[Node], structure: Structure, asked: int
+) -> Traced:
+    """Return the function that was traced; `asked` gradients had been asked for before."""
+    outputs = [*results, *[scope.after[key] for key in scope.written]]
+    read = [node for _, node in scope.variables.values()]
+    drawn = [node for node, _ in scope.draws or ()]
+    tracing.enter(inner, outputs)
+    known = {*parameters, *read, *drawn}
+    around = _constants_around(inner) if scope.nested else ()  # a gradient may be asked for with respect to them
+    captures = [n for n in inner.leaves if n not in known and (n in around or not is_constant(n))]
+    inputs, kept = [*parameters, *read, *captures, *drawn], list[int]()
+    script = _transcript_of(inner, inputs, results, scope)
+    program = execution.intern(tracing.close(inner, outputs, inputs, effects=True, kept=kept, targets=scope.targets))
+    program = hooks.clients.known_rounds(program, scope.rounds, kept) if scope.rounds else program
+    named = inner.names and not scope.nested
+    return Traced(
+        program,
+        structure,
+        captures=captures,
+        keep=[handle(node) for node in captures],
+        variables=[variable for variable, _ in scope.variables.values()],
+        written=[*scope.written.values()],
+        draws=[stream for _, stream in scope.draws or ()],
+        looked_at=[*scope.looked_at.values()],
+        trains=bool(scope.written) and journal.asked > asked,
+        created=scope.created,
+        transcript=script,
+        names=[*map(operation_names(inner, len(inner.nodes)).__getitem__, kept)] if named else None,
+        locks=tuple(scope.locks),
+        loops=scope.loops,
+        takes=() if scope.elements is None else tuple(scope.elements.takes),
+    )
 
 
 def _transcript_of(trace: Trace, inputs: Sequence[Node], results: Sequence[Node], scope: Scope) -> Transcript | None:
@@ -450,8 +452,8 @@ def _transcribe_failed(trace: Trace, parameters: Sequence[Node], scope: Scope) -
         transcript.ran(found, (), (), (), None)
 
 
-def call(body: Body, arguments: Sequence[Node]) -> list[Node]:
-    """Call a Body where the thread records; the new values of variables included.
+def call(body: Traced, arguments: Sequence[Node]) -> list[Node]:
+    """Call a traced function where the thread records; the new values of variables included.
 
     In eager code without a tape it runs at once: its compiled program is at hand, and nothing would be gained by waiting.
     """
@@ -466,7 +468,7 @@ def call(body: Body, arguments: Sequence[Node]) -> list[Node]:
         return call_recorded(body, arguments)
 
 
-def _call_in_trace(body: Body, arguments: Sequence[Node]) -> list[Node]:
+def _call_in_trace(body: Traced, arguments: Sequence[Node]) -> list[Node]:
     """Record a call in a function or graph around it."""
     inputs = body.inputs(arguments)
     nodes = tracing.call(body.program, inputs, FUNCTION)
@@ -479,7 +481,7 @@ def _call_in_trace(body: Body, arguments: Sequence[Node]) -> list[Node]:
     return assigned(body, nodes)
 
 
-def call_recorded(body: Body, arguments: Sequence[Node]) -> list[Node]:
+def call_recorded(body: Traced, arguments: Sequence[Node]) -> list[Node]:
     """Record a call in eager code, as for a tape. It runs at once if its checks take that: their errors are the call's."""
     inputs, program = body.inputs(arguments), body.program
     at_once = program.hosted or (program.guarded and not execution.settled(program, [node.value for node in inputs]))
@@ -489,14 +491,14 @@ def call_recorded(body: Body, arguments: Sequence[Node]) -> list[Node]:
     return assigned(body, nodes)
 
 
-def assigned(body: Body, nodes: list[Node]) -> list[Node]:
+def assigned(body: Traced, nodes: list[Node]) -> list[Node]:
     """Assign the new values of variables, which are the last nodes of a call, and return its results."""
     count = len(nodes) - len(body.written)
     hold_all(body.written, nodes[count:])
     return nodes[:count]
 
 
-def _run_at_once(body: Body, arguments: Sequence[Node]) -> list[Node]:
+def _run_at_once(body: Traced, arguments: Sequence[Node]) -> list[Node]:
     """Run a call on its fast path: no tape records it. A training step costs what is done here.
 
     If another thread has meanwhile changed a variable that the call updates, the call is run again on the new values.
@@ -528,13 +530,13 @@ def _run_at_once(body: Body, arguments: Sequence[Node]) -> list[Node]:
                 return nodes[:count]
 
 
-def _journal(body: Body, arguments: Sequence[Node], nodes: list[Node]) -> None:
+def _journal(body: Traced, arguments: Sequence[Node], nodes: list[Node]) -> None:
     if not body.trains:  # what trains itself is not differentiated from outside
         journal.called(arguments, body, nodes, engine.local.trace)
 
 
 def _transcribe(
-    body: Body, script: Transcript, arguments: Sequence[Node], nodes: list[Node], given: Sequence[Any] | None = None
+    body: Traced, script: Transcript, arguments: Sequence[Node], nodes: list[Node], given: Sequence[Any] | None = None
 ) -> None:
     """Note a call of a function with a tape in it."""
     passed = [variable._uid for variable in body.passed] if script.passed else ()

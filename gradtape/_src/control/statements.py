@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from gradtape._src.control.loop import check_same
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.python_loops import Rules, for_in_python, rules_of
 from gradtape._src.control.returns import check_returns
-from gradtape._src.control.scope import TENSOR, Body, Scope, trace
+from gradtape._src.control.scope import TENSOR, Scope, Structure, Traced, trace
 from gradtape._src.control.tensor_array import TensorArray
 from gradtape._src.control.tensor_array_size import Growth
 from gradtape._src.core.engine import constant_folding, engine, execution, tracing
@@ -74,8 +75,8 @@ def if_stmt(
     if attempt.failed:
         if_on_host(condition, body, orelse, get_state, set_state, symbol_names[:nouts])
         return
-    merged = _merge(first, second, symbol_names, condition)
-    nodes = iter(branch.join(pred, [first.body, second.body], branch.IF, ("the main branch", "the else branch")))
+    merged, bodies = _merge(first, second, symbol_names, condition)
+    nodes = iter(branch.join(pred, bodies, branch.IF, ("the main branch", "the else branch")))
     after = [m.pack(nodes) if isinstance(m, _Merged) else m for m in merged]
     set_state((*after, *before[nouts:]))
 
@@ -125,8 +126,8 @@ def _negates(condition: Any, value: Any) -> bool:
     return isinstance(value, Tensor) and node.inputs == (value.node,) and node.key[0].plain is logical_not.op
 
 
-def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any) -> list[Any]:
-    """Decide for each name what it holds afterwards, and make both branches give that."""
+def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any) -> tuple[list[Any], list[Traced]]:
+    """Return for each name what it holds afterwards, and the branches that give that."""
     merged: list[Any] = []
     plans: list[tuple[int | None, int | None]] = []  # for each result of the op: which result of each branch, None: zeros
     numbers = itertools.count(), itertools.count()
@@ -182,11 +183,10 @@ def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any
                 held.append(FROM_OP)
                 plans.append((p, q))
         merged.append(_Merged(spec, held))
-    _arrange(first.body, second.body, plans)
-    return merged
+    return merged, _arrange(first.body, second.body, plans)
 
 
-def _check_dtypes(name: str, first: Body, second: Body, p: int, q: int) -> None:
+def _check_dtypes(name: str, first: Traced, second: Traced, p: int, q: int) -> None:
     a, b = [body.program.aval_of(body.program.outputs[k]) for body, k in ((first, p), (second, q))]
     if a.dtype is not b.dtype and not _is_number(first, p) and not _is_number(second, q):
         raise TypeError(
@@ -199,11 +199,11 @@ def _equal(x: Any, y: Any) -> bool:
     return type(x) is type(y) and not isinstance(x, np.ndarray) and x == y
 
 
-def _arrange(first: Body, second: Body, plans: Sequence[tuple[int | None, int | None]]) -> None:
-    """Make both bodies give the planned results; a Python number takes the other branch's dtype, what is missing is zeros."""
+def _arrange(first: Traced, second: Traced, plans: Sequence[tuple[int | None, int | None]]) -> list[Traced]:
+    """Return both bodies with the planned results; a Python number takes the other branch's dtype, what is missing is zeros."""
     avals = [[body.program.aval_of(r) for r in body.program.outputs] for body in (first, second)]
     numbers = [[_is_number(body, i) for i in range(len(body.program.outputs))] for body in (first, second)]
-    wanted = []
+    wanted, arranged = [], []
     for p, q in plans:
         if p is None or q is None:
             wanted.append(avals[0][p] if p is not None else avals[1][q])  # type: ignore[index]
@@ -225,12 +225,12 @@ def _arrange(first: Body, second: Body, plans: Sequence[tuple[int | None, int | 
                     out.append(nodes[place])
             return out
 
-        body.program = adapted(body, rearranged, results)
-        body.structure.fixed = [TENSOR] * len(places)
-        body.structure.spec = nest.flatten_with_spec([0] * len(places), nest.EXPANDED)[1]
+        structure = Structure(nest.flatten_with_spec([0] * len(places), nest.EXPANDED)[1], [TENSOR] * len(places))
+        arranged.append(replace(body, program=adapted(body, rearranged, results), structure=structure))
+    return arranged
 
 
-def _is_number(body: Body, output: int) -> bool:
+def _is_number(body: Traced, output: int) -> bool:
     """Return whether a result of a traced branch is a constant of its own, a Python number that was bound in it."""
     reference = body.program.outputs[output]
     count = len(body.program.parameters) - len(body.program.constants)
@@ -238,7 +238,7 @@ def _is_number(body: Body, output: int) -> bool:
     return reference < 0 and -1 - reference >= count and not of.shape and not has_strings(of)
 
 
-def adapted(body: Body, change: Callable[[list[Node]], list[Node]], results: int) -> Any:
+def adapted(body: Traced, change: Callable[[list[Node]], list[Node]], results: int) -> Any:
     """Return the Program of a body with its results changed by `change`; the new values of variables follow as before."""
     program = body.program
     count = len(program.parameters) - len(program.constants)

@@ -8,7 +8,7 @@ from typing import Any
 from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.composite_rows import Parts
 from gradtape._src.control.mapping import Rows, record_rows
-from gradtape._src.control.scope import Body, Scope, trace
+from gradtape._src.control.scope import Scope, Traced, trace
 from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.program import Node, leaf
@@ -142,7 +142,7 @@ class Call:
         """Return whether the number of rows is not known yet."""
         return is_unknown(self._count)
 
-    def traced(self) -> Body:
+    def traced(self) -> Traced:
         """Trace the function on one row."""
         inputs = zip(self._inputs(), self._shared, strict=True)
         of_row = [n.aval if s else aval(n.aval.shape[1:], n.aval.dtype) for n, s in inputs]
@@ -156,7 +156,7 @@ class Call:
             raise ValueError("vectorized_map: fn assigns variables, and its rows run at the same time. Use tf.map_fn.")
         return body
 
-    def at_once(self, body: Body) -> Any:
+    def at_once(self, body: Traced) -> Any:
         """Run all rows in one vectorised call; each draws random numbers of its own."""
         nodes = list(body.inputs(self._inputs()))
         mapped = [not s for s in self._shared] + [False] * (len(nodes) - len(self._shared))

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control import as_python
-from gradtape._src.control.scope import Body, Scope, trace
+from gradtape._src.control.scope import Scope, Traced, trace
 from gradtape._src.core.base import hooks
 from gradtape._src.core.engine import engine, execution, tracing
 from gradtape._src.core.platform import arrays
@@ -53,7 +53,7 @@ def kind_of(element: Element) -> Kind | None:
 class Batch:
     """A function of one kind of elements, as a Program for `count` of them. `wishes` are its draws of random numbers."""
 
-    def __init__(self, body: Body, before: Kind, after: Kind, count: int, wishes: list[Wish]) -> None:
+    def __init__(self, body: Traced, before: Kind, after: Kind, count: int, wishes: list[Wish]) -> None:
         self.count, self.after, self._wishes = count, after, wishes
         self._captures = [engine.argument(node) for node in body.captures]
         each = [*before.avals, *[seeds.STATE] * len(wishes)]
@@ -144,7 +144,7 @@ class Batches:
         except Exception:  # what cannot be traced goes on element by element
             return None
 
-    def _traced(self, kind: Kind) -> tuple[Body, Nest, list[Wish]]:
+    def _traced(self, kind: Kind) -> tuple[Traced, Nest, list[Wish]]:
         parameters = [leaf(of, None) for of in kind.avals]
         scope: Any = Scope(creates=False)
         returned: list[Nest] = []
@@ -167,7 +167,7 @@ class Batches:
             return trace(function, parameters, scope), returned[-1], wishes
 
 
-def _is_pure(body: Body) -> bool:
+def _is_pure(body: Traced) -> bool:
     """Return whether a trace has no effects, and depends on its arguments and constants only."""
     program = body.program
     return not (program.hosted or program.effects or program.demands or body.variables or body.draws or body.created)

@@ -9,7 +9,7 @@ from typing import Any
 from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
-from gradtape._src.control.scope import Body, Scope, trace
+from gradtape._src.control.scope import Scope, Traced, trace
 from gradtape._src.core.base.errors import LOOKS_AT_VALUES, invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine, execution, tracing
@@ -82,7 +82,7 @@ class PerExample:
         self.inputs, self.mapped = self._inputs(body)
         self.places = [self._place(x, body) for x in self.sources.leaves]
 
-    def _inputs(self, body: Body) -> tuple[list[Node], list[bool]]:
+    def _inputs(self, body: Traced) -> tuple[list[Node], list[bool]]:
         rows = [expand_dims(x, 1) if self.keep_axis else x for x in self.rows]
         nodes = list(body.inputs([x.node for x in rows]))
         first_seed = len(nodes) - len(body.draws)
@@ -90,7 +90,7 @@ class PerExample:
             nodes[k] = _a_seed_each(nodes[k], self.count)
         return nodes, [k < len(rows) or k >= first_seed for k in range(len(nodes))]
 
-    def _place(self, source: Any, body: Body) -> int | None:
+    def _place(self, source: Any, body: Traced) -> int | None:
         if isinstance(source, Variable):
             of_variables = [i for i, v in enumerate(body.variables) if v is source]
             return len(self.rows) + of_variables[0] if of_variables else None

@@ -7,11 +7,11 @@ from typing import Any
 
 from gradtape._src.core.base.public import public
 from gradtape._src.derivatives.products import gradients_of
-from gradtape._src.derivatives.sparse_jacobian import Traced, check_options, matrix_of
+from gradtape._src.derivatives.sparse_jacobian import Recorded, check_options, matrix_of
 from gradtape._src.derivatives.sparsity import Sparsity
 
 
-def _traced(f: Callable[..., Any], args: Any, sources: Any, what: str) -> Traced:
+def _traced(f: Callable[..., Any], args: Any, sources: Any, what: str) -> Recorded:
     """Return the traced gradient of a function."""
     if not callable(f):
         raise TypeError(f"The first argument must be a function, received {f!r} of type {type(f).__name__}.")
@@ -21,7 +21,7 @@ def _traced(f: Callable[..., Any], args: Any, sources: Any, what: str) -> Traced
         found = gradients(*given)
         return found[0] if len(found) == 1 else found
 
-    return Traced(gradient, args, sources)
+    return Recorded(gradient, args, sources)
 
 
 @public

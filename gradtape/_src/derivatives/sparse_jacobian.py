@@ -35,7 +35,7 @@ from gradtape._src.ops.sparse.tensor import SparseTensor
 FORMATS = ("csr", "coo", "dense", "tensor")
 
 
-class Traced:
+class Recorded:
     """A function at a point as a Program: which of its parameters are the sources, how many of its outputs the results."""
 
     def __init__(self, f: Callable[..., Any], args: Any, sources: Any) -> None:
@@ -115,7 +115,7 @@ def jacobian_sparsity(f: Callable[..., Any], args: Any, mode: str | None = None,
     """
     if mode == "symmetric":
         raise ValueError("A symmetric pattern is that of a Hessian: tf.autodiff.hessian_sparsity(f, args).")
-    return Traced(f, args, sources).sparsity(mode)
+    return Recorded(f, args, sources).sparsity(mode)
 
 
 @public
@@ -146,12 +146,12 @@ def sparse_jacobian(
     [[4.0, 0.0], [0.0, 6.0], [1.0, 1.0]]
     """
     check_options(format, chunk_size)
-    traced = Traced(f, args, sources)
+    traced = Recorded(f, args, sources)
     return matrix_of(traced, pattern, None, format, chunk_size)
 
 
 def matrix_of(
-    traced: Traced, pattern: Sparsity | None, mode: str | None, format: str, chunk: int | None, checked: bool = False
+    traced: Recorded, pattern: Sparsity | None, mode: str | None, format: str, chunk: int | None, checked: bool = False
 ) -> Any:
     """Return the Jacobian of a traced function in a format, from products of a mode, or of the `pattern` that was stated.
 
@@ -171,7 +171,7 @@ def matrix_of(
     return matrix if format == "coo" else matrix.tocsr()
 
 
-def _values(traced: Traced, pattern: Sparsity, chunk: int | None, checked: bool) -> Tensor:
+def _values(traced: Recorded, pattern: Sparsity, chunk: int | None, checked: bool) -> Tensor:
     """Return the entries, in the order of the pattern; if `checked`, compared with one product with random numbers."""
     kinds = [*[x.dtype.as_numpy_dtype for x in traced.sources], *[a.dtype for a in traced.results]]
     kind = np.result_type(*kinds)

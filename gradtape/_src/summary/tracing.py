@@ -19,7 +19,7 @@ logger = logging.getLogger("gradtape")
 
 
 @dataclass
-class Traced:
+class Noted:
     """A trace of functions: those that ran, in order, and whether the profiler was started for it."""
 
     graph: bool
@@ -37,7 +37,7 @@ class Tracing:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.current: Traced | None = None
+        self.current: Noted | None = None
 
 
 tracing = Tracing()
@@ -67,7 +67,7 @@ def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: str | 
             logger.warning("No `profiler_outdir` passed to trace_on(). Profiler won't be enabled.")
         if profiling:
             device_profiler.start(profiler_outdir)
-        tracing.current = Traced(graph, profiler, profiling)
+        tracing.current = Noted(graph, profiler, profiling)
         hooks.watch.called = tracing.current.note if graph else None
 
 

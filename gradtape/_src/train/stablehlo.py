@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
+from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
 from gradtape._src.control.open_trace import Opened
 from gradtape._src.core.base.public import public
@@ -65,18 +65,20 @@ def export_stablehlo(
     specs = [_spec(s) for s in specs]
     concrete = function.get_concrete_function(*nest.unflatten(structure, specs))
     dims: dict[Atom, Any] = {}
-    if not all(spec.shape.is_fully_defined() for spec in specs) and type(concrete) is ConcreteFunction:
+    if not all(spec.shape.is_fully_defined() for spec in specs) and concrete.strategy.reason is None:
         if not isinstance(concrete.opened, Opened):
             raise ValueError(
                 f"{concrete.called} cannot be traced for extents that are open. Give all extents in input_signature; received "
                 f"shapes {[s.shape.as_list() for s in specs]}."
             )
-        (way, concrete), *_ = concrete.opened.traces
+        concrete = concrete.opened.traces[0]
+        way = concrete._traced.way
+        assert way is not None, "what is traced with symbols goes a way"
         dims = _symbolic(way, [node.aval for node in concrete._arguments.nodes])
     run = _runner(concrete, dims)
 
     def of_arguments(*arguments: Any) -> Any:
-        return concrete._body.structure.fill(run(*nest.flatten(arguments)))
+        return concrete._traced.structure.fill(run(*nest.flatten(arguments)))
 
     shapes = [_with_symbols(node.aval.shape, dims) for node in concrete._arguments.nodes]
     arguments = [jax.ShapeDtypeStruct(shape, s.dtype.numpy) for shape, s in zip(shapes, specs, strict=True)]
@@ -171,11 +173,11 @@ def _with_symbols(value: Any, dims: Mapping[Atom, Any]) -> Any:
 
 def _runner(concrete: ConcreteFunction, dims: Mapping[Atom, Any]) -> Callable[..., tuple[Any, ...]]:
     """Return the program as a function of arrays, with the values of variables in it and `dims` for its symbols."""
-    if isinstance(concrete, EagerFunction):
+    if concrete.strategy.reason is not None:
         raise NotImplementedError(
             f"{concrete.called} depends on values or calls Python, so it is not one program that could be exported."
         )
-    body = concrete._body
+    body = concrete._traced
     if body.written:
         raise ValueError(
             f"{concrete.called} assigns {', '.join(v.name for v in body.written)}, and an exported program has no state. Call "

@@ -447,6 +447,6 @@ def test_the_gradient_of_a_shuffle_goes_back_to_the_rows():
 
 def test_draws_from_one_seed_compute_its_state_once():
     f = tf.function(lambda seed: random.stateless_normal([64], seed) + tf.exp(random.stateless_uniform([64], seed)))
-    program = f.get_concrete_function(tf.TensorSpec([2], tf.int32))._body.program
+    program = f.get_concrete_function(tf.TensorSpec([2], tf.int32))._traced.program
     text = jax.jit(program.evaluate).lower(jax.ShapeDtypeStruct([2], "int32")).compile().as_text()
     assert text.count(" xor(") == 2 * 4 * 10  # the state's block and that of the draws: four in each of ten rounds

@@ -31,7 +31,6 @@ from gradtape._src.core.programs.program import (
     INSIDE,
     NUMBER,
     RAN,
-    Key,
     Node,
     Trace,
     effectful,
@@ -116,12 +115,8 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 @twins.in_c
-def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:  # noqa: C901  (a reference through a call would cost more than what it does)
-    """Append one op to the thread's trace and return its node. `inputs` is a tuple of nodes, `attrs` of structure.
-
-    The references are written out for one and for two inputs: a call would cost more than what it does. So is the making of the
-    node, by which 7 % of the whole are saved.
-    """
+def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
+    """Append one op to the thread's trace and return its node. `inputs` is a tuple of nodes, `attrs` of structure."""
     trace = local.trace
     if trace.overrides is not None:
         op = trace.overrides(op)
@@ -129,95 +124,28 @@ def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:  #
             return made
     if len(trace.nodes) >= trace.limit:
         trace = _cut(trace)
-    known = trace.leaf_index
-    first: int | None
-    second: int | None
-    key: Key
-    known_as: tuple[Any, ...]
-    if len(inputs) == 2:
-        x, y = inputs
-        if x.trace is trace:
-            first = x.index
-        elif x.index == NUMBER:
+    known, references = trace.leaf_index, list[int]()
+    for x in inputs:
+        reference = x.index if x.trace is trace else known.get(x)
+        if reference is None and (x.value is None or trace.parent is not None):
+            reference = adopt(trace, x)
+        elif reference is None:  # a value becomes a leaf, a number each time
             trace.leaves.append(x)
-            first = -len(trace.leaves)
-        else:
-            first = known.get(x)
-            if first is None:
-                if x.value is None or trace.parent is not None:
-                    first = adopt(trace, x)
-                else:
-                    trace.leaves.append(x)
-                    first = known[x] = -len(trace.leaves)
-        if y.trace is trace:
-            second = y.index
-        elif y.index == NUMBER:
-            trace.leaves.append(y)
-            second = -len(trace.leaves)
-        else:
-            second = known.get(y)
-            if second is None:
-                if y.value is None or trace.parent is not None:
-                    second = adopt(trace, y)
-                else:
-                    trace.leaves.append(y)
-                    second = known[y] = -len(trace.leaves)
-        key = (op, attrs, first, second)
-        known_as = (attrs, x.aval, y.aval)
-    elif len(inputs) == 1:
-        (x,) = inputs
-        if x.trace is trace:
-            first = x.index
-        elif x.index == NUMBER:
-            trace.leaves.append(x)
-            first = -len(trace.leaves)
-        else:
-            first = known.get(x)
-            if first is None:
-                if x.value is None or trace.parent is not None:
-                    first = adopt(trace, x)
-                else:
-                    trace.leaves.append(x)
-                    first = known[x] = -len(trace.leaves)
-        key = (op, attrs, first)
-        known_as = (attrs, x.aval)
-    else:
-        references: list[int] = []
-        avals: list[Any] = [attrs]
-        for x in inputs:
-            avals.append(x.aval)
-            if x.trace is trace:
-                references.append(x.index)
-            else:
-                first = known.get(x)
-                references.append(adopt(trace, x) if first is None else first)
-        key = (op, attrs, *references)
-        known_as = tuple(avals)
-    try:
-        result = op.avals[known_as]
-    except KeyError:
-        result = None  # what a bad call raises is raised below, where no other exception is in hand
+            reference = -len(trace.leaves)
+            if x.index != NUMBER:
+                known[x] = reference
+        references.append(reference)
+    avals = tuple([x.aval for x in inputs])
+    result = op.avals.get((attrs, *avals))
     if result is None:
-        op, result = op.resolved(tuple([x.aval for x in inputs]), attrs)
+        op, result = op.resolved(avals, attrs)
         if op.runs_outside and (ran := _run_on_host(op, inputs, attrs)) is not None:
             return ran
-        key = (op, *key[1:])
     frame = sys._getframe(1)
-    code = frame.f_code
-    while internal[code.co_filename] and frame.f_back is not None:
+    while internal[frame.f_code.co_filename] and frame.f_back is not None:
         frame = frame.f_back
-        code = frame.f_code
-    nodes = trace.nodes
-    node = new(Node)
-    node.key = key
-    node.inputs = inputs
-    node.aval = result
-    node.trace = trace
-    node.index = len(nodes)
-    node.code = code
-    node.offset = frame.f_lasti
-    node.value = node.handle = node.origin = None
-    nodes.append(node)  # the one change to the trace, so that an interrupt finds it whole
+    node = Node((op, attrs, *references), inputs, result, trace, len(trace.nodes), frame.f_code, frame.f_lasti)
+    trace.nodes.append(node)  # the one change to the trace, so that an interrupt finds it whole
     return node
 
 

@@ -190,7 +190,7 @@ static int is_at_hand(PyObject *trace, PyObject *node) {
     return PyDict_Contains(SLOT(trace, trace_at.leaf_index), node);
 }
 
-/* The reference of an input (a new int), which becomes a leaf if it is none: the branches written out in `engine.record`. */
+/* The reference of an input (a new int), which becomes a leaf if it is none, as in `engine.record`. */
 static PyObject *reference(PyObject *trace, PyObject *node) {
     if (SLOT(node, node_at.trace) == trace) return Py_NewRef(SLOT(node, node_at.index));
     PyObject *known = SLOT(trace, trace_at.leaf_index), *leaves = SLOT(trace, trace_at.leaves);

@@ -68,8 +68,8 @@ class Node:
 
     `trace` and `index` say where it was recorded, `code` and `offset` at which instruction of the user's. `handle` is a weak
     reference to the user's Tensor. A node that has run and whose value did not leave the program keeps `key` and `inputs`, and
-    can be computed again. `origin` is what the journal calls it, once it has run. Where most nodes are made, in `engine.record`
-    and `leaves`, what `__init__` does is written out: a new slot belongs there too.
+    can be computed again. `origin` is what the journal calls it, once it has run. The twins in C set the slots one by one: a new
+    slot belongs there too.
     """
 
     __slots__ = ("aval", "code", "handle", "index", "inputs", "key", "offset", "origin", "trace", "value")
@@ -132,19 +132,8 @@ def leaf(aval: Any, value: Any, index: int = -1) -> Node:
 
 @twins.in_c
 def leaves(avals: Sequence[Any], values: Sequence[Any]) -> list[Node]:
-    """Create a leaf for each of these values; written out, as a training step makes one for each variable."""
-    made = []
-    new = Node.__new__
-    for aval, value in zip(avals, values, strict=True):
-        node = new(Node)
-        node.key = LEAF_KEY
-        node.aval = aval
-        node.value = value
-        node.index = -1
-        node.offset = 0
-        node.inputs = node.trace = node.code = node.handle = node.origin = None
-        made.append(node)
-    return made
+    """Create a leaf for each of these values."""
+    return [leaf(aval, value) for aval, value in zip(avals, values, strict=True)]
 
 
 @twins.in_c

@@ -81,7 +81,7 @@ class Residuals:
             self.count = _rows_of([*self.variables, *given])
             rows = [TensorSpec(v.shape[1:], v.dtype) for v in [*self.variables, *given]]
             specs = pack_sequence_as(variables, rows[: len(self.variables)]), *rows[len(self.variables) :]
-        body = made.get_concrete_function(*specs)._body
+        body = made.get_concrete_function(*specs)._traced
         _check_body(body)
         program, inputs = body.program, list(body.inputs([d.node for d in given]))
         avals = [program.aval_of(r) for r in program.outputs]

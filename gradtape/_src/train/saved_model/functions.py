@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.as_python import line_of
-from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
+from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
 from gradtape._src.core.base.errors import InvalidArgumentError, NeedsValues, OpError
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors.tensor import Tensor, to_numpy
 from gradtape._src.core.tensors.variable import Variable
-from gradtape._src.core.values.dim import Atom
+from gradtape._src.core.values.dim import Atom, Dim
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.core.values.ways import Path
 from gradtape._src.ops.random.seeds import Shared
@@ -139,7 +139,7 @@ class Tracer:
                 f"{where(line_of(error))} State those extents in the TensorSpec, or compute with tf.shape of the tensor and not "
                 "with Python numbers."
             ) from error
-        return [self._way(t.traced, t.way, {s: n for n, s in enumerate(t.symbols)}) for t in traces]
+        return [self._way(t, t._traced.way or Path(()), {s: n for n, s in enumerate(_symbols(t))}) for t in traces]
 
     @staticmethod
     def _runs_eagerly(function: Function, reason: Exception) -> NotImplementedError:
@@ -151,14 +151,14 @@ class Tracer:
     def _way(self, concrete: ConcreteFunction, way: Path, numbers: Mapping[Atom, int]) -> dict[str, Any]:
         """Return what a function is on one way, whose symbols have these numbers."""
         name = concrete._function._name
-        if isinstance(concrete, EagerFunction):
-            raise self._runs_eagerly(concrete._function, concrete.reason)
-        if concrete.elements:
+        if concrete.strategy.reason is not None:
+            raise self._runs_eagerly(concrete._function, concrete.strategy.reason)
+        if concrete._traced.takes:
             raise NotImplementedError(
                 f"The function {name!r} cannot be saved: it takes elements from an iterator, which is no part of a saved model. "
                 "Let it take tensors, and its caller the elements."
             )
-        body = concrete._body
+        body = concrete._traced
         results = body.structure.fill([LAST] * (len(body.avals) - len(body.written)))
         return {
             "conditions": [[relation, encoded(d, numbers), answer] for relation, d, answer in way.conditions],
@@ -182,6 +182,11 @@ class Tracer:
     def _draw(self, stream: Any, numbers: Mapping[Atom, int]) -> Any:
         begun = stream.stream if isinstance(stream, Shared) else stream
         return self._writer.attribute((begun.seed, begun.own, stream.blocks, begun.repeated), numbers)
+
+
+def _symbols(concrete: ConcreteFunction) -> list[Atom]:
+    """Return the symbols of the parameters of a function, in their order."""
+    return [d.symbol for node in concrete._arguments.nodes for d in node.aval.shape if type(d) is Dim]
 
 
 def _ranks_of_calls(function: Function, specs: Sequence[TensorSpec]) -> list[tuple[int, ...]]:

@@ -12,12 +12,12 @@ import numpy as np
 from gradtape._src.control.arguments import Arguments
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
-from gradtape._src.control.open_trace import Opened, OpenTrace
-from gradtape._src.control.scope import TENSOR, Body, Structure
+from gradtape._src.control.open_trace import Opened
+from gradtape._src.control.scope import TENSOR, Structure, Traced
 from gradtape._src.core.base.errors import OpError, invalid
 from gradtape._src.core.base.tracebacks import cut
 from gradtape._src.core.declarations.spec import TensorSpec
-from gradtape._src.core.programs.program import Node, leaf, read_by
+from gradtape._src.core.programs.program import Node, Program, leaf, read_by
 from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
@@ -61,7 +61,7 @@ class Way:
         self._variables = [variables(n) for n in given["variables"]]
         self._written = [variables(n) for n in given["written"]]
         self._streams: list[Stream] | None = None
-        self._bodies: dict[Point, Body] = {}
+        self._bodies: dict[Point, Traced] = {}
 
     def _result(self, given: Any) -> Any:
         if given == "tensor":
@@ -73,28 +73,33 @@ class Way:
         """Return whether these extents meet its conditions."""
         return self.path.fits({d.symbol: extent for d, extent in zip(self.symbols, point, strict=True)})
 
-    def body(self, point: Point, check: Sequence[Aval] | None = None) -> Body:
+    def body(self, point: Point, check: Sequence[Aval] | None = None) -> Traced:
         """Return the function for these extents; to `check` that it takes these arguments, and what the file says of it."""
         if point not in self._bodies:
-            given, programs, body = self._given, self._programs, Body()
-            body.program = programs.make(given["program"], point, check is not None)
-            body.structure, body.variables, body.written = self._structure, list(self._variables), list(self._written)
-            body.updated = [i for i, v in enumerate(body.variables) if any(v is w for w in body.written)]
-            body.keep = [tensor(programs.constant(c)) for c in given["captures"]]
-            body.captures = [t.node for t in body.keep]
+            given, programs = self._given, self._programs
+            program = programs.make(given["program"], point, check is not None)
+            keep = [tensor(programs.constant(c)) for c in given["captures"]]
             draws = [programs.attribute(d, point) for d in given["draws"]]
             if self._streams is None:
                 self._streams = [Stream(seed, own, blocks, repeated) for seed, own, blocks, repeated in draws]
-            body.draws = [stream.shared(of[2]) for stream, of in zip(self._streams, draws, strict=True)]
-            body.avals = [body.program.aval_of(r) for r in body.program.outputs]
-            body.looked_at = _looked_at(body, arity(body.program) - len(body.variables) - len(body.captures) - len(body.draws))
-            body.assignments, body.trains, body.created = [(None, 0)] * len(body.written), bool(given["trains"]), []
+            first = arity(program) - len(self._variables) - len(keep) - len(draws)
+            body = Traced(
+                program,
+                self._structure,
+                captures=[t.node for t in keep],
+                keep=keep,
+                variables=self._variables,
+                written=self._written,
+                draws=[stream.shared(of[2]) for stream, of in zip(self._streams, draws, strict=True)],
+                looked_at=_looked_at(program, self._variables, self._written, first),
+                trains=bool(given["trains"]),
+            )
             if check is not None:
                 self._check(body, check)
             self._bodies[point] = body
         return self._bodies[point]
 
-    def _check(self, body: Body, arguments: Sequence[Aval]) -> None:
+    def _check(self, body: Traced, arguments: Sequence[Aval]) -> None:
         """Raise ValueError unless the Programs take and give what the function says."""
         taken = [*arguments, *[v.aval for v in body.variables], *[n.aval for n in body.captures]]
         taken += [STATE for _ in body.draws]
@@ -116,12 +121,14 @@ def _condition(given: Any, symbols: Point) -> tuple[str, Any, bool]:
     return relation, at(extent, symbols), answer
 
 
-def _looked_at(body: Body, first: int) -> list[tuple[Variable, Aval]]:
+def _looked_at(
+    program: Program, variables: Sequence[Variable], written: Sequence[Variable], first: int
+) -> list[tuple[Variable, Aval]]:
     """Return the variables of open shape that the Program reads, with the Avals for which it was saved."""
-    used = read_by(body.program)
-    numbered = [(n, v) for n, v in enumerate(body.variables, first) if v._declared is not None]
-    read = [(n, v) for n, v in numbered if n in used or all(v is not w for w in body.written)]
-    return [(v, body.program.parameters[n]) for n, v in read]
+    used = read_by(program)
+    numbered = [(n, v) for n, v in enumerate(variables, first) if v._declared is not None]
+    read = [(n, v) for n, v in numbered if n in used or all(v is not w for w in written)]
+    return [(v, program.parameters[n]) for n, v in read]
 
 
 class Trace:
@@ -150,7 +157,7 @@ class Trace:
         shapes = [[point[n["open"]] if type(n) is dict else n for n in shape] for shape in self._shapes]
         return [aval(shape, spec.dtype.numpy) for shape, spec in zip(shapes, self.specs, strict=True)]
 
-    def body(self, nodes: Sequence[Node]) -> Body:
+    def body(self, nodes: Sequence[Node]) -> Traced:
         """Return the traced function for arguments of these shapes; InvalidArgumentError if it does not take them."""
         pairs = [pair for shape, n in zip(self._shapes, nodes, strict=True) for pair in zip(shape, n.aval.shape, strict=True)]
         point = tuple([extent for stated, extent in pairs if type(stated) is dict])
@@ -243,13 +250,13 @@ class RestoredFunction(Function):
             )
             with following(way.path):
                 opened.keep(way.path, ConcreteFunction(self, arguments, way.body(point)))
-        concrete = opened.traces[0].traced
+        concrete = opened.traces[0]
         if trace.ways[0].symbols:
             concrete = concrete.seen_through([TensorSpec(spec.shape, spec.dtype) for spec in trace.specs])
         concrete.name_inputs(trace.names)
         return concrete.keep()  # a signature outlives the loaded object that the function belongs to
 
-    def open_traces(self, arguments: Arguments, shapes: Sequence[TensorShape]) -> list[OpenTrace]:
+    def open_traces(self, arguments: Arguments, shapes: Sequence[TensorShape]) -> list[ConcreteFunction]:
         """Return the ways of the signature with these shapes, as they were saved."""
         opened = [c.opened for c in self.concrete_functions if [s.shape for s in c._input_specs()] == list(shapes)]
         return opened[0].traces if opened else []
@@ -268,7 +275,7 @@ class RestoredFunction(Function):
             cut(error)
             raise
 
-    def retraced(self, arguments: Arguments, passes: bool, again: Any = None) -> NoReturn:
+    def traced_for(self, arguments: Arguments, passes: bool = False, again: Any = None) -> NoReturn:
         """Raise InvalidArgumentError: there is no Python code to trace for other extents of variables."""
         raise invalid(
             f"{self._name} was saved for other shapes of its variables than they have now. A loaded function cannot be traced "

@@ -33,7 +33,7 @@ from gradtape._src.v1.graphs.interpreter import NeedsEager
 from gradtape._src.v1.graphs.kinds import GRADIENT, LATE, IdentityAttr
 from gradtape._src.v1.graphs.names import op_of_sample
 from gradtape._src.v1.graphs.replay import Replay, RunScope, nodes_between
-from gradtape._src.v1.graphs.retrace import Call, Traced, call_of_functions, recorded
+from gradtape._src.v1.graphs.retrace import Call, PerShape, call_of_functions, recorded
 
 FLOORS = ("gradtape._src.ops.", "gradtape._src.v1.ops.", "gradtape._src.v1.initial")
 FUNCTIONS = ("gradtape._src.control.mapping", "gradtape._src.control.vectorized_map", "gradtape._src.control.loop")
@@ -359,7 +359,7 @@ def _kept_with_functions(graph: Graph, call: DeferredCall, nodes: Sequence[Node]
         layouts.append(layout)
         return made
 
-    traced = Traced(function, by_extents=True)
+    traced = PerShape(function, by_extents=True)
 
     def attempt(given: list[Node]) -> tuple[None, list[Aval]]:
         with seeds.noted() as call.wishes:

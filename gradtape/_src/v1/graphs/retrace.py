@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape._src.autodiff.backward import Operation
-from gradtape._src.control.scope import Body, Outside, Scope, trace
+from gradtape._src.control.scope import Outside, Scope, Traced, trace
 from gradtape._src.core.base.errors import InvalidArgumentError, invalid
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.program import Node, leaf
@@ -23,7 +23,7 @@ from gradtape._src.v1.graphs.kinds import LATE, IdentityAttr
 FAILURES = (InvalidArgumentError, ValueError, TypeError, IndexError, AssertionError, NotImplementedError, OverflowError)
 
 
-class Traced:
+class PerShape:
     """A function of nodes that is traced for each list of Avals, and what its traces take from around it.
 
     For each list of ranks and dtypes, unless it looks `by_extents`, too.
@@ -32,10 +32,10 @@ class Traced:
     def __init__(self, function: Callable[[list[Node]], Sequence[Tensor]], by_extents: bool = False) -> None:
         self._function, self._by_extents = function, by_extents
         self._around = engine.local.trace  # the graph's, or that of a branch or loop in it
-        self._bodies: dict[tuple[Any, ...], Body] = {}
+        self._bodies: dict[tuple[Any, ...], Traced] = {}
 
-    def body(self, avals: Sequence[Aval]) -> Body:
-        """Return the function as a Body, for nodes of these Avals."""
+    def body(self, avals: Sequence[Aval]) -> Traced:
+        """Return the function as it was traced, for nodes of these Avals."""
         key = tuple([a if self._by_extents else (a.ndim, a.dtype) for a in avals])
         found = self._bodies.get(key)
         if found is None:
@@ -48,7 +48,7 @@ class Traced:
             self._bodies[key] = found
         return found
 
-    def bodies(self) -> list[Body]:
+    def bodies(self) -> list[Traced]:
         """Return the traces that were made so far."""
         return list(self._bodies.values())
 
@@ -56,7 +56,7 @@ class Traced:
 class Inlined:
     """A deferred call whose functions a Replay writes out at session time."""
 
-    def __init__(self, functions: Sequence[Traced]) -> None:
+    def __init__(self, functions: Sequence[PerShape]) -> None:
         self._outside = Outside([body for function in functions for body in function.bodies()])
 
     def run(self, replay: Any, inputs: Sequence[Node], eager: bool) -> list[Node]:
@@ -74,7 +74,7 @@ class Inlined:
         """Return the further inputs of the deferred node: reads of variables, and tensors."""
         return self._outside.inputs()
 
-    def inline(self, replay: Any, function: Traced, own: Sequence[Node], given: Sequence[Node]) -> list[Node]:
+    def inline(self, replay: Any, function: PerShape, own: Sequence[Node], given: Sequence[Node]) -> list[Node]:
         """Record the function of `own`; `given` is what `around` stands for."""
         body = function.body([n.aval for n in own])
         variables = self._outside.variables
@@ -90,7 +90,7 @@ class Inlined:
 class Call(Inlined):
     """A call that takes functions, of tensors whose ranks are known when the graph runs."""
 
-    def __init__(self, function: Traced, own: int) -> None:
+    def __init__(self, function: PerShape, own: int) -> None:
         super().__init__([function])
         self._function, self._own = function, own
 
@@ -102,7 +102,7 @@ class Call(Inlined):
 class Loop(Inlined):
     """A `while_loop` whose variables have other ranks after a trip."""
 
-    def __init__(self, test: Traced, step: Traced, own: int, limit: int | None) -> None:
+    def __init__(self, test: PerShape, step: PerShape, own: int, limit: int | None) -> None:
         super().__init__([test, step])
         self._test, self._step, self._own, self._limit = test, step, own, limit
 
@@ -144,7 +144,7 @@ def call_of_functions(
         layouts.append(layout)
         return made
 
-    traced, found = Traced(function), []
+    traced, found = PerShape(function), []
     for rank in ranks:
         with contextlib.suppress(*FAILURES):
             found.append(traced.body([aval([unknown() for _ in range(rank)], n.aval.dtype) for n in own]).avals)
@@ -164,7 +164,7 @@ def changing_loop(
 ) -> list[Node]:
     """Return a loop in a graph, whose variables change their ranks where a shape has none."""
     graph = engine.graph_around()
-    holds, trip = Traced(lambda nodes: [test(nodes)]), Traced(step)
+    holds, trip = PerShape(lambda nodes: [test(nodes)]), PerShape(step)
     now = [n.aval for n in start]
     for _ in range(2):  # what a trip takes from around it is the same for all ranks
         holds.body(now)

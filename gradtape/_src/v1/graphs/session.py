@@ -11,7 +11,7 @@ import numpy as np
 
 from gradtape._src.autodiff.eager_record import recorded
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.control.scope import Body, trace
+from gradtape._src.control.scope import Traced, trace
 from gradtape._src.core.base.errors import FailedPreconditionError
 from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine, execution, slices
@@ -40,7 +40,7 @@ class Plan:
     asks_state: bool  # whether it depends on which variables have values
     gives: list[bool]  # which of what was asked has a value
 
-    def __init__(self, body: Body, variables: list[tuple[Variable, Aval]], streams: list[Any]) -> None:
+    def __init__(self, body: Traced, variables: list[tuple[Variable, Aval]], streams: list[Any]) -> None:
         self.body, self.variables, self.streams = body, variables, streams
         self.captures = body.captures
 
