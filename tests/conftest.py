@@ -31,6 +31,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    gc.disable()  # until all is collected, which lives until the end
     hypothesis.settings.load_profile("long" if config.getoption("--long") else "short")
 
 
@@ -42,6 +43,7 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_collection_finish():
     keep_what_lives()
+    gc.enable()
     gc.set_threshold(20_000, 20, 20)  # nor is there a use to look so often at what JAX traces
     import jax.monitoring  # here, as the process that only distributes the tests does without
 

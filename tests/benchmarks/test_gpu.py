@@ -24,7 +24,7 @@ def test_a_row_ends_on_a_cpu_and_no_cell_is_a_number(tmp_path):
     assert "| (pe)" in (tmp_path / "table.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("model", ["resnet50", "gpt2"])
+@pytest.mark.parametrize("model", ["resnet50", pytest.param("gpt2", marks=pytest.mark.long)])
 def test_a_small_model_runs_to_its_end(model, tmp_path):
     """On every side that is installed; a result that deviates would make the status 1."""
     assert gpu.main(["--rows", model, "--precisions", "float32", "--out", str(tmp_path / "table")]) == 0

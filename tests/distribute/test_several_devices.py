@@ -13,12 +13,19 @@ ON_FOUR = {**ENVIRONMENT, "XLA_FLAGS": os.environ.get("XLA_FLAGS", "") + " --xla
 
 @functools.cache
 def outcomes(program):
-    return outcomes_of(program, ON_FOUR)
+    """The outcomes, or the error of a process that failed: it is not started again for each check."""
+    try:
+        return outcomes_of(program, ON_FOUR)
+    except Exception as error:
+        return error
 
 
 @pytest.mark.parametrize("program, check", [(program, check) for program in PROGRAMS for check in checks_of(program)])
 def test_on_four_devices(program, check, count):
-    assert outcomes(program)[check] is None, outcomes(program)[check]
+    found = outcomes(program)
+    if isinstance(found, Exception):
+        raise found
+    assert found[check] is None, found[check]
     count("programs run on four devices")
 
 

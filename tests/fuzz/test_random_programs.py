@@ -6,8 +6,8 @@ from tests.fuzz.op_programs import CHUNK, Pool, draw, holding
 from tests.fuzz.table import ROWS, USABLE
 from tests.fuzz.ways import by_jax_at_once, differences, reduced, run
 
-FEW = 200  # programs by default, of which the first OTHER run in other ways, too: each of those takes twice as long
-OTHER = 60
+FEW = 120  # programs by default, of which the first OTHER run in other ways, too: each of those takes twice as long
+OTHER = 36
 LONG = 100  # tests of CHUNK programs in a long run: 10,000 in all
 HALF = FEW // 2  # programs in a test
 TOGETHER = 20  # programs that are one for JAX

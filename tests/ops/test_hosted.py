@@ -15,74 +15,10 @@ from gradtape._src.core.programs.op import ops
 from gradtape._src.core.programs.program import ELEMENT
 from gradtape._src.core.programs.structured import StructuredOp, is_call
 from tests.fuzz.table import ELEMENTWISE
+from tests.ops.hosted import LOOPS, NO_TWIN, PYTHON, Compared
 from tests.ops.rows import LEADING, ROWS
 
-# Relative to the largest finite value of a result.
-TOLERANCE = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 2e-6, "complex64": 2e-6, "float64": 1e-11, "complex128": 1e-11}
-
-
-def agree(received, expected, inputs, single):
-    """Return whether floats agree to rounding, with NaN and infinities at the same places."""
-    tolerance = max(TOLERANCE[expected.dtype.name], TOLERANCE["float32"] if single else 0.0)
-    largest = max([scale(x) for x in (*inputs, expected) if x.dtype.name in TOLERANCE])
-    return np.allclose(wide(received), wide(expected), tolerance, tolerance * largest, equal_nan=True)
-
-
-def wide(array):
-    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
-
-
-def scale(array):
-    """Return the largest finite magnitude in an array."""
-    magnitudes = np.abs(wide(array))
-    return magnitudes[np.isfinite(magnitudes)].max(initial=1e-300)
-
-
-NO_TWIN, LOOPS = "NumPy has no twin of it", "it loops"  # reasons not to be hosted, which are tried
-PYTHON = "it runs in Python"
-
 CORNERS = np.float32([-np.inf, np.inf, np.nan, -0.0, 0.0, 1.0, -1.0, 30.0, -2.5])
-
-# Computed in float32 whatever the dtype is.
-SINGLE = frozenset(("ResizeBilinearGrad", "ResizeBicubicGrad", "ScaleAndTranslateGrad", "CropAndResizeGradImage"))
-
-
-class Compared:
-    """Compares each hosted op that runs by itself with NumPy's result, without a call of JAX."""
-
-    def __init__(self):
-        self.types = set()
-
-    def __call__(self, program, index, inputs, value):
-        op, attrs = program.keys[index][:2]
-        inputs = [np.asarray(x) for x in inputs]
-        if not op.hosted:
-            self.look_at_reason(op, attrs, inputs, program.avals[index])
-            return
-        with jax.transfer_guard("disallow"):  # a kernel that is left to JAX would compile
-            found = arrays.run(op, attrs, inputs, program.avals[index])
-        for received, expected in zip(several(found), several(value), strict=True):
-            expected = np.asarray(expected)
-            assert received.dtype == expected.dtype and received.shape == expected.shape, op.type
-            same = (
-                agree(received, expected, inputs, op.type in SINGLE)
-                if expected.dtype.name in TOLERANCE
-                else np.array_equal(received, expected)
-            )
-            assert same, f"{op.type}{attrs}: {received} on the host, {expected} compiled"
-        self.types.add(op.type)
-
-    def look_at_reason(self, op, attrs, inputs, avals):
-        """Check that a kernel that is said not to run on NumPy arrays does not: it asks for a name, or for JAX."""
-        if op.unhosted not in (LOOPS, NO_TWIN) or not all(x.size for x in inputs):
-            return
-        with jax.transfer_guard("disallow"), pytest.raises(Exception, match=r"has no attribute|Disallowed"):
-            arrays.run(op, attrs, inputs, avals)
-        self.types.add(op.type)
-
-
-def several(value):
-    return value if isinstance(value, tuple) else (value,)
 
 
 def kernel_alone(op):
@@ -140,26 +76,22 @@ WAYS_OF_THEIR_OWN = ("pooling-max_pool1d, a window of very many cells",)
 
 
 def marked(name, row):
-    return pytest.param(row, id=name, marks=() if row in LEADING or name in WAYS_OF_THEIR_OWN else pytest.mark.long)
+    return pytest.param(row, id=name, marks=() if name in WAYS_OF_THEIR_OWN else pytest.mark.long)
 
 
 @pytest.mark.parametrize("row", [marked(name, row) for name, row in ROWS.items() if row.ops])
 def test_a_row_on_the_host(row, compared, pytestconfig, count):
-    """Second derivatives run the same kernels mostly: they are taken for the ops that only they have, and in the long run."""
-    hosted = {type for type in row.ops if ops[type].hosted}
+    """Each op by itself, in each dtype and to second order in the long run; `test_table.py` compares results of rows."""
     long = pytestconfig.getoption("--long")
-    gradients(row, row.arguments(row.dtypes[0]), row.order if long else min(row.order, 1))
-    if hosted - compared.types:
-        gradients(row, row.arguments(row.dtypes[0]), row.order)
+    gradients(row, row.arguments(row.dtypes[0]), row.order)
     for dtype in row.dtypes[1:] if long else ():
         gradients(row, row.arguments(dtype), min(row.order, 1))  # some have none of second order in half precision
-    missing = hosted - compared.types
-    assert not missing, f"ops that the row covers, which are hosted and were not compared: {missing}"
+    assert not compared.missing(row), f"ops that the row covers, which are hosted and were not compared: {compared.missing(row)}"
     count("ops compared on the host", len(compared.types))
 
 
 def test_each_op_of_the_table_is_compared_or_says_why():
-    """Those of the leading rows were compared above; a reason is a clause that a reader understands by itself."""
+    """Those of the leading rows are compared in `test_table.py`; a reason is a clause that a reader understands by itself."""
     compared = {type for row in ROWS.values() if row in LEADING for type in row.ops}
     table = {type: op for type, op in ops.items() if op.kernel.__module__.startswith("gradtape._src.ops")}
     assert [type for type, op in table.items() if op.hosted and type not in compared] == []
@@ -175,6 +107,7 @@ def test_each_op_of_the_table_is_compared_or_says_why():
     }
 
 
+@pytest.mark.long  # `test_table.py` compares what they give on the host with the table
 @pytest.mark.parametrize("row", [pytest.param(row, id=name) for name, row in ROWS.items() if row.special])
 def test_special_values_on_the_host(row, compared):
     for arguments, *_ in row.special:

@@ -1,6 +1,7 @@
 """Every row of the op test table: values, dtypes, gradients of first and second order, edges, errors, what is saved."""
 
 import contextlib
+from unittest import mock
 
 import jax
 import numpy as np
@@ -14,6 +15,7 @@ from gradtape._src.core.values.aval import aval
 from gradtape._src.core.values.dim import unknown
 from gradtape._src.core.values.ways import Path, following
 from tests.ops import oracle
+from tests.ops.hosted import ROUNDED, SINGLE, Compared, agree
 from tests.ops.oracle import Together
 from tests.ops.rows import BROKEN, FAMILIES, LEADING, ROWS
 from tests.ops.spy import reads, recorded, several
@@ -89,25 +91,36 @@ def test_rows_can_be_imported(family):
 
 @rows()
 def test_forward(row, whole, values_by_jax, count):
-    """In each dtype against the reference, all run as one program; and each op by itself, in the leading row of an op."""
+    """In each dtype against the reference: compiled as one program.
+
+    Where NumPy runs the row's ops, only the arguments' own dtype is compiled by default, and the others run on the host. The
+    leading row of an op that has no gradient runs there in that dtype, too; `test_gradient` does so for the others.
+    """
     calls = {dtype: row.arguments(dtype) for dtype in row.dtypes}
     # Besides the program of all dtypes the arguments as they are, which mostly are those of one of the dtypes.
     own = next((dtype for dtype, arrays in calls.items() if same_dtypes(arrays, row.args)), "as given")
     calls.setdefault(own, row.args)
+    on_numpy = {*calls} - {own} if not whole and row.ops and all(ops[type].hosted for type in row.ops) else set()
     together = {}
     for dtype, arrays in calls.items():
-        with noted(dtype):
-            together[dtype] = several(row.call(*[tf.constant(array) for array in arrays]))
+        if dtype not in on_numpy:
+            with noted(dtype):
+                together[dtype] = several(row.call(*[tf.constant(array) for array in arrays]))
     expected = references(row, values_by_jax)
     for dtype in row.dtypes:
-        with noted(dtype):
+        with noted(dtype), contextlib.ExitStack() as stack:
+            if dtype in on_numpy:
+                stack.enter_context(on_host())
+                together[dtype] = several(row.call(*[tf.constant(array) for array in calls[dtype]]))
             compare_with_reference(row, dtype, together[dtype], expected[dtype])
         count("op table: forward values compared")
-    if whole or (row in LEADING and row.ops):
-        with run_one_by_one(), noted("one by one"):
+    if whole or (row in LEADING and row.ops and not differentiable(row)):
+        with on_host() as looks, noted("on the host"):
             alone = arrays_of(several(row.call(*[tf.constant(array) for array in row.args])))
-        agree_to_rounding(alone, arrays_of(together[own]))
-        count("op table: run one by one")
+        agree_with_compiled(row, alone, arrays_of(together[own]))
+        if not differentiable(row):
+            assert not looks.missing(row), f"hosted ops that the row covers, which did not run: {looks.missing(row)}"
+        count("op table: run on the host")
 
 
 def compare_with_reference(row, dtype, results, expected):
@@ -146,6 +159,14 @@ def dtype_of(value, dtype):
 
 @rows(lambda row: row.special)
 def test_special(row, count):
+    """Compiled, and on the host."""
+    check_special(row)
+    with on_host(), noted("on the host"):
+        check_special(row)
+    count("op table: special values", len(row.special))
+
+
+def check_special(row):
     """All are recorded before the first is read, so that they run as one program."""
     calls = []
     for arguments, _, *gradient in row.special:
@@ -164,7 +185,6 @@ def test_special(row, count):
                 assert (dx is None) == (number is None), f"gradient at {arguments}: {dx}, not {number}"
                 if dx is not None:
                     close(dx.numpy(), np.asarray(number), special_tolerance(dx), f"gradient at {arguments}")
-        count("op table: special values")
 
 
 def special_tolerance(result):
@@ -275,10 +295,13 @@ def order_of(row, whole):
 
 @rows(differentiable)
 def test_gradient(row, whole, gradients_by_jax, count):
-    """Against the numeric derivative in a random direction, to second order in the leading rows; and against JAX's."""
+    """Against the numeric derivative in a random direction, to second order in the leading rows; and against JAX's.
+
+    In the leading row of an op also op by op on the host, of first order unless the row has ops that only the second has.
+    """
     it = Differentiated(row, order_of(row, whole))
     second_order = it.order == 2
-    _, first, to_x, to_c = it.derivatives(it.x, it.c)
+    y, first, to_x, to_c = it.derivatives(it.x, it.c)
     for x, dx in zip(it.x, first, strict=True):
         assert dx is None or (dx.shape, dx.dtype) == (x.shape, x.dtype), f"gradient is {dx.dtype}{dx.shape}"
     v = [random_like(x, f"direction {i}") for i, x in enumerate(it.x)]
@@ -292,6 +315,16 @@ def test_gradient(row, whole, gradients_by_jax, count):
         numbers(inner(to_c, w), along_c, row.tolerance, "second order, to the incoming gradient")
     if row.oracle:
         compare_with_jax(it, [first, to_x, to_c], gradients_by_jax(row))
+    if whole or (row in LEADING and row.ops):
+        it.order = 1
+        with on_host() as looks, noted("on the host"):
+            alone = it.derivatives(it.x, it.c)
+        agree_with_compiled(row, alone[0] + alone[1], y + first)
+        if looks.missing(row):
+            it.order = row.order
+            with on_host(looks), noted("on the host"):
+                it.derivatives(it.x, it.c)
+        assert not looks.missing(row), f"hosted ops that the row covers, which did not run: {looks.missing(row)}"
     count("op table: gradients of first order")
     if second_order:
         count("op table: gradients of second order")
@@ -328,6 +361,30 @@ def test_no_gradient(row):
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The engine's view of it
+
+
+@contextlib.contextmanager
+def on_host(looks=None):
+    """Each op runs by itself: on NumPy where it can, and its kernel where not. Yields the `Compared` that sees all."""
+    engine.flush()
+    looks = looks or Compared()
+    execution.check_each(looks)
+    try:
+        with mock.patch.object(tiers, "early", False):
+            yield looks
+            engine.flush()
+    finally:
+        execution.check_each(None)
+
+
+def agree_with_compiled(row, received, expected):
+    for a, b in zip(received, expected, strict=True):
+        assert (a is None) == (b is None)
+        if a is not None:
+            assert (a.dtype, a.shape) == (b.dtype, b.shape)
+            tolerance = max(row.tolerance * 1e-3, 0.0 if SINGLE.isdisjoint(row.ops) else ROUNDED["float32"])
+            same = agree(a, b, row.args, tolerance) if b.dtype.name in ROUNDED else np.array_equal(a, b)
+            assert same, f"{a}, compiled {b}"
 
 
 @contextlib.contextmanager

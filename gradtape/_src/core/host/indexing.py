@@ -56,9 +56,10 @@ def scatter(combine: Any) -> Any:
             n.scatter_indices_batching_dims, flat, n.update_window_dims, sizes, Mode.from_any(mode),
         )  # fmt: skip
         result = np.array(operand)
+        places = tuple([np.broadcast_to(p, updates.shape) for p in places])
         if inside is not None and not inside.all():
             kept = np.broadcast_to(inside, updates.shape)
-            places = tuple([np.broadcast_to(p, updates.shape)[kept] for p in places])
+            places = tuple([p[kept] for p in places])
             updates = updates[kept]
         if combine is None:
             result[places] = updates

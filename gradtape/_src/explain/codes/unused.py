@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -193,15 +194,21 @@ def _looked_up_late(case: Apart) -> Evidence | None:
     return None
 
 
-def _loops(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, list[ast.AST]]]:
-    """Yield the name, what it goes through, and the body, of each loop and comprehension."""
+@functools.lru_cache(64)
+def _loops(tree: ast.AST) -> list[tuple[ast.expr, ast.expr, list[ast.AST]]]:
+    """Return the name, what it goes through, and the body, of each loop and comprehension of a file.
+
+    They are kept, as each function that waits in the user's frames asks for those of its file.
+    """
+    found: list[tuple[ast.expr, ast.expr, list[ast.AST]]] = []
     for n in ast.walk(tree):
         if isinstance(n, ast.For):
-            yield n.target, n.iter, [*n.body]
+            found.append((n.target, n.iter, [*n.body]))
         elif isinstance(n, (ast.ListComp, ast.SetComp)):
-            yield n.generators[0].target, n.generators[0].iter, [n.elt]
+            found.append((n.generators[0].target, n.generators[0].iter, [n.elt]))
         elif isinstance(n, ast.DictComp):
-            yield n.generators[0].target, n.generators[0].iter, [n.value]
+            found.append((n.generators[0].target, n.generators[0].iter, [n.value]))
+    return found
 
 
 def _free(function: Function) -> set[str]:
