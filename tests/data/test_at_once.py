@@ -8,7 +8,7 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.data import at_once
-from gradtape._src.data.calls import Call
+from gradtape._src.data.calls import ElementCall
 
 D = tf.data.Dataset
 COUNT = 150
@@ -25,13 +25,13 @@ def scaled(x, factor=SCALE):
 @pytest.fixture
 def alone(monkeypatch):
     """How often a function of a dataset was called for one element."""
-    calls, by_itself = [], Call.__call__
+    calls, by_itself = [], ElementCall.__call__
 
     def counted(self, index, given):
         calls.append(index)
         return by_itself(self, index, given)
 
-    monkeypatch.setattr(Call, "__call__", counted)
+    monkeypatch.setattr(ElementCall, "__call__", counted)
     return calls
 
 

@@ -11,7 +11,7 @@ import pytest
 import gradtape as tf
 from gradtape._src.core.base import ambient
 from gradtape._src.core.programs.program import Trace
-from gradtape._src.distribute.context import Entry
+from gradtape._src.distribute.context import EnteredStrategy
 from gradtape._src.summary.summary import local as state
 from tests.distribute.checks import report
 from tests.values.cells import agree, told
@@ -532,7 +532,7 @@ def another(value):
             return "other/"
         case list() | dict() | WeakKeyDictionary() | deque():
             return value.copy()
-        case Entry():
+        case EnteredStrategy():
             return value._replace()
         case Trace():
             return Trace(value.limit)

@@ -66,7 +66,7 @@ def test_of_another_source(tmp_path, monkeypatch, caplog):
 def handed_over(**changed):
     engine_parts = {
         "Node": Node, "Trace": Trace, "Op": Op, "Aval": Aval, "EagerTensor": EagerTensor, "ResourceVariable": ResourceVariable,
-        "UnreadVariable": UnreadVariable, "Structure": program.Structure, "guesses": program.guesses, "Array": np.ndarray,
+        "UnreadVariable": UnreadVariable, "Structure": program.TraceStructure, "guesses": program.guesses, "Array": np.ndarray,
         "local": engine.local,
         "internal": tracebacks.internal, "wanted": engine.wanted, "cut": tracebacks.cut,
         "numbers": engine._numbers, "element": ELEMENT, "execution": vars(execution), "engine": vars(engine),

@@ -22,7 +22,7 @@ from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.platform.lowerings import HOST, lowered, lowering
 from gradtape._src.core.programs.op import Op, Rule, define
 from gradtape._src.core.programs.program import ELEMENT, INSIDE, NUMBER, Node, Program, leaf, read_by
-from gradtape._src.core.programs.structured import GRADIENT, Body, StructuredOp, arity, is_call
+from gradtape._src.core.programs.structured import GRADIENT, HeldProgram, StructuredOp, arity, is_call
 from gradtape._src.core.tensors import convert, nest
 from gradtape._src.core.tensors.convert import is_tensor, variable_of
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
@@ -59,13 +59,13 @@ class Closed(NamedTuple):
     raising: Exception | None
     transparent: bool
 
-    def bodies(self) -> tuple[Body, ...]:
+    def bodies(self) -> tuple[HeldProgram, ...]:
         """Return its one body, which takes the results' cotangents and the residuals of the gradient."""
         if isinstance(self.program, Again):
             return ()
         taken = arity(self.program) - self.results
         takes = [*range(self.results), *range(len(self.where), len(self.where) + taken)]
-        return (Body(self.program, takes, {}),)
+        return (HeldProgram(self.program, takes, {}),)
 
     def traced(self, residuals: Sequence[Any]) -> tuple[Program, tuple[int | None, ...], Exception | None, list[Any]]:
         """Return the Program, the places of the gradients, the error to raise, and what the Program takes after cotangents.

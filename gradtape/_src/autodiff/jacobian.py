@@ -21,7 +21,7 @@ MODES = ("reverse", "forward", None)
 ROOM = 0.5  # the share of the memory that a proposed chunk takes
 
 
-class Rows:
+class JacobianRows:
     """The plan of a Jacobian: `mode` "reverse" (a row for each element of the target), "forward" (a column for each
     element of a source) or None, which takes the fewer; `chunk` rows or columns at once (None: all)."""
 

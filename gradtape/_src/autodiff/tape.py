@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, local, reverse, summed
-from gradtape._src.autodiff.jacobian import Rows
+from gradtape._src.autodiff.jacobian import JacobianRows
 from gradtape._src.autodiff.pieces import Pieces, long, recurs, separable
 from gradtape._src.autodiff.plan import Places, Plan, close_plan, sought, stand_ins
 from gradtape._src.autodiff.recording import HookedTensor, Read, Recording, Source, are_plain, inexact, logger
@@ -392,7 +392,7 @@ class GradientTape(Recording):
         """
         unconnected = UnconnectedGradients(unconnected_gradients)
         self._check_row_by_row("jacobian", experimental_use_pfor)
-        rows = Rows(mode, chunk_size)
+        rows = JacobianRows(mode, chunk_size)
         flat_sources, pack = _sources(sources, self)
         targets, _ = self._targets(target, None)
         self._ask()
@@ -415,7 +415,7 @@ class GradientTape(Recording):
             hooks.gradients.missing(asked, flat_sources, given, self._strict)
         return packed[0] if isinstance(target, (Tensor, Stored)) else nest.pack_sequence_as(target, packed)
 
-    def _jacobians(self, target: Source, sources: Sequence[Source], rows: Rows) -> list[Tensor | None]:
+    def _jacobians(self, target: Source, sources: Sequence[Source], rows: JacobianRows) -> list[Tensor | None]:
         of = target.node.aval if isinstance(target, Tensor) else target.aval
         if not of.inexact:
             return [None] * len(sources)
@@ -449,7 +449,7 @@ class GradientTape(Recording):
         """
         UnconnectedGradients(unconnected_gradients)
         self._check_row_by_row("batch_jacobian", experimental_use_pfor)
-        rows = Rows("reverse", chunk_size)
+        rows = JacobianRows("reverse", chunk_size)
         source = _as_source(source, self)
         (target,), _ = self._targets(target, None)
         for name, ranked in (("target", target), ("source", source)):
@@ -486,7 +486,7 @@ class GradientTape(Recording):
             )
 
     def stacked_gradients(
-        self, targets: Sequence[Source], sources: Sequence[Source], seeds: Sequence[Tensor], rows: Rows
+        self, targets: Sequence[Source], sources: Sequence[Source], seeds: Sequence[Tensor], rows: JacobianRows
     ) -> list[Any]:
         """Return the gradients for several stacked output gradients, `seeds`, like `gradient`; the results are stacked and
         dense.
@@ -497,7 +497,9 @@ class GradientTape(Recording):
         self._answered()
         return results
 
-    def _stacked(self, targets: Sequence[Source], sources: Sequence[Source], seeds: Sequence[Tensor], rows: Rows) -> list[Any]:
+    def _stacked(
+        self, targets: Sequence[Source], sources: Sequence[Source], seeds: Sequence[Tensor], rows: JacobianRows
+    ) -> list[Any]:
         of = [aval(s.node.aval.shape[1:], s.node.aval.dtype) for s in seeds]
         plan = self._plan(targets, sources, [_one_of(a) for a in of], dense=True)
         if plan is not None:

@@ -16,7 +16,7 @@ from gradtape._src.core.platform.arrays import lax
 from gradtape._src.core.programs import guards
 from gradtape._src.core.programs.op import define
 from gradtape._src.core.programs.program import Node, Program, leaf
-from gradtape._src.core.programs.structured import ROWS, Body, Interpreter, StructuredOp, whole
+from gradtape._src.core.programs.structured import ROWS, HeldProgram, Interpreter, StructuredOp, whole
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.ops.math.reduction import reduce_sum
@@ -52,7 +52,7 @@ class Vectorized(NamedTuple):
     mapped: tuple[bool, ...]
     chunk: int | None
 
-    def bodies(self) -> tuple[Body, ...]:
+    def bodies(self) -> tuple[HeldProgram, ...]:
         """Return its one body, which takes one row of each mapped input."""
         one = whole(self.program)
         return (one._replace(rows=[i for i, m in enumerate(self.mapped) if m]),)

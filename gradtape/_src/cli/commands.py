@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gradtape._src.cli.program import Program, of_module, of_script
+from gradtape._src.cli.program import Script, of_module, of_script
 from gradtape._src.compat.door.opening import as_tensorflow
 from gradtape._src.core.base.extras import missing
 from gradtape._src.core.base.folding import folded
@@ -69,7 +69,7 @@ def profile_command(parsed: argparse.Namespace) -> None:
     raise SystemExit(ended)
 
 
-def outcome(program: Program, arguments: Sequence[str]) -> Any:
+def outcome(program: Script, arguments: Sequence[str]) -> Any:
     """Run a program to its end and return what Python would exit with; its traceback is shown, and goes no further."""
     try:
         program.run(arguments)
@@ -129,7 +129,7 @@ def take_html(parsed: argparse.Namespace, command: str) -> None:
             raise SystemExit(2) from None
 
 
-def program_of(parsed: argparse.Namespace, command: str) -> Program:
+def program_of(parsed: argparse.Namespace, command: str) -> Script:
     """Return the program that a command was given: a script, or with -m a module. The door is open when it is looked for."""
     try:
         if not parsed.module:

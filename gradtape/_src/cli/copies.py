@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.cli.program import Program
+from gradtape._src.cli.program import Script
 from gradtape._src.core.platform.compile_cache import cache_folder
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
@@ -92,7 +92,7 @@ class Effects:
         self.first = self.first or said
 
 
-def run_copy(program: Program, arguments: Sequence[str], files: Mapping[str, str], seconds: float | None) -> None:
+def run_copy(program: Script, arguments: Sequence[str], files: Mapping[str, str], seconds: float | None) -> None:
     """Run a program with other text in some of its files, for at most so many `seconds`: what it raises comes out."""
     own = [name for name, module in sys.modules.items() if _is_own(module, program.folder)]
     modules = {name: sys.modules.pop(name) for name in own}

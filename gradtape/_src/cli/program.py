@@ -16,7 +16,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Program:
+class Script:
     """A program to run as `__main__`: its name in sys.argv, its file, its source or code, the folder that it imports from."""
 
     name: str
@@ -52,15 +52,15 @@ class Program:
             raise
 
 
-def of_script(path: str) -> Program:
+def of_script(path: str) -> Script:
     """Return the script at `path`. OSError where it cannot be read."""
     file = str(Path(path).absolute())
     with io.open_code(file) as opened:
         source = opened.read()
-    return Program(path, file, source, str(Path(path).resolve().parent), SourceFileLoader("__main__", file))
+    return Script(path, file, source, str(Path(path).resolve().parent), SourceFileLoader("__main__", file))
 
 
-def of_module(name: str) -> Program:
+def of_module(name: str) -> Script:
     """Return the module `name`, of a package its `__main__`. ImportError where there is none, or none that can be run.
 
     The packages above it are imported to find it, from the present folder first.
@@ -78,7 +78,7 @@ def of_module(name: str) -> Program:
     code = loader.get_code(name) if hasattr(loader, "get_code") else None
     if code is None or spec.origin is None:
         raise ImportError(f"{name!r} holds no code that can be run", name=name)
-    return Program(spec.origin, spec.origin, code, folder, loader, spec)
+    return Script(spec.origin, spec.origin, code, folder, loader, spec)
 
 
 def without_runner_frames(show: Any) -> Any:
@@ -86,7 +86,7 @@ def without_runner_frames(show: Any) -> Any:
 
     def excepthook(kind, error, traceback):
         entry = traceback
-        while entry is not None and entry.tb_frame.f_code is not Program.run.__code__:
+        while entry is not None and entry.tb_frame.f_code is not Script.run.__code__:
             entry = entry.tb_next
         if entry is not None:
             traceback = entry.tb_next

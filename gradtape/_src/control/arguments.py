@@ -13,7 +13,7 @@ import numpy as np
 
 from gradtape._src.control.function_type import FunctionType, Kind, Parameter, fit, type_of
 from gradtape._src.control.given import Given, GivenSpec
-from gradtape._src.control.scope import TENSOR, Structure
+from gradtape._src.control.scope import TENSOR, ResultStructure
 from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.declarations.spec import NoneTensorSpec, TensorSpec, TypeSpec, VariableSpec
 from gradtape._src.core.programs.program import Node, leaf
@@ -26,7 +26,7 @@ from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.ragged import RaggedTensor
 
 
-class Arguments(Structure):
+class Arguments(ResultStructure):
     """The arguments of a call: `nodes` of the tensors, and `key`, which says everything else.
 
     `stored` are the variables among them, each once: alike ones have one key, and the first place of each decides its number.

@@ -22,7 +22,7 @@ from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.programs import guards
 from gradtape._src.core.programs.op import define
 from gradtape._src.core.programs.program import Node, Program, leaf, read_by
-from gradtape._src.core.programs.structured import LOOP, Body, Interpreter, Pruned, StructuredOp, arity, programs_of
+from gradtape._src.core.programs.structured import LOOP, HeldProgram, Interpreter, Pruned, StructuredOp, arity, programs_of
 from gradtape._src.core.tensors.convert import node_of, tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.values.aval import Aval, aval
@@ -101,12 +101,12 @@ class Scan(NamedTuple):
         xs = avals[1 + self.consts + self.carry :]
         return xs[0].shape[0] if xs else None
 
-    def bodies(self) -> tuple[Body, ...]:
+    def bodies(self) -> tuple[HeldProgram, ...]:
         """Return its one body, which takes the constants, the carry, and rows of the xs."""
         first, count = self.consts, arity(self.body)
         gives = {k: k for k in range(len(self.body.outputs))}
         carried = {first + k: k for k in range(self.carry)}
-        return (Body(self.body, range(1, 1 + count), gives, range(first + self.carry, count), carried),)
+        return (HeldProgram(self.body, range(1, 1 + count), gives, range(first + self.carry, count), carried),)
 
 
 def _run_scan(interpreter: Interpreter, scan: Scan, inputs: Sequence[Any]) -> list[Any]:

@@ -14,7 +14,7 @@ from gradtape._src.autodiff.backward import Operation, vjp_with_slices
 from gradtape._src.control.branch_captures import chosen
 from gradtape._src.control.call_gradient import connected
 from gradtape._src.control.programs import narrowed, ordered, rewired
-from gradtape._src.control.scope import TENSOR, Outside, Scope, Structure, Traced, flatten_results, tensor_or_none, trace
+from gradtape._src.control.scope import TENSOR, Outside, ResultStructure, Scope, Traced, flatten_results, tensor_or_none, trace
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient
@@ -101,7 +101,7 @@ def _case_avals(branch_index: Aval, *inputs: Aval, branches: tuple[Program, ...]
     return tuple([branches[0].aval_of(r) for r in branches[0].outputs])
 
 
-def _bodies(attrs: If | Case) -> list[structured.Body]:
+def _bodies(attrs: If | Case) -> list[structured.HeldProgram]:
     """Return the branches as bodies, each of which takes all inputs but the index."""
     return [whole(program)._replace(takes=range(1, 1 + arity(program))) for program in attrs.branches]
 
@@ -287,7 +287,7 @@ def _giving(body: Traced, value: Any) -> Traced:
         leaves = [leaf(a, None) for a in program.parameters[: len(program.parameters) - len(program.constants)]]
         outputs = [tensor(value).node, *tracing.inline(program, leaves)]
         made = execution.intern(tracing.close(inner, outputs, leaves, effects=True))
-    return replace(body, program=made, structure=Structure(nest.flatten_with_spec(0)[1], [TENSOR]))
+    return replace(body, program=made, structure=ResultStructure(nest.flatten_with_spec(0)[1], [TENSOR]))
 
 
 def join(choice: Node, bodies: Sequence[Traced], op: Op, names: Sequence[str]) -> Any:

@@ -33,7 +33,7 @@ from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.programs import guards
 from gradtape._src.core.programs.op import Attributes, Op, define
 from gradtape._src.core.programs.program import Node, Program, leaf, read_by
-from gradtape._src.core.programs.structured import LOOP, Body, Interpreter, Pruned, StructuredOp
+from gradtape._src.core.programs.structured import LOOP, HeldProgram, Interpreter, Pruned, StructuredOp
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 from gradtape._src.core.values.aval import Aval, aval
@@ -128,13 +128,13 @@ class While(NamedTuple):
     capacity: int
     limit: int | None
 
-    def bodies(self) -> tuple[Body, ...]:
+    def bodies(self) -> tuple[HeldProgram, ...]:
         """Return its condition and its body, which take the constants and the carry."""
         carried = {self.consts + k: k for k in range(self.carry)}
         takes = range(self.consts + self.carry)
         return (
-            Body(self.cond, takes, {}, carried=carried),
-            Body(self.body, takes, {k: k for k in range(self.carry)}, carried=carried),
+            HeldProgram(self.cond, takes, {}, carried=carried),
+            HeldProgram(self.body, takes, {k: k for k in range(self.carry)}, carried=carried),
         )
 
 

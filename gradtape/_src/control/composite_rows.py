@@ -10,7 +10,7 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.values.composite import CompositeTensor
 
 
-class Parts:
+class CompositeParts:
     """A nest taken apart into its `leaves`. Of a CompositeTensor in it those are the parts of its components.
 
     Packed again, such an object becomes a row or a batch by the `_unbatch()` or `_batch(size)` of its spec. Objects of the
@@ -26,7 +26,7 @@ class Parts:
             item = item._convert_variables_to_tensors() if isinstance(item, CompositeTensor) else item
             spec = item._type_spec if isinstance(item, CompositeTensor) else None
             if isinstance(spec, BatchableTypeSpec):
-                inner = Parts(spec._to_components(item), *whole)
+                inner = CompositeParts(spec._to_components(item), *whole)
                 parts = inner.leaves
             else:
                 parts, inner = nest.flatten_with_spec(item, nest.NAMESPACE if isinstance(item, whole) else nest.EXPANDED)
@@ -48,7 +48,7 @@ class Parts:
     def _packed(self, leaves: Iterator[Any], turned: Callable[[Any], Any]) -> Any:
         made = []
         for spec, inner in self._held:
-            if isinstance(inner, Parts):
+            if isinstance(inner, CompositeParts):
                 made.append(turned(spec)._from_components(inner._packed(leaves, turned)))
             else:
                 made.append(nest.unflatten(inner, [next(leaves) for _ in range(inner.num_leaves)]))

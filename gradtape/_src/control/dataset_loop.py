@@ -77,7 +77,7 @@ def _other_elements() -> ThroughEagerCode:
     )
 
 
-class State(NamedTuple):
+class LoopState(NamedTuple):
     """The carry of a loop: the nodes before the first trip, and the user's names for them.
 
     `numbers` are the positions of those that are Python numbers. `ends`: the body says after each trip whether it goes on.
@@ -99,7 +99,7 @@ class DatasetLoop:
 
     restarts = True  # whether the random streams begin anew with each pass
 
-    def __init__(self, dataset: Any, step: Step, state: State, instance: Any = None) -> None:
+    def __init__(self, dataset: Any, step: Step, state: LoopState, instance: Any = None) -> None:
         self.dataset, self.state = dataset, state
         self.takes: Sequence[Take] = ()  # what the body takes from iterators in each trip
         self.sources: list[Any] = []  # those iterators, with what loops inside take from
@@ -326,7 +326,7 @@ class CountedLoop(DatasetLoop):
             yield [leaf(NUMBER, np.array(number))]
 
 
-def loop_over(instance: Any, source: Any, step: Step, state: State) -> DatasetLoop:
+def loop_over(instance: Any, source: Any, step: Step, state: LoopState) -> DatasetLoop:
     """Trace a loop over a Dataset, an iterator, or a Count, in a method of `instance`."""
     return (CountedLoop if isinstance(source, Count) else DatasetLoop)(source, step, state, instance)
 
@@ -400,7 +400,7 @@ def take_in_order(source: ElementIterator, optional: bool, avals: Avals) -> list
     """Record a loop of one trip that takes an element of `source`; return its tensors."""
     scope: Any = engine.local.trace.scope
     start = [zeros(a.shape, a.type).node for a in avals]
-    state = State(start, [f"part {i} of the element" for i in range(len(start))], (), False)
+    state = LoopState(start, [f"part {i} of the element" for i in range(len(start))], (), False)
     loop = scope.through(Count(tensor(1, dtypes.int64)), lambda carry, number: [*map(handle, taken(source, optional))], state)
     return record_loop(loop, scope)
 

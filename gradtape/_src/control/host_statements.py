@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.bound_names import UNDEFINED, BoundState, can_be_tensor, empty, flatten, probed, returned, tensor_dtype
-from gradtape._src.control.dataset_loop import Count, State, ThroughEagerCode, can_be_op, record_loop, under_a_tape
+from gradtape._src.control.dataset_loop import Count, LoopState, ThroughEagerCode, can_be_op, record_loop, under_a_tape
 from gradtape._src.control.iterators import TakesElement
 from gradtape._src.control.scope import Scope
 from gradtape._src.core.engine import engine
@@ -51,7 +51,7 @@ def loop_on_host(
         run(element)
         return [*held.flat(get_state()), *([] if test is None else [test()])]
 
-    state = State([t.node for t in held.tensors], held.names, held.numbers, test is not None)
+    state = LoopState([t.node for t in held.tensors], held.names, held.numbers, test is not None)
     try:
         last = record_loop(scope.through(source, step, state), scope)
     except engine.NeedsValues:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape._src.control.bounded_scan import record_scan
-from gradtape._src.control.composite_rows import Parts, outline
+from gradtape._src.control.composite_rows import CompositeParts, outline
 from gradtape._src.control.loop import check_same, stopped, trace_body
 from gradtape._src.control.ragged_rows import has_ragged_rows, map_rows
 from gradtape._src.control.scope import Scope, trace
@@ -26,11 +26,11 @@ from gradtape._src.ops.array.joining import concat, stack
 from gradtape._src.ops.array.shape import zeros
 
 
-class Rows:
+class MappedRows:
     """A nest of tensors with one number of rows each."""
 
     def __init__(self, elems: Any, what: str) -> None:
-        self.parts = Parts(elems)
+        self.parts = CompositeParts(elems)
         if not self.parts.leaves:
             raise ValueError(f"{what}: elems must be a Tensor or a nest of Tensors, received {elems!r}.")
         self.tensors = [tensor(x) for x in self.parts.leaves]
@@ -57,7 +57,7 @@ class Rows:
 def record_rows(
     function: Callable[[list[Node], list[Node]], Sequence[Tensor]],
     carry: Sequence[Node],
-    rows: Rows,
+    rows: MappedRows,
     reverse: bool = False,
 ) -> tuple[list[Node], list[Node]]:
     """Record `function(carry, row)` → carry and ys over all rows, and return `(last carry, stacked ys)`."""
@@ -75,7 +75,7 @@ def carry_rows(step: Callable[[Any, Any], tuple[Any, Any]], start: Any, elems: A
     """Return `(last carry, stacked ys)` of `carry, y = step(carry, row)` over the rows of `elems`; each may be a nest of
     tensors.
     """
-    rows = Rows(elems, "scan")
+    rows = MappedRows(elems, "scan")
     state, spec = _flat(start)
     specs: list[Any] = []
 
@@ -130,15 +130,15 @@ def map_fn(
     signature = fn_output_signature if fn_output_signature is not None else dtype
     if has_ragged_rows(elems, signature):
         return map_rows(fn, elems, signature)
-    rows = Rows(elems, "map_fn")
-    kept: list[Parts] = []
+    rows = MappedRows(elems, "map_fn")
+    kept: list[CompositeParts] = []
     signature = None if signature is None else outline(signature)
     wanted = outline(elems) if signature is None else signature
 
     def applied(row: Any) -> list[Tensor]:
         returned = fn(row)
         nest.assert_same_structure(wanted, outline(returned), expand_composites=True)
-        kept.append(Parts(returned))
+        kept.append(CompositeParts(returned))
         return [tensor(x) for x in kept[-1].leaves]
 
     def one(_: Any, nodes: list[Node]) -> list[Tensor]:
@@ -159,7 +159,7 @@ def map_fn(
     return results if back_prop else stopped(results)
 
 
-def _no_rows(one: Any, rows: Rows, kept: list[Parts]) -> Any:
+def _no_rows(one: Any, rows: MappedRows, kept: list[CompositeParts]) -> Any:
     """Return the results for no rows, whose shapes are those of a trace of `fn`."""
     parameters = [leaf(a, None) for a in rows.avals]
     body = trace(lambda: one((), parameters), parameters, Scope(nested=True))
@@ -167,7 +167,7 @@ def _no_rows(one: Any, rows: Rows, kept: list[Parts]) -> Any:
     return kept[-1].batch([zeros((0, *a.shape), a.type) for a in outputs], 0)
 
 
-def _check_signature(results: Sequence[Tensor], signature: Any, rows: Rows) -> None:
+def _check_signature(results: Sequence[Tensor], signature: Any, rows: MappedRows) -> None:
     """Check TensorFlow's rule: dtypes are those of `elems` unless a signature says otherwise."""
     if signature is None:
         wanted = [x.dtype for x in rows.tensors] if len(rows.tensors) == len(results) else [rows.tensors[0].dtype] * len(results)
@@ -189,13 +189,13 @@ def _check_signature(results: Sequence[Tensor], signature: Any, rows: Rows) -> N
 def _accumulate(fn: Any, elems: Any, initializer: Any, what: str, reverse: bool, every: bool) -> Any:
     if not callable(fn):
         raise TypeError(f"{fn.__class__.__name__} is not callable. Please provide a callable function.")
-    rows = Rows(nest.map_structure(dense, elems), what)
+    rows = MappedRows(nest.map_structure(dense, elems), what)
     if initializer is None:
         if not rows.count:
             raise ValueError(f"{what}: elems have no rows, and there is no initializer.")
         first = rows.row(-1 if reverse else 0)
         rest = nest.map_structure(lambda x: x[:-1] if reverse else x[1:], rows.parts.same(rows.tensors))
-        rows = Rows(rest, what)
+        rows = MappedRows(rest, what)
         start = first
     else:
         start = nest.map_structure(tensor, initializer, expand_composites=True)
@@ -230,7 +230,7 @@ def _leaves(structure: Any) -> list[Any]:
     return nest.flatten(structure, expand_composites=True)
 
 
-def _in_python(fn: Any, rows: Rows, start: Any, reverse: bool, every: bool) -> tuple[list[Node], list[Node]]:
+def _in_python(fn: Any, rows: MappedRows, start: Any, reverse: bool, every: bool) -> tuple[list[Node], list[Node]]:
     state, results = start, []
     for i in reversed(range(rows.count)) if reverse else range(rows.count):
         state = nest.map_structure(tensor, fn(state, rows.row(i)))

@@ -190,7 +190,7 @@ def initial_value(trace: Trace, node: Node) -> Any:
     return value
 
 
-class Structure:
+class ResultStructure:
     """The nest of a traced function's arguments or results: tensors, and constant values that are no tensors."""
 
     __slots__ = ("_plain", "fixed", "spec")
@@ -225,7 +225,9 @@ class Structure:
 TENSOR = object()
 
 
-def flatten_results(results: Any, convert: Callable[[Any], Any], fixed_strings: bool = True) -> tuple[list[Node], Structure]:
+def flatten_results(
+    results: Any, convert: Callable[[Any], Any], fixed_strings: bool = True
+) -> tuple[list[Node], ResultStructure]:
     """Return the nodes of a nest of results and its Structure. `convert` makes a Tensor of a leaf, or gives it back as it is.
 
     With `fixed_strings` those that are known are no part of a Program, so that it need not run in stages: they are results
@@ -241,7 +243,7 @@ def flatten_results(results: Any, convert: Callable[[Any], Any], fixed_strings: 
             fixed.append(TENSOR)
         else:
             fixed.append(item)
-    return nodes, Structure(spec, fixed)
+    return nodes, ResultStructure(spec, fixed)
 
 
 def tensor_or_none(value: Any) -> Any:
@@ -257,7 +259,7 @@ class Traced:
     """
 
     program: Program
-    structure: Structure
+    structure: ResultStructure
     captures: Sequence[Node] = ()
     keep: Sequence[Tensor] = ()  # the captures as tensors, which keep their values
     variables: Sequence[Any] = ()  # Variables, and Passed for those that are arguments
@@ -328,7 +330,7 @@ class Traced:
 
 
 put_slot = {name: vars(Traced)[name].__set__ for name in Traced.__slots__}
-UNTRACED = Traced(Program((), (), (), ()), Structure(nest.flatten_with_spec(None)[1], [None]))  # of what runs op by op
+UNTRACED = Traced(Program((), (), (), ()), ResultStructure(nest.flatten_with_spec(None)[1], [None]))  # of what runs op by op
 
 
 class Outside:
@@ -400,7 +402,7 @@ def trace(
 
 
 def _closed(
-    inner: Trace, scope: Scope, parameters: Sequence[Node], results: list[Node], structure: Structure, asked: int
+    inner: Trace, scope: Scope, parameters: Sequence[Node], results: list[Node], structure: ResultStructure, asked: int
 ) -> Traced:
     """Return the function that was traced; `asked` gradients had been asked for before."""
     outputs = [*results, *[scope.after[key] for key in scope.written]]

@@ -26,10 +26,10 @@ from gradtape._src.control.dataset_loop import Count
 from gradtape._src.control.dynamic_range import DynamicRange
 from gradtape._src.control.host_statements import Attempt, for_dataset, if_on_host, loop_on_host, while_on_host
 from gradtape._src.control.loop import check_same
-from gradtape._src.control.mapping import Rows, record_rows
+from gradtape._src.control.mapping import MappedRows, record_rows
 from gradtape._src.control.python_loops import Rules, for_in_python, rules_of
 from gradtape._src.control.returns import check_returns
-from gradtape._src.control.scope import TENSOR, Scope, Structure, Traced, trace
+from gradtape._src.control.scope import TENSOR, ResultStructure, Scope, Traced, trace
 from gradtape._src.control.tensor_array import TensorArray
 from gradtape._src.control.tensor_array_size import Growth
 from gradtape._src.core.engine import constant_folding, engine, execution, tracing
@@ -225,7 +225,7 @@ def _arrange(first: Traced, second: Traced, plans: Sequence[tuple[int | None, in
                     out.append(nodes[place])
             return out
 
-        structure = Structure(nest.flatten_with_spec([0] * len(places), nest.EXPANDED)[1], [TENSOR] * len(places))
+        structure = ResultStructure(nest.flatten_with_spec([0] * len(places), nest.EXPANDED)[1], [TENSOR] * len(places))
         arranged.append(replace(body, program=adapted(body, rearranged, results), structure=structure))
     return arranged
 
@@ -366,7 +366,7 @@ def _starts_at(start: Tensor, get_state: Any, set_state: Any, names: Sequence[st
 
 
 def _for_rows(rows: Tensor, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
-    taken = Rows(rows, "for")
+    taken = MappedRows(rows, "for")
     growth = Growth(constant_folding.folded(taken.nodes[0]))
     body = growth.counting(body)
     symbol = handle(leaf(taken.avals[0], None))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradtape._src.autodiff.vectorized import call_vectorized
-from gradtape._src.control.composite_rows import Parts
-from gradtape._src.control.mapping import Rows, record_rows
+from gradtape._src.control.composite_rows import CompositeParts
+from gradtape._src.control.mapping import MappedRows, record_rows
 from gradtape._src.control.scope import Scope, Traced, trace
 from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
@@ -40,7 +40,7 @@ def vectorized_map(fn: Any, elems: Any, fallback_to_while_loop: bool = True, war
     >>> tf.vectorized_map(lambda x: x * x, tf.constant([1.0, 2.0])).numpy().tolist()
     [1.0, 4.0]
     """
-    call = Call(fn, elems)
+    call = CallOfRows(fn, elems)
     try:
         body = call.traced()
     except engine.NeedsValues as reason:
@@ -78,7 +78,7 @@ class Returned:
     """The result of `fn` for a row, as flat `tensors`: of a sparse tensor three, of slices the whole."""
 
     def __init__(self, value: Any) -> None:
-        self._parts = Parts(value, SparseTensor, IndexedSlices)
+        self._parts = CompositeParts(value, SparseTensor, IndexedSlices)
         self.tensors: list[Tensor] = []
         for x in self._parts.leaves:
             if isinstance(x, SparseTensor):
@@ -113,12 +113,12 @@ def _of_one_count(tensors: Sequence[Tensor]) -> list[Tensor]:
     return [broadcast_to(x, concat([count, s[1:]], 0)) for x, s in zip(tensors, shapes, strict=True)]
 
 
-class Call:
+class CallOfRows:
     """One call: the function, the rows, and which of the tensors have one row only, which is for all."""
 
     def __init__(self, fn: Any, elems: Any) -> None:
         self._fn = fn
-        self._parts = Parts(nest.map_structure(dense, elems))
+        self._parts = CompositeParts(nest.map_structure(dense, elems))
         self._tensors = [tensor(x) for x in self._parts.leaves]
         for x in self._tensors:
             if not x.ndim:
@@ -177,7 +177,7 @@ class Call:
     def in_a_loop(self) -> Any:
         """Run row after row, in one loop."""
         shared = self._inputs()
-        rows = Rows([x for x, s in zip(self._tensors, self._shared, strict=True) if not s], "vectorized_map")
+        rows = MappedRows([x for x, s in zip(self._tensors, self._shared, strict=True) if not s], "vectorized_map")
 
         def one(_: Any, row: list[Node]) -> list[Tensor]:
             given = iter(row)

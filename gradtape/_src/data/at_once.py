@@ -21,7 +21,7 @@ from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, to_numpy
 from gradtape._src.core.values.aval import aval, bytes_of
 from gradtape._src.core.values.dim import is_unknown
-from gradtape._src.data.calls import Call, apart, arguments
+from gradtape._src.data.calls import ElementCall, apart, arguments
 from gradtape._src.data.plain import NotPlain, content
 from gradtape._src.data.stages import Asked, Stream
 from gradtape._src.data.structure import Element, Nest, flatten
@@ -82,7 +82,7 @@ class Batch:
 class Batches:
     """The Batches of a function, by the kind of elements, and how often it was called for one where there is none yet."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: ElementCall) -> None:
         self._call = call
         self._known: dict[Kind, Batch | int | None] = {}
         self._content: Any = None
@@ -180,7 +180,7 @@ class Mapped(Asked):
     An element that fails is called by itself, so its error is that of any other call, and those before it are given first.
     """
 
-    def __init__(self, call: Call, batches: Batches, source: Stream, ahead: Callable[[], bool]) -> None:
+    def __init__(self, call: ElementCall, batches: Batches, source: Stream, ahead: Callable[[], bool]) -> None:
         self._call, self._batches, self._source, self._ahead = call, batches, source, ahead
         self._numbered = zip(itertools.count(), iter(lambda: _outcome(source), _END), strict=False)
         self._waiting: deque[tuple[int, Any]] = deque()  # elements that were taken, or errors in their place, with their numbers

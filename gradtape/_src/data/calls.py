@@ -42,8 +42,8 @@ from gradtape._src.data.structure import (
     DatasetSpec,
     Element,
     Elements,
+    ElementStructure,
     NoneTensorSpec,
-    Structure,
     element,
     flatten,
     from_specs,
@@ -92,7 +92,7 @@ def failed(error: Exception, what: str, index: int) -> OpError:
     return kind(None, None, f"{what}, on element {index}: {said}")
 
 
-class Call:
+class ElementCall:
     """A function of the user's, called with one element after the other. `what` names it in errors."""
 
     def __init__(self, function: Callable[..., Any], what: str) -> None:
@@ -101,7 +101,7 @@ class Call:
         self.function, self.what = frozen(function), what
         self.source: Any = None  # of random numbers: that of a pass
 
-    def begun(self) -> Call:
+    def begun(self) -> ElementCall:
         """Return the same for one pass, in which random ops give what they gave in the others, as far as they have seeds."""
         call = copy.copy(self)
         call.source = seeds.begun()
@@ -183,7 +183,7 @@ def structure_text(answer: Element) -> str:
     return repr(specs[0] if len(specs) == 1 else tuple(specs))
 
 
-def inferred(call: Call, given: Structure, make_empty: Callable[[Any], Any]) -> Any:
+def inferred(call: ElementCall, given: ElementStructure, make_empty: Callable[[Any], Any]) -> Any:
     """Infer the result of a function for elements of a structure, without values: a nest of specs, or None if it needs them.
 
     It is called on tensors that have no values, and symbols for extents that are not known: see `core/values/ways`.
@@ -195,7 +195,7 @@ def inferred(call: Call, given: Structure, make_empty: Callable[[Any], Any]) -> 
         return None
 
 
-def asked_early(call: Call, given: Structure | None, make_empty: Callable[[Any], Any]) -> Any:
+def asked_early(call: ElementCall, given: ElementStructure | None, make_empty: Callable[[Any], Any]) -> Any:
     """Infer the result like `inferred`, when a dataset is made: a certain error is raised at once, as in TensorFlow.
 
     None also if the structure of the elements is not known yet.
@@ -213,14 +213,14 @@ def asked_early(call: Call, given: Structure | None, make_empty: Callable[[Any],
         raise
 
 
-def check_flag(call: Call, given: Structure | None, make_empty: Callable[[Any], Any]) -> None:
+def check_flag(call: ElementCall, given: ElementStructure | None, make_empty: Callable[[Any], Any]) -> None:
     """Raise ValueError if a predicate is sure to give something else than a scalar bool."""
     specs = asked_early(call, given, make_empty)
     if specs is not None and not (isinstance(specs, TensorSpec) and specs.dtype.name == "bool" and specs.shape.rank == 0):
         raise no_flag(repr(specs))
 
 
-def check_dataset(call: Call, given: Structure | None, make_empty: Callable[[Any], Any]) -> None:
+def check_dataset(call: ElementCall, given: ElementStructure | None, make_empty: Callable[[Any], Any]) -> None:
     """Raise TypeError if a function is sure to give something else than a dataset."""
     specs = asked_early(call, given, make_empty)
     if specs is not None and not isinstance(specs, DatasetSpec):
@@ -231,12 +231,12 @@ TRIALS = 12  # ways of a function that are gone to know the shapes of its result
 SYMBOLS = ("SymbolicTensor", "EagerTensor", 'Tensor("')  # an error that speaks of one may come of there being no values
 
 
-def complete(given: Structure) -> bool:
+def complete(given: ElementStructure) -> bool:
     """Return whether all extents are known."""
     return all(isinstance(s, TensorSpec) and s.shape.is_fully_defined() for s in given.specs if isinstance(s, SHAPED))
 
 
-def _inferred(call: Call, given: Structure, make_empty: Callable[[Any], Any]) -> Any:
+def _inferred(call: ElementCall, given: ElementStructure, make_empty: Callable[[Any], Any]) -> Any:
     if any(spec.shape.rank is None for spec in given.specs if isinstance(spec, SHAPED)):
         return None
     refused: list[Exception] = []
@@ -260,7 +260,7 @@ def _alike(first: Any, second: Any) -> bool:
     return one.nest == other.nest and kinds[0] == kinds[1]
 
 
-def _specs_for(call: Call, given: Structure, make_empty: Callable[[Any], Any], counted: bool) -> Any:
+def _specs_for(call: ElementCall, given: ElementStructure, make_empty: Callable[[Any], Any], counted: bool) -> Any:
     scope = Scope()
     scope.draws, scope.elements = seeds.Draws(), TakenElements([])  # those are drawn nowhere
     with apart(), tracing.inner(scope) as scope.trace, tracing.asking_for_shapes():
@@ -346,6 +346,6 @@ def _common_spec(a: Any, b: Any) -> Any:
     return a
 
 
-def from_one(example: Element) -> Structure:
+def from_one(example: Element) -> ElementStructure:
     """Return the structure that one element tells of the others: nest, dtypes, ranks; not their extents."""
     return with_shapes(structure_of(example), lambda shape: [None] * shape.rank)

@@ -22,7 +22,7 @@ from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.data import arguments, at_once, background, calls, folding, saving, stages
-from gradtape._src.data.calls import Call
+from gradtape._src.data.calls import ElementCall
 from gradtape._src.data.composite import Composite, rows_of
 from gradtape._src.data.filing import Filing
 from gradtape._src.data.generator import generated, signature
@@ -36,7 +36,7 @@ from gradtape._src.data.structure import (
     LEAF,
     PAIR,
     DatasetSpec,
-    Structure,
+    ElementStructure,
     element,
     flatten,
     from_specs,
@@ -82,7 +82,7 @@ class Dataset(Filing):
             raise invalid("step must be a non-zero integer.")
         dtype = as_dtype(output_type)
         values = range(*numbers)
-        structure = Structure(LEAF, (TensorSpec((), dtype),))
+        structure = ElementStructure(LEAF, (TensorSpec((), dtype),))
         return Dataset(lambda: iter(values), structure, len(values), "_RangeDataset", Numbers(dtype.numpy))
 
     @staticmethod
@@ -141,7 +141,7 @@ class Dataset(Filing):
     def counter(start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64, name: str | None = None) -> Dataset:
         """Return `start`, `start + step`, … without end."""
         first, stride, dtype = arguments.count(start, "start"), arguments.count(step, "step"), as_dtype(dtype)
-        structure = Structure(LEAF, (TensorSpec((), dtype),))
+        structure = ElementStructure(LEAF, (TensorSpec((), dtype),))
         return Dataset(
             lambda: itertools.count(first, stride), structure, INFINITE_CARDINALITY, "_CounterDataset", Numbers(dtype.numpy)
         )
@@ -168,9 +168,9 @@ class Dataset(Filing):
         finite = [count for count in counts if count >= 0]
         count = UNKNOWN_CARDINALITY if UNKNOWN_CARDINALITY in counts else min(finite, default=INFINITE_CARDINALITY)
 
-        def structure() -> Structure:
+        def structure() -> ElementStructure:
             parts = [member.structure for member in members]
-            return Structure(
+            return ElementStructure(
                 joined(outer, tuple([part.nest for part in parts])), tuple([s for part in parts for s in part.specs])
             )
 
@@ -352,7 +352,7 @@ class Dataset(Filing):
         kept, unless `deterministic` is False.
         """
         threads = arguments.parallel(num_parallel_calls)
-        call = Call(map_func, "Dataset.map()")
+        call = ElementCall(map_func, "Dataset.map()")
         ordered = self._options.deterministic is not False if deterministic is None else deterministic
 
         specs, batches = calls.asked_early(call, self.known, Dataset.unknown), at_once.Batches(call)
@@ -367,7 +367,7 @@ class Dataset(Filing):
         made = self._then(kind, start, structure, asks=specs is None)
         return made.reaching(lambda: self.reach() if batches.pure else NOWHERE)
 
-    def _after(self, call: Call) -> Structure:
+    def _after(self, call: ElementCall) -> ElementStructure:
         """Return the structure of what a function returns."""
         specs = calls.inferred(call, self.structure, Dataset.unknown)
         if specs is not None:
@@ -386,7 +386,7 @@ class Dataset(Filing):
     @public
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return the elements for which `predicate` gives True, a scalar bool tensor (ValueError for anything else)."""
-        call = Call(predicate, "Dataset.filter()")
+        call = ElementCall(predicate, "Dataset.filter()")
         calls.check_flag(call, self.known, Dataset.unknown)
 
         def start() -> Stream:
@@ -397,7 +397,7 @@ class Dataset(Filing):
     @public
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return the elements before the first for which `predicate` gives False."""
-        call = Call(predicate, "Dataset.take_while()")
+        call = ElementCall(predicate, "Dataset.take_while()")
         calls.check_flag(call, self.known, Dataset.unknown)
 
         def start() -> Stream:
@@ -410,7 +410,7 @@ class Dataset(Filing):
     @public
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return the elements of the datasets that `map_func` returns, one dataset after the other."""
-        call = Call(map_func, "Dataset.flat_map()")
+        call = ElementCall(map_func, "Dataset.flat_map()")
         calls.check_dataset(call, self.known, Dataset.unknown)
 
         def start() -> Stream:
@@ -443,7 +443,7 @@ class Dataset(Filing):
                 raise invalid(f"{what} must be greater than zero, received {value}.")
         if (threads := arguments.parallel(num_parallel_calls)) > cycle:
             raise invalid(f"num_parallel_calls must less than or equal to cycle_length, {cycle}, received {threads}.")
-        call = Call(map_func, "Dataset.interleave()")
+        call = ElementCall(map_func, "Dataset.interleave()")
         calls.check_dataset(call, self.known, Dataset.unknown)
 
         def start() -> Stream:
@@ -453,7 +453,7 @@ class Dataset(Filing):
         kind = "_InterleaveDataset" if num_parallel_calls is None else "_ParallelInterleaveDataset"
         return self._then(kind, start, lambda: self._inside(call), UNKNOWN_CARDINALITY, asks=True)
 
-    def _inside(self, call: Call) -> Structure:
+    def _inside(self, call: ElementCall) -> ElementStructure:
         """Return the structure of the elements of the datasets that a function returns."""
         specs = calls.inferred(call, self.structure, Dataset.unknown)
         if isinstance(specs, DatasetSpec):
@@ -463,7 +463,7 @@ class Dataset(Filing):
     @public
     def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
         """Run `state = reduce_func(state, element)` over all elements; return the last state, a nest of tensors."""
-        call = Call(reduce_func, "Dataset.reduce()").begun()
+        call = ElementCall(reduce_func, "Dataset.reduce()").begun()
         if tracing.is_asked_for_shapes():
             return folding.last_state(call, initial_state, self.structure, Dataset.unknown)
         state = element(initial_state)
@@ -475,7 +475,7 @@ class Dataset(Filing):
     def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return `state, output = scan_func(state, element)`: the outputs."""
         first = element(initial_state)
-        call = Call(scan_func, "Dataset.scan()")
+        call = ElementCall(scan_func, "Dataset.scan()")
         if self.known is not None:
             folding.check(calls.asked_early(call, self._with_state(first), Dataset.unknown), first)
 
@@ -484,11 +484,11 @@ class Dataset(Filing):
 
         return self._then("_ScanDataset", start, lambda: self._scan_structure(call, first), asks=True)
 
-    def _with_state(self, first: Any) -> Structure:
+    def _with_state(self, first: Any) -> ElementStructure:
         state = structure_of(first)
-        return Structure(joined(PAIR, (state.nest, self.structure.nest)), (*state.specs, *self.structure.specs))
+        return ElementStructure(joined(PAIR, (state.nest, self.structure.nest)), (*state.specs, *self.structure.specs))
 
-    def _scan_structure(self, call: Call, first: Any) -> Structure:
+    def _scan_structure(self, call: ElementCall, first: Any) -> ElementStructure:
         specs = calls.inferred(call, self._with_state(first), Dataset.unknown)
         if specs is not None and type(specs) is tuple and len(specs) == 2:
             return from_specs(specs[1])
@@ -526,7 +526,7 @@ class Dataset(Filing):
         count = arguments.batches(self._count, size, drop)
         return self._then(kind, start, partial(self._batch_structure, size, drop), count)
 
-    def _batch_structure(self, size: int, drop: bool) -> Structure:
+    def _batch_structure(self, size: int, drop: bool) -> ElementStructure:
         return with_shapes(self.structure, lambda shape: TensorShape([size if drop else None]).concatenate(shape))
 
     @in_graphs
@@ -549,11 +549,11 @@ class Dataset(Filing):
         if not self._asks:
             padding.check(self.structure)
 
-        def structure() -> Structure:
+        def structure() -> ElementStructure:
             axis = TensorShape([size if drop else None])
             shapes = padding.shapes_of(self.structure)
             leaves = [TensorSpec(axis.concatenate(s), spec.dtype) for s, spec in zip(shapes, self.structure.specs, strict=True)]
-            return Structure(self.structure.nest, tuple(leaves))
+            return ElementStructure(self.structure.nest, tuple(leaves))
 
         def start() -> Stream:
             return stages.batched(self.elements(), size, drop, padding)
@@ -565,8 +565,10 @@ class Dataset(Filing):
         """Pair each element with its number (int64, from `start` on)."""
         first = arguments.count(start, "start")
 
-        def structure() -> Structure:
-            return Structure(joined(PAIR, (LEAF, self.structure.nest)), (TensorSpec((), dtypes.int64), *self.structure.specs))
+        def structure() -> ElementStructure:
+            return ElementStructure(
+                joined(PAIR, (LEAF, self.structure.nest)), (TensorSpec((), dtypes.int64), *self.structure.specs)
+            )
 
         return self._then("_ZipDataset", lambda: stages.enumerated(self.elements(), first), structure)
 

@@ -17,12 +17,12 @@ from gradtape._src.core.tensors.tensor import to_numpy
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.data import saving
-from gradtape._src.data.calls import Call
+from gradtape._src.data.calls import ElementCall
 from gradtape._src.data.grouping import Grouping
 from gradtape._src.data.options import UNKNOWN_CARDINALITY
 from gradtape._src.data.rows import Slices
 from gradtape._src.data.stages import Stream, resumable
-from gradtape._src.data.structure import LEAF, DatasetSpec, Element, Structure, with_shapes
+from gradtape._src.data.structure import LEAF, DatasetSpec, Element, ElementStructure, with_shapes
 from gradtape._src.files.access import names_matching
 from gradtape._src.files.ops import string_array
 from gradtape._src.files.systems import name_of
@@ -46,7 +46,7 @@ class Filing(Grouping):
         if not found.size:
             asked = ", ".join([name_of(one) for one in patterns.ravel()])
             raise invalid(f"No files matched pattern: {asked}")
-        rows, structure = Slices((found,), LEAF), Structure(LEAF, (TensorSpec((), dtypes.string),))
+        rows, structure = Slices((found,), LEAF), ElementStructure(LEAF, (TensorSpec((), dtypes.string),))
         listed: Any = cls._made(lambda: iter(range(found.size)), structure, found.size, "_TensorSliceDataset", rows)
         return listed.shuffle(found.size, seed) if shuffle is None or shuffle else listed
 
@@ -67,7 +67,7 @@ class Filing(Grouping):
             raise UnimplementedError(
                 None, None, "save() takes no checkpoint_args: it writes all elements in one go. Call it without them."
             )
-        shard = None if shard_func is None else Call(shard_func, "Dataset.save()").begun()
+        shard = None if shard_func is None else ElementCall(shard_func, "Dataset.save()").begun()
         saving.save(name_of(path), self.elements(), self.structure, saving.compression_of(compression), shard)
 
     @classmethod
@@ -92,7 +92,7 @@ class Filing(Grouping):
             return cls._made(lambda: snapshot.elements(files), structure, UNKNOWN_CARDINALITY, "_SnapshotShardDataset")
 
         shards = [((of_shard(files),), LEAF) for files in snapshot.shards]
-        nested = Structure(LEAF, (DatasetSpec(structure.element_spec),))
+        nested = ElementStructure(LEAF, (DatasetSpec(structure.element_spec),))
         files: Any = cls._made(lambda: iter(shards), nested, len(shards), "_SnapshotDataset")
         if reader_func is not None:
             return reader_func(files)
@@ -129,7 +129,7 @@ class Filing(Grouping):
         if self.known is not None:
             _check_rank(self.known)
 
-        def structure() -> Structure:
+        def structure() -> ElementStructure:
             _check_rank(self.structure)
             extent = sizes[0] if drop and len(set(sizes)) == 1 else None
             return with_shapes(self.structure, lambda shape: TensorShape([extent]).concatenate(shape[1:]))
@@ -140,7 +140,7 @@ class Filing(Grouping):
         return self._then("_RebatchDataset", start, structure, UNKNOWN_CARDINALITY)
 
 
-def _check_rank(structure: Structure) -> None:
+def _check_rank(structure: ElementStructure) -> None:
     if any(spec.shape.rank == 0 for spec in structure.specs if isinstance(spec, TensorSpec)):
         raise ValueError(
             "Invalid `batch_sizes`. Expected dataset with rank of >= 1 but found a dataset with scalar elements. Fix the issue "

@@ -10,19 +10,19 @@ import numpy as np
 from gradtape._src.core.base.errors import NeedsValues
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.values.dtypes import as_dtype
-from gradtape._src.data.calls import Call, common, inferred, specs_without_values, structure_text, without_values
+from gradtape._src.data.calls import ElementCall, common, inferred, specs_without_values, structure_text, without_values
 from gradtape._src.data.stages import Resumed
-from gradtape._src.data.structure import LEAF, PAIR, Element, Structure, from_specs, joined, structure_of
+from gradtape._src.data.structure import LEAF, PAIR, Element, ElementStructure, from_specs, joined, structure_of
 
 
-def reduced(call: Call, state: Element, source: Iterator[Element]) -> Element:
+def reduced(call: ElementCall, state: Element, source: Iterator[Element]) -> Element:
     """Return the last state of `state = call(state, element)`."""
     for index, item in enumerate(source):
         state = same_state(state, call(index, together(state, item)), "reduce_func")
     return state
 
 
-def last_state(call: Call, state: Any, given: Structure, make_empty: Callable[[Any], Any]) -> Any:
+def last_state(call: ElementCall, state: Any, given: ElementStructure, make_empty: Callable[[Any], Any]) -> Any:
     """Return what stands for the last state where only shapes are asked for: it fits the first state and those after it."""
     specs, before = specs_without_values(state), None
     while specs != before:
@@ -35,12 +35,12 @@ def last_state(call: Call, state: Any, given: Structure, make_empty: Callable[[A
     return without_values(specs, make_empty)
 
 
-def scanned(call: Call, state: Element, source: Iterator[Element]) -> Iterator[Element]:
+def scanned(call: ElementCall, state: Element, source: Iterator[Element]) -> Iterator[Element]:
     """Return the outputs of `state, output = call(state, element)`."""
     return Resumed(_scanned, call, [state], enumerate(source))
 
 
-def _scanned(call: Call, last: list[Element], numbered: Iterator[tuple[int, Element]]) -> Iterator[Element]:
+def _scanned(call: ElementCall, last: list[Element], numbered: Iterator[tuple[int, Element]]) -> Iterator[Element]:
     for index, item in numbered:
         arrays, how = call(index, together(last[0], item))
         parts = how.children() if how.type is tuple else []

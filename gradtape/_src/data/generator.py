@@ -16,10 +16,10 @@ from gradtape._src.core.tensors.constants import to_array
 from gradtape._src.core.tensors.tensor import Stored, Tensor
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.data.calls import apart, failed
-from gradtape._src.data.structure import COMPOSITES, SHAPED, Element, Structure, from_specs
+from gradtape._src.data.structure import COMPOSITES, SHAPED, Element, ElementStructure, from_specs
 
 
-def signature(generator: Any, types: Any, shapes: Any, specs: Any) -> Structure:
+def signature(generator: Any, types: Any, shapes: Any, specs: Any) -> ElementStructure:
     """Return the structure that `from_generator`'s arguments give; TypeError if they contradict each other."""
     if not callable(generator):
         raise TypeError("`generator` must be a Python callable: a function that returns an iterator, not the iterator itself.")
@@ -47,7 +47,7 @@ def signature(generator: Any, types: Any, shapes: Any, specs: Any) -> Structure:
     return from_specs(how.unflatten([TensorSpec(TensorShape(e), d) for d, e in zip(leaves, extents, strict=True)]))
 
 
-def generated(generator: Callable[..., Any], arguments: Sequence[Any], structure: Structure) -> Iterator[Element]:
+def generated(generator: Callable[..., Any], arguments: Sequence[Any], structure: ElementStructure) -> Iterator[Element]:
     """Return the elements that `generator(*arguments)` yields. Its errors come with the number of the element."""
     running: list[Iterator[Any]] = []
 
@@ -71,7 +71,7 @@ class _Unfit(Exception):
     """An element that does not fit the signature."""
 
 
-def _fitted(value: Any, structure: Structure, index: int) -> tuple[Any, ...]:
+def _fitted(value: Any, structure: ElementStructure, index: int) -> tuple[Any, ...]:
     try:
         leaves = nest.flatten_up_to(structure.nest, value)
     except (TypeError, ValueError):

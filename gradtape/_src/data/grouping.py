@@ -19,7 +19,7 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.data import arguments, calls, stages
-from gradtape._src.data.calls import Call
+from gradtape._src.data.calls import ElementCall
 from gradtape._src.data.options import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from gradtape._src.data.pipeline import Pipeline
 from gradtape._src.data.ragged import Ragged, ragged_spec
@@ -30,7 +30,7 @@ from gradtape._src.data.structure import (
     PAIR,
     DatasetSpec,
     Element,
-    Structure,
+    ElementStructure,
     flatten,
     from_specs,
     handed,
@@ -49,7 +49,7 @@ class Grouping(Pipeline):
     def unbatch(self, name: str | None = None) -> Self:
         """Return the rows of each element as elements."""
 
-        def structure() -> Structure:
+        def structure() -> ElementStructure:
             lengths = {s.shape.as_list()[0] for s in self.structure.specs if isinstance(s, TensorSpec) and s.shape.rank} - {None}
             if len(lengths) > 1:
                 raise ValueError(f"Cannot unbatch an input with components of different batch sizes: {sorted(lengths)}.")
@@ -86,8 +86,8 @@ class Grouping(Pipeline):
         def start() -> Stream:
             return map(self._as_datasets, stages.windows(self.elements(), length, step, apart, drop))
 
-        def structure() -> Structure:
-            return Structure(self.structure.nest, tuple([DatasetSpec(spec) for spec in self.structure.specs]))
+        def structure() -> ElementStructure:
+            return ElementStructure(self.structure.nest, tuple([DatasetSpec(spec) for spec in self.structure.specs]))
 
         count = self._count
         if count >= 0:
@@ -116,7 +116,8 @@ class Grouping(Pipeline):
         columns = zip(*[arrays for arrays, _ in window], strict=True)
         specs = self.structure.specs
         held = [
-            self.holding([((a,), LEAF) for a in column], Structure(LEAF, (s,))) for column, s in zip(columns, specs, strict=True)
+            self.holding([((a,), LEAF) for a in column], ElementStructure(LEAF, (s,)))
+            for column, s in zip(columns, specs, strict=True)
         ]
         return tuple(held), window[0][1]
 
@@ -132,8 +133,8 @@ class Grouping(Pipeline):
             specs = [ragged_spec(spec, dtype) for spec in self.structure.specs]
             return stages.batched(map(partial(_as_rows, specs), self.elements()), size, drop, stages.stacked)
 
-        def structure() -> Structure:
-            rows = Structure(self.structure.nest, tuple([ragged_spec(spec, dtype) for spec in self.structure.specs]))
+        def structure() -> ElementStructure:
+            rows = ElementStructure(self.structure.nest, tuple([ragged_spec(spec, dtype) for spec in self.structure.specs]))
             return with_shapes(rows, lambda shape: [size if drop else None, *shape])
 
         return self._then("_BatchDataset", start, structure, arguments.batches(self._count, size, drop))
@@ -157,11 +158,11 @@ class Grouping(Pipeline):
             raise ValueError("Either `window_size` or `window_size_func` must be set, and not both.")
         size = 0 if window_size is None else arguments.count(window_size, "window_size")
         size_func = (lambda key: np.int64(size)) if window_size_func is None else window_size_func
-        key, wanted = Call(key_func, "Dataset.group_by_window()"), Call(size_func, "Dataset.group_by_window()")
-        reduce = Call(reduce_func, "Dataset.group_by_window()")
+        key, wanted = ElementCall(key_func, "Dataset.group_by_window()"), ElementCall(size_func, "Dataset.group_by_window()")
+        reduce = ElementCall(reduce_func, "Dataset.group_by_window()")
 
         def of_key(specs: Any) -> Any:
-            return Structure(PAIR, (TensorSpec((), dtypes.int64), DatasetSpec(specs)))
+            return ElementStructure(PAIR, (TensorSpec((), dtypes.int64), DatasetSpec(specs)))
 
         def start() -> Stream:
             numbers = itertools.count()
@@ -181,7 +182,7 @@ class Grouping(Pipeline):
 
             return Resumed(_grouped, enumerate(self.elements()), key_of, sized, reduced, {}, [])
 
-        def structure() -> Structure:
+        def structure() -> ElementStructure:
             specs = calls.inferred(reduce, of_key(self.element_spec), self.unknown)
             if isinstance(specs, DatasetSpec):
                 return from_specs(specs.element_spec)
@@ -214,7 +215,7 @@ class Grouping(Pipeline):
                 "Invalid `bucket_batch_sizes`. `len(bucket_batch_sizes)` must equal `len(bucket_boundaries) + 1` but "
                 f"`len(bucket_batch_sizes)={len(sizes)}` and `len(bucket_boundaries)={len(bounds)}`."
             )
-        length = Call(element_length_func, "Dataset.bucket_by_sequence_length()")
+        length = ElementCall(element_length_func, "Dataset.bucket_by_sequence_length()")
 
         def batched(number: int, group: Any) -> Any:
             if no_padding:
@@ -241,7 +242,7 @@ class Grouping(Pipeline):
 
             return Resumed(_grouped, enumerate(self.elements()), bucket, sizes.__getitem__, reduced, {}, [])
 
-        def structure() -> Structure:
+        def structure() -> ElementStructure:
             return batched(0, self.holding([], self.structure)).structure
 
         return self._then("_GroupByWindowDataset", start, structure, UNKNOWN_CARDINALITY, asks=True)
@@ -262,17 +263,17 @@ class Grouping(Pipeline):
         """
         target = np.asarray(arguments.numbers(target_dist), np.float64)
         initial = None if initial_dist is None else np.asarray(arguments.numbers(initial_dist), np.float64)
-        label, origin = Call(class_func, "Dataset.rejection_resample()"), arguments.seeds(seed, False)
+        label, origin = ElementCall(class_func, "Dataset.rejection_resample()"), arguments.seeds(seed, False)
 
         def start() -> Stream:
             counts = np.ones_like(target) if initial is None else initial
             state = enumerate(self.elements()), label.begun(), target, counts.copy(), initial is None
             return Resumed(_resampled, *state, random.Random(origin()).random)
 
-        def structure() -> Structure:
+        def structure() -> ElementStructure:
             specs = calls.inferred(label, self.structure, self.unknown)
             first = from_specs(specs) if isinstance(specs, TensorSpec) else structure_of(next(start())[:1])
-            return Structure(joined(PAIR, (LEAF, self.structure.nest)), (*first.specs[:1], *self.structure.specs))
+            return ElementStructure(joined(PAIR, (LEAF, self.structure.nest)), (*first.specs[:1], *self.structure.specs))
 
         return self._then("_MapDataset", start, structure, UNKNOWN_CARDINALITY, asks=True)
 
@@ -290,7 +291,7 @@ class Grouping(Pipeline):
         def start() -> Stream:
             return philox.words(stages.state_of_pass(origin()))
 
-        structure = Structure(LEAF, (TensorSpec((), dtypes.int64),))
+        structure = ElementStructure(LEAF, (TensorSpec((), dtypes.int64),))
         return cls._made(start, structure, INFINITE_CARDINALITY, "_RandomDataset", Numbers(dtypes.int64.numpy))
 
 
@@ -331,7 +332,7 @@ def _grouped(
             running.append(reduced(number, groups.pop(number)[1]))
 
 
-def _shapes(shapes: Any, structure: Structure) -> tuple[list[Any], Any]:
+def _shapes(shapes: Any, structure: ElementStructure) -> tuple[list[Any], Any]:
     """Return the shapes for the leaves of an element, and how they are nested."""
     how = structure.nest
     return nest.flatten_up_to(how, shapes), how
@@ -343,7 +344,7 @@ def _filled(shape: Any, filler: int | None) -> list[int | None]:
 
 def _resampled(
     numbered: Iterator[tuple[int, Element]],
-    label: Call,
+    label: ElementCall,
     target: np.ndarray,
     counts: np.ndarray,
     counting: bool,

@@ -13,7 +13,7 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.core.values.shape import TensorShape
-from gradtape._src.data.structure import Element, Nest, Structure, element, printed
+from gradtape._src.data.structure import Element, ElementStructure, Nest, element, printed
 
 
 class Padding:
@@ -30,7 +30,7 @@ class Padding:
         fill = self._fill(how, [column[0].dtype for column in columns])
         return tuple([_padded(*given) for given in zip(columns, extents, fill, strict=True)]), how
 
-    def shapes_of(self, structure: Structure) -> list[TensorShape]:
+    def shapes_of(self, structure: ElementStructure) -> list[TensorShape]:
         """Return the shapes of padded elements; ValueError if the rank of a component is known nowhere."""
         extents = self._extents(structure.nest)
         if extents is not None:
@@ -40,7 +40,7 @@ class Padding:
                 raise ValueError(f"You must provide `padded_shapes` argument because component {component} has unknown rank.")
         return [spec.shape for spec in structure.specs]
 
-    def check(self, structure: Structure) -> None:
+    def check(self, structure: ElementStructure) -> None:
         """Raise what is wrong with the arguments for elements of `structure`."""
         for spec in structure.specs:
             if isinstance(spec, TypeSpec) and not isinstance(spec, TensorSpec | NoneTensorSpec):

@@ -16,7 +16,7 @@ from gradtape._src.data.iterators import NumpyIterator, OwnedIterator
 from gradtape._src.data.options import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Options
 from gradtape._src.data.rows import Rows
 from gradtape._src.data.stages import Start, Stream
-from gradtape._src.data.structure import DatasetSpec, Element, Elements, Structure, from_specs, no_arrays, structure_of
+from gradtape._src.data.structure import DatasetSpec, Element, Elements, ElementStructure, from_specs, no_arrays, structure_of
 
 PLAIN = frozenset(
     (
@@ -42,7 +42,7 @@ class Pipeline(Elements, Trackable):
     def __init__(
         self,
         start: Start,
-        structure: Structure | Callable[[], Structure],
+        structure: ElementStructure | Callable[[], ElementStructure],
         count: int,
         kind: str,
         rows: Rows | None = None,
@@ -71,16 +71,16 @@ class Pipeline(Elements, Trackable):
         return self._start() if self._rows is None else map(self._rows.element, self._start())
 
     @property
-    def structure(self) -> Structure:
+    def structure(self) -> ElementStructure:
         """The structure of an element, and the specs in it."""
-        if not isinstance(self._known, Structure):
+        if not isinstance(self._known, ElementStructure):
             self._known = self._known()
         return self._known
 
     @property
-    def known(self) -> Structure | None:
+    def known(self) -> ElementStructure | None:
         """The structure, or None if a function of the user's has to be asked for it."""
-        return None if self._asks and not isinstance(self._known, Structure) else self.structure
+        return None if self._asks and not isinstance(self._known, ElementStructure) else self.structure
 
     @property
     @public
@@ -153,7 +153,7 @@ class Pipeline(Elements, Trackable):
         )
 
     @classmethod
-    def holding(cls, items: list[Element], structure: Structure | None = None) -> Self:
+    def holding(cls, items: list[Element], structure: ElementStructure | None = None) -> Self:
         """Return a dataset of elements that are at hand; without a structure, of at least one."""
         return cls._made(lambda: iter(items), structure or structure_of(items[0]), len(items), "_VariantDataset")
 

@@ -17,20 +17,25 @@ from gradtape._src.data import arguments, stages
 from gradtape._src.data.dataset import Dataset
 from gradtape._src.data.options import AUTOTUNE, UNKNOWN_CARDINALITY
 from gradtape._src.data.stages import Stream
-from gradtape._src.data.structure import LEAF, Element, Structure
+from gradtape._src.data.structure import LEAF, Element, ElementStructure
 from gradtape._src.files import records
 from gradtape._src.files.ops import of_bytes, string_array
 from gradtape._src.files.records import fixed_length_records, text_lines, tf_records
 from gradtape._src.files.systems import name_of
 
-STRINGS = Structure(LEAF, (TensorSpec((), dtypes.string),))
+STRINGS = ElementStructure(LEAF, (TensorSpec((), dtypes.string),))
 
 
 class FileDataset(Dataset):
     """A dataset whose elements are the parts of files, which `read(path)` gives."""
 
     def __init__(
-        self, filenames: Any, read: Callable[[str], Iterator[Element]], parallel: Any, kind: str, structure: Structure = STRINGS
+        self,
+        filenames: Any,
+        read: Callable[[str], Iterator[Element]],
+        parallel: Any,
+        kind: str,
+        structure: ElementStructure = STRINGS,
     ) -> None:
         names = _names(filenames)
         turns = 1 if parallel is None else arguments.count(parallel, "num_parallel_reads")

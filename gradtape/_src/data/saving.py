@@ -22,9 +22,9 @@ from gradtape._src.core.base.errors import DataLossError, NotFoundError, invalid
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.shape import TensorShape
-from gradtape._src.data.calls import Call
+from gradtape._src.data.calls import ElementCall
 from gradtape._src.data.stages import Resumed, Start, Stream
-from gradtape._src.data.structure import Element, Structure, from_specs
+from gradtape._src.data.structure import Element, ElementStructure, from_specs
 from gradtape._src.files import gfile
 from gradtape._src.files.messages import message
 from gradtape._src.files.records import TFRecordWriter, tf_records
@@ -44,13 +44,13 @@ def compression_of(value: str | None) -> str:
     return "GZIP" if value == "GZIP" else ""
 
 
-def save(path: str, elements: Stream, structure: Structure, compression: str, shard: Call | None) -> None:
+def save(path: str, elements: Stream, structure: ElementStructure, compression: str, shard: ElementCall | None) -> None:
     """Write elements to a directory."""
     for _ in _saved(path, elements, structure, compression, shard):
         pass
 
 
-def kept(path: str, start: Start, structure: Callable[[], Structure], known: Structure | None) -> Stream:
+def kept(path: str, start: Start, structure: Callable[[], ElementStructure], known: ElementStructure | None) -> Stream:
     """Return the elements that are kept in a directory, which the first pass that comes to its end has written.
 
     `known` is their structure, if no function of the user's has to be asked for it.
@@ -61,7 +61,7 @@ def kept(path: str, start: Start, structure: Callable[[], Structure], known: Str
     return snapshot.elements([file for shard in snapshot.shards for file in shard])
 
 
-def _saved(path: str, elements: Stream, structure: Structure, compression: str, shard: Call | None) -> Stream:
+def _saved(path: str, elements: Stream, structure: ElementStructure, compression: str, shard: ElementCall | None) -> Stream:
     """Yield elements, written to a directory. The two small files that make them the saved ones are written last."""
     for spec in structure.specs:
         if not isinstance(spec, TensorSpec):
@@ -88,7 +88,7 @@ def _replacing(folder: str) -> contextlib.AbstractContextManager[str]:
     return replacing(inside)
 
 
-def _written(folder: str, elements: Stream, compression: str, shard: Call | None) -> Generator[Element, None, int]:
+def _written(folder: str, elements: Stream, compression: str, shard: ElementCall | None) -> Generator[Element, None, int]:
     """Yield elements, written into files of records; return how many there were."""
     writers: dict[int, TFRecordWriter] = {}
     count = 0

@@ -83,7 +83,7 @@ class DatasetSpec(GivenSpec):
 
 
 @dataclass(frozen=True)
-class Structure:
+class ElementStructure:
     """The nest of a dataset's elements, and the spec of each leaf."""
 
     nest: Nest
@@ -184,16 +184,16 @@ def spec_of(array: Any) -> Any:
     return TensorSpec(array.shape, array.dtype)
 
 
-def structure_of(element: Element) -> Structure:
+def structure_of(element: Element) -> ElementStructure:
     """Return the structure of one element, taken for that of all."""
     arrays, how = element
-    return Structure(how, tuple([spec_of(array) for array in arrays]))
+    return ElementStructure(how, tuple([spec_of(array) for array in arrays]))
 
 
-def from_specs(element_spec: Any) -> Structure:
+def from_specs(element_spec: Any) -> ElementStructure:
     """Return the structure that a nest of specs describes."""
     specs, how = flatten(element_spec)
-    return Structure(how, tuple(specs))
+    return ElementStructure(how, tuple(specs))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -205,20 +205,20 @@ def joined(outer: Nest, parts: tuple[Nest, ...]) -> Nest:
 PAIR: Nest = flatten((0, 0))[1]
 
 
-def with_shapes(structure: Structure, change: Callable[[TensorShape], Any]) -> Structure:
+def with_shapes(structure: ElementStructure, change: Callable[[TensorShape], Any]) -> ElementStructure:
     """Return the structure with other shapes; `None` stays."""
-    return Structure(
+    return ElementStructure(
         structure.nest,
         tuple([with_shape(s, TensorShape(change(s.shape))) if isinstance(s, SHAPED) else s for s in structure.specs]),
     )
 
 
-def structure_of_rows(element: Element) -> Structure:
+def structure_of_rows(element: Element) -> ElementStructure:
     """Return the structure of the rows of an element."""
     return with_shapes(structure_of(element), lambda shape: shape[1:])
 
 
-def merged(first: Structure, second: Structure) -> Structure:
+def merged(first: ElementStructure, second: ElementStructure) -> ElementStructure:
     """Return the structure that elements of both have; TypeError if they are nested otherwise or have other dtypes."""
     if first.nest != second.nest or any(
         type(a) is not type(b) or (isinstance(a, SHAPED) and a.dtype != b.dtype)
@@ -232,10 +232,10 @@ def merged(first: Structure, second: Structure) -> Structure:
         with_shape(a, a.shape.most_specific_compatible_shape(b.shape)) if isinstance(a, SHAPED) else a
         for a, b in zip(first.specs, second.specs, strict=True)
     ]
-    return Structure(first.nest, tuple(specs))
+    return ElementStructure(first.nest, tuple(specs))
 
 
-def structure_of_all(datasets: Sequence[Any]) -> Structure:
+def structure_of_all(datasets: Sequence[Any]) -> ElementStructure:
     """Return the structure that the elements of all datasets have; a TypeError as for two of them."""
     return functools.reduce(merged, [dataset.structure for dataset in datasets])
 

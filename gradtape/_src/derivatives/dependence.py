@@ -21,7 +21,7 @@ from gradtape._src.autodiff.custom import CLOSED, CUSTOM, Closed
 from gradtape._src.core.platform import xla
 from gradtape._src.core.programs.op import Op
 from gradtape._src.core.programs.program import ELEMENT, Program
-from gradtape._src.core.programs.structured import BRANCH, LOOP, Body, StructuredOp, is_call
+from gradtape._src.core.programs.structured import BRANCH, LOOP, HeldProgram, StructuredOp, is_call
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.values.aval import Aval
 from gradtape._src.derivatives.dependence_rules import RULES, Unknown, Value, blockwise, empty, everything, union
@@ -185,7 +185,7 @@ class _Patterns:
         return Value((), np.dtype(np.int64), None, np.array(number, np.int64))
 
 
-def _settled(body: Body, limit: int | None, inputs: Sequence[Value]) -> list[Any] | None:
+def _settled(body: HeldProgram, limit: int | None, inputs: Sequence[Value]) -> list[Any] | None:
     """Return the carry of a loop after any number of trips, at most `limit`; None if it has not settled by then."""
     values = [Value(x.shape, x.dtype, x.dependence) if p in body.carried else x for p, x in enumerate(inputs)]
     for _ in range(MOST_TRIPS if limit is None else min(limit, MOST_TRIPS)):

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from gradtape._src.autodiff.jacobian import Rows
+from gradtape._src.autodiff.jacobian import JacobianRows
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import Stored, Tensor, extents_of
@@ -29,7 +29,7 @@ class Hessian:
 
     def __init__(self, f: Callable[..., Any], args: Any, sources: Any, what: str, chunk_size: int | None = None) -> None:
         self.at = Evaluation(gradients_of(f, sources, what), args, sources)
-        self.rows = Rows("reverse", chunk_size)
+        self.rows = JacobianRows("reverse", chunk_size)
         for x in self.at.active:
             if x.dtype.is_complex:
                 raise ValueError(f"{what} is of functions of real numbers; one source has dtype {x.dtype.name}. Give its parts.")

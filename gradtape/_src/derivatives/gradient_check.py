@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.autodiff.jacobian import Rows
+from gradtape._src.autodiff.jacobian import JacobianRows
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
@@ -57,7 +57,7 @@ def _theoretical(f: Callable[..., Any], inputs: Sequence[Tensor]) -> list[np.nda
     found: list[Any] = [None] * len(inputs)
     if units.size:
         seeds = constant(units.view(y.dtype.numpy).reshape(-1, *y.shape))
-        found = at.tape.stacked_gradients([y], at.active, [seeds], Rows("reverse"))
+        found = at.tape.stacked_gradients([y], at.active, [seeds], JacobianRows("reverse"))
     else:
         at.tape.gradient(y, at.active)  # an error if what it gives has another shape
     results = []

@@ -115,7 +115,7 @@ def _guarded(
     return nodes
 
 
-class State(NamedTuple):
+class SolverState(NamedTuple):
     """State of an integration: the solution `y` at `t`, what the next step needs, the polynomial of the last one, an event."""
 
     t: Tensor
@@ -182,7 +182,7 @@ class Integration(NamedTuple):
         error = self.norm(stop_gradient(size * _combined(ERROR, slopes)), stop_gradient(maximum(abs(y), abs(there))))
         return [there, slopes[-1], size * _combined(BETWEEN, slopes), error]
 
-    def begun(self, t: Tensor, y: Tensor, used: Sequence[Tensor], value: Tensor) -> State:
+    def begun(self, t: Tensor, y: Tensor, used: Sequence[Tensor], value: Tensor) -> SolverState:
         """Return the first state; for the first length see Hairer, Nørsett and Wanner, section II.4."""
         slope, kind = self.slope(t, y, used), y.dtype
         y0, f0 = stop_gradient(y), stop_gradient(slope)
@@ -195,9 +195,11 @@ class Integration(NamedTuple):
         one = ones((), kind)
         length = minimum(100.0 * length, next_)
         steps, none = tensor(0), zeros_like(y)
-        return State(t, y, slope, length, 1e-4 * one, 10.0 * one, steps, t, one, y, none, none, value, tensor(False))
+        return SolverState(t, y, slope, length, 1e-4 * one, 10.0 * one, steps, t, one, y, none, none, value, tensor(False))
 
-    def advanced(self, state: State, target: Tensor, last: Tensor, used: Sequence[Tensor], looked_at: Sequence[Tensor]) -> State:
+    def advanced(
+        self, state: SolverState, target: Tensor, last: Tensor, used: Sequence[Tensor], looked_at: Sequence[Tensor]
+    ) -> SolverState:
         """Record the steps up to the first end behind `target`, none of them beyond `last`, or to a change of sign.
 
         For lengths see Hairer and Wanner, "Solving Ordinary Differential Equations II", section IV.2: PI control.
@@ -205,12 +207,12 @@ class Integration(NamedTuple):
         kind = state.y.dtype
 
         def goes_on(*flat: Any) -> Any:
-            now = State(*flat)
+            now = SolverState(*flat)
             moves = logical_and(now.t + 0.1 * now.length > now.t, now.steps < self.max_steps)
             return logical_and(logical_and(now.t < target, moves), logical_not(now.crossed))
 
         def trip(*flat: Any) -> Any:
-            now = State(*flat)
+            now = SolverState(*flat)
             length, left = stop_gradient(now.length), last - now.t
             ends = 1.01 * length >= left
             size = where(ends, left, length)
@@ -224,10 +226,10 @@ class Integration(NamedTuple):
             crossed = now.crossed if self.event is None else logical_and(sign(value) != sign(now.value), now.value != 0.0)
             bend = size * now.slope - (y - now.y)
             most = tensor(10.0, kind)
-            done = State(
+            done = SolverState(
                 t, y, slope, size, maximum(error, 1e-4), most, now.steps, now.t, size, now.y, bend, bends, value, crossed
             )
-            kept = State(*[where(taken, new, old) for new, old in zip(done, now, strict=True)])
+            kept = SolverState(*[where(taken, new, old) for new, old in zip(done, now, strict=True)])
             return tuple(
                 kept._replace(
                     length=size / minimum(shorter, 5.0),
@@ -236,7 +238,7 @@ class Integration(NamedTuple):
                 )
             )
 
-        return State(*while_loop(goes_on, trip, tuple(state), maximum_iterations=self.max_steps))
+        return SolverState(*while_loop(goes_on, trip, tuple(state), maximum_iterations=self.max_steps))
 
     def _tried(self, given: Sequence[Tensor]) -> list[Tensor]:
         """Record a step."""

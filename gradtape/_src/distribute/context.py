@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gradtape._src.distribute.strategy import Strategy
 
 
-class Entry(NamedTuple):
+class EnteredStrategy(NamedTuple):
     """A context that is open: of a strategy, in its replica, or across replicas (None)."""
 
     strategy: Strategy
@@ -34,20 +34,20 @@ class Entry(NamedTuple):
 class _Fields:
     """The innermost context of a strategy that is open in this thread; None outside of all."""
 
-    entry: Entry | None = field(None, per_replica=True)
+    entry: EnteredStrategy | None = field(None, per_replica=True)
 
 
 _local = declare(_Fields)
 default: Any = None  # an Entry: outside of all strategies; `strategy` says it
 
 
-def current() -> Entry:
+def current() -> EnteredStrategy:
     """Return the innermost context of this thread."""
-    entry: Entry = _local.entry or default
+    entry: EnteredStrategy = _local.entry or default
     return entry
 
 
-def entered(entry: Entry) -> setting:
+def entered(entry: EnteredStrategy) -> setting:
     """Open a context in which `entry` is the current one."""
     replica = entry.replica
     number = None if replica is None or replica.num_replicas_in_sync == 1 else replica.number
@@ -164,7 +164,7 @@ class ReplicaContext:
         """
         if self.running is not None:
             return self.running.merge(merge_fn, args, kwargs or {})
-        with entered(Entry(self._strategy, None)):
+        with entered(EnteredStrategy(self._strategy, None)):
             return merge_fn(self._strategy, *args, **(kwargs or {}))
 
     @public

@@ -20,7 +20,7 @@ from gradtape._src.core.programs.program import Trace
 from gradtape._src.core.tensors import scopes
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.distribute import context
-from gradtape._src.distribute.context import Entry, ReplicaContext
+from gradtape._src.distribute.context import EnteredStrategy, ReplicaContext
 from gradtape._src.distribute.rounds import known_rounds
 from gradtape._src.distribute.values import joined, unwrapped
 
@@ -45,7 +45,7 @@ def _open(opened: ambient.Taken, trace: Trace) -> None:
             tape.moved(trace, engine.local.trace)
 
 
-class Running:
+class RunningReplicas:
     """A replica that runs: `go_on` lets it run up to its next `merge_call`, or to its end."""
 
     def __init__(self, strategy: Any, number: int, call: Callable[[int], Any], variables: list[Variable]) -> None:
@@ -57,7 +57,7 @@ class Running:
         self._around, self._trace = _place(), engine.local.trace
 
     def _run(self, replica: ReplicaContext, number: int, call: Callable[[int], Any]) -> Any:
-        with context.entered(Entry(replica.strategy, replica)):
+        with context.entered(EnteredStrategy(replica.strategy, replica)):
             return call(number)
 
     def go_on(self, given: Any = None) -> Any:
@@ -114,7 +114,7 @@ def _place() -> tuple[Any, Any]:
 def in_each(strategy: Any, call: Callable[[int], Any]) -> list[Any]:
     """Call `call(number)` in each replica; return the results. An error in one of them ends the others."""
     variables: list[Variable] = []  # that are made in replicas
-    running = [Running(strategy, number, call, variables) for number in range(strategy.extended._count)]
+    running = [RunningReplicas(strategy, number, call, variables) for number in range(strategy.extended._count)]
     try:
         reached = _round(strategy, [replica.go_on for replica in running])
         while not all(ended := [replica.ended for replica in running]):
@@ -148,5 +148,5 @@ def _round(strategy: Any, steps: Sequence[Callable[[], Any]]) -> list[Any]:
 def _merged(strategy: Any, merges: list[Merge]) -> Any:
     """Call the function of a `merge_call` across replicas."""
     args, kwargs = joined([tuple(merge.args) for merge in merges]), joined([merge.kwargs for merge in merges])
-    with context.entered(Entry(strategy, None)):
+    with context.entered(EnteredStrategy(strategy, None)):
         return merges[0].function(strategy, *args, **kwargs)

@@ -103,7 +103,7 @@ def _bytes(aval: Any) -> int:
     return int(aval.size * aval.dtype.itemsize)
 
 
-class Layout:
+class VariableLayout:
     """The layout of a strategy: variables have `copies` on each of its devices, batches `rows` split among them.
 
     A variable of `split_from` bytes or more lies split among the devices itself, along the longest axis that they divide. On one

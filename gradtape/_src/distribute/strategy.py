@@ -24,9 +24,9 @@ from gradtape._src.core.values import creators
 from gradtape._src.core.values.creators import VariableSynchronization
 from gradtape._src.distribute import context, group
 from gradtape._src.distribute.cluster import ClusterResolver, TFConfigClusterResolver
-from gradtape._src.distribute.context import Entry, ReplicaContext, reduced
+from gradtape._src.distribute.context import EnteredStrategy, ReplicaContext, reduced
 from gradtape._src.distribute.datasets import DistributedDataset, Division
-from gradtape._src.distribute.sharding import Layout, found
+from gradtape._src.distribute.sharding import VariableLayout, found
 from gradtape._src.distribute.values import (
     DistributedValues,
     InputContext,
@@ -49,7 +49,7 @@ from gradtape._src.ops.math.reduction import reduce_sum
 logger = logging.getLogger("gradtape")
 
 
-class Scope:
+class StrategyScope:
     """The context of `Strategy.scope()`, in which its variables are made."""
 
     def __init__(self, strategy: Strategy) -> None:
@@ -89,7 +89,7 @@ class Strategy:
 
     def __init__(self, extended: StrategyExtended) -> None:
         self._extended = extended
-        self._scopes: list[Scope] = []  # those that are open
+        self._scopes: list[StrategyScope] = []  # those that are open
         self._functions: weakref.WeakKeyDictionary[Function, Function] = weakref.WeakKeyDictionary()
 
     @property
@@ -112,7 +112,7 @@ class Strategy:
     @public
     def scope(self) -> AbstractContextManager[Strategy]:
         """Open a context in which variables are made that have a copy on each device."""
-        return Scope(self)
+        return StrategyScope(self)
 
     def _contexts(self) -> list[AbstractContextManager[Any]]:
         entry = context.current()
@@ -125,7 +125,7 @@ class Strategy:
                 f"Mixing different tf.distribute.Strategy objects: {entry.strategy!r} is not {self!r}. Leave the scope of "
                 "the one before using the other."
             )
-        return [context.entered(Entry(self, None)), creators.variable_creator_scope(self._extended._created)]
+        return [context.entered(EnteredStrategy(self, None)), creators.variable_creator_scope(self._extended._created)]
 
     @public
     def run(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, options: Any = None) -> Any:
@@ -156,7 +156,7 @@ class Strategy:
 
     def _run_whole(self, fn: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         """Run a function in one replica that sees whole batches, however many there are."""
-        with self.scope(), context.entered(Entry(self, ReplicaContext(self, 0))):
+        with self.scope(), context.entered(EnteredStrategy(self, ReplicaContext(self, 0))):
             return fn(*args, **(kwargs or {}))
 
     def _in_function(self, fn: Function) -> Callable[..., Any]:
@@ -268,8 +268,8 @@ class StrategyExtended:
     _count = 1  # of replicas
 
     @functools.cached_property
-    def _layout(self) -> Layout:
-        return Layout(found(None)[:1])
+    def _layout(self) -> VariableLayout:
+        return VariableLayout(found(None)[:1])
 
     def _created(self, next_creator: Callable[..., Variable], **kwargs: Any) -> Variable:
         return self._layout.variable(next_creator, **kwargs)
@@ -397,7 +397,7 @@ class StrategyExtended:
 class _Devices(StrategyExtended):
     def __init__(self, strategy: Strategy, devices: Sequence[Any], split_from: float = math.inf) -> None:
         super().__init__(strategy)
-        self._layout = Layout(devices, split_from)
+        self._layout = VariableLayout(devices, split_from)
 
 
 class _Replicas(_Devices):
@@ -564,7 +564,7 @@ class _Default(StrategyExtended):
 
 
 _default = DefaultStrategy()
-context.default = Entry(_default, ReplicaContext(_default, 0))
+context.default = EnteredStrategy(_default, ReplicaContext(_default, 0))
 
 
 _around_all = ExitStack()

@@ -156,7 +156,7 @@ def _checked(sources: Sequence[Any]) -> Sequence[Any]:
     return [s.values if isinstance(s, IndexedSlices) else s for s in sources]
 
 
-class Case(NamedTuple):
+class AskedCall(NamedTuple):
     """A gradient call, its tape, the names of its targets, and its words for a source; `call` is None if there was none."""
 
     call: Asked | None
@@ -252,7 +252,7 @@ class Question:
         consumed = None if view.tape is None or view.tape.persistent else view.tape.consumed
         return CONNECTED if case.call is None or consumed is None else words.diagnoses([TapeUsed(consumed)])
 
-    def _detailed(self, breaks: Sequence[Evidence], view: View, case: Case, source: Source) -> list[Evidence]:
+    def _detailed(self, breaks: Sequence[Evidence], view: View, case: AskedCall, source: Source) -> list[Evidence]:
         """Return the breaks with what the code around them tells: other tapes, functions, and the objects that hold variables."""
         told: list[Evidence] = []
         for broken in breaks:
@@ -422,7 +422,7 @@ class Question:
 
     # -- which call, which tape
 
-    def _case(self, source: Any) -> Case:
+    def _case(self, source: Any) -> AskedCall:
         """Return the latest gradient call that had this source (on the given tape, if any), and its targets."""
         key = _key(source)
         if self._inside is not None:
@@ -430,22 +430,22 @@ class Question:
         calls = [c for c in self.history.calls if key in c.sources and (self._tape is None or c.tape is self._tape._record)]
         about = [c for c in calls if set(self._names) & set(c.targets)]  # another thread may ask for it, too
         call = about[-1] if about else calls[-1] if calls else None
-        return Case(call, self._taped(call), self._names, key)
+        return AskedCall(call, self._taped(call), self._names, key)
 
-    def _case_inside(self, inside: Inside, outer: int | Name) -> Case:
+    def _case_inside(self, inside: Inside, outer: int | Name) -> AskedCall:
         """Return the same case in a function, which may return another value than the target of the call."""
         keys = inside.keys(outer)
         call = inside.call(keys)
         targets = [inside.innermost(name) for name in self._names]
         if call is None:
-            return Case(None, inside.tapes[-1] if inside.tapes else None, targets, keys[-1])
+            return AskedCall(None, inside.tapes[-1] if inside.tapes else None, targets, keys[-1])
         key = next((k for k in keys if k in call.sources), keys[-1])
         same = [name for name in call.targets if name in inside.wanted]
         if same or key in call.sources or not targets:
             targets = same or call.targets
-        return Case(call, call.tape, targets, key)
+        return AskedCall(call, call.tape, targets, key)
 
-    def _by_call(self, case: Case) -> Diagnosis | None:
+    def _by_call(self, case: AskedCall) -> Diagnosis | None:
         """Return the diagnosis that follows from the call's own result."""
         call = case.call
         if call is None or case.key not in call.sources or not set(case.targets) & set(call.targets):
@@ -471,7 +471,7 @@ class Question:
             return call.tape
         return self.history.tapes[-1] if self.history.tapes else None
 
-    def _source(self, source: Any, case: Case, view: View) -> Source:
+    def _source(self, source: Any, case: AskedCall, view: View) -> Source:
         node = _node(source)
         if not isinstance(source, Variable):
             assert isinstance(case.key, tuple)

@@ -13,7 +13,7 @@ from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Line, Moment, Origin
 from gradtape._src.core.programs.op import Op
 from gradtape._src.core.programs.program import ELEMENT, RAN, Node, Program, Trace
-from gradtape._src.core.programs.structured import GRADIENT, VALUE, Body, StructuredOp
+from gradtape._src.core.programs.structured import GRADIENT, VALUE, HeldProgram, StructuredOp
 from gradtape._src.core.tensors.variable_ops import ASSIGN_ADD, ASSIGN_SUB, READ
 from gradtape._src.core.values.aval import aval
 from gradtape._src.explain.inside import Inside
@@ -277,7 +277,7 @@ class History:
             if deciding is not None:
                 self.deciding[(*call.name, "results", result)] = deciding
 
-    def _parameters(self, call: Step, body: Body, inputs: Sequence[Name]) -> list[Name]:
+    def _parameters(self, call: Step, body: HeldProgram, inputs: Sequence[Name]) -> list[Name]:
         """Return the names of a Program's parameters: its inputs' names, or new ones if it takes rows or is a loop's body."""
         if not (body.rows or body.carried):
             return [inputs[i] for i in body.takes]

@@ -16,12 +16,12 @@ from gradtape._src.core.programs.transcript import Run, Transcript
 Name = tuple[Any, ...]
 
 
-class Opened(NamedTuple):
+class OpenedCall(NamedTuple):
     """A Transcript in a call: `given` are the names of the arguments, `around` is the Opened that it is in."""
 
     transcript: Transcript
     given: Sequence[Name | None]
-    around: Opened | None
+    around: OpenedCall | None
 
 
 class Inside:
@@ -33,9 +33,9 @@ class Inside:
             zip(run.results, run.transcript.results, strict=False)
         )  # a result → by its name inside
         self.wanted = self._followed(wanted)
-        self.opened: list[Opened] = []
+        self.opened: list[OpenedCall] = []
         known: set[int] = set()
-        stack = [Opened(run.transcript, self._arguments(run) if given is None else given, None)]
+        stack = [OpenedCall(run.transcript, self._arguments(run) if given is None else given, None)]
         while stack:
             current = stack.pop()
             if current.transcript.serial in known:
@@ -47,7 +47,7 @@ class Inside:
             for body in inner:
                 self.within.update(zip(body.results or (), body.transcript.results, strict=False))
                 self.wanted = self._followed(self.wanted)
-                stack.append(Opened(body.transcript, body.inputs or (), current))
+                stack.append(OpenedCall(body.transcript, body.inputs or (), current))
 
     @staticmethod
     def _arguments(run: Run) -> list[Name | None]:

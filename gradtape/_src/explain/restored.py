@@ -19,7 +19,7 @@ from gradtape._src.core.programs.program import LEAF_KEY, Node, Program, Trace, 
 from gradtape._src.core.programs.structured import BRANCH, LOOP, StructuredOp, programs_of
 from gradtape._src.core.tensors.tensor import EagerTensor
 from gradtape._src.core.tensors.variable import Variable
-from gradtape._src.explain.inside import Inside, Name, Opened, finite
+from gradtape._src.explain.inside import Inside, Name, OpenedCall, finite
 
 LONGEST = 10_000  # so many trips of a loop are run again
 
@@ -90,7 +90,7 @@ class Restored:
     def _variable(self, number: int) -> Variable | None:
         return journal.variables.get(self._passed.get(number, number))
 
-    def trace(self, opened: Opened) -> Trace | None:
+    def trace(self, opened: OpenedCall) -> Trace | None:
         """Return the trace of a function, with values in its leaves."""
         own = opened.transcript
         if own.serial in self._traces:
@@ -116,7 +116,7 @@ class Restored:
                 trace.reads.append((position, variable, node))
         return trace
 
-    def _inputs(self, opened: Opened) -> Sequence[Any] | None:
+    def _inputs(self, opened: OpenedCall) -> Sequence[Any] | None:
         """Return the inputs of a function that another one called, or of a branch or loop body in it."""
         assert opened.around is not None
         around, placed = self.trace(opened.around), opened.transcript.placed

@@ -171,14 +171,14 @@ def placed(batch: Batch, key: str, feature: Any) -> tuple[np.ndarray, ...]:
     return sparse_parts(places, rows, name, [len(batch), *sizes])
 
 
-class Rows(NamedTuple):
+class ParsedRows(NamedTuple):
     """The rows of a RaggedTensor, one for each message, and the dtype of their bounds."""
 
     values: list[np.ndarray]
     row_splits_dtype: Any
 
 
-def rows(batch: Batch, key: str, feature: Any) -> Rows | np.ndarray:
+def rows(batch: Batch, key: str, feature: Any) -> ParsedRows | np.ndarray:
     """Return a RaggedFeature: of a single message its values, of a batch a row for each message."""
     if feature.partitions:
         lengths = "with partitions: parse the lengths as a feature of their own, and take tf.RaggedTensor.from_row_lengths"
@@ -186,7 +186,7 @@ def rows(batch: Batch, key: str, feature: Any) -> Rows | np.ndarray:
     name = specs.checked_dtype(feature, key)
     read = [batch.typed(number, feature.value_key or key, name) for number in range(len(batch))]
     found = [specs.zeros_of(name, (0,)) if row is None else row for row in read]
-    return found[0][None] if batch.single else Rows(found, feature.row_splits_dtype)
+    return found[0][None] if batch.single else ParsedRows(found, feature.row_splits_dtype)
 
 
 READERS: dict[type, Callable[[Batch, str, Any], Any]] = {
@@ -218,7 +218,7 @@ def ordered(features: dict[str, Any]) -> list[str]:
 
 def given_out(value: Any) -> Any:
     """Return an array as a tensor, three as a SparseTensor, rows as a RaggedTensor."""
-    if isinstance(value, Rows):
+    if isinstance(value, ParsedRows):
         splits = splits_of([len(row) for row in value.values], dtypes.as_dtype(value.row_splits_dtype).numpy)
         return with_splits(given_out(np.concatenate(value.values)), [splits])
     if isinstance(value, tuple):
@@ -311,7 +311,7 @@ def _read_all(batch: Batch, features: dict[str, Any], first: bool = False) -> di
 
 def without_batch(value: Any) -> Any:
     """Return the first of a batch of one."""
-    if isinstance(value, Rows):
+    if isinstance(value, ParsedRows):
         return value.values[0]
     if not isinstance(value, tuple):
         return value[0] if value.ndim > 1 else np.asarray(value[0], value.dtype)

@@ -15,7 +15,7 @@ from gradtape._src.control.programs import narrowed
 from gradtape._src.core.engine import execution
 from gradtape._src.core.programs.op import Attributes
 from gradtape._src.core.programs.program import ELEMENT, Key, Line, Program, read_by
-from gradtape._src.core.programs.structured import BRANCH, ROWS, Body, StructuredOp, programs_of
+from gradtape._src.core.programs.structured import BRANCH, ROWS, HeldProgram, StructuredOp, programs_of
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.values.aval import bytes_of
 from gradtape._src.profile.formulas import flops, moved
@@ -25,7 +25,7 @@ Values = Sequence[Any] | None  # of a Program's parameters; None where they are 
 
 
 @dataclass
-class Entry:
+class CountEntry:
     """The costs of one type of op at one line: how often it runs, FLOPs, bytes."""
 
     runs: float = 0
@@ -41,7 +41,7 @@ class Tally:
     """
 
     asking: Line = UNKNOWN[:2]
-    entries: dict[tuple[str, Place, bool], Entry] = field(default_factory=dict)
+    entries: dict[tuple[str, Place, bool], CountEntry] = field(default_factory=dict)
     open: set[Place] = field(default_factory=set)
 
     def line(self, line: Any, around: Place) -> Place:
@@ -52,7 +52,7 @@ class Tally:
         """Count `times` runs of an op."""
         op, attrs, *_ = key
         cost = flops(op, attrs, inputs, result)
-        entry = self.entries.setdefault((op.type, line, cost is not None), Entry())
+        entry = self.entries.setdefault((op.type, line, cost is not None), CountEntry())
         entry.runs += times
         entry.flops += times * (cost or 0)
         entry.bytes += times * moved(op, inputs, result)
@@ -60,7 +60,7 @@ class Tally:
     def merge(self, other: Tally) -> None:
         """Count what `other` counted, too."""
         for key, more in other.entries.items():
-            entry = self.entries.setdefault(key, Entry())
+            entry = self.entries.setdefault(key, CountEntry())
             entry.runs, entry.flops, entry.bytes = entry.runs + more.runs, entry.flops + more.flops, entry.bytes + more.bytes
         self.open |= other.open
 
@@ -68,9 +68,9 @@ class Tally:
         """Return the counts of this tally without those of `other`, which is part of it."""
         entries = {}
         for key, entry in self.entries.items():
-            less = other.entries.get(key, Entry())
+            less = other.entries.get(key, CountEntry())
             if entry.runs > less.runs:
-                entries[key] = Entry(entry.runs - less.runs, entry.flops - less.flops, entry.bytes - less.bytes)
+                entries[key] = CountEntry(entry.runs - less.runs, entry.flops - less.flops, entry.bytes - less.bytes)
         return Tally(self.asking, entries, self.open - other.open)
 
 
@@ -155,7 +155,7 @@ class Step:
         else:
             self.tally.merge(trial)
 
-    def _fixed(self, body: Body) -> list[Any]:
+    def _fixed(self, body: HeldProgram) -> list[Any]:
         """Return the values of a Program's parameters that are the same in all trips, None for the others."""
         assert self.values is not None
         references = self.key[2:]

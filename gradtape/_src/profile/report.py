@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape._src.core.platform import places
 from gradtape._src.core.programs.journal import file_and_number
-from gradtape._src.profile.count import Entry, Tally
+from gradtape._src.profile.count import CountEntry, Tally
 from gradtape._src.profile.normal import Place
 
 if TYPE_CHECKING:
@@ -76,10 +76,10 @@ def by_place(profile: Profile) -> list[dict[str, Any]]:
     return [row for row in rows.values() if row["forward"] or row["backward"]]
 
 
-def _summed(entries: Iterable[tuple[Any, Entry]], of: Callable[[Any], str]) -> dict[str, dict[str, int]]:
-    sums: dict[str, Entry] = {}
+def _summed(entries: Iterable[tuple[Any, CountEntry]], of: Callable[[Any], str]) -> dict[str, dict[str, int]]:
+    sums: dict[str, CountEntry] = {}
     for key, entry in entries:
-        row = sums.setdefault(of(key), Entry())
+        row = sums.setdefault(of(key), CountEntry())
         row.runs, row.flops, row.bytes = row.runs + entry.runs, row.flops + entry.flops, row.bytes + entry.bytes
     ordered = sorted(sums.items(), key=lambda item: (-item[1].flops, -item[1].bytes, item[0]))
     return {name: {"runs": round(e.runs), "flops": round(e.flops), "bytes": round(e.bytes)} for name, e in ordered}

@@ -70,7 +70,7 @@ class Clock:
             self.seconds[found.f_code.co_filename, found.f_lineno] += passed
 
 
-class Call:
+class WatchedCall:
     """A line that asks for gradients: the costs of its first call, and how often it was called."""
 
     def __init__(self, line: Line, costs: Profile) -> None:
@@ -81,13 +81,13 @@ class Watched:
     """The gradient calls of a script, and its clock."""
 
     def __init__(self) -> None:
-        self.calls: dict[Any, Call] = {}
+        self.calls: dict[Any, WatchedCall] = {}
         self.clock = Clock()
 
     def asked(self, call: Asked, tape: Any, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]) -> None:
         """Note a gradient call; the tape still holds its record. One in a function is heard when the function is traced."""
         if call.line not in self.calls:
-            self.calls[call.line] = Call(file_and_number(call.line), of_call(tape, targets, sources))
+            self.calls[call.line] = WatchedCall(file_and_number(call.line), of_call(tape, targets, sources))
         self.calls[call.line].times += 1
 
     def tables(self) -> Iterator[tuple[str, Table]]:

@@ -20,7 +20,7 @@ from gradtape._src.files.records import CHECKSUM, masked_checksum
 from gradtape._src.files.systems import open_bytes
 from gradtape._src.files.table import table
 from gradtape._src.files.varint import varint
-from gradtape._src.train.storage import ATTRIBUTES, Entry, Node, Source
+from gradtape._src.train.storage import ATTRIBUTES, ArrayEntry, CheckpointSource, ObjectNode
 
 SUFFIX = ".index"
 GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
@@ -30,7 +30,7 @@ Extents = tuple[tuple[int, int], ...]  # of a part of a tensor: where it begins 
 
 
 @dataclass(frozen=True)
-class Placed(Entry):
+class Placed(ArrayEntry):
     """The index's entry of one tensor, with the file and the place of its bytes, or the parts that it is in."""
 
     file: int = 0
@@ -39,7 +39,7 @@ class Placed(Entry):
     parts: tuple[Extents, ...] = ()
 
 
-class Bundle(Source):
+class Bundle(CheckpointSource):
     """A checkpoint of TensorFlow."""
 
     foreign = True
@@ -174,7 +174,7 @@ def _key_of(given: str, placed: dict[str, Placed]) -> tuple[str | None, tuple[st
     return (given, endings) if endings else (None, None)
 
 
-def _nodes(graph: bytes, placed: dict[str, Placed]) -> list[Node]:
+def _nodes(graph: bytes, placed: dict[str, Placed]) -> list[ObjectNode]:
     """Return the objects of a graph. ValueError if one leads nowhere."""
     found = message("TrackableObjectGraph").FromString(graph).nodes
     nodes = []
@@ -187,7 +187,7 @@ def _nodes(graph: bytes, placed: dict[str, Placed]) -> list[Node]:
         if not all(0 <= number < len(found) for number in numbers):
             raise ValueError(f"objects have the numbers {sorted(numbers)} among {len(found)}")
         name = attributes[0].full_name or None if attributes else None
-        nodes.append(Node(children, key, name, tuple(slots) or None, endings))
+        nodes.append(ObjectNode(children, key, name, tuple(slots) or None, endings))
     if not nodes:
         raise ValueError("it has no objects")
     return nodes

@@ -17,7 +17,7 @@ from gradtape._src.files.table import written
 from gradtape._src.files.varint import packed
 from gradtape._src.files.whole import replacing
 from gradtape._src.train.bundle import GRAPH, SUFFIX, VALUE, VERSION
-from gradtape._src.train.storage import ATTRIBUTES, Node
+from gradtape._src.train.storage import ATTRIBUTES, ObjectNode
 
 WRITER = "gradtape"  # in a field of the header that TensorFlow's has not: it passes over that
 
@@ -32,7 +32,7 @@ def data_of(prefix: str) -> str:
     return f"{prefix}.data-00000-of-00001"
 
 
-def save(prefix: str, nodes: Sequence[Node] | None, arrays: Mapping[str, np.ndarray]) -> None:
+def save(prefix: str, nodes: Sequence[ObjectNode] | None, arrays: Mapping[str, np.ndarray]) -> None:
     """Write a checkpoint: the graph, and the array of each key in it. Without a graph the keys are names of variables."""
     if nodes is not None:
         graph = np.empty((), object)
@@ -86,7 +86,7 @@ def _strings(array: np.ndarray) -> tuple[bytes, int]:
     return lengths + checksum + text, masked_checksum(summed + checksum + text)
 
 
-def _graph(nodes: Sequence[Node]) -> bytes:
+def _graph(nodes: Sequence[ObjectNode]) -> bytes:
     graph = message("TrackableObjectGraph")()
     for node in nodes:
         made = graph.nodes.add()

@@ -154,7 +154,7 @@ class Checkpoint(Tracked):
 class Restore:
     """A checkpoint that is being restored: what of it has found its variable."""
 
-    def __init__(self, root: Tracked, reader: storage.Source) -> None:
+    def __init__(self, root: Tracked, reader: storage.CheckpointSource) -> None:
         self.root, self.reader = root, reader
         self.used: set[int] = set()
         self.done: set[int] = set()  # the variables that have their values, so that they do not get them again
@@ -233,7 +233,7 @@ class Restore:
             self.run(value, number, (owner, name, number))
 
 
-def _check(wanted: list[tuple[Variable, str]], reader: storage.Source) -> None:
+def _check(wanted: list[tuple[Variable, str]], reader: storage.CheckpointSource) -> None:
     """Raise one error that names every variable which cannot take its value."""
     shapes, types = [], []
     for variable, key in wanted:

@@ -12,7 +12,7 @@ from gradtape._src.core.tensors.convert import variable_of
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.train.containers import AwaitingDict, AwaitingList
 from gradtape._src.train.left_out import tell_left_out
-from gradtape._src.train.storage import ATTRIBUTES, Node
+from gradtape._src.train.storage import ATTRIBUTES, ObjectNode
 
 Hung = tuple[Tracked, str, int]  # an object, the name of an attribute of it, and the node of what is to hang there
 Slot = tuple[SlotOwner, str, int, int]  # an optimizer, the name of a slot, the node of its variable, and its own
@@ -74,11 +74,11 @@ def _check_unchanged(value: Any) -> None:
         )
 
 
-def saved_graph(root: Any) -> tuple[list[Node], dict[str, Variable], dict[str, np.ndarray]]:
+def saved_graph(root: Any) -> tuple[list[ObjectNode], dict[str, Variable], dict[str, np.ndarray]]:
     """Return the graph under `root` as nodes, the root first, each variable under its key, and the arrays of what else has a
     state. A key is the shortest way to a value. The log names states that are not saved.
     """
-    nodes: list[Node] = [Node({})]
+    nodes: list[ObjectNode] = [ObjectNode({})]
     objects, paths = [root], [""]
     numbers = {id(root): 0}
     variables: dict[str, Variable] = {}
@@ -105,7 +105,7 @@ def saved_graph(root: Any) -> tuple[list[Node], dict[str, Variable], dict[str, n
             if identity not in numbers:
                 numbers[identity] = len(objects)
                 objects.append(child)
-                nodes.append(Node({}))
+                nodes.append(ObjectNode({}))
                 paths.append(f"{paths[number]}/{_escaped(name)}" if paths[number] else _escaped(name))
             nodes[number].children[name] = numbers[identity]
     tell_left_out(unfollowed, numbers)
@@ -125,9 +125,9 @@ class Match:
     """
 
     def __init__(
-        self, nodes: list[Node], value: Any, number: int | None, hung: Hung | None = None, foreign: bool = False
+        self, nodes: list[ObjectNode], value: Any, number: int | None, hung: Hung | None = None, foreign: bool = False
     ) -> None:
-        self.bound: list[tuple[str, Variable | Stateful, Node]] = []
+        self.bound: list[tuple[str, Variable | Stateful, ObjectNode]] = []
         self.unbound: list[tuple[str, Variable | Stateful]] = []
         self.waiting: list[Hung] = []
         self.used: set[int] = set()
@@ -166,7 +166,7 @@ class Match:
         self._bind_slots(nodes)
         self._settle()
 
-    def _bind_slots(self, nodes: list[Node]) -> None:
+    def _bind_slots(self, nodes: list[ObjectNode]) -> None:
         """Bind the slots of optimizers whose variables were found."""
         there, self.slots = self.slots, []
         for owner, name, variable, number in there:
@@ -181,7 +181,7 @@ class Match:
     def by_name(self, names: Container[str]) -> Match:
         """Bind to those of `names` that are variables' own: the checkpoint has no graph. A counter of `save` may be missing."""
         named = [(path, variable, own_name(variable)) for path, variable in self.unbound]
-        self.bound = [(path, variable, Node({}, name)) for path, variable, name in named if name and name in names]
+        self.bound = [(path, variable, ObjectNode({}, name)) for path, variable, name in named if name and name in names]
         self.unbound = [entry for entry in self.unbound if entry[0] != "(root).save_counter"]
         self._settle()
         return self
@@ -190,7 +190,7 @@ class Match:
         found = {id(variable) for _, variable, _ in self.bound}
         self.unbound = [(path, variable) for path, variable in self.unbound if id(variable) not in found]
 
-    def _variable(self, variable: Variable | Stateful, number: int | None, nodes: list[Node], path: str) -> None:
+    def _variable(self, variable: Variable | Stateful, number: int | None, nodes: list[ObjectNode], path: str) -> None:
         if number is None or nodes[number].key is None:
             self.unbound.append((path, variable))
         else:

@@ -24,7 +24,7 @@ from gradtape._src.core.base.extras import missing
 from gradtape._src.core.platform.runtime import Background
 from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.train import storage
-from gradtape._src.train.storage import Node
+from gradtape._src.train.storage import ObjectNode
 
 SUFFIX = ".orbax"
 FORMAT = "gradtape checkpoint in parts 1"
@@ -54,7 +54,7 @@ def _is_news(record: logging.LogRecord) -> bool:
     return "orbax" not in record.pathname or "temporary directory" not in record.getMessage()
 
 
-def save(prefix: str, nodes: list[Node], values: Mapping[str, Any], background: bool, then: Callable[[], None]) -> None:
+def save(prefix: str, nodes: list[ObjectNode], values: Mapping[str, Any], background: bool, then: Callable[[], None]) -> None:
     """Write a checkpoint: the graph, and the value of each key, an array of NumPy or JAX. `then` is called when it is there.
 
     With `background` that is later, after a call that returns at once; `sync` waits for it.
@@ -163,7 +163,7 @@ def remove(prefix: str) -> None:
         shutil.rmtree(folder_of(prefix), ignore_errors=True)
 
 
-class Parts(storage.Source):
+class CheckpointParts(storage.CheckpointSource):
     """A checkpoint that orbax wrote for gradtape."""
 
     def __init__(self, prefix: str) -> None:

@@ -13,18 +13,18 @@ from gradtape._src.files.systems import system_of, told
 from gradtape._src.train import bundle, bundle_writer, parts, storage
 
 
-def opened(prefix: str) -> storage.Source:
+def opened(prefix: str) -> storage.CheckpointSource:
     """Open the checkpoint called `prefix`. NotFoundError where there is none."""
     parts.sync()
     if not os.path.isfile(storage.file_of(prefix)):
         if parts.is_there(prefix):
-            return parts.Parts(prefix)
+            return parts.CheckpointParts(prefix)
         if _of_tensorflow(prefix):
             return bundle.Bundle(prefix)
     return storage.Reader(prefix)
 
 
-def save(prefix: str, nodes: list[storage.Node] | None, arrays: Mapping[str, np.ndarray]) -> None:
+def save(prefix: str, nodes: list[storage.ObjectNode] | None, arrays: Mapping[str, np.ndarray]) -> None:
     """Write a checkpoint: a file of gradtape's, or TensorFlow's where gradtape stands for it."""
     if not bundle_writer.is_wanted():
         storage.save(prefix, nodes, arrays)

@@ -27,7 +27,7 @@ STORED_AS = {"complex128": "float64", "float8_e5m2": "uint8", "float8_e4m3fn": "
 
 
 @dataclass(frozen=True)
-class Entry:
+class ArrayEntry:
     """The index's entry of one array."""
 
     dtype: Any  # NumPy's, or a DType that gradtape has no tensors of
@@ -37,7 +37,7 @@ class Entry:
 
 
 @dataclass
-class Node:
+class ObjectNode:
     """One object of the saved graph: its children by name, as numbers of nodes, and the key of its array, if it has one.
 
     An object that is no variable may have several arrays, whose keys are `key` and each of the `endings`.
@@ -63,7 +63,7 @@ def file_of(prefix: str) -> str:
     return prefix if prefix.endswith(SUFFIX) else prefix + SUFFIX
 
 
-def save(prefix: str, nodes: list[Node] | None, arrays: Mapping[str, np.ndarray]) -> None:
+def save(prefix: str, nodes: list[ObjectNode] | None, arrays: Mapping[str, np.ndarray]) -> None:
     """Write a checkpoint: the graph, and the array of each key in it. Without a graph the keys are names of variables."""
     import safetensors.numpy
 
@@ -102,15 +102,15 @@ def _checksum(array: np.ndarray) -> int:
     return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
-class Source:
+class CheckpointSource:
     """A checkpoint opened for reading; the arrays are read when they are asked for.
 
     DataLossError for one that is damaged or is no checkpoint.
     """
 
     foreign = False  # whether TensorFlow wrote it
-    entries: Mapping[str, Entry]
-    nodes: list[Node]
+    entries: Mapping[str, ArrayEntry]
+    nodes: list[ObjectNode]
     by_name: bool  # a Saver wrote it: the keys are names of variables, and there are no nodes
 
     def __init__(self, path: str) -> None:
@@ -138,7 +138,7 @@ class Source:
         raise NotImplementedError
 
 
-class Reader(Source):
+class Reader(CheckpointSource):
     """A checkpoint that gradtape wrote. NotFoundError where there is no file."""
 
     def __init__(self, prefix: str) -> None:
@@ -197,7 +197,7 @@ class Reader(Source):
         return stored if name not in STORED_AS else np.frombuffer(stored.tobytes(), entry.dtype).reshape(entry.shape)
 
 
-def strings_of(entry: Entry) -> np.ndarray:
+def strings_of(entry: ArrayEntry) -> np.ndarray:
     """Return the array of strings that an index holds."""
     assert entry.strings is not None
     result = np.empty(len(entry.strings), object)
@@ -205,17 +205,17 @@ def strings_of(entry: Entry) -> np.ndarray:
     return result.reshape(entry.shape)
 
 
-def graph_data(nodes: Sequence[Node]) -> list[dict[str, Any]]:
+def graph_data(nodes: Sequence[ObjectNode]) -> list[dict[str, Any]]:
     """Return the graph of the objects as it is written."""
     return [{name: value for name, value in vars(node).items() if value is not None} for node in nodes]
 
 
-def graph_of(nodes: Sequence[Node]) -> bytes:
+def graph_of(nodes: Sequence[ObjectNode]) -> bytes:
     """Return the graph of the objects as JSON."""
     return json.dumps([{name: vars(node)[name] for name in ("children", "key", "name")} for node in nodes]).encode()
 
 
-def entry_of(key: str, given: Any, stored: set[str]) -> Entry:
+def entry_of(key: str, given: Any, stored: set[str]) -> ArrayEntry:
     dtype = as_dtype(given["dtype"]).numpy
     shape = tuple(given["shape"])
     if not all(type(extent) is int and 0 <= extent < 1 << 62 for extent in shape):
@@ -223,21 +223,21 @@ def entry_of(key: str, given: Any, stored: set[str]) -> Entry:
     if dtype.kind != "O":
         if key not in stored:
             raise ValueError(f"it has no array {key}")
-        return Entry(dtype, shape, int(given["crc32"]))
+        return ArrayEntry(dtype, shape, int(given["crc32"]))
     strings = tuple([base64.b64decode(item, validate=True) for item in given["strings"]])
     if len(strings) != int(np.prod(shape, dtype=object)):
         raise ValueError(f"{key} has {len(strings)} strings for the shape {list(shape)}")
-    return Entry(dtype, shape, 0, strings)
+    return ArrayEntry(dtype, shape, 0, strings)
 
 
-def node_of(given: Any, count: int, entries: Mapping[str, Entry]) -> Node:
+def node_of(given: Any, count: int, entries: Mapping[str, ArrayEntry]) -> ObjectNode:
     children, key, own_name, endings = given["children"], given.get("key"), given.get("name"), given.get("endings")
     for name, number in children.items():
         if type(number) is not int or not 0 <= number < count:
             raise ValueError(f"object {name!r} has the number {number!r} among {count}")
     if endings is not None and not (type(endings) is list and all(type(ending) is str for ending in endings)):
         raise ValueError(f"an object has the endings {endings!r}")
-    node = Node(dict(children), key, own_name, endings=tuple(endings) if endings else None)
+    node = ObjectNode(dict(children), key, own_name, endings=tuple(endings) if endings else None)
     if missing := node.keys.values() - entries.keys():
         raise ValueError(f"it has no array {sorted(missing)[0]!r}")
     if own_name is not None and not isinstance(own_name, str):

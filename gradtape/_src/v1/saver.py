@@ -154,7 +154,7 @@ class Saver:
         for name, variable in variables.items():
             hold(variable, arrays[keys[name]].reshape(variable.aval.shape), sess)
 
-    def _check(self, variables: Mapping[str, Variable], keys: Mapping[str, str], reader: storage.Source) -> None:
+    def _check(self, variables: Mapping[str, Variable], keys: Mapping[str, str], reader: storage.CheckpointSource) -> None:
         wrong = []
         for name, variable in variables.items():
             entry = reader.entries[keys[name]]
@@ -188,7 +188,7 @@ def _named(variables: Any) -> dict[str, Variable]:
     return named
 
 
-def _key(name: str, reader: storage.Source) -> str:
+def _key(name: str, reader: storage.CheckpointSource) -> str:
     """Return the key of a variable; a checkpoint of objects also says what its variables were called."""
     if name not in reader.entries:
         for node in reader.nodes:

@@ -20,7 +20,7 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.tensor import Tensor, graph_of, stated_shape
 from gradtape._src.core.values import dtypes
 from gradtape._src.data.dataset import Dataset
-from gradtape._src.data.structure import Structure, from_specs, merged
+from gradtape._src.data.structure import ElementStructure, from_specs, merged
 from gradtape._src.ops.random import seeds
 from gradtape._src.v1.graphs.graph import get_default_graph, in_graph
 from gradtape._src.v1.graphs.operation import Operation
@@ -67,7 +67,7 @@ class LateDataset:
         return made
 
     @property
-    def structure(self) -> Structure:
+    def structure(self) -> ElementStructure:
         """The structure of an element, and the specs in it."""
         first, second = [self.made(functools.partial(_sample, extent=extent)).structure for extent in SAMPLES]
         return merged(first, second)
@@ -117,7 +117,7 @@ class SessionIterator:
     before `initializer` has run.
     """
 
-    def __init__(self, structure: Structure, dataset: Any = None, begins: bool = False) -> None:
+    def __init__(self, structure: ElementStructure, dataset: Any = None, begins: bool = False) -> None:
         self._structure, self._dataset, self._begins = structure, dataset, begins
         self._streams: weakref.WeakKeyDictionary[Any, Iterator[Any]] = weakref.WeakKeyDictionary()
         self._initializer: Operation | None = None
@@ -211,7 +211,7 @@ class _Next:
         return self._iterator.element(session, feeds)
 
 
-def _structure(dataset: Any) -> Structure:
+def _structure(dataset: Any) -> ElementStructure:
     with _at_once():
         return dataset.structure
 

@@ -9,7 +9,7 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.programs import op as core
 
 
-class Entry(MutableMapping[str, Any]):
+class RegistryEntry(MutableMapping[str, Any]):
     """The entry of a name: its gradient function as "type", and "location", where that was registered. It is never a copy."""
 
     def __init__(self, name: str) -> None:
@@ -46,9 +46,9 @@ class Entries(MutableMapping[str, Any]):
     """
 
     @public
-    def __getitem__(self, name: str) -> Entry:
+    def __getitem__(self, name: str) -> RegistryEntry:
         if name in self:
-            return Entry(name)
+            return RegistryEntry(name)
         raise KeyError(name)
 
     @public

@@ -26,7 +26,7 @@ def count_graphs(more: int) -> None:
         open_graphs += more
 
 
-class Call:
+class NamedCall:
     """One call of a public function while a graph is built: the name it gives its result, and that result."""
 
     __slots__ = ("function", "name", "operator", "result", "scope", "through")
@@ -40,7 +40,7 @@ class Call:
 class _Fields:
     """The calls of public functions that are under way in this thread. A user's function has names of its own for its calls."""
 
-    calls: list[Call] = field(list, per_replica=True, anew=True)
+    calls: list[NamedCall] = field(list, per_replica=True, anew=True)
 
 
 local = declare(_Fields)
@@ -55,7 +55,7 @@ def named(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     outermost = not stack or stack[-1].through
     name = name or _name(function, args, kwargs, outermost=not stack)
     operator = not stack and sys._getframe(2).f_code.co_filename in OPERATORS
-    call = Call(name, function.__name__, operator)
+    call = NamedCall(name, function.__name__, operator)
     stack.append(call)
     try:
         result = NotImplemented

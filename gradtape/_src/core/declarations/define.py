@@ -411,7 +411,7 @@ twins.bind(
     EagerTensor=EagerTensor,
     ResourceVariable=ResourceVariable,
     UnreadVariable=UnreadVariable,
-    Structure=program.Structure,
+    Structure=program.TraceStructure,
     Array=np.ndarray,
     local=engine.local,
     internal=tracebacks.internal,

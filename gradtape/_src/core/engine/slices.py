@@ -20,8 +20,8 @@ from gradtape._src.core.programs.program import (
     Cache,
     Node,
     Program,
-    Structure,
     Trace,
+    TraceStructure,
     are_one,
     inputs_of,
     structure_of,
@@ -43,7 +43,7 @@ class Variant(NamedTuple):
 _slices = Cache(1024)  # what is to be run, as recorded, and the outputs that are wanted → what `_sliced` gives
 
 
-def of(trace: Trace) -> tuple[Structure, Variant]:
+def of(trace: Trace) -> tuple[TraceStructure, Variant]:
     """Return the structure of a trace that is to run, and the Variant to run it with."""
     live = live_in(trace.nodes)
     structure = structure_of(trace, len(trace.nodes), len(trace.leaves))
@@ -64,7 +64,7 @@ def live_in(nodes: list[Node]) -> list[int]:
     return [n.index for n in nodes if (handle := n.handle) is not None and n.value is None and handle() is not None]
 
 
-def _sliced(trace: Trace, structure: Structure, live: list[int]) -> Variant:
+def _sliced(trace: Trace, structure: TraceStructure, live: list[int]) -> Variant:
     """Return the Program to run a trace with, and its arguments; the outputs are `live` or more.
 
     A Program of the same structure that gives more outputs serves too; after two variants, one is made that gives the
@@ -124,7 +124,7 @@ def to_device(array: np.ndarray) -> Any:
     return array if array.dtype.hasobject else xla.put(array)
 
 
-def retire(trace: Trace, structure: Structure, outputs: tuple[int, ...]) -> None:
+def retire(trace: Trace, structure: TraceStructure, outputs: tuple[int, ...]) -> None:
     """Let go of values that are not needed: a node that has a value needs no inputs, so that the past is freed."""
     nodes = trace.nodes
     if trace.tapes:
@@ -167,7 +167,7 @@ def undo(trace: Trace) -> None:
         variable._restore(before)
 
 
-def _with_residuals(trace: Trace, structure: Structure, live: list[int]) -> list[int]:
+def _with_residuals(trace: Trace, structure: TraceStructure, live: list[int]) -> list[int]:
     """Add the residuals of open tapes to the outputs of a trace (rule 6)."""
     wanted = set(live)
     for reference in trace.tapes:

@@ -28,7 +28,7 @@ class ProfilerOptions(NamedTuple):
     delay_ms: int | None = None
 
 
-class Running(NamedTuple):
+class RunningProfile(NamedTuple):
     """A trace that is being recorded: where it is to be saved, and the folder that it is written to first."""
 
     logdir: str
@@ -40,7 +40,7 @@ class Session:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.running: Running | None = None
+        self.running: RunningProfile | None = None
 
 
 session = Session()
@@ -77,7 +77,7 @@ def start(logdir: Any, options: ProfilerOptions | None = None) -> None:
             raise AlreadyExistsError(
                 None, None, "Another profiler is running: end it with jax.profiler.stop_trace() first."
             ) from None
-        session.running = Running(os.fspath(logdir), folder)
+        session.running = RunningProfile(os.fspath(logdir), folder)
 
 
 @public

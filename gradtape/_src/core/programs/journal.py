@@ -23,7 +23,7 @@ from gradtape._src.core.native import twins
 from gradtape._src.core.programs.program import NUMBER, lines_of
 
 if TYPE_CHECKING:
-    from gradtape._src.core.programs.program import Key, Node, Structure, Trace
+    from gradtape._src.core.programs.program import Key, Node, Trace, TraceStructure
     from gradtape._src.core.values.aval import Aval
 
 Line = tuple[CodeType | None, int]  # a code object and the offset of an instruction in it
@@ -181,7 +181,7 @@ def unnoted(serial: int) -> Iterator[None]:
         ring.extend([*before, *others])
 
 
-def ran(trace: Trace, structure: Structure) -> None:
+def ran(trace: Trace, structure: TraceStructure) -> None:
     """Keep what a trace computed that has run. In the next step of a loop the lines are the same."""
     codes, offsets = structure.lines = lines_of(trace.nodes, structure.lines)
     leaves = origins_of(trace.leaves)

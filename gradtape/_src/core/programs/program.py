@@ -549,7 +549,7 @@ class Cache(OrderedDict[Any, Any]):
         return value
 
 
-class Structure:
+class TraceStructure:
     """The keys of nodes, and the Avals of leaves: of a whole trace, or of its beginning.
 
     `lines` are the user's lines at which it was recorded last: code objects, and instruction offsets in them. `variants` are
@@ -571,7 +571,7 @@ guesses = Cache(4096)  # where a trace begins, and how long it is → what it wa
 
 
 @twins.in_c
-def structure_of(trace: Trace, nodes: int, leaves: int) -> Structure:
+def structure_of(trace: Trace, nodes: int, leaves: int) -> TraceStructure:
     """Return the Structure of the first `nodes` nodes and `leaves` leaves of a trace.
 
     A loop records the same at the same lines, so what the last such trace was is compared first.
@@ -579,8 +579,8 @@ def structure_of(trace: Trace, nodes: int, leaves: int) -> Structure:
     first = trace.nodes[0] if nodes else None
     where = (0, 0, 0, leaves) if first is None else (id(first.code), first.offset, nodes, leaves)
     keys, avals = keys_of(trace.nodes[:nodes]), avals_of(trace.leaves[:leaves])
-    found: Structure | None = guesses.get(where)
+    found: TraceStructure | None = guesses.get(where)
     if found is None or found.keys != keys or found.avals != avals:
-        found = _structures.find((keys, avals)) or _structures.keep((keys, avals), Structure(keys, avals))
+        found = _structures.find((keys, avals)) or _structures.keep((keys, avals), TraceStructure(keys, avals))
         guesses.keep(where, found)
     return found

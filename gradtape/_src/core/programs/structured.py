@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 CALL_OF, BRANCH, LOOP, ROWS, GRADIENT, VALUE = "call", "branch", "loop", "rows", "gradient", "value"
 
 
-class Body(NamedTuple):
+class HeldProgram(NamedTuple):
     """A Program that an op runs, and how its values belong to those of the op.
 
     - `takes`: for each parameter, constants aside, the position of the op's input that it gets;
@@ -84,9 +84,9 @@ def programs_of(op: Any, attrs: Attributes) -> tuple[Program, ...]:
     return tuple([body.program for body in op.bodies(attrs)]) if isinstance(op, StructuredOp) else ()
 
 
-def whole(program: Program) -> Body:
+def whole(program: Program) -> HeldProgram:
     """Return a Body that takes all inputs of its op in their order, and gives all results."""
-    return Body(program, range(arity(program)), {i: i for i in range(len(program.outputs))})
+    return HeldProgram(program, range(arity(program)), {i: i for i in range(len(program.outputs))})
 
 
 def arity(program: Program) -> int:
@@ -112,7 +112,7 @@ class StructuredOp(Op):
 
     __slots__ = ("_bodies", "_lean", "_meaning", "_pruned", "_runs", "counted_by", "decided_by", "form", "kind")
     structured = True
-    _bodies: Callable[[Any], Sequence[Body]]
+    _bodies: Callable[[Any], Sequence[HeldProgram]]
     _meaning: Callable[[Interpreter, Any, Sequence[Any]], Sequence[Any]]
     _pruned: Callable[[Any, Sequence[int], Callable[..., Program]], Pruned] | None
     _lean: Callable[[Any, Set[int]], Any] | None
@@ -129,7 +129,7 @@ class StructuredOp(Op):
         form: type[Any],
         *,
         kind: str,
-        bodies: Callable[[Any], Sequence[Body]],
+        bodies: Callable[[Any], Sequence[HeldProgram]],
         run: Callable[[Interpreter, Any, Sequence[Any]], Sequence[Any]],
         pruned: Callable[[Any, Sequence[int], Callable[..., Program]], Pruned] | None = None,
         lean: Callable[[Any, Set[int]], Any] | None = None,
@@ -143,9 +143,9 @@ class StructuredOp(Op):
         self.declare(kind=kind, form=form, decided_by=decided_by, counted_by=counted_by)
         self.declare(_bodies=bodies, _meaning=run, _pruned=pruned, _lean=lean, _runs=runs)
 
-    def bodies(self, attrs: Attributes) -> Sequence[Body]:
+    def bodies(self, attrs: Attributes) -> Sequence[HeldProgram]:
         """Return the Programs that the op runs, in the order in which its attributes have them."""
-        found: Sequence[Body] = self._bodies(self.form(*attrs))
+        found: Sequence[HeldProgram] = self._bodies(self.form(*attrs))
         return found
 
     def interpret(self, interpreter: Interpreter, attrs: Attributes, inputs: Sequence[Any]) -> tuple[Any, ...]:

@@ -50,7 +50,7 @@ class Dimension:
     @public
     def __new__(cls, value: Any) -> Any:
         found = extent(value)
-        return object.__new__(Unknown) if found is None else int.__new__(Known, found)
+        return object.__new__(Unknown) if found is None else int.__new__(KnownDimension, found)
 
     @property
     def value(self) -> Any:
@@ -88,7 +88,7 @@ class Dimension:
         return Dimension, (self.value,)
 
 
-class Known(Dimension, int):
+class KnownDimension(Dimension, int):
     """A Dimension whose extent is known."""
 
     __slots__ = ()
@@ -142,4 +142,4 @@ def dimension_at_index(shape: Any, index: int) -> Dimension:
     return made
 
 
-Known.__name__ = Known.__qualname__ = Unknown.__name__ = Unknown.__qualname__ = "Dimension"
+KnownDimension.__name__ = KnownDimension.__qualname__ = Unknown.__name__ = Unknown.__qualname__ = "Dimension"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.explain import source as text
-from gradtape._src.explain.pictures.layout import Layout, Point, layered
+from gradtape._src.explain.pictures.layout import PictureLayout, Point, layered
 from gradtape._src.explain.pictures.record import Group, Record
 from gradtape._src.explain.pictures.words import described, place, short, size
 
@@ -89,7 +89,7 @@ def _box(group: Group) -> Box:
     )
 
 
-def _svg(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], layout: Layout) -> str:
+def _svg(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], layout: PictureLayout) -> str:
     width, height = layout.width + 2 * MARGIN, layout.height + 2 * MARGIN
     style = resources.files(__package__).joinpath("drawing.css").read_text("utf-8")
     parts = [

@@ -17,7 +17,7 @@ Point = tuple[float, float]
 
 
 @dataclass
-class Layout:
+class PictureLayout:
     """`boxes`: the upper left corner of each box. `routes`: for each edge its points, from box to box. And the whole size."""
 
     boxes: list[Point]
@@ -26,7 +26,7 @@ class Layout:
     height: float
 
 
-def layered(sizes: Sequence[Point], edges: Sequence[tuple[int, int]]) -> Layout:
+def layered(sizes: Sequence[Point], edges: Sequence[tuple[int, int]]) -> PictureLayout:
     """Lay out boxes of the given sizes (width, height); an edge runs from a box to one of a higher number."""
     layer = _layers(len(sizes), edges)
     widths, heights = [w for w, _ in sizes], [h for _, h in sizes]
@@ -58,7 +58,7 @@ def layered(sizes: Sequence[Point], edges: Sequence[tuple[int, int]]) -> Layout:
             start.append((x[first], tops[layer[first]] + max(heights[b] for b in row)))
         routes.append([*start, *bends, (x[last], tops[layer[last]])])
     width = max([x[b] + widths[b] / 2 for b in range(len(layer))], default=0.0)
-    return Layout(boxes, routes, width, max(y - DOWN, 0.0))
+    return PictureLayout(boxes, routes, width, max(y - DOWN, 0.0))
 
 
 def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:

@@ -12,7 +12,7 @@ from gradtape._src.ops.array.shape import host_constant, reshape
 from gradtape._src.ops.math.clip import clip_by_norm
 
 
-class Parts:
+class PartitionedParameters:
     """A table in parts: row k is row k // n of part k % n ("mod"), or the parts are one behind the other ("div")."""
 
     def __init__(self, tables, strategy="div"):
@@ -60,9 +60,9 @@ def embedding_lookup(params, ids, max_norm=None, name=None):
     if isinstance(params, (list, tuple)) and not is_tensor(params):
         if not params:
             raise ValueError("Length of params is currently 0. Need at least one param.")
-        params = Parts([table if is_tensor(table) else tensor(table) for table in params])
-    if isinstance(params, Parts) and len(params.tables) == 1:
+        params = PartitionedParameters([table if is_tensor(table) else tensor(table) for table in params])
+    if isinstance(params, PartitionedParameters) and len(params.tables) == 1:
         (params,) = params.tables
     ids = tensor(ids)
-    rows = params.rows(ids) if isinstance(params, Parts) else gather(params, ids)
+    rows = params.rows(ids) if isinstance(params, PartitionedParameters) else gather(params, ids)
     return rows if max_norm is None else clip_by_norm(rows, max_norm, list(range(ids.ndim, rows.ndim)))

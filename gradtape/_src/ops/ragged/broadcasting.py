@@ -17,7 +17,7 @@ from gradtape._src.ops.array.ragged_rows import inside, splits_of
 from gradtape._src.ops.array.shape import reshape
 
 
-class Rows:
+class RaggedRows:
     """The rows of the result of an element-wise function: `wrapped` puts its innermost values into them."""
 
     def __init__(self, like=None, nested=None):
@@ -34,13 +34,13 @@ def broadcast(operands):
     first = ragged[0]
     operands = [_operand(x, first) for x in operands]
     if all(_is_scalar(x) or (isinstance(x, RaggedTensor) and _same_rows(x, first)) for x in operands):
-        return [x.flat_values if isinstance(x, RaggedTensor) else x for x in operands], Rows(like=first)
+        return [x.flat_values if isinstance(x, RaggedTensor) else x for x in operands], RaggedRows(like=first)
     rank = max(x.shape.rank for x in operands if not _is_scalar(x))
     depth = max(x.ragged_rank + rank - x.shape.rank for x in ragged)
     layouts = [None if _is_scalar(x) else _Layout(x, rank, depth) for x in operands]
     nested = _walk([layout for layout in layouts if layout is not None], depth)
     flats = [x if layout is None else layout.taken() for x, layout in zip(operands, layouts, strict=True)]
-    return flats, Rows(nested=nested)
+    return flats, RaggedRows(nested=nested)
 
 
 def _operand(x, first):

@@ -30,7 +30,7 @@ from gradtape._src.optimizers.least_squares.search import (
     Options,
     Reached,
     Search,
-    State,
+    SearchState,
 )
 from gradtape._src.optimizers.least_squares.statistics import Statistics
 
@@ -295,11 +295,13 @@ class _Fit:
         if residuals.count is None:
             return [self._result(state, table, histories[0], None)]
         return [
-            self._result(State._make([None if part is state.limit else part[row] for part in state]), table[row], history, row)
+            self._result(
+                SearchState._make([None if part is state.limit else part[row] for part in state]), table[row], history, row
+            )
             for row, history in enumerate(histories)
         ]
 
-    def _result(self, state: State, table: np.ndarray, history: list[float], row: int | None) -> LeastSquaresResult:
+    def _result(self, state: SearchState, table: np.ndarray, history: list[float], row: int | None) -> LeastSquaresResult:
         residuals, ended, cost = self.residuals, float(state.ended), float(state.cost)
         freedom = residuals.observations[row or 0] - residuals.size
         rounding = self.smallest * max(residuals.results, residuals.size)  # as in NumPy's `matrix_rank`
@@ -316,7 +318,7 @@ class _Fit:
             Statistics(residuals.variables, rows, state.scale, variance, freedom, rounding, row),
         )
 
-    def _check_start(self, state: State) -> None:
+    def _check_start(self, state: SearchState) -> None:
         """Raise ValueError for a start where the residuals or their derivatives are not finite."""
         bad = np.flatnonzero(np.atleast_1d(state.ended) == NOT_FINITE)
         if not len(bad):

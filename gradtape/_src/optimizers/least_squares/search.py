@@ -34,7 +34,7 @@ WIDE = np.dtype(np.float64)
 ON, FLAT, SHORT, LEAST, STUCK, NOT_FINITE, OVER = map(np.float64, range(7))  # how a search is: it goes on, or why it ended
 
 
-class State(NamedTuple):
+class SearchState(NamedTuple):
     """The state of a search: the best point `x`, and the point that is tried next.
 
     `table`: what `evaluate` gave at `x`, residuals last. `predicted`, `length`, `slope`: of the step to `trial`. `history`: the
@@ -58,7 +58,7 @@ class State(NamedTuple):
     ended: Any
 
     @classmethod
-    def of(cls, parts: Sequence[Any]) -> State:
+    def of(cls, parts: Sequence[Any]) -> SearchState:
         """Return the state of such parts, flat."""
         at, width = cls._fields.index("limit"), len(Limit._fields)
         return cls._make([*parts[:at], Limit._make(parts[at : at + width]), *parts[at + width :]])
@@ -79,16 +79,16 @@ class Reached(NamedTuple):
     table: Any
     numbers: Any
 
-    def state(self) -> State:
+    def state(self) -> SearchState:
         """Return the state, as tensors or arrays, where scalars are all of one dtype."""
         at = self.points.shape[-1]
         x, trial = self.points[..., 0, :], self.points[..., 1, :]
         scale, history = self.numbers[..., :at], self.numbers[..., at : at + HISTORY]
         scalars = [self.numbers[..., i] for i in range(at + HISTORY, self.numbers.shape[-1])]
-        return State.of([x, trial, self.table, scale, history, *scalars])
+        return SearchState.of([x, trial, self.table, scale, history, *scalars])
 
 
-SCALARS = len(State._fields) - State._fields.index("limit") - 1 + len(Limit._fields)
+SCALARS = len(SearchState._fields) - SearchState._fields.index("limit") - 1 + len(Limit._fields)
 
 
 class Options(NamedTuple):
@@ -193,7 +193,7 @@ class Trips:
 
         return list(while_loop(goes_on, trip, (0, *reached))[1:])
 
-    def trip(self, now: State, i: Tensor) -> State:
+    def trip(self, now: SearchState, i: Tensor) -> SearchState:
         """Evaluate the residuals at the point that is tried, and go there if it is better; then propose the next."""
         start = equal(now.evaluations, 0.0)
         table = self.evaluated(now.trial)
@@ -228,7 +228,7 @@ class Trips:
         predicted = -2.0 * reduce_sum(model.gradient * moved) - reduce_sum(pushed * pushed)
         numbers = predicted, norm(step), reduce_sum(model.gradient * step)
         counts = now.iterations + cast(counted, WIDE), now.evaluations + 1.0
-        return State(x, trial, kept, scale, history, limit, best, first, cosine, *numbers, *counts, ended)
+        return SearchState(x, trial, kept, scale, history, limit, best, first, cosine, *numbers, *counts, ended)
 
     def free(self, model: Model, x: Tensor) -> Tensor:
         """Return which parameters are not at a bound with a gradient that pushes outwards."""
@@ -240,13 +240,13 @@ class Trips:
         below, above = cast(x, WIDE) <= low, cast(x, WIDE) >= high
         return logical_not(logical_or(logical_and(below, down >= 0.0), logical_and(above, down <= 0.0)))
 
-    def judged(self, now: State, after: Tensor) -> Tried:
+    def judged(self, now: SearchState, after: Tensor) -> Tried:
         """Return what came of the step to the point that is tried, where the cost is `after`."""
         promised = now.predicted > 0.0
         ratio = (now.cost - after) / where(promised, now.predicted, 1.0)
         return Tried(where(promised, ratio, 0.0), now.length, now.slope, now.cost, after)
 
-    def ended(self, now: State, tried: Tried, taken: Tensor, x: Tensor, cost: Tensor) -> Tensor:
+    def ended(self, now: SearchState, tried: Tried, taken: Tensor, x: Tensor, cost: Tensor) -> Tensor:
         """Return how the search is after this step."""
         actual = abs(now.cost - tried.after)
         reduction = where(tried.ratio <= 2.0, maximum(actual, now.predicted), np.inf)

@@ -18,7 +18,7 @@ from gradtape._src.train import storage
 from gradtape._src.train.saved_model import folder as folders
 from gradtape._src.train.saved_model.encoding import named_tuple, restored
 from gradtape._src.train.saved_model.reading import Programs
-from gradtape._src.train.saved_model.restored import RestoredFunction, Trace
+from gradtape._src.train.saved_model.restored import RestoredFunction, RestoredTrace
 from gradtape._src.train.saved_model.signatures import SignatureMap
 
 SERVE = ["serve"]
@@ -153,7 +153,7 @@ class Loader:
         )
 
     def _function(self, given: Any, programs: Programs) -> Any:
-        function = RestoredFunction(given, [Trace(trace, programs, self._variable_of) for trace in given["traces"]])
+        function = RestoredFunction(given, [RestoredTrace(trace, programs, self._variable_of) for trace in given["traces"]])
         return function.concrete_functions[0] if given["concrete"] else function
 
     def _variable_of(self, number: Any) -> Variable:

@@ -15,7 +15,7 @@ from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.train.graph import children, saved_variable
 from gradtape._src.train.saved_model.encoding import plain
 from gradtape._src.train.saved_model.functions import Tracer
-from gradtape._src.train.storage import Node
+from gradtape._src.train.storage import ObjectNode
 from gradtape._src.train.values import held
 
 Functions = Function | ConcreteFunction
@@ -29,7 +29,7 @@ class Objects:
 
     def __init__(self, root: Any) -> None:
         self.entries: list[dict[str, Any]] = []
-        self.nodes: list[Node] = []
+        self.nodes: list[ObjectNode] = []
         self.arrays: dict[str, np.ndarray] = {}
         self._functions: list[Functions] = []
         self._found: list[Any] = []
@@ -60,7 +60,7 @@ class Objects:
         return known[0] if known else len(self._functions) - 1
 
     def _enter(self, number: int, value: Any) -> None:
-        node = Node({})
+        node = ObjectNode({})
         self.nodes.append(node)
         if isinstance(value, Variable):
             node.key = f"variable_{number}"

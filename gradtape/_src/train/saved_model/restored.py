@@ -13,7 +13,7 @@ from gradtape._src.control.arguments import Arguments
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
 from gradtape._src.control.open_trace import Opened
-from gradtape._src.control.scope import TENSOR, Structure, Traced
+from gradtape._src.control.scope import TENSOR, ResultStructure, Traced
 from gradtape._src.core.base.errors import OpError, invalid
 from gradtape._src.core.base.tracebacks import cut
 from gradtape._src.core.declarations.spec import TensorSpec
@@ -57,7 +57,7 @@ class Way:
         if self.example is not None and (len(self.example) != count or not self.takes(self.example)):
             raise ValueError(f"{given['point']} are no extents of this way of {count}")
         leaves, spec = nest.flatten_with_spec(restored_nest(given["results"], self._result), nest.EXPANDED)
-        self._structure = Structure(spec, leaves)
+        self._structure = ResultStructure(spec, leaves)
         self._variables = [variables(n) for n in given["variables"]]
         self._written = [variables(n) for n in given["written"]]
         self._streams: list[Stream] | None = None
@@ -131,7 +131,7 @@ def _looked_at(
     return [(v, program.parameters[n]) for n, v in read]
 
 
-class Trace:
+class RestoredTrace:
     """One signature of a saved function: how its arguments are nested, and the ways that it goes for open extents."""
 
     def __init__(self, given: Any, programs: Programs, variables: Callable[[Any], Variable]) -> None:
@@ -225,7 +225,7 @@ def _argument(given: Any, shapes: dict[int, list[Any]]) -> Any:
 class RestoredFunction(Function):
     """A function that was loaded: it can be called for the signatures that were saved, its `concrete_functions`."""
 
-    def __init__(self, given: Any, traces: list[Trace]) -> None:
+    def __init__(self, given: Any, traces: list[RestoredTrace]) -> None:
         def code(*args: Any, **kwargs: Any) -> Any:
             raise NotImplementedError("The Python code of a loaded function is not part of what was saved: call the function.")
 
@@ -238,7 +238,7 @@ class RestoredFunction(Function):
         self._saved = traces
         self.concrete_functions = [self._of(trace) for trace in traces]
 
-    def _of(self, trace: Trace) -> ConcreteFunction:
+    def _of(self, trace: RestoredTrace) -> ConcreteFunction:
         """Return the traced function as it was saved, with its open extents."""
         opened = Opened([spec.shape for spec in trace.specs])
         for way in trace.ways:

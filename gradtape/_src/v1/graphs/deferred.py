@@ -33,7 +33,7 @@ from gradtape._src.v1.graphs.interpreter import NeedsEager
 from gradtape._src.v1.graphs.kinds import GRADIENT, LATE, IdentityAttr
 from gradtape._src.v1.graphs.names import op_of_sample
 from gradtape._src.v1.graphs.replay import Replay, RunScope, nodes_between
-from gradtape._src.v1.graphs.retrace import Call, PerShape, call_of_functions, recorded
+from gradtape._src.v1.graphs.retrace import CallOfFunctions, PerShape, call_of_functions, recorded
 
 FLOORS = ("gradtape._src.ops.", "gradtape._src.v1.ops.", "gradtape._src.v1.initial")
 FUNCTIONS = ("gradtape._src.control.mapping", "gradtape._src.control.vectorized_map", "gradtape._src.control.loop")
@@ -370,7 +370,7 @@ def _kept_with_functions(graph: Graph, call: DeferredCall, nodes: Sequence[Node]
     except (NotTensors, NotImplementedError, NeedsEager):
         return NotImplemented
     own = [*nodes, *_draws(call)]
-    results = recorded(graph, Call(traced, len(own)), own, avals)
+    results = recorded(graph, CallOfFunctions(traced, len(own)), own, avals)
     return nest.unflatten(layouts[0], [EagerTensor(n) for n in results])
 
 

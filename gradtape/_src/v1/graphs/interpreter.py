@@ -26,7 +26,7 @@ class Outputs(list[Node]):
     """The outputs of an op that has several."""
 
 
-class Rows(list[Node]):
+class NodeRows(list[Node]):
     """The rows of a loop's residual, of several shapes."""
 
 
@@ -81,21 +81,21 @@ class Live:
         """Return the value of a scalar."""
         return to_numpy(value).item()
 
-    def extent(self, value: Node | Rows) -> int:
+    def extent(self, value: Node | NodeRows) -> int:
         """Return how many rows a value has."""
-        return len(value) if isinstance(value, Rows) else int(value.aval.shape[0])
+        return len(value) if isinstance(value, NodeRows) else int(value.aval.shape[0])
 
-    def row(self, value: Node | Rows, at: int) -> Node:
+    def row(self, value: Node | NodeRows, at: int) -> Node:
         """Record the reading of a row."""
-        if isinstance(value, Rows):
+        if isinstance(value, NodeRows):
             return value[at]
         row: Node = handle(value)[at].node
         return row
 
-    def stacked(self, rows: Sequence[Node], of: Any, count: int) -> Node | Rows:
+    def stacked(self, rows: Sequence[Node], of: Any, count: int) -> Node | NodeRows:
         """Record the joining of all rows that there are; their number is what it is. Rows of several shapes stay apart."""
         if len({row.aval for row in rows}) > 1:
-            return Rows(rows)
+            return NodeRows(rows)
         if not rows:
             return zeros((0, *[0 if is_unknown(e) else e for e in of.shape]), of.type).node
         made: Node = stack([handle(row) for row in rows]).node

@@ -48,7 +48,7 @@ class Note:
     __slots__ = ("call", "contexts", "control", "implicit", "name", "outermost", "prefix")
 
     def __init__(
-        self, prefix: str, call: naming.Call | None, outermost: str, name: str | None, contexts: Sequence[frozenset[Node]]
+        self, prefix: str, call: naming.NamedCall | None, outermost: str, name: str | None, contexts: Sequence[frozenset[Node]]
     ) -> None:
         self.prefix, self.call, self.outermost, self.name, self.contexts = prefix, call, outermost, name, tuple(contexts)
         self.control: frozenset[Node] = frozenset().union(*contexts)
@@ -407,7 +407,7 @@ def _parameter(op: Op, position: int) -> str:
     return f"{names[-1] if names else 'input'}_{position}"
 
 
-def _main(call: naming.Call) -> Node | None:
+def _main(call: naming.NamedCall) -> Node | None:
     """Return the node of a call's result."""
     for item in nest.flatten(call.result):
         if isinstance(item, IndexedSlices):

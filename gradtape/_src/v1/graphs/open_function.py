@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
 
 from gradtape._src.control.bounded_scan import SCAN, Scan
-from gradtape._src.control.scope import TENSOR, MadeFromArguments, Structure, initial_value
+from gradtape._src.control.scope import TENSOR, MadeFromArguments, ResultStructure, initial_value
 from gradtape._src.core.base.errors import InvalidArgumentError, OpError
 from gradtape._src.core.base.tracebacks import of_user
 from gradtape._src.core.declarations.spec import TensorSpec
@@ -103,9 +103,9 @@ class OpenFunction:
         self._wanted += [n for n in nodes if _happens(n) or n in self._graph.assignments]
 
     @property
-    def structure(self) -> Structure:
+    def structure(self) -> ResultStructure:
         """The nest of its results."""
-        return Structure(self._spec, [TENSOR if isinstance(x, Tensor) else x for x in self._results])
+        return ResultStructure(self._spec, [TENSOR if isinstance(x, Tensor) else x for x in self._results])
 
     @property
     def avals(self) -> list[Aval]:

@@ -18,7 +18,7 @@ from gradtape._src.core.engine import engine, execution, tracing
 from gradtape._src.core.engine.constant_folding import MOST
 from gradtape._src.core.programs.op import Attributes, Op
 from gradtape._src.core.programs.program import ELEMENT, Node, Program, leaf
-from gradtape._src.core.programs.structured import Body, StructuredOp
+from gradtape._src.core.programs.structured import HeldProgram, StructuredOp
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.tensor import handle, to_numpy
 from gradtape._src.core.tensors.variable import Variable
@@ -30,7 +30,7 @@ from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.shapes import spoken
 from gradtape._src.v1.graphs.extents import NeedsFeed, structure_of
-from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs, Rows, in_python, is_open, of_one_shape
+from gradtape._src.v1.graphs.interpreter import NeedsEager, NodeRows, Outputs, in_python, is_open, of_one_shape
 from gradtape._src.v1.graphs.kinds import (
     BEGINNINGS,
     BY_VALUES,
@@ -224,7 +224,7 @@ class Replay:
         if op is ELEMENT and isinstance(inputs[0], Outputs):
             return inputs[0][attrs[0]]
         eager = engine.local.trace.scope is None
-        if any(isinstance(given, Rows) for given in inputs):
+        if any(isinstance(given, NodeRows) for given in inputs):
             return in_python(self, op, attrs, inputs)
         if op is LATE:
             return self._call(op, attrs, inputs)
@@ -465,7 +465,7 @@ def _plain(of: Aval) -> str:
     return f"[{','.join(map(str, of.shape))}]"
 
 
-def _parameters(body: Body, avals: Sequence[Any]) -> list[Any]:
+def _parameters(body: HeldProgram, avals: Sequence[Any]) -> list[Any]:
     """Return the Avals of a Program's parameters, from those of the op's inputs."""
     taken = [avals[i] for i in body.takes]
     return [aval(a.shape[1:], a.dtype) if p in body.rows else a for p, a in enumerate(taken)]

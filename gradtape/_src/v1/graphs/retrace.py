@@ -87,7 +87,7 @@ class Inlined:
         return made
 
 
-class Call(Inlined):
+class CallOfFunctions(Inlined):
     """A call that takes functions, of tensors whose ranks are known when the graph runs."""
 
     def __init__(self, function: PerShape, own: int) -> None:
@@ -99,7 +99,7 @@ class Call(Inlined):
         return self.inline(replay, self._function, inputs[: self._own], inputs[self._own :])
 
 
-class Loop(Inlined):
+class ChangingLoop(Inlined):
     """A `while_loop` whose variables have other ranks after a trip."""
 
     def __init__(self, test: PerShape, step: PerShape, own: int, limit: int | None) -> None:
@@ -151,7 +151,7 @@ def call_of_functions(
     if not found:
         return NotImplemented
     known = [common(column) if len(found) > 1 else column[0].dtype for column in zip(*found, strict=True)]
-    results = recorded(graph, Call(traced, len(own)), own, known)
+    results = recorded(graph, CallOfFunctions(traced, len(own)), own, known)
     return nest.unflatten(layouts[0], [EagerTensor(n) for n in results])
 
 
@@ -179,4 +179,4 @@ def changing_loop(
         n.aval if s is None else n.aval.dtype if s.rank is None else aval(symbols_for(s), n.aval.dtype)
         for n, s in zip(start, shapes, strict=True)
     ]
-    return recorded(graph, Loop(holds, trip, len(start), limit), start, avals)
+    return recorded(graph, ChangingLoop(holds, trip, len(start), limit), start, avals)

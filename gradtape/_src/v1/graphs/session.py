@@ -33,7 +33,7 @@ from gradtape._src.v1.graphs.replay import NeedsEager, Replay, RunScope, ValueSc
 PLANS = 256  # so many different runs are kept by a session
 
 
-class Plan:
+class RunPlan:
     """A run that was prepared: the traced part of the graph, and its inputs."""
 
     __slots__ = ("asks_state", "body", "captures", "gives", "streams", "variables")
@@ -134,7 +134,7 @@ class Session:
         self._graph = get_default_graph() if graph is None else graph
         self._values: dict[int, Any] = {}  # by the number of the variable
         self._streams: dict[Any, seeds.Stream] = {}
-        self._plans: dict[Any, Plan] = {}
+        self._plans: dict[Any, RunPlan] = {}
         self._structural: dict[Any, set[Node]] = {}  # the feeds that are structure, by what is fetched
         self._uncompiled: set[Any] = set()  # what has shapes that depend on values
         self._closed = False
@@ -322,7 +322,7 @@ class Session:
                 break
             return self._execute(plan, list(feeds.values()))
 
-    def _plan(self, wanted: Sequence[Node], feeds: dict[Node, Any], fixed: Any) -> Plan:
+    def _plan(self, wanted: Sequence[Node], feeds: dict[Node, Any], fixed: Any) -> RunPlan:
         parameters = {n: leaf(aval(v.shape, v.dtype), np.asarray(v) if n in fixed else None) for n, v in feeds.items()}
         fed: dict[Node, np.ndarray] = {}
         scope = RunScope(self._aval_of)
@@ -345,7 +345,7 @@ class Session:
         given = list(parameters.values())
         body = trace(run, given, scope, convert=_itself)
         variables = [(v, self._aval_of(v)) for v in body.variables]
-        plan = Plan(body, variables, [self._stream(stream) for stream in body.draws])
+        plan = RunPlan(body, variables, [self._stream(stream) for stream in body.draws])
         plan.asks_state = asks_state
         plan.gives = [type(node.aval) is not tuple for node in wanted]
         return plan
@@ -377,7 +377,7 @@ class Session:
         value = self._values.get(variable._uid)
         return variable.aval if value is None else aval(value.shape, value.dtype)
 
-    def _execute(self, plan: Plan, feeds: list[Any]) -> list[Any]:
+    def _execute(self, plan: RunPlan, feeds: list[Any]) -> list[Any]:
         body = plan.body
         arguments = feeds
         arguments += [self.value_of(variable) for variable, _ in plan.variables]

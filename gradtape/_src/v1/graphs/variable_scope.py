@@ -109,7 +109,7 @@ class VariableScope:
         return self.get_collection("local_variables")
 
 
-class Opened(NamedTuple):
+class OpenedScope(NamedTuple):
     """The variable scope of a graph that is open in a thread, and the numbers of opened scopes, by name."""
 
     scope: VariableScope
@@ -119,7 +119,7 @@ class Opened(NamedTuple):
 class _Fields:
     """The scopes that are open in this thread, by the Store of a graph, which they keep no longer than the graph does."""
 
-    variable_scopes: WeakKeyDictionary[Store, Opened] = field(WeakKeyDictionary, per_replica=True)
+    variable_scopes: WeakKeyDictionary[Store, OpenedScope] = field(WeakKeyDictionary, per_replica=True)
 
 
 _local = declare(_Fields)
@@ -131,10 +131,10 @@ class Store:
     def __init__(self, variables: dict[str, Any]) -> None:
         self.variables = variables
 
-    def _open(self) -> Opened:
+    def _open(self) -> OpenedScope:
         known = _local.variable_scopes
         if self not in known:
-            known[self] = Opened(VariableScope(False), {})
+            known[self] = OpenedScope(VariableScope(False), {})
         return known[self]
 
     @property

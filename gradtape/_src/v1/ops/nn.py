@@ -136,7 +136,7 @@ def _whole(tables: Any, strategy: str) -> Any:
     """Return the table of which `tables` are the parts, if they are several."""
     if is_tensor(tables) or not isinstance(tables, (list, tuple)) or len(tables) < 2:
         return tables
-    return embedding.Parts(tables, strategy)
+    return embedding.PartitionedParameters(tables, strategy)
 
 
 @public
