@@ -33,7 +33,7 @@ WITHOUT_FLOPS = frozenset(
     IRFFTGrad Igamma IgammaDerivative IgammaGradA Igammac IsotonicRegression JaxFunction JaxFunctionGradient LRN
     Late LinearRecurrence MatrixCofactors MatrixExponential MatrixLogarithm MatrixSolveLs MatrixSquareRoot
     MaxPool3DGradGrad MaxPoolGradGrad MaxPoolWithArgmax MirrorPadGrad Ndtri OverlapAndAdd Polygamma PseudoInverse
-    QuantizeAndDequantizeV2 QuantizeAndDequantizeV4 RFFTGrad RGBToHSV RandomGamma ResizeBicubic ResizeBicubicGrad
+    QuantizeAndDequantizeV2 QuantizeAndDequantizeV4 RFFTGrad RGBToHSV RandomGamma ReduceDataset ResizeBicubic ResizeBicubicGrad
     ResizeBilinear ResizeBilinearGrad ResizeNearestNeighborGrad ScaleAndTranslate ScaleAndTranslateGrad SegmentMean
     SegmentRecurrence SelfAdjointEigV2 Sort SparseEntries SparseReduceSum SparseSegmentMean
     SparseSegmentMeanWithNumSegments SparseSegmentSqrtN SparseSegmentSqrtNWithNumSegments SparseSegmentSum

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
 from gradtape._src.control.scope import call
 from gradtape._src.core.base.errors import ResourceExhaustedError
@@ -81,8 +82,9 @@ class Residuals:
             self.count = _rows_of([*self.variables, *given])
             rows = [TensorSpec(v.shape[1:], v.dtype) for v in [*self.variables, *given]]
             specs = pack_sequence_as(variables, rows[: len(self.variables)]), *rows[len(self.variables) :]
-        body = made.get_concrete_function(*specs)._traced
-        _check_body(body)
+        concrete = made.get_concrete_function(*specs)
+        _check(concrete)
+        body = concrete._traced
         program, inputs = body.program, list(body.inputs([d.node for d in given]))
         avals = [program.aval_of(r) for r in program.outputs]
         _check_results(avals)
@@ -323,12 +325,13 @@ def _rows_of(given: Sequence[Any]) -> int:
     return int(shapes[0][0])
 
 
-def _check_body(body: Any) -> None:
-    if not hasattr(body, "program"):
+def _check(concrete: ConcreteFunction) -> None:
+    if concrete.strategy.reason is not None:
         raise NotImplementedError(
             "The residual function cannot be compiled, as a shape or the way it goes on depends on values. Write it with "
             "tf.cond and tf.while_loop, and with shapes that are known."
         )
+    body = concrete._traced
     if body.draws:
         raise ValueError(
             "The residual function draws random numbers, so that no two evaluations agree. Draw them once, outside of it."
