@@ -14,6 +14,7 @@ import numpy as np
 from gradtape._src.autodiff.custom import CUSTOM
 from gradtape._src.autodiff.recording import kept_step
 from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.base.public import public
 from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.programs import journal
@@ -235,6 +236,10 @@ class Question:
 
     def about(self, source: Any) -> Diagnosis:
         """Return the Diagnosis of one source."""
+        with setting(held_numbers={}):
+            return self._about(source)
+
+    def _about(self, source: Any) -> Diagnosis:
         case = self._case(source)
         self._said_none = False
         if case.call is None and not case.targets and (answer := _of_graphs.get(case.key)) is not None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
+from gradtape._src.core.base.ambient import declare, field
 from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.native import twins
 from gradtape._src.core.programs import journal
@@ -193,8 +194,26 @@ def _public(value: Any) -> list[tuple[str, Any]]:
     return [(step, part) for step, part in parts(value) if not step.startswith("._")]
 
 
+class _Fields:
+    """What objects hold, while one question is answered, as frames share them. Each is kept, so that its id is its own."""
+
+    held_numbers: dict[int, tuple[Any, dict[int, None]]] | None = field(None, per_replica=True)
+
+
+local = declare(_Fields)
+
+
 def numbers_in(value: Any) -> dict[int, None]:
     """Return the numbers of the variables that an object holds, in the order of its attributes and entries."""
+    known = local.held_numbers
+    if known is None:
+        return _numbers_in(value)
+    if id(value) not in known:
+        known[id(value)] = value, _numbers_in(value)
+    return known[id(value)][1]
+
+
+def _numbers_in(value: Any) -> dict[int, None]:
     numbers: dict[int, None] = {}
     waiting, seen = [(value, 0)], set[int]()
     while waiting:

@@ -155,9 +155,14 @@ def _function(code: CodeType) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Mo
     whole = tree(code.co_filename) or ast.Module([], [])
     if code.co_name == "<module>":
         return whole
-    functions = [n for n in ast.walk(whole) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    found = (n for n in functions if n.name == code.co_name and _starts(n) == code.co_firstlineno)
-    return next(found, ast.Module([], []))
+    return _functions(whole).get((code.co_name, code.co_firstlineno)) or ast.Module([], [])
+
+
+@functools.lru_cache(256)
+def _functions(whole: ast.Module) -> dict[tuple[str, int], ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Return the functions of a file by their names and first lines: a search through the whole file."""
+    found = [n for n in ast.walk(whole) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    return {(n.name, _starts(n)): n for n in reversed(found)}
 
 
 def is_global(code: CodeType, name: str) -> bool:
