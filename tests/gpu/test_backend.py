@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core.engine import execution, stages, tiers
+from gradtape._src.core.engine import engine, execution, stages, tiers
 from gradtape._src.core.platform import lowerings, memory
 from gradtape._src.core.programs.program import Program
 from gradtape._src.core.settings import device_config
@@ -32,6 +32,7 @@ def program(dtype, size=3):
 @pytest.fixture
 def default_gpu(monkeypatch):
     """Rules are asked as where the default device is a GPU; JAX arrays still lie on the CPU."""
+    engine._numbers.clear()  # those that other tests have used twice are JAX arrays
     monkeypatch.setattr(tiers, "default_place", lambda: "gpu")
 
 

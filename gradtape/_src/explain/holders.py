@@ -195,7 +195,7 @@ def _public(value: Any) -> list[tuple[str, Any]]:
 
 
 class _Fields:
-    """What objects hold, while one question is answered, as frames share them. Each is kept, so that its id is its own."""
+    """The numbers of variables in objects, while one question is answered. Each object is kept, so that its id is its own."""
 
     held_numbers: dict[int, tuple[Any, dict[int, None]]] | None = field(None, per_replica=True)
 
