@@ -78,7 +78,7 @@ def command_faults(python: Path, folder: Path) -> list[str]:
     faults += ["gradtape --help does not name its commands"] * ("why" not in text)
     told = subprocess.run([command, "why", script], cwd=folder, env=clean({}), capture_output=True, text=True)
     return faults + [f"gradtape why did not name line 5: {told.stdout[-500:]}{told.stderr[-500:]}"] * (
-        "line 5: unused" not in told.stdout
+        "line 5: left_library" not in told.stdout
     )
 
 
