@@ -90,7 +90,7 @@ def export_stablehlo(
             raise
         (reason, *_) = str(error).partition("\n")
         raise ValueError(
-            f"What {concrete.called} computes depends on extents that are open: {reason.rstrip('.')}. Give all extents in "
+            f"{concrete.called} depends on extents that are open: {reason.rstrip('.')}. Give all extents in "
             f"input_signature; received shapes {[s.shape.as_list() for s in specs]}."
         ) from None
     with replacing(os.fspath(path)) as part:
