@@ -1,4 +1,4 @@
-"""The arguments of a call of a function: which are tensors, what identifies the call, what a signature asks of them."""
+"""The arguments of a call: its tensors, the key that identifies the call, and the constraints of a signature."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from gradtape._src.ops.array.ragged import RaggedTensor
 
 
 class Arguments(ResultStructure):
-    """The arguments of a call: `nodes` of the tensors, and `key`, which says everything else.
+    """The arguments of a call: the `nodes` of its tensors, and `key`, which identifies everything else.
 
-    `stored` are the variables among them, each once: alike ones have one key, and the first place of each decides its number.
-    `given` are the Datasets.
+    `stored` has each variable among them once. Two variables of one type have the same key; their order of first use numbers
+    them. `given` has the Datasets.
     """
 
     __slots__ = ("given", "key", "leaves", "nodes", "stored")
@@ -70,9 +70,9 @@ class Arguments(ResultStructure):
         self.key = (self.spec, tuple(key))
 
     def shapes(self, signature: Signature) -> list[TensorShape]:
-        """Return the shapes for which TensorFlow would trace: those that an input signature states, or the tensors'.
+        """Return the shapes for which TensorFlow would trace: those of the input signature, or else of the tensors.
 
-        The number of a RaggedTensor's values is open, as a trace serves any.
+        The number of values of a RaggedTensor is None, since one trace serves all numbers.
         """
         if signature.specs is not None:
             values = nest.flatten(signature.stated, expand_composites=True)
@@ -87,7 +87,7 @@ class Arguments(ResultStructure):
         return [found[id(node)] for node in self.nodes]
 
     def of_call(self) -> Arguments:
-        """Return itself; ValueError for a spec in the place of a value."""
+        """Return itself; ValueError if a spec was passed as a value."""
         for x in self.fixed:
             if isinstance(x, TypeSpec) and not isinstance(x, NoneTensorSpec):
                 raise ValueError(
@@ -98,7 +98,7 @@ class Arguments(ResultStructure):
 
     @property
     def variables(self) -> list[Variable]:
-        """The variables among the arguments, each once."""
+        """The variables among the arguments, without duplicates."""
         return [x.variable for x in self.stored]
 
     def forget_variables(self) -> None:
@@ -112,11 +112,11 @@ class Arguments(ResultStructure):
 
     @property
     def passed(self) -> list[Any]:
-        """The variables, then the Datasets: the arguments that each call passes besides tensors."""
+        """The variables, then the Datasets: the arguments that a call passes besides its tensors."""
         return [*self.stored, *self.given]
 
     def of(self, passed: Sequence[Any]) -> Arguments:
-        """Return the same arguments, with the variables and Datasets of a call."""
+        """Return these arguments with the variables and Datasets of another call."""
         if not passed:
             return self
         stored = [x for x in passed if isinstance(x, Stored)]
@@ -129,24 +129,24 @@ class Arguments(ResultStructure):
         return found
 
     def _filled(self, given: Iterable[Any]) -> Arguments:
-        """Return the same arguments with others in the places of what is `given`."""
+        """Return these arguments with `given` in the places of the Datasets."""
         found, others = copy.copy(self), iter(given)
         found.fixed = [next(others) if isinstance(x, GIVEN) else x for x in self.fixed]
         found.given, found._plain = [x for x in found.fixed if isinstance(x, GIVEN)], None
         return found
 
     def standing(self) -> Arguments:
-        """Return the arguments for a trace: others stand for what is `given`."""
+        """Return the arguments for a trace, with a stand-in for each Dataset."""
         if not self.given:
             return self
         return self._filled([_spec_of(x).stand_in() for x in self.given])
 
     def described(self, specs: Sequence[Any]) -> Any:
-        """Return the nest with these specs of the tensors, and the specs of what is `given`."""
+        """Return the nest of arguments with `specs` in the places of tensors and a spec for each Dataset."""
         return self._filled(map(_spec_of, self.given)).fill(specs)
 
     def call(self, function: Callable[..., Any], nodes: Sequence[Node]) -> Any:
-        """Call `function` with these arguments and other tensors; ValueError if it changes a list or dict among its arguments."""
+        """Call `function` with these arguments and other tensors; ValueError if it modifies a list or dict argument."""
         args, kwargs = self.pack(nodes)
         before, spec = nest.flatten_with_spec((args, kwargs))
         results = function(*args, **kwargs)
@@ -167,7 +167,7 @@ def _spec_of(given: Any) -> Any:
 
 
 def _key_of(value: Any) -> Any:
-    """Return the key of an argument that is no tensor: numbers and strings by value, objects by identity."""
+    """Return the key of an argument that is not a tensor: numbers and strings by value, objects by identity."""
     if isinstance(value, (bool, int, float, complex, str, bytes, type(None), type)):
         return (type(value), value if value == value else "nan")
     if isinstance(value, TensorSpec):
@@ -183,7 +183,7 @@ def _key_of(value: Any) -> Any:
 
 
 def tensors_in(args: tuple[Any, ...]) -> tuple[list[Node], tuple[Any, ...]] | None:
-    """Return `(nodes, key)` of arguments that are tensors, or lists and tuples of tensors; None for any others."""
+    """Return `(nodes, key)` if all arguments are tensors, or lists and tuples of tensors; else None."""
     nodes: list[Node] = []
     key: list[Any] = []
     for value in args:
@@ -207,16 +207,15 @@ NUMBERS = (bool, int, float, complex)
 
 
 def symbol(spec: TensorSpec) -> Tensor:
-    """Create a tensor without a value for a spec. An open extent is 1, an open rank 0: a call tells them."""
+    """Create a tensor without a value for a spec, with 1 for an unknown extent and rank 0 for an unknown rank."""
     shape = [] if spec.shape.rank is None else [1 if extent is None else extent for extent in spec.shape.as_list()]
     return EagerTensor(leaf(aval(shape, spec.dtype.numpy), None))
 
 
 def named_parameters(arguments: Arguments, signature: inspect.Signature, specs: Sequence[Any] | None) -> list[Node]:
-    """Create a leaf without a value for each tensor among the arguments; its name is that of its parameter, or of its spec.
+    """Create a leaf without a value for each tensor among the arguments, named after its parameter or spec.
 
-    A leaf's attributes are the names of all of them and its own place there.
-    `core/programs/function_names` numbers those that are equal.
+    A leaf's attributes are the names of all leaves and its own position. `core/programs/function_names` numbers equal names.
     """
     symbols = [leaf(node.aval, None) for node in arguments.nodes]
     args, kwargs = arguments.pack(symbols)
@@ -234,7 +233,8 @@ def named_parameters(arguments: Arguments, signature: inspect.Signature, specs: 
         if isinstance(x, Tensor) and x.node in symbols
     ]
     known = {id(node) for _, node in named}
-    named += [("args", node) for node in symbols if id(node) not in known]  # such as the extents of a SparseTensor
+    # Some tensors have no spec of their own, such as the extents of a SparseTensor.
+    named += [("args", node) for node in symbols if id(node) not in known]
     taken = tuple([name for name, _ in named])
     for place, (_, node) in enumerate(named):
         node.key = (None, (taken, place))
@@ -242,10 +242,10 @@ def named_parameters(arguments: Arguments, signature: inspect.Signature, specs: 
 
 
 class Signature:
-    """The parameters of a Python function; `wanted` has a nest of TensorSpecs and values for each that is constrained.
+    """The parameters of a Python function; `wanted` maps each constrained parameter to a nest of TensorSpecs and values.
 
-    With an input signature a default is the only value of its parameter. `*args` take the specs that are left, and there are no
-    `**kwargs`.
+    With an input signature, a parameter without a spec always has its default value. `*args` take the remaining specs; `**kwargs`
+    are not allowed.
     """
 
     def __init__(self, python_function: Callable[..., Any], input_signature: Any) -> None:
@@ -265,7 +265,7 @@ class Signature:
         self.count = len(kinds)
 
     def _constrain(self, specs: list[Any]) -> None:
-        """Give each parameter its spec, in order; what is left has a default."""
+        """Assign the specs to the parameters in order; parameters without a spec must have a default."""
         kept: list[inspect.Parameter] = []
         positional = any(p.kind is Kind.VAR_POSITIONAL for p in self.parameters.parameters.values())
         for p in self.parameters.parameters.values():
@@ -290,13 +290,13 @@ class Signature:
 
     @property
     def stated(self) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments that an input signature asks for: positional ones, and those by name."""
+        """The `(args, kwargs)` that an input signature constrains."""
         named = {p.name for p in self.parameters.parameters.values() if p.kind is Kind.KEYWORD_ONLY}
         positional = [wanted for name, wanted in self.wanted.items() if name not in named]
         return positional, {name: wanted for name, wanted in self.wanted.items() if name in named}
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Bind the arguments of a call, with the defaults, in the wanted form; TypeError if they do not fit."""
+        """Bind the arguments of a call, with defaults, and convert them to the specs; TypeError if they do not fit."""
         if self.simple and not kwargs and len(args) == self.count:
             return args, {}
         if not all(map(str.isidentifier, kwargs)):
@@ -312,7 +312,7 @@ class Signature:
 
     @property
     def type(self) -> FunctionType:
-        """The parameters with their types, as far as those are constrained."""
+        """The parameters with the types that constrain them."""
         parameters = []
         for p in self.parameters.parameters.values():
             wanted = type_of(self.wanted[p.name]) if p.name in self.wanted else p.empty
@@ -343,7 +343,7 @@ def _check_specs(specs: tuple[Any, ...]) -> None:
 
 
 def _check_names(names: list[str]) -> None:
-    """Raise ValueError if two keywords become the same name when `_` replaces invalid characters."""
+    """Raise ValueError if two keywords become equal when invalid characters are replaced by `_`."""
     plain = {"".join([c if c.isalnum() else "_" for c in name]) for name in names}
     if len(plain) < len(names):
         raise ValueError(
@@ -353,9 +353,9 @@ def _check_names(names: list[str]) -> None:
 
 
 class Known:
-    """A signature for which TensorFlow has traced a function: the shapes of its tensors, and the `rest` of it.
+    """A signature for which TensorFlow has traced a function: the shapes of its tensors, and its other parts as `rest`.
 
-    `opened` are its traces for open extents: see `control/open_trace`. None as long as nobody has asked.
+    `opened` has the traces for unknown extents (`control/open_trace`), or None if there are none yet.
     """
 
     __slots__ = ("opened", "rest", "shapes")
@@ -365,25 +365,25 @@ class Known:
         self.opened: Any = None
 
     def takes(self, given: list[TensorShape]) -> bool:
-        """Return whether tensors of these shapes belong to it."""
+        """Return whether tensors of these shapes match this signature."""
         return all(new.is_subtype_of(old) for new, old in zip(given, self.shapes, strict=True))
 
 
-MANY_TRACES = 5  # so many traces in so many calls are worth a warning
+MANY_TRACES = 5  # warn if this many consecutive calls were all traced
 MANY_WARNINGS = 2
 
 
 class Calls:
-    """The number of calls of one code from outside of functions, and of traces for these."""
+    """Counters for all functions of one code object: calls from outside of functions, and traces of these calls."""
 
     def __init__(self) -> None:
         self.since = self.counted = self._traces = self._warnings = 0
-        self.others = 0  # how many of the last traces were of another function than the one before
+        self.others = 0  # the number of recent traces that were of another Function than the trace before
         self._last: Callable[[], Any] = lambda: None
-        self.told = False  # that it runs as Python in each call
+        self.told = False  # whether the log already says that it runs as Python
 
     def traced_too_often(self, function: Any, first: bool) -> bool:
-        """Note a trace; whether so many of the last calls were traced that a warning is due. `counted` are those calls."""
+        """Count a trace; return whether the rate of traces calls for a warning. `counted` is the number of calls looked at."""
         another = first or self._last() is not function
         self.others = self.others * bool(self._traces % MANY_TRACES) + another
         self._last = weakref.ref(function)
@@ -400,7 +400,7 @@ _calls: weakref.WeakKeyDictionary[CodeType, Calls] = weakref.WeakKeyDictionary()
 
 
 def calls_of(function: Any) -> Calls:
-    """Return the Calls of a Python function, shared by all functions of its code. A library's does not."""
+    """Return the Calls of a Python function, shared by all functions of its code object. Library functions get a new one."""
     code = getattr(getattr(inspect.unwrap(function), "__func__", function), "__code__", None)
     if code is None or internal[code.co_filename]:
         return Calls()
@@ -415,7 +415,7 @@ class Signatures:
         self._known: list[Known] = []
 
     def find(self, arguments: Arguments, given: list[TensorShape]) -> tuple[Known, bool]:
-        """Return the Known for these arguments, whose tensors may have the shapes `given`, and whether it is new."""
+        """Return the Known that matches these arguments and shapes, and whether it was added just now."""
         rest = without_shapes(arguments)
         alike = [known for known in self._known if known.rest == rest]
         for known in alike:
@@ -431,14 +431,14 @@ class Signatures:
 
 
 def without_shapes(arguments: Arguments) -> Any:
-    """Return the key of a call without the shapes of its tensors."""
+    """Return the key of a call without its tensors' shapes."""
     spec, key = arguments.key
     found: list[Any] = []
     for item in key:
         if isinstance(item, Aval):
             found.append(item.dtype)
         elif item[0] is VariableSpec:
-            found.append((*item[:3], item[3].dtype, *item[4:]))  # the shape that was declared is the last
+            found.append((*item[:3], item[3].dtype, *item[4:]))  # the last item is the declared shape
         else:
             found.append(item[1] if item[0] in NUMBERS else item)
     return spec, tuple(found)

@@ -1,4 +1,4 @@
-"""Functions that run as Python in each call: all, if the user says so, and those that cannot be compiled, which tell it."""
+"""Functions that run as Python in each call: all of them on request, or those that cannot be compiled, which log the reason."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def functions_run_eagerly() -> bool:
 
 @public
 def require_compiled_functions(required: bool = True) -> None:
-    """Raise UnimplementedError where a function would run as Python in each call, as a shape or its way depends on values.
+    """Raise UnimplementedError instead of running a function as Python because a shape or its control flow depends on values.
 
-    By default such a function says so once in the log, with the line that makes it so.
+    By default such a function logs this once, with the line that is the reason.
 
     >>> @tf.function
     ... def positive(x):
@@ -66,7 +66,7 @@ def require_compiled_functions(required: bool = True) -> None:
 
 
 def line_of(reason: BaseException) -> Line:
-    """Return the innermost line of user code that an exception came through."""
+    """Return the innermost line of user code in an exception's traceback."""
     found: Line = (None, 0)
     entry = reason.__traceback__
     while entry is not None:
@@ -78,7 +78,7 @@ def line_of(reason: BaseException) -> Line:
 
 
 def tell(name: str, reason: NeedsValues, line: Line, again: bool) -> None:
-    """Say in the log that a function runs as Python, but not `again`; UnimplementedError if functions are to be compiled."""
+    """Log that a function runs as Python, unless `again`; UnimplementedError if `require_compiled_functions` is set."""
     if again and not _required:
         return
     file, number = journal.file_and_number(line)

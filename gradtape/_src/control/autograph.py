@@ -1,7 +1,7 @@
-"""The source of functions, transformed (diastatic-malt), so that `if`, `while` and `for` over tensors become ops.
+"""The source transformation (diastatic-malt) that turns `if`, `while` and `for` over tensors into ops.
 
-The operators that transformed code calls are here and in `statements`. Statements that depend on no tensor run as Python, while
-the function is traced.
+The operators that transformed code calls are in this file and in `statements`. Statements that depend on no tensor run as Python
+during the trace.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from gradtape._src.ops.math import arithmetic, compare
 from gradtape._src.ops.math.reduction import reduce_max, reduce_min
 
 FEATURES = (converter.Feature.ASSERT_STATEMENTS, converter.Feature.BUILTIN_FUNCTIONS)
-PREFIX = "tf__"  # of the names of transformed functions, as in TensorFlow
+PREFIX = "tf__"  # the prefix of transformed functions, as in TensorFlow
 OPTIONS = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=FEATURES)
 
 
@@ -52,10 +52,10 @@ OPTIONS = converter.ConversionOptions(recursive=True, user_requested=True, optio
 
 
 class FunctionScope(operators.FunctionScope):
-    """The scope in which transformed code runs."""
+    """A malt scope that checks the results of transformed functions."""
 
     def ret(self, value: Any, did_return: Any) -> Any:
-        """Return the result of a function; raise where a path through it may end without a `return`."""
+        """Return the result of a function; ValueError if a tensor decides whether it returns at all."""
         if symbolic(did_return) and value is not None:
             raise ValueError(
                 "the else branch must also have a return statement: an `if` on a tensor, or a loop on tensors, returns a value "
@@ -65,7 +65,7 @@ class FunctionScope(operators.FunctionScope):
 
 
 class _CaughtErrors(ast.NodeTransformer):
-    """`except E as name:` becomes `except E:` and an assignment to the name, as malt fails at names of handlers."""
+    """Rewrite `except E as name:` to `except E:` and an assignment, since malt does not support names of handlers."""
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
         self.generic_visit(node)
@@ -76,16 +76,16 @@ class _CaughtErrors(ast.NodeTransformer):
 
 
 class _Shadows(ast.NodeTransformer):
-    """A function in another one, of a parameter that is a name from outside there, is made by a function of its own.
+    """Wrap inner functions whose parameter has the name of a variable that the outer function reads, in a function of their own.
 
-    malt takes the parameter for a name that the function around binds, which then has no value.
+    Without that, malt takes the parameter for a variable of the outer function, which is unbound there.
     """
 
     def __init__(self) -> None:
-        self._outside: list[set[str]] = []  # for each function around: the names that it reads and does not bind
+        self._outside: list[set[str]] = []  # for each enclosing function, the names that it reads but does not bind
 
     def _inner(self, node: Any) -> bool:
-        """Visit a function; return whether it has such a parameter."""
+        """Visit a function; return whether one of its parameters shadows an outer name."""
         names = {x.arg for x in ast.walk(node.args) if isinstance(x, ast.arg)}
         shadows = bool(self._outside) and not names.isdisjoint(self._outside[-1])
         used = [x for part in _own(node) for x in part]
@@ -117,7 +117,7 @@ class _Shadows(ast.NodeTransformer):
 
 
 def _own(node: ast.AST) -> Iterator[list[ast.AST]]:
-    """Yield the nodes of a function, level by level, without those of functions inside of it."""
+    """Yield the nodes of a function level by level, without the nodes of inner functions."""
     level = list(ast.iter_child_nodes(node))
     while level:
         yield level
@@ -125,7 +125,7 @@ def _own(node: ast.AST) -> Iterator[list[ast.AST]]:
 
 
 class _LoopOptions(ast.NodeTransformer):
-    """`set_loop_options(maximum_iterations=…)` in a loop is told to malt, which hands it to the loop's operator."""
+    """Pass `set_loop_options(maximum_iterations=…)` inside of a loop to malt, which passes it to the loop's operator."""
 
     def _noted(self, node: Any) -> Any:
         self.generic_visit(node)
@@ -146,7 +146,7 @@ def caught() -> BaseException | None:
 
 
 class Transpiler(api.PyToPy):
-    """Transforms functions; the result's lines are those of the user's file."""
+    """Transforms functions, and maps the lines of the result to the user's file."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -157,7 +157,7 @@ class Transpiler(api.PyToPy):
         return PREFIX + super().get_transformed_name(node).removeprefix("ag__")
 
     def get_extra_locals(self) -> dict[str, Any]:
-        """Return the names of transformed code, with `ag__`."""
+        """Return the globals of transformed code, including `ag__`."""
         if self._namespace is None:
             self._namespace = super().get_extra_locals()
             vars(self._namespace["ag__"]).update(
@@ -187,10 +187,10 @@ _relocated: dict[tuple[types.CodeType, str, int], types.CodeType] = {}
 
 
 def transformed(function: Any) -> Any:
-    """Transform a plain Python function: the operators of this file replace its statements."""
+    """Transform a plain Python function: operators of this file replace its statements."""
     made, _, source_map = _transpiler.transform(_of_a_module(function), converter.ProgramContext(options=OPTIONS))
     file, first = _file_of(function), function.__code__.co_firstlineno
-    key = made.__code__, file, first  # two functions of one text are transformed to code that is equal
+    key = made.__code__, file, first  # two functions with equal text are transformed to equal code
     code = _relocated.get(key)
     if code is None:
         lines = {at.lineno: origin.loc.lineno for at, origin in source_map.items() if origin.loc.filename == file}
@@ -200,7 +200,7 @@ def transformed(function: Any) -> Any:
 
 
 def relocated(code: types.CodeType, lines: Mapping[int, int], filename: str, default: int) -> types.CodeType:
-    """Move `code` and all code in it to other lines: line n becomes `lines[n]` of `filename`, for tracebacks."""
+    """Move `code`, and all code nested in it, to other lines: line n becomes `lines[n]` of `filename`, for tracebacks."""
     constants = tuple([relocated(c, lines, filename, default) if isinstance(c, types.CodeType) else c for c in code.co_consts])
     first = lines.get(code.co_firstlineno, default)
     table, current = bytearray(), first
@@ -237,7 +237,7 @@ def _signed(value: int) -> bytes:
 
 
 def source_of(function: Any, features: Sequence[str] = ()) -> str:
-    """Return the source of a function that is transformed with these optional features, as it is generated."""
+    """Return the generated source of a function, transformed with these optional features."""
     chosen = [converter.Feature[name] for name in features]
     options = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=chosen)
     made, *_ = _transpiler.transform(_of_a_module(function), converter.ProgramContext(options=options))
@@ -245,7 +245,7 @@ def source_of(function: Any, features: Sequence[str] = ()) -> str:
 
 
 def _of_a_module(function: Any) -> Any:
-    """Give a lambda of a script a module that exists, since malt looks for one, and return it."""
+    """Return a lambda defined in a script with an importable `__module__`, since malt looks the module up."""
     if not inspect_utils.islambda(function) or inspect.getmodule(function) is not None:
         return function
     code, defaults = function.__code__, function.__defaults__
@@ -259,12 +259,12 @@ def _file_of(function: Any) -> str:
 
 
 def switched_off() -> bool:
-    """Return whether the thread runs a function that is marked by `do_not_convert`."""
+    """Return whether this thread runs a function marked by `do_not_convert`."""
     return bool(ag_ctx.control_status_ctx().status == ag_ctx.Status.DISABLED)
 
 
 def converted(function: Any) -> Any:
-    """Wrap `function` so that its source is transformed at its first call; one without source stays."""
+    """Wrap `function` so that its source is transformed at the first call. A function without source is called unchanged."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         with ag_ctx.ControlStatusCtx(ag_ctx.Status.ENABLED):
@@ -276,12 +276,12 @@ def converted(function: Any) -> Any:
 OURS = ("gradtape", "tensorflow", "keras", "jax", "optree", "numpy", "malt", "grain", "keras_gradtape", "sklearn", "scipy")
 
 
-# Of functions, as one that runs as eager code asks in each call.
+# The results of `_stays`: a function that runs as eager code asks for them in each call.
 _verdicts: weakref.WeakKeyDictionary[types.FunctionType, bool] = weakref.WeakKeyDictionary()
 
 
 def _as_it_is(function: Any) -> bool:
-    """Return whether a function is called without transformation: the library's, other libraries', or a marked one."""
+    """Return whether a function is called untransformed: one of a library, or one marked by `do_not_convert`."""
     if type(function) is not types.FunctionType:
         return _stays(function)
     known = _verdicts.get(function)
@@ -300,7 +300,7 @@ def _stays(function: Any) -> bool:
 
 
 def _readable(file: str) -> bool:
-    """Return whether code of this file is the user's and has a source, as cells of notebooks have (`<ipython-input-3-…>`)."""
+    """Return whether a file is user code with readable source, including notebook cells (`<ipython-input-3-…>`)."""
     return not internal[file] and (not file.startswith("<") or bool(linecache.getlines(file)))
 
 
@@ -330,7 +330,8 @@ def converted_call(function: Any, args: Any, kwargs: Any, caller_fn_scope: Any =
     try:
         made = transformed(target)
     except (malt_errors.PyCTError, NotImplementedError, SyntaxError, OSError, ValueError, TypeError, AssertionError):
-        return function(*args, **kwargs)  # no source, or a statement that cannot be transformed: as it is
+        # Without source, or with a statement that malt does not support, the function is called as it is.
+        return function(*args, **kwargs)
     return made(*arguments, **kwargs)
 
 
@@ -358,7 +359,7 @@ def _builtin(function: Any, args: Any, kwargs: Any, caller: Any) -> Any:
 def _length(x: Any) -> Any:
     if not x.ndim:
         raise ValueError(f"len requires a non-scalar tensor, got one of shape {x.shape}.")
-    rows = x.get_shape()[0]  # `shape` has a number for what is not known
+    rows = x.get_shape()[0]  # an unknown extent is None here, unlike in `shape`
     return extents.shape(x)[0] if rows is None else rows
 
 
@@ -400,7 +401,7 @@ def _smallest(*args: Any, **kwargs: Any) -> Any:
 
 
 def _range_of_tensors(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: Any = None) -> Any:
-    """Return `tf.range` of tensors: a tensor where the bounds are known, else a DynamicRange."""
+    """Return `tf.range` of tensors: a tensor if the bounds are known, else a DynamicRange."""
     bounds = [tensor(b).node for b in (start, limit, delta) if is_tensor(b)]
     if all(constant_folding.folded(node) is not None or engine.integers(node) is not None for node in bounds):
         return creation.range_(start, limit, delta, dtype)
@@ -426,7 +427,7 @@ _builtins: dict[Any, Callable[..., Any]] = {
 
 
 def and_(a: Callable[[], Any], b: Callable[[], Any]) -> Any:
-    """Evaluate `a() and b()`; for a tensor `b` is evaluated, too."""
+    """Evaluate `a() and b()`; if `a()` is a tensor, `b` is always evaluated."""
     first = a()
     if symbolic(first):
         return compare.logical_and(_truth(first), b())
@@ -434,7 +435,7 @@ def and_(a: Callable[[], Any], b: Callable[[], Any]) -> Any:
 
 
 def or_(a: Callable[[], Any], b: Callable[[], Any]) -> Any:
-    """Evaluate `a() or b()`; for a tensor `b` is evaluated, too."""
+    """Evaluate `a() or b()`; if `a()` is a tensor, `b` is always evaluated."""
     first = a()
     if symbolic(first):
         return compare.logical_or(_truth(first), b())
@@ -442,7 +443,7 @@ def or_(a: Callable[[], Any], b: Callable[[], Any]) -> Any:
 
 
 def _truth(value: Any) -> Any:
-    """Check an operand of `and`, `or` or `not`: InvalidArgumentError unless it is a bool tensor."""
+    """Return an operand of `and`, `or` or `not`; InvalidArgumentError unless it is a bool tensor."""
     if value.dtype != dtypes.bool:
         raise InvalidArgumentError(None, None, f"`and` and `or` take bool tensors, received {value.dtype.name}: compare it.")
     return value
@@ -454,7 +455,7 @@ def not_(a: Any) -> Any:
 
 
 def assert_stmt(expression: Any, message: Callable[[], Any]) -> None:
-    """Run `assert expression, message()`; on a tensor it is checked when the function is called."""
+    """Run `assert expression, message()`; a tensor is checked at each call of the function."""
     if symbolic(expression):
         debugging.Assert(expression, [message()])
     else:

@@ -1,4 +1,4 @@
-"""The names that an `if` or a loop binds: a tensor or what can be one, a string, None, nothing yet; a loop has them in a list."""
+"""The values that an `if` or a loop may bind to names, and the list of tensors that a loop carries for its names."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def can_be_tensor(value: Any) -> bool:
 
 
 def can_be_result(value: Any) -> bool:
-    """Return whether a branch can return `value` as a tensor; strings count, as another branch may return another one."""
+    """Return whether a branch can return `value`: a tensor, or a string, which must be equal in both branches."""
     return can_be_tensor(value) or isinstance(value, STRINGS)
 
 
@@ -61,7 +61,7 @@ def returned(name: str, before: Any) -> bool:
 
 
 def check_not_none(name: str, main: Any, other: Any) -> None:
-    """Raise ValueError for None where a branch is to give a tensor; a plain `return` may give nothing in both branches."""
+    """Raise ValueError for None where a branch must give a tensor. Both branches may `return` without a value."""
     if (main is None or other is None) and not (main is other and returned(name, None)):
         where = "main" if main is None else "else"
         raise ValueError(
@@ -70,18 +70,18 @@ def check_not_none(name: str, main: Any, other: Any) -> None:
         )
 
 
-FROM_OP = object()  # in the place of a leaf that an op gives
+FROM_OP = object()  # marks a leaf that is an output of the op
 
 
 class BoundState:
-    """The names that a loop binds, as a flat list of tensors, and the way back."""
+    """The names that a loop binds, flattened to a list of tensors."""
 
     def __init__(self, values: Any, names: Sequence[str]) -> None:
         self.bound = names
-        self.names: list[str] = []  # of each tensor
+        self.names: list[str] = []  # the name of each tensor
         self.parts: list[tuple[Any, list[Any]]] = []
         self.tensors: list[Tensor] = []
-        self.numbers: list[int] = []  # the positions of those that are Python's
+        self.numbers: list[int] = []  # the positions of tensors that were Python numbers
         for name, value in zip(names, values, strict=True):
             leaves, spec = flatten(value)
             fixed = []
@@ -96,14 +96,14 @@ class BoundState:
             self.parts.append((spec, fixed))
 
     def pack(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
-        """Pack these tensors into the values of the names."""
+        """Pack these tensors into the structure of the names' values."""
         remaining = iter(tensors)
         return tuple(
             [nest.unflatten(spec, [next(remaining) if x is FROM_OP else x for x in fixed]) for spec, fixed in self.parts]
         )
 
     def flat(self, values: Any) -> list[Tensor]:
-        """Return the tensors in the values after a trip; values that are no tensors must be the same as before."""
+        """Return the tensors in the values after a trip. Other values must be unchanged."""
         result: list[Tensor] = []
         known = iter(self.tensors)
         for (spec, fixed), value, name in zip(self.parts, values, self.bound, strict=True):
@@ -133,12 +133,12 @@ class BoundState:
 
 
 def probed(values: Any, run: Callable[[], None], get_state: Any, set_state: Any, growth: Growth | None = None) -> Sequence[Any]:
-    """Return what the names hold after `run`, which is traced aside, if they hold `values` before."""
+    """Run `run` in a trace that is discarded, with `values` bound to the names; return their values afterwards."""
     found: list[Any] = []
     outer = engine.local.trace.scope
     scope = Scope(nested=True)
     if isinstance(outer, Scope) and outer.elements is not None:
-        scope.elements, scope.through = Elements([]), outer.through  # nothing is drawn for it
+        scope.elements, scope.through = Elements([]), outer.through  # the discarded trace draws no elements
 
     def one() -> list[Any]:
         set_state([nest.map_structure(lambda x: tensor(x) if isinstance(x, NUMBERS) else x, value) for value in values])
@@ -159,8 +159,10 @@ def defined(
     runs: Callable[[], Any],
     growth: Growth | None = None,
 ) -> Any:
-    """Return the values of the names before a loop. A name that only the loop binds (None counts, too) starts as zeros of what it
-    binds; a check at the call ensures that the loop `runs` at least once. TensorArrays get room for the loop's writes.
+    """Return the values of the names before a loop.
+
+    Names first bound inside the loop (or bound to None before it) start as zeros of the shape the loop gives them. A check at
+    session time then ensures that the loop `runs` at least once. TensorArrays get room for the loop's writes.
     """
     values = get_state()
     if not any(v is None or isinstance(v, (*UNDEFINED, TensorArray)) for v in values):

@@ -1,8 +1,8 @@
-"""The primitive of loops, `Scan`: a body that runs a known number of times over carried values; its reverse is one again.
+"""The loop primitive `Scan`: a body that runs a known number of times over carried values. Its gradient is another Scan.
 
-`Scan`: (n, constants…, carry…, xs…) → (carry…, ys…, residuals…). The residuals are what the gradient of the body needs of
-each trip; where nobody asks for a gradient, they are not compiled. The gradient is a Scan the other way round, so any order
-closes. Loops with a condition are in `checkpointed_while`.
+`Scan`: (n, constants…, carry…, xs…) → (carry…, ys…, residuals…). The residuals are the values of each trip that the body's
+gradient needs; if no gradient is asked for, they are not compiled. Since the gradient is a Scan in reverse order, derivatives of
+any order exist. Loops with a condition are in `checkpointed_while`.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from gradtape._src.ops.array.shape import identity_n, zeros
 from gradtape._src.ops.math.arithmetic import maximum, minimum
 
 TRIPS = np.dtype(np.int64)
-ROOM = 1025  # most trips whose residuals are kept: a loop of an open length beyond it has its gradient by blocks
+ROOM = 1025  # residuals of at most so many trips are kept; the gradient of a longer loop of unknown length is computed by blocks
 BLOCKS = 64
-NO_GRADIENT = (LookupError, InvalidArgumentError)  # of an op at all, or in this dtype
+NO_GRADIENT = (LookupError, InvalidArgumentError)  # the op has no gradient, or none for this dtype
 
 
 def _split(inputs: Sequence[Any], consts: int, carry: int) -> tuple[Any, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
@@ -79,7 +79,7 @@ def _scan_avals(
 
 
 class Scan(NamedTuple):
-    """The attributes of a loop of known length. `dynamic`: it makes n trips, in room for `length` of them.
+    """The attributes of a loop of known length. With `dynamic` the number of trips is an input, at most `length`.
 
     The last `saved` outputs of `body` are residuals.
     """
@@ -97,12 +97,12 @@ class Scan(NamedTuple):
         return _split(inputs, self.consts, self.carry)
 
     def rows(self, avals: Sequence[Aval]) -> int | None:
-        """Return how many rows the xs have, from the Avals of the inputs; None if there are none."""
+        """Return the number of rows of the xs, from the Avals of the inputs; None without xs."""
         xs = avals[1 + self.consts + self.carry :]
         return xs[0].shape[0] if xs else None
 
     def bodies(self) -> tuple[HeldProgram, ...]:
-        """Return its one body, which takes the constants, the carry, and rows of the xs."""
+        """Return the loop's one body, which takes the constants, the carry and a row of each x."""
         first, count = self.consts, arity(self.body)
         gives = {k: k for k in range(len(self.body.outputs))}
         carried = {first + k: k for k in range(self.carry)}
@@ -115,7 +115,8 @@ def _run_scan(interpreter: Interpreter, scan: Scan, inputs: Sequence[Any]) -> li
     wanted = len(scan.body.outputs) - (0 if interpreter.residuals else scan.saved)
     rows = []
     for at in reversed(range(trips)) if scan.reverse else range(trips):
-        row = min(at, scan.length - 1)  # trips beyond the room count for nothing: their results are made NaN
+        # Trips beyond `length` reuse the last row; their results become NaN later.
+        row = min(at, scan.length - 1)
         results = interpreter.call(scan.body, [*fixed, *carried, *[interpreter.row(x, row) for x in xs]])
         carried = tuple(results[: scan.carry])
         rows.append(results[scan.carry : wanted])
@@ -179,13 +180,13 @@ def record_scan(
     again: bool = False,
     derived: bool = False,
 ) -> list[Node]:
-    """Record `length` runs of `body`: (consts…, carry…, x…) → (carry…, y…); `trips` of them if that is given.
+    """Record `length` runs of `body`: (consts…, carry…, x…) → (carry…, y…); with `trips`, a node, that number of runs.
 
-    Returns the nodes of the last carry and of the stacked ys; the residuals come after those. There are none where no tape
-    records, and of a body with effects; but there are where it is run `again`, for them alone and without its effects. The
-    loop of a gradient (`derived`) over loops has none: else derivatives of higher and higher order would be made for them.
+    Returns the nodes of the last carry and of the stacked ys, then the residuals. Residuals are kept if a tape records and the
+    body has no effects. With `again` they are always kept, and effects are left out. A loop in a gradient (`derived`) that holds
+    loops has none, as each order of derivative would add more.
     """
-    taped = bool(engine.local.tapes) or engine.local.trace.scope is not None  # what a function is called in is not known
+    taped = bool(engine.local.tapes) or engine.local.trace.scope is not None  # a function's caller may have a tape
     by_blocks = trips is not None and not xs and length > ROOM
     saves = again or (taped and not by_blocks and not body.effects and not (derived and _holds_loop(body)))
     whole, saved = with_residuals(body, len(consts), len(carry)) if saves else (body, 0)
@@ -195,14 +196,13 @@ def record_scan(
 
 
 def _holds_loop(program: Program) -> bool:
-    """Return whether a Program, or one that it calls, has a loop."""
     return any(
         op.structured and (op.kind is LOOP or any(map(_holds_loop, programs_of(op, attrs)))) for op, attrs, *_ in program.keys
     )
 
 
 def with_residuals(body: Program, consts: int, carry: int) -> tuple[Program, int]:
-    """Return the body with its residuals as further outputs, and how many these are."""
+    """Return the body with its residuals as additional outputs, and the number of residuals."""
     split = _linear_body(body, consts, carry)
     if split is None:
         return body, 0
@@ -213,15 +213,15 @@ def with_residuals(body: Program, consts: int, carry: int) -> tuple[Program, int
 
 
 def _inexact(program: Program) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the positions of the floating outputs and parameters."""
     count = len(program.parameters) - len(program.constants)
     outputs = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])
     return outputs, tuple([i for i in range(count) if program.parameters[i].inexact])
 
 
 def _linear_body(body: Program, consts: int, carry: int) -> tuple[Program, Program, list[int], tuple[int | None, ...]] | None:
-    """Return `linearized(body)` and the positions of the cotangents, kept with the body; None if an op in it has no gradient, or
-    none in its dtype.
+    """Return `linearized(body)` and the positions of the cotangents, cached in `body.derived`.
+
+    None if an op of the body has no gradient, or none for its dtype.
     """
     key = ("linear", consts, carry, transposes(body))
     if key not in body.derived:
@@ -240,7 +240,7 @@ def _linear_body(body: Program, consts: int, carry: int) -> tuple[Program, Progr
 
 
 def _leads_back(body: Program) -> bool:
-    """Return whether the second derivative of a body depends on values of the forward pass."""
+    """Return whether a body's second derivative depends on values of the forward pass."""
     try:
         return tracing.FORWARD in vjp_program(body, *_inexact(body))[0].derived
     except NO_GRADIENT:
@@ -250,9 +250,9 @@ def _leads_back(body: Program) -> bool:
 def leading_back(
     op: Operation, body: Program, results: list[Tensor | None], needed: Sequence[bool], inputs: Sequence[Node]
 ) -> list[Tensor | None]:
-    """Join the cotangents of a loop's inputs with the inputs, so that a second derivative in one trace is zeros, not None.
+    """Connect the cotangents of a loop's inputs with these inputs, so that a second derivative is zeros and not None.
 
-    A loop that is part of a Program's gradient is not joined: there tracing.FORWARD says it (see `_leads_back`).
+    Not needed for a loop in a Program's gradient, where tracing.FORWARD states it (see `_leads_back`).
     """
     trace = op.entry.node.trace
     begins = trace is not None and trace.scope is not None and (trace.parent is None or trace.parent.scope is not trace.scope)
@@ -277,9 +277,10 @@ def _scan_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
         return [None, *leading_back(op, body, results, op.needed[1:], entry.inputs[1:])]
     outputs = [t.node for t in op.outputs]
     if saved and any(d is not None for d in grads[plain:]):
-        saved, plain = 0, len(body.outputs)  # a gradient of a gradient: the residuals are results like others
+        saved, plain = 0, len(body.outputs)  # in a gradient of a gradient, residuals are ordinary results
     if saved and transposes(body):
-        body, saved = selected(body, range(plain)), 0  # the residuals are those of another gradient
+        # The residuals are of another gradient: that of operators with other transposes.
+        body, saved = selected(body, range(plain)), 0
     if saved:
         original = selected(body, range(plain))
         split = _linear_body(original, consts, carry)
@@ -305,9 +306,9 @@ def _by_blocks(
     needed: Sequence[bool],
     room: int,
 ) -> list[Tensor | None]:
-    """Return the gradient of a long loop: it is run up to the beginning of its last block, and each block again from its own.
+    """Return the gradient of a long loop: run it up to its last block, then differentiate block after block, running each again.
 
-    A block has `room` trips, and its gradient may be by blocks in turn. The carry at each beginning is all that is kept.
+    A block has `room` trips, and may be split into blocks itself. Only the carry at the beginning of each block is kept.
     """
     count = len(fixed) + len(start)
     with tracing.inner() as inner:
@@ -346,10 +347,10 @@ def reverse_scan(
     history: Sequence[Node] = (),
     of: Program | None = None,
 ) -> list[Tensor | None]:
-    """Return the cotangents of a Scan's inputs (constants, carry, xs), by a Scan that runs the other way.
+    """Return the cotangents of a Scan's inputs (constants, carry, xs), computed by a Scan in reverse order.
 
-    With `split` (see `_linear_body`) from the residuals; else from `history`, the carry before each trip, by running
-    each trip again. `of` is the user's body, if `body` runs that several times.
+    With `split` (see `_linear_body`) it uses the residuals. Otherwise it runs each trip again from `history`, the carry before
+    that trip. `of` is the user's body if `body` runs it several times.
     """
     fixed, start, xs = inputs
     consts, carry = len(fixed), len(start)
@@ -370,7 +371,7 @@ def reverse_scan(
         seeds = [known[i] if i in known else _zeros(body.aval_of(body.outputs[i])).node for i in given]
         x_rows, others = rows[: len(xs)], rows[len(xs) :]
         parameters = [*fixed_now, *others, *x_rows, *seeds]
-        if split is not None:  # the carry is not read: what is needed of it is among the residuals
+        if split is not None:  # all forward values that are needed are residuals
             parameters = [*fixed_now, *[leaf(n.aval, None) for n in start], *x_rows, *seeds, *others]
         cotangents = tracing.inline(backward, parameters)
         passed = [cotangents[place[consts + i]] if consts + i in place else zeros_of(known[i]).node for i in flowing]
@@ -379,7 +380,8 @@ def reverse_scan(
         sums = [leaf(fixed[i].aval, None) for i in summed]
         factors = {f: None for terms in products.values() for a, b, _ in terms for f in (a, b) if f not in rows}
         passed += [(EagerTensor(s) + EagerTensor(cotangents[place[i]])).node for i, s in zip(summed, sums, strict=True)]
-        rows_out = list(dict.fromkeys([*[cotangents[place[i]] for i in taken], *factors]))  # a loop writes each row once
+        # Each row is stacked once, even if it is used several times.
+        rows_out = list(dict.fromkeys([*[cotangents[place[i]] for i in taken], *factors]))
         parameters = [*fixed_now, *flow, *sums, *rows, *seeds_of_ys.values()]
         step = execution.intern(tracing.close(inner, [*passed, *rows_out], parameters))
         if _leads_back(body if of is None else of):

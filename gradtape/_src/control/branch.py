@@ -51,7 +51,7 @@ class If(NamedTuple):
 
     @property
     def branches(self) -> tuple[Program, ...]:
-        """The Programs in the order in which a choice counts them."""
+        """The Programs, in the order in which `Case` numbers them."""
         return (self.then, self.orelse)
 
     def taken(self, choice: Any) -> Program:
@@ -59,7 +59,7 @@ class If(NamedTuple):
         return self.then if choice else self.orelse
 
     def of(self, branches: Sequence[Program]) -> If:
-        """Return the attributes for other branches."""
+        """Return the attributes with other branches."""
         return If(*branches)
 
 
@@ -69,11 +69,11 @@ class Case(NamedTuple):
     branches: tuple[Program, ...]
 
     def taken(self, choice: Any) -> Program:
-        """Return the branch that a choice takes: as in TensorFlow the last one for an index that is none."""
+        """Return the branch with this index; the last one if the index is out of range, as in TensorFlow."""
         return self.branches[choice if 0 <= choice < len(self.branches) else -1]
 
     def of(self, branches: Sequence[Program]) -> Case:
-        """Return the attributes for other branches."""
+        """Return the attributes with other branches."""
         return Case(tuple(branches))
 
 
@@ -102,7 +102,6 @@ def _case_avals(branch_index: Aval, *inputs: Aval, branches: tuple[Program, ...]
 
 
 def _bodies(attrs: If | Case) -> list[structured.HeldProgram]:
-    """Return the branches as bodies, each of which takes all inputs but the index."""
     return [whole(program)._replace(takes=range(1, 1 + arity(program))) for program in attrs.branches]
 
 
@@ -129,7 +128,7 @@ CASE = define(StructuredOp("Case", _case, Case, infer=_case_avals, saves="branch
 
 
 def only_looked_at(what: str) -> None:
-    """Raise NeedsValues unless a graph merely looks at a gradient, which it takes anew when it runs."""
+    """Raise NeedsValues, unless a graph only needs the gradient's shape and computes it again when it runs."""
     graph = engine.graph_around()
     if graph is None or graph.keeps:
         raise engine.NeedsValues(f"the gradient of {what} is known when the graph runs", "Take it outside of the function.")
@@ -138,9 +137,9 @@ def only_looked_at(what: str) -> None:
 @gradient(IF)
 @gradient(CASE)
 def _gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]:
-    """Return the gradient of each branch as a branch of its own; zeros where the branch does not use an input. Rows stay rows.
+    """Return a branch of the gradients of the branches, with zeros for inputs that a branch does not use. Rows stay rows.
 
-    An input that only other results depend on gets zeros, as TensorFlow gives.
+    An input on which only results without a cotangent depend gets zeros, as in TensorFlow.
     """
     entry = op.entry
     branches = programs_of(entry.node.op, entry.node.attrs)
@@ -172,9 +171,9 @@ def _gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]
 
 
 class Form:
-    """The common form of all branches' cotangents of one input: a tensor, or IndexedSlices if one of them gives those.
+    """The common form of one input's cotangent in all branches: IndexedSlices if any branch gives them, else a tensor.
 
-    The branches give one number of rows, the largest: what others lack are zeros at row 0.
+    All branches give the largest number of rows; shorter ones are padded by zeros at row 0.
     """
 
     def __init__(self, of: Aval, cotangents: Sequence[tuple[Program, int | tuple[int, int] | None]]) -> None:
@@ -188,7 +187,7 @@ class Form:
             self.type = indices[0].type if len({a.dtype for a in indices}) == 1 else dtypes.int64
 
     def given(self, found: int | tuple[int, int] | None, nodes: Sequence[Node]) -> list[Node]:
-        """Return the output nodes of a branch, whose Program has its cotangent at the places `found` of `nodes`."""
+        """Return a branch's output nodes for this input; its Program has the cotangent at the positions `found` of `nodes`."""
         if not self.sliced:
             return [zeros(self.of.shape, self.of.type).node if found is None else nodes[found]]  # type: ignore[index]
         if found is None:
@@ -196,7 +195,7 @@ class Form:
         elif isinstance(found, tuple):
             values, indices = EagerTensor(nodes[found[0]]), cast(EagerTensor(nodes[found[1]]), self.type)
         else:
-            # an op and no constant, as a graph may not know the extent
+            # An op rather than a constant, because a graph may not know the extent.
             count = engine.record(COUNT, (nodes[found],), (None,))
             values, indices = EagerTensor(nodes[found]), cast(EagerTensor(count), self.type)
         missing = self.count - extents_of(values)[0]
@@ -206,7 +205,7 @@ class Form:
         return [values.node, indices.node]
 
     def packed(self, nodes: Iterator[Node]) -> Tensor | IndexedSlices:
-        """Pack the next nodes into the cotangent."""
+        """Pack the next nodes into a cotangent of this form."""
         if not self.sliced:
             return EagerTensor(next(nodes))
         shape = host_shape(self.of.shape)
@@ -216,7 +215,7 @@ class Form:
 def _formed(
     program: Program, places: Sequence[int | tuple[int, int] | None], parameters: Sequence[Aval], forms: Sequence[Form]
 ) -> Program:
-    """Return a branch's gradient Program, with its results in the common form of all branches."""
+    """Return a branch's gradient Program, with its results in the common form."""
     with tracing.inner() as inner:
         leaves = [leaf(a, None) for a in parameters]
         nodes = tracing.inline(program, leaves) if program.outputs else []
@@ -233,19 +232,19 @@ def _record(choice: Node, programs: Sequence[Program], inputs: Sequence[Node], o
 
 
 def alike(programs: Sequence[Program]) -> bool:
-    """Return whether branches give the same shapes; in a graph they need not."""
+    """Return whether all branches give the same shapes, which a graph does not require."""
     results = [[p.aval_of(r) for r in p.outputs] for p in programs]
     return all(r == results[0] for r in results)
 
 
 def _of_one_shape(programs: Sequence[Program]) -> bool:
-    """Return whether branches may give the same shapes."""
+    """Return whether the shapes of all branches may be equal."""
     results = [[p.aval_of(r) for r in p.outputs] for p in programs]
     return all(a.may_be(b) for r in results for a, b in zip(results[0], r, strict=True))
 
 
 def _open_elements(node: Node, programs: Sequence[Program]) -> list[Node]:
-    """Return the results of branches with different shapes: extents that differ are unknown until session time."""
+    """Return the results of branches with different shapes; extents that differ are unknown until session time."""
     known = [common(column) for column in zip(*[[p.aval_of(r) for r in p.outputs] for p in programs], strict=True)]
     node.aval = tuple([a if isinstance(a, Aval) else aval((), a) for a in known])
     nodes = engine.elements(node)
@@ -254,33 +253,33 @@ def _open_elements(node: Node, programs: Sequence[Program]) -> list[Node]:
 
 
 def run_branches(choice: Node, branches: Sequence[Callable[[], Any]], op: Op, names: Sequence[str]) -> Any:
-    """Trace the branches and join them.
+    """Trace the branches and record the op that chooses one of them.
 
-    A variable that one branch assigns keeps its value in the others.
+    A variable that only one branch assigns keeps its value in the others.
     """
 
     def traced(number: int, function: Callable[[], Any]) -> Traced:
         def result(value: Any) -> Any:
-            """Convert a result to a Tensor; an operation's is the index that made it run, as in TensorFlow."""
+            """Convert a result to a Tensor. For an Operation that is the choice that runs it, as in TensorFlow."""
             if type(value).__name__ != "Operation":
                 return tensor_or_none(value)
             return tensor(number == 0 if op is IF else number)
 
         return trace(function, (), Scope(nested=True), draws=False, convert=result)
 
-    if guided() and (known := engine.integers(choice)) is not None:  # the other branches need not fit the extents
+    if guided() and (known := engine.integers(choice)) is not None:  # the branches not taken may be invalid for these extents
         number = int(not known) if op is IF else int(known)
         nodes, structure = flatten_results(branches[number if 0 <= number < len(branches) else -1](), tensor_or_none)
         return structure.pack(nodes)
     bodies = [traced(number, function) for number, function in enumerate(branches)]
     if engine.graph_around() is not None and all(body.structure.fixed == [None] for body in bodies):
-        # operations, which give nothing: to be run, they have to give something
+        # The branches are Operations without results. Each gets a constant result, so that the op is kept.
         bodies = [_giving(body, number == 0 if op is IF else number) for number, body in enumerate(bodies)]
     return join(choice, bodies, op, names)
 
 
 def _giving(body: Traced, value: Any) -> Traced:
-    """Return a body that gives a constant, for one that gives nothing."""
+    """Return a copy of a body without results that gives a constant."""
     program = body.program
     with tracing.inner() as inner:
         inner.overrides = None
@@ -291,7 +290,7 @@ def _giving(body: Traced, value: Any) -> Traced:
 
 
 def join(choice: Node, bodies: Sequence[Traced], op: Op, names: Sequence[str]) -> Any:
-    """Record the op that chooses among traced branches, and give its results in the first one's structure."""
+    """Record the op that chooses between traced branches; return its results in the structure of the first branch."""
     check_alike(bodies, names)
     written = {id(v): v for body in bodies for v in body.written}
     outside = Outside(bodies, list(written.values()))
@@ -318,7 +317,7 @@ def join(choice: Node, bodies: Sequence[Traced], op: Op, names: Sequence[str]) -
 
 
 def check_alike(bodies: Sequence[Traced], names: Sequence[str]) -> None:
-    """Raise TypeError or ValueError unless all branches give the same structure of the same dtypes and shapes."""
+    """Raise TypeError or ValueError unless all branches give the same structure, dtypes and shapes."""
     first = bodies[0]
     count = sum(f is TENSOR for f in first.structure.fixed)
     for body, name in zip(bodies[1:], names[1:], strict=True):
@@ -374,9 +373,9 @@ def _scalar_bool(pred: Any, what: str) -> Tensor:
 def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
     """Return `true_fn()` if `pred` (a scalar bool) holds, else `false_fn()`.
 
-    In a function both branches are traced and must give the same structure and dtypes; one of them runs, and what only the
-    other one uses has gradient zero. A function whose branches give different shapes runs as eager code, where the other
-    branch does not exist; a graph's session then runs it op by op.
+    In a function both branches are traced and must give the same structure and dtypes. One of them runs; inputs of the other get
+    zero gradients. If the branches give different shapes, the function runs as eager code, where the other branch is never
+    traced; a graph's session runs that branch op by op.
 
     >>> tf.cond(tf.constant(2.0) > 1.0, lambda: 1.0, lambda: 2.0)
     1.0
@@ -396,7 +395,7 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
 
 @public
 def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: str = "switch_case") -> Any:
-    """Return `branch_fns[branch_index]()`; of `default` (or the last function) for an index out of range.
+    """Return `branch_fns[branch_index]()`; for an index out of range call `default`, or else the last function.
 
     `branch_fns` is a list of functions, a dict from int to function, or a list of such pairs.
 
@@ -444,8 +443,8 @@ def _numbered(branch_fns: Any) -> dict[int, Callable[[], Any]]:
 def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, strict: bool = False, name: str = "case") -> Any:
     """Return the result of the first function in `pred_fn_pairs` (`[(scalar bool, function), …]`) whose condition holds.
 
-    If none holds: of `default`, and without one an InvalidArgumentError. With `exclusive` it is an error in a function if
-    more than one holds; in eager code the first one counts. There a list of one result gives the result, unless `strict`.
+    If none holds, call `default`; InvalidArgumentError without one. With `exclusive`, a function raises an error if more than one
+    holds; eager code takes the first. In eager code a list of one result is unpacked, unless `strict`.
 
     >>> x = tf.constant(2.0)
     >>> float(tf.case([(x < 1.0, lambda: x), (x < 3.0, lambda: 10.0 * x)], default=lambda: 0.0 * x))

@@ -1,8 +1,8 @@
-"""The captures of a branch or loop that did not run, in a function that runs as eager code.
+"""The captures of a branch or loop body that did not run, in a function that runs as eager code.
 
-In TensorFlow an `if` or loop on tensors is one op: it takes what either branch uses, and its gradient is zeros for what did not
-run, not None. Such a function may run as eager code under a tape. Then the branch that was not taken, or the body of a loop
-without a trip, is traced aside. The results of the statement are joined with its captures.
+In TensorFlow an `if` or loop on tensors is one op that takes the captures of all branches. Its gradient is zeros for a branch
+that did not run, not None. Eager code under a tape records only the taken branch. So the other branch, or the body of a loop
+without a trip, is traced and discarded. The statement's results are joined with its captures.
 """
 
 from __future__ import annotations
@@ -23,27 +23,28 @@ from gradtape._src.ops.array.shape import identity_n
 
 
 def on_tape() -> bool:
-    """Return whether the running code is part of a function that runs as eager code under a tape."""
+    """Return whether the running code belongs to a function that runs as eager code under a tape."""
     state = engine.local
     return tracing.local.functions > 0 and state.trace.scope is None and any(tape() is not None for tape in state.tapes)
 
 
 def counts(decides: Any) -> bool:
-    """Return whether a statement on `decides` is an op in TensorFlow, while a tape records the taken branch only."""
+    """Return whether a statement on `decides` is an op in TensorFlow, but only its taken branch is on the tape."""
     return is_tensor(decides) and on_tape()
 
 
 def captures_of(function: Callable[..., Any], *arguments: Aval) -> list[Tensor]:
-    """Return the captures of `function`: the tensors from outside, and values of variables, that its results depend on.
+    """Return the captures of `function`: outside tensors, and values of variables, on which its results depend.
 
-    It is given symbols for its `arguments`.
+    `arguments` are the Avals of the symbols that are passed to it.
     """
     symbols = [leaf(of, None) for of in arguments]
     scope = Scope(nested=True)
     results: list[Node] | None = None
     with tracing.inner(scope) as inner:
         scope.trace = inner
-        with contextlib.suppress(Exception):  # it did not run: an error is none of the user's, what was used before it counts
+        # This branch did not run, so its error is not the user's. Captures found before the error count.
+        with contextlib.suppress(Exception):
             results = _floating(function(*map(handle, symbols)))
             tracing.enter(inner, results)
     leading = set(inner.nodes if results is None else results)
@@ -74,20 +75,20 @@ def joined(results: Any, also: Sequence[Any] = ()) -> Any:
 
 
 def chosen(decides: Any, taken: Callable[[], Any], others: Sequence[Callable[[], Any]]) -> Any:
-    """Run `taken` and join its results with the captures of the other branches."""
+    """Run `taken`; join its results with the captures of the other branches."""
     results = taken()
     return joined(results, [x for other in others for x in captures_of(other)]) if counts(decides) else results
 
 
 def repeated(start: Any, results: Any, trips: int, body: Callable[[Any], Any]) -> Any:
-    """Join the results of a `while_loop` with its first loop variables and its captures."""
+    """Join the results of a `while_loop` with its initial loop variables and its captures."""
     if not on_tape():
         return results
     return joined(results, [*nest.flatten(start), *([] if trips else captures_of(lambda: body(start)))])
 
 
 def switched(taken: Callable[[], None], other: Callable[[], None], get_state: Any, set_state: Any, nouts: int) -> None:
-    """Run one branch of an `if` statement on a tensor, and join its names with the captures of the other one."""
+    """Run the branch taken, and also record what the other branch reads, so that its sources get zeros and not None."""
     before = get_state()
     taken()
     after = get_state()
@@ -102,9 +103,9 @@ def switched(taken: Callable[[], None], other: Callable[[], None], get_state: An
 
 
 def looped(before: Any, trips: Any, body: Callable[..., None], item: Sequence[Aval], get_state: Any, set_state: Any) -> None:
-    """Join the names after a loop on tensors with their values `before`; without `trips`, with the captures of `body`.
+    """Join the names' values after a loop on tensors with those `before`; without `trips` also with the captures of `body`.
 
-    `item` is what a `for` loop gives its body.
+    `item` has the Avals of the element that a `for` loop passes to its body.
     """
     after = get_state()
     also: list[Any] = nest.flatten(list(before))

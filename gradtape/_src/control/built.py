@@ -1,4 +1,4 @@
-"""Programs of functions of tensors that call Programs and loops, and calls of them."""
+"""Programs made from functions that compute with tensors, call Programs and run loops."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 
 
 def built(function: Callable[..., Sequence[Tensor]], parameters: Sequence[Any]) -> Program:
-    """Return the Program of a function of tensors, which calls Programs and loops, for parameters of these Avals."""
+    """Trace a function of tensors, which may call Programs and loops, for parameters of these Avals; return its Program."""
     leaves = [leaf(a, None) for a in parameters]
     body = trace(lambda: list(function(*map(EagerTensor, leaves))), leaves, Scope(True, creates=False))
     made = body.program
-    constants = (*[np.asarray(engine.value(node)) for node in body.captures], *made.constants)  # large ones are captures
+    constants = (*[np.asarray(engine.value(node)) for node in body.captures], *made.constants)  # large constants are captured
     made = Program(made.keys, made.avals, made.parameters, made.outputs, constants, made.lines, made.precision)
     return tracing.without_effects(execution.intern(made))
 
 
 def called(program: Program, *inputs: Any) -> Tensor:
-    """Call a Program on tensors; return its one result."""
+    """Call a Program with one result on tensors."""
     (node,) = tracing.call(program, tuple([x.node for x in inputs]))
     return EagerTensor(node)

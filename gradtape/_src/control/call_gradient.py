@@ -1,4 +1,4 @@
-"""The gradient of a call of a traced function: a call of the Program that differentiates its Program."""
+"""The gradient of a call of a traced function: a call of the function's gradient Program."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from gradtape._src.ops.array.shape import host_shape
 
 @gradient(FUNCTION)
 def _function_gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]:
-    """Return the gradient of a call. An input that only other outputs depend on gets zeros, as TensorFlow gives; rows stay
-    rows.
+    """Return the gradient of a call.
+
+    An input on which only outputs without a cotangent depend gets zeros, as in TensorFlow. Rows stay rows. If the call is itself
+    a gradient, the forward inputs whose values it uses get zeros, too.
 
     So does, of a call that is a gradient itself, each input of the forward pass whose values that one uses.
     """
@@ -46,7 +48,7 @@ def _function_gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlice
 
 
 def connected(program: Program | None) -> set[int]:
-    """Return the positions of the parameters that any of the outputs depends on. Without a Program: none."""
+    """Return the positions of the parameters on which an output depends; the empty set for None."""
     if program is None:
         return set()
     outputs = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])
@@ -55,7 +57,8 @@ def connected(program: Program | None) -> set[int]:
     for some in [outputs, *[(i,) for i in outputs]]:
         try:
             _, where = vjp_program(program, some, inputs)
-        except (LookupError, errors.OpError, TypeError):  # an op has no gradient, or none for its dtype, and nobody asked for it
+        # An op without a gradient, or without one for its dtype, need not raise here: nobody asked for this gradient.
+        except (LookupError, errors.OpError, TypeError):
             continue
         found |= {i for i, place in zip(inputs, where, strict=True) if place is not None}
         if some is outputs:

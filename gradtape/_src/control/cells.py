@@ -1,4 +1,4 @@
-"""A function that is called again later, when the names that it takes from around may hold something else."""
+"""A copy of a function that keeps the present values of its closure, for calls at a later time."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def _contents(cell: CellType) -> Any:
 
 
 class Kept:
-    """A function with cells of its own, which hold what those of `function` hold now while it is called.
+    """A copy of `function` with cells of its own, which hold the present values while the copy is called.
 
-    So have the functions in its cells. The object `unkept` is not kept alive: whoever calls has it.
+    Functions in its cells are copied in the same way. The object `unkept` is held by a weak reference; the caller keeps it alive.
     """
 
     def __init__(self, function: Callable[..., Any], unkept: Any = None) -> None:
@@ -36,9 +36,9 @@ class Kept:
         self._function = self._copied(function, {}, {})
 
     def _copied(self, value: Any, cells: dict[int, CellType], copies: dict[Any, Any]) -> Any:
-        """Return a copy of a function, a reference to the object that is not kept, and any other value as it is.
+        """Return a copy of a function, the weak reference in place of the object `unkept`, and any other value unchanged.
 
-        `cells`, by their identities, and `copies` are what was copied so far; the functions in `copies` keep their cells alive.
+        `cells` (by identity) and `copies` have the copies made so far; the functions in `copies` keep their cells alive.
         """
         if value is not None and value is self._reference():
             return self._reference
@@ -57,7 +57,7 @@ class Kept:
 
     @contextlib.contextmanager
     def called(self) -> Iterator[Callable[..., Any]]:
-        """Open a context in which the function that it yields can be called, in one thread at a time."""
+        """Open a context in which the function can be called, by one thread at a time."""
         with self._lock:
             for cell, value in self._held:
                 if value is not EMPTY:

@@ -1,9 +1,9 @@
-"""The loop that runs until a condition fails, `While`, and its gradient, which is a `Scan`.
+"""The loop with a condition, `While`, and its gradient, which is a `Scan`.
 
-`While`: (constants…, carry…) → (carry…, trips, stride, checkpoints…). It keeps checkpoints of its carry, twice as far apart each
-time they are full. Its gradient is a Scan over the checkpoints. Each of them runs its part of the loop again, a long one by
-blocks. Griewank and Walther, "Algorithm 799: revolve" (2000), describe such schemes. Here the stride doubles as in Stumm and
-Walther, "New algorithms for optimal online checkpointing" (2010), section 2. Where nobody asks for a gradient there are none.
+`While`: (constants…, carry…) → (carry…, trips, stride, checkpoints…). It keeps checkpoints of its carry, and doubles their
+distance each time they are full. Its gradient is a Scan over the checkpoints, which runs each part of the loop again, a long part
+by blocks. See Griewank and Walther, "Algorithm 799: revolve" (2000). The stride doubles as in Stumm and Walther, "New algorithms
+for optimal online checkpointing" (2010), section 2. If no gradient is asked for, no checkpoints are kept.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from gradtape._src.ops.array.creation import zeros_of
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.math.arithmetic import minimum
 
-MOST_CHECKPOINTS = ROOM - 1  # one row is for what comes behind them
+MOST_CHECKPOINTS = ROOM - 1  # the last row collects values written between checkpoints
 FEWEST_CHECKPOINTS = 64
 CHECKPOINT_BYTES = 1 << 28
-MOST_TRIPS = 1 << 24  # have a gradient at least: each level of blocks is one more copy of the body to compile
+MOST_TRIPS = 1 << 24  # loops up to this length have a gradient; each level of blocks compiles one more copy of the body
 
 
 def _while(
@@ -57,7 +57,7 @@ def _while(
         carried, flag = state
         (holds,) = cond.evaluate(*fixed, *carried) if flag is None else guards.run(cond, flag, *fixed, *carried)[0]
         holds = holds if limit is None else holds & (trip < limit)
-        return holds if flag is None else holds & ~flag  # what is wrong need not come to an end
+        return holds if flag is None else holds & ~flag  # a failed check ends the loop
 
     def trip_of(state: tuple[Any, Any]) -> tuple[Any, Any]:
         carried, flag = state
@@ -76,11 +76,11 @@ def _while(
     full = capacity - 1
 
     def fill(state: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Run on until the condition fails or the checkpoints are full."""
+        """Run trips until the condition fails or the checkpoints are full."""
         stride = state[1]
 
         def step(inner: tuple[Any, ...]) -> tuple[Any, ...]:
-            """Run the body once. The last value that is written to a row is that of its checkpoint."""
+            """Run one trip. The row of a checkpoint is overwritten until its trip is reached."""
             trip, now, kept = inner
             row = (trip + stride - 1) // stride
             kept = tuple([lax.dynamic_update_index_in_dim(b, c, row, 0) for b, c in zip(kept, now[0], strict=True)])
@@ -97,7 +97,7 @@ def _while(
         return trip, stride * 2, now, halved
 
     def go_on(state: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Run on; the body stands here alone, as XLA would compile each copy, and those of loops in it twice as often."""
+        """Run on, after halving the checkpoints if they are full. The body stands here alone, as XLA compiles each copy."""
         return fill(lax.cond(state[0] > 0, halve, lambda state: state, state))
 
     empty = tuple([jnp.zeros((capacity, *c.shape), c.dtype) for c in start[0]])
@@ -115,10 +115,10 @@ def _while_avals(
 
 
 class While(NamedTuple):
-    """The attributes of a loop that runs until its condition fails, at most `limit` times.
+    """The attributes of a loop with a condition, which makes at most `limit` trips.
 
-    There are `capacity` rows for checkpoints, of which the last one takes what comes behind them. With none the kernel gives the
-    carry alone.
+    There are `capacity` rows for checkpoints; the last one collects values written between checkpoints. With 0 rows the kernel
+    gives only the carry.
     """
 
     cond: Program
@@ -129,7 +129,7 @@ class While(NamedTuple):
     limit: int | None
 
     def bodies(self) -> tuple[HeldProgram, ...]:
-        """Return its condition and its body, which take the constants and the carry."""
+        """Return the condition and the body, which take the constants and the carry."""
         carried = {self.consts + k: k for k in range(self.carry)}
         takes = range(self.consts + self.carry)
         return (
@@ -195,7 +195,7 @@ WHILE = define(
 def record_while(
     cond: Program, body: Program, consts: Sequence[Node], carry: Sequence[Node], limit: int | None = None
 ) -> list[Node]:
-    """Record a loop: `body` (consts…, carry…) → carry… runs while `cond` of the same gives True, at most `limit` times.
+    """Record a loop: while `cond` (consts…, carry…) gives True, `body` gives a new carry; at most `limit` times.
 
     Returns the nodes of the last carry.
     """
@@ -204,7 +204,7 @@ def record_while(
 
 
 def _capacity(body: Program, carry: Sequence[Aval], limit: int | None) -> int:
-    """Return how many rows a loop has for checkpoints."""
+    """Return the number of rows for a loop's checkpoints."""
     size = sum(a.size * a.dtype.itemsize for a in carry) + body.bytes
     capacity = min(MOST_CHECKPOINTS, max(FEWEST_CHECKPOINTS, CHECKPOINT_BYTES // max(size, 1)))
     if limit is not None:
@@ -213,7 +213,7 @@ def _capacity(body: Program, carry: Sequence[Aval], limit: int | None) -> int:
 
 
 def for_other_shapes(op: Op, attrs: Attributes, inputs: Sequence[Aval]) -> Attributes:
-    """Return the attributes of a loop whose Programs were recorded anew: residuals and checkpoints go by the shapes."""
+    """Return the attributes of a loop whose Programs were recorded again for other shapes, with new residuals and checkpoints."""
     if op is SCAN and (scan := Scan(*attrs)).saved:
         body, saved = with_residuals(selected(scan.body, range(len(scan.body.outputs) - scan.saved)), scan.consts, scan.carry)
         return scan._replace(body=body, saved=saved)
@@ -232,7 +232,7 @@ def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     fixed, start = entry.inputs[:consts], entry.inputs[consts:]
     if not all(
         body.aval_of(r).may_be(n.aval) for r, n in zip(body.outputs, start, strict=True)
-    ):  # a session runs it trip by trip
+    ):  # a session runs the loop trip by trip
         only_looked_at("a loop whose variables change their shapes")
         return [zeros_of(n) if need else None for n, need in zip(entry.inputs, op.needed, strict=True)]
     outputs = [t.node for t in op.outputs]
@@ -262,7 +262,7 @@ def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
 def _run_again(
     body: Program, consts: Sequence[Node], carry: Sequence[Node], trips: Node, stride: Node, capacity: int, limit: int | None
 ) -> list[Node]:
-    """Run a part of a loop again, from one checkpoint to the next: one trip if all were kept, else a Scan of `trips`."""
+    """Run the loop again from one checkpoint to the next: one trip if all were kept, else a Scan of `trips`."""
     if limit is not None and limit < capacity:
         return tracing.call(body, (*consts, *carry))
     count = len(consts) + len(carry)
@@ -279,7 +279,7 @@ def _run_again(
 
 
 def _room(capacity: int, limit: int | None) -> int:
-    """Return how many trips a part of a loop may have: with blocks of blocks, so that MOST_TRIPS or the limit is reached."""
+    """Return the number of trips in a part of the loop for which blocks are made, so that MOST_TRIPS or the limit is covered."""
     room = capacity
     while (capacity - 1) << (room.bit_length() - 1) < min(MOST_TRIPS, limit or MOST_TRIPS):  # strides are powers of two
         room *= BLOCKS
@@ -287,7 +287,7 @@ def _room(capacity: int, limit: int | None) -> int:
 
 
 def _unless_beyond(value: Node, stride: Node, room: int) -> Node:
-    """Return `value`, or NaN where a part of the loop is longer than `room`."""
+    """Return `value`, or NaN if a part of the loop has more than `room` trips."""
     dtype = value.aval.type
     factor = where(EagerTensor(stride) > room, tensor(float("nan"), dtype), tensor(1.0, dtype))
     result: Node = (EagerTensor(value) * factor).node

@@ -1,4 +1,4 @@
-"""Objects that are made of tensors, row by row: their specs say what one row of them is, and what a batch of such objects."""
+"""Rows and batches of objects made of tensors; their specs state the form of one row and of a batch."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from gradtape._src.core.values.composite import CompositeTensor
 
 
 class CompositeParts:
-    """A nest taken apart into its `leaves`. Of a CompositeTensor in it those are the parts of its components.
+    """A nest taken apart into its `leaves`; a CompositeTensor contributes its component tensors.
 
-    Packed again, such an object becomes a row or a batch by the `_unbatch()` or `_batch(size)` of its spec. Objects of the
-    classes `whole` are leaves.
+    When packed, such an object becomes a row or a batch by its spec's `_unbatch()` or `_batch(size)`. Objects of the classes
+    `whole` are leaves.
     """
 
     def __init__(self, structure: Any, *whole: type) -> None:
         self.leaves: list[Any] = []
-        self._held: list[tuple[Any, Any]] = []  # the spec of an object and its Parts; None and the structure of any other leaf
+        # For each object its spec and its parts; for any other leaf None and its structure.
+        self._held: list[tuple[Any, Any]] = []
         found, self._spec = nest.flatten_with_spec(structure)
         inner: Any
         for item in found:
@@ -34,15 +35,15 @@ class CompositeParts:
             self._held.append((spec, inner))
 
     def same(self, leaves: Iterable[Any]) -> Any:
-        """Pack such leaves into a nest of such objects."""
+        """Pack leaves into a nest with the original specs."""
         return self._packed(iter(leaves), lambda spec: spec)
 
     def row(self, leaves: Iterable[Any]) -> Any:
-        """Pack rows of the leaves."""
+        """Pack leaves that are rows into a nest of rows."""
         return self._packed(iter(leaves), lambda spec: spec._unbatch())
 
     def batch(self, leaves: Iterable[Any], size: int) -> Any:
-        """Pack batches of the leaves."""
+        """Pack leaves that are batches into a nest of batches."""
         return self._packed(iter(leaves), lambda spec: spec._batch(size))
 
     def _packed(self, leaves: Iterator[Any], turned: Callable[[Any], Any]) -> Any:
@@ -56,7 +57,7 @@ class CompositeParts:
 
 
 def outline(structure: Any) -> Any:
-    """Return a nest with the specs of its components in the place of each such object, or of its spec."""
+    """Return the nest with each composite object, or its spec, replaced by the specs of its components."""
 
     def specs_in(item: Any) -> Any:
         spec = item._type_spec if isinstance(item, CompositeTensor) else item

@@ -1,4 +1,4 @@
-"""A function as it is for one signature: what was traced, and how its calls run."""
+"""A function for one signature: its trace, and the strategy by which its calls run."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ if TYPE_CHECKING:
 
 
 class Compiled:
-    """A call runs the program that was traced."""
+    """The strategy of running the traced program."""
 
     reason: Exception | None = None  # why calls run op by op
 
     def run(self, concrete: ConcreteFunction, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
-        """Run a call with these tensors, and the variables and Datasets that are `passed`."""
+        """Run a call on these tensors; `passed` are its variables and Datasets."""
         run = concrete.run_on_elements if concrete._traced.takes else concrete.run_program
         return run(nodes, passed)
 
@@ -60,13 +60,13 @@ COMPILED = Compiled()
 
 
 class Locked(Compiled):
-    """A call holds the locks of its critical sections all along, as it reads its variables at the beginning."""
+    """The strategy of holding the locks of all critical sections during a call, since variables are read at its beginning."""
 
     def __init__(self, locks: Sequence[Lock]) -> None:
         self._locks = locks
 
     def run(self, concrete: ConcreteFunction, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
-        """Run a call under the locks. In a trace, the function around it takes them."""
+        """Run a call under the locks. During a trace, the outer function takes them instead."""
         if engine.local.trace.parent is not None:
             note(self._locks)
             return COMPILED.run(concrete, nodes, passed)
@@ -75,20 +75,20 @@ class Locked(Compiled):
 
 
 class OpByOp:
-    """A call runs the Python code as eager code, because a shape or the way it goes on depends on values.
+    """The strategy of running the Python code as eager code, because a shape or the control flow depends on values.
 
-    Under a variable that is made from the arguments this is the first call only: the next one runs what is traced after it.
+    If a variable is created from the arguments, only the first call runs so. The next call runs a trace made afterwards.
     """
 
     def __init__(self, function: Function, reason: Exception, line: Line | None = None) -> None:
         self.reason, self._line = reason, line_of(reason) if line is None else line
         self._once = isinstance(reason, MadeFromArguments)
         self._recorded = asks_for_gradients(function.python_function)
-        # What is traced after a first call draws the first numbers of its ops in the next one: the call takes the global seed's.
+        # The trace made after a first call starts its random streams anew, so the first call draws from the global seed.
         self._seeds = None if self._once else function.source()
 
     def run(self, concrete: ConcreteFunction, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
-        """Run a call; say once for the function's code that it runs as Python, but in a trace, which takes in what it does."""
+        """Run a call; log once for each code object that it runs as Python, except during a trace of another function."""
         function, arguments = concrete._function, concrete._arguments.of(passed)
         if self._once:
             return function.made_once(
@@ -108,10 +108,9 @@ class OpByOp:
 
 
 class OffTape(OpByOp):
-    """A call runs the program, which has no gradient. Under a tape and in the trace of another function it runs op by op."""
+    """The strategy for a program without a gradient: run it, but op by op under a tape and in another function's trace."""
 
     def run(self, concrete: ConcreteFunction, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
-        """Run a call."""
         state = engine.local
         if state.trace.parent is not None or any(tape() is not None for tape in state.tapes):
             return super().run(concrete, nodes, passed)
@@ -129,7 +128,7 @@ Strategy = Compiled | OpByOp
     """
 )
 class ConcreteFunction:
-    """A function traced for one signature. Called with the tensors of that signature, or with all arguments.
+    """A function traced for one signature. Call it with the tensors of that signature, or with all arguments.
 
     >>> traced = tf.function(lambda x: x * 2).get_concrete_function(tf.TensorSpec([None], tf.float32))
     >>> print(traced(tf.constant([1.0, 2.0])).numpy(), traced.structured_outputs)
@@ -150,24 +149,27 @@ class ConcreteFunction:
         traced = UNTRACED if by_ops or isinstance(tried, Exception) else tried
         self._arguments, self._traced = arguments, traced.passing(arguments.variables) if passes else traced
         self.strategy = strategy
-        self._traced_from = weakref.ref(function)  # which holds this: a circle would be left to the garbage collector
+        # A weak reference, since the function refers to this object, and a cycle would be left to the garbage collector.
+        self._traced_from = weakref.ref(function)
         self._kept: Function | None = None
-        self._passes = passes  # whether each call says which variables it passes
-        self._wholly = passes or bool(arguments.given)  # whether tensors are not all that a call gives
-        self._specs: list[TensorSpec] | None = None  # with open extents, if those were asked for
+        self._passes = passes  # whether each call states the variables that it passes
+        self._wholly = passes or bool(arguments.given)  # whether a call passes more than tensors
+        self._specs: list[TensorSpec] | None = None  # specs with unknown extents, if it was requested for those
         self._named: list[str | None] = [None] * len(arguments.nodes)
-        self.result_names: list[str] | None = None  # those of a loaded signature, which its specs show
+        self.result_names: list[str] | None = None  # the names of a loaded signature's results, shown in their specs
         self._type: FunctionType | None = None
-        self.opened: Any = None  # the trace for open extents that it comes from
-        self._variants: dict[Any, ConcreteFunction] = {}  # for other extents of elements, and of the variables that it looked at
+        self.opened: Any = None  # the trace with symbols of which this is an instance
+        # Traces for other extents of elements, and of the variables that it looked at.
+        self._variants: dict[Any, ConcreteFunction] = {}
         self.called = f"__inference_{function._name}_{id(self) % 10000}"
-        arguments.nodes = [leaf(n.aval, None) for n in arguments.nodes]  # the signature, not the first call's values
+        arguments.nodes = [leaf(n.aval, None) for n in arguments.nodes]  # the nodes must not keep the first call's values
         arguments.leaves = []
         if passes:
             arguments.forget_variables()
         self._own = {id(variable) for variable in self.variables}
         if traced.takes:
-            self._ways = Ways[ConcreteFunction](lambda concrete: concrete._traced)  # those traced for elements of open extents
+            # The variants that were traced with symbols for the extents of elements.
+            self._ways = Ways[ConcreteFunction](lambda concrete: concrete._traced)
             if strategy is COMPILED:
                 self._ways.keep(self)
 
@@ -178,12 +180,12 @@ class ConcreteFunction:
         return function
 
     def keep(self) -> ConcreteFunction:
-        """Return itself, which keeps its function from now on: a user has it, who may drop the function."""
+        """Return itself, and keep its Function alive from now on, in case the user drops that."""
         self._kept = self._function
         return self
 
     def takes(self, variables: Sequence[Variable]) -> bool:
-        """Return whether these variables may be passed: the function captures none of them."""
+        """Return whether these variables may be passed: the function must not capture any of them."""
         return not self._passes or not any(id(variable) in self._own for variable in variables)
 
     @property
@@ -193,7 +195,7 @@ class ConcreteFunction:
 
     @property
     def program(self) -> Program:
-        """The Program that is run; UnimplementedError, which says why, if there is none."""
+        """The Program that calls run; UnimplementedError with the reason if there is none."""
         if type(self.strategy) is OpByOp or self._traced.shaped_by_runs:
             raise UnimplementedError(
                 None,
@@ -205,7 +207,7 @@ class ConcreteFunction:
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """The variables that it reads or assigns, besides those that are passed to it."""
+        """The variables that it reads or assigns, except those passed to it."""
         used = [v for v in (*self._traced.variables, *self._traced.written) if isinstance(v, Variable)]
         return tuple({id(v): v for v in used}.values())
 
@@ -221,36 +223,36 @@ class ConcreteFunction:
 
     @property
     def inference_fn(self) -> ConcreteFunction:
-        """The function without its gradient, in TensorFlow; here one function serves calls on and off a tape."""
+        """The function itself. In TensorFlow it is the variant without a gradient; gradtape has one function for both."""
         return self
 
     def add_to_graph(self, g: Any = None, overwrite: bool = False) -> None:
-        """Do nothing: a graph takes a function when it calls it."""
+        """Do nothing: a graph adds a function when it calls it."""
 
     def add_gradient_functions_to_graph(self, g: Any = None) -> None:
         """Do nothing: a gradient is made when it is asked for."""
 
     def seen_through(self, specs: list[TensorSpec]) -> ConcreteFunction:
-        """Return the same traced function for tensors of these specs; another extent needs another trace."""
+        """Return a copy that shows these specs for its tensors. A call with other extents finds or makes another trace."""
         seen = copy.copy(self)
         seen._specs, seen._named, seen._type = specs, [None] * len(specs), None
         return seen
 
     def of_specs(self, specs: Sequence[TensorSpec]) -> ConcreteFunction:
-        """Return the function for tensors of these shapes, which are known."""
+        """Return the function for tensors of these known shapes."""
         nodes = [leaf(aval(spec.shape.as_list(), spec.dtype.numpy), None) for spec in specs]
         same = [n.aval for n in nodes] == [n.aval for n in self._arguments.nodes] and type(self.strategy) is not OpByOp
         return self if same else self._function._concrete(Arguments(self._arguments.pack(nodes)))
 
     def name_inputs(self, names: list[str | None]) -> None:
-        """Give the tensors that it takes names of their own, where they are not None."""
+        """Rename the input tensors, except where `names` has None."""
         self._named = [new or old for new, old in zip(names, self._named, strict=True)]
 
     def _input_specs(self) -> list[TensorSpec]:
         return self._specs or [TensorSpec(n.aval.shape, n.aval.type) for n in self._arguments.nodes]
 
     def _spread(self) -> list[tuple[str, str, Any]]:
-        """Return for each leaf of the arguments its parameter, that with the keys of its nest, and its spec or value."""
+        """Return for each leaf of the arguments its parameter, its path (with the keys of the nest), and its spec or value."""
         found = []
         args, kwargs = self._arguments.described(self._input_specs())
         for name, _, value in spread(self._function._signature.parameters, args, kwargs):
@@ -259,28 +261,28 @@ class ConcreteFunction:
         return found
 
     def leaves(self) -> list[tuple[str, Any]]:
-        """Return the leaves of the arguments, each with its parameter and keys: specs of tensors, and values."""
+        """Return `(path, spec or value)` of each leaf of the arguments."""
         return [(path, x) for _, path, x in self._spread()]
 
     def _places(self) -> list[tuple[str, str]]:
-        """Return for each tensor input its parameter (or its own name), and that with the keys of its nest."""
+        """Return for each input tensor its parameter (or its own name) and its path in the nest."""
         found = [(name, path) for name, path, x in self._spread() if isinstance(x, TensorSpec)]
         return [(own, own) if own else place for own, place in zip(self._named, found, strict=True)]
 
     @property
     def structured_input_signature(self) -> Any:
-        """`(args, kwargs)` with a TensorSpec for each tensor, named after the parameter and the keys on the way to it."""
+        """`(args, kwargs)` with a TensorSpec for each tensor, named by its path: the parameter and the keys of the nest."""
         specs = zip(self._input_specs(), self._places(), strict=True)
         return self._arguments.described([TensorSpec(spec.shape, spec.dtype, path) for spec, (_, path) in specs])
 
     @property
     def inputs(self) -> list[TensorSpec]:
-        """The specs of the tensors that it takes, with the names that they have in TensorFlow's graph of it."""
+        """The specs of the input tensors, named as in TensorFlow's graph of the function."""
         specs = zip(self._input_specs(), self._keywords(), strict=True)
         return [TensorSpec(spec.shape, spec.dtype, f"{name}:0") for spec, name in specs]
 
     def _keywords(self) -> list[str]:
-        """Return the keyword of each tensor input: the parameter's name, with `_1` and so on behind it for the next."""
+        """Return the keyword of each input tensor: the parameter's name, with `_1` and so on appended where names repeat."""
         found: list[str] = []
         for name, _ in self._places():
             again = itertools.count(1)
@@ -299,7 +301,7 @@ class ConcreteFunction:
 
     @property
     def outputs(self) -> list[TensorSpec]:
-        """The specs of the tensors that it gives, with the names that they have in TensorFlow's graph of it."""
+        """The specs of the result tensors, named as in TensorFlow's graph of the function."""
         numbered = Numbered()
         return [
             TensorSpec(shape, a.type, f"{numbered(_identity.op.type)}:0")
@@ -308,13 +310,11 @@ class ConcreteFunction:
 
     @property
     def results(self) -> list[Aval]:
-        """The Avals of its results, of the extents that it was traced for."""
+        """The Avals of its results, for the extents of the trace."""
         return self._traced.avals[: len(self._traced.avals) - len(self._traced.written)]
 
     def _shapes(self) -> list[TensorShape]:
-        """Return the shapes of the results. Extents that follow from an open extent or rank are open: another trace gives
-        another.
-        """
+        """Return the shapes of the results. An extent is None if it changes with an unknown extent or rank of an argument."""
         shapes = [TensorShape(None if has_no_shape(a) else a.shape) for a in self.results]
         if self._specs is None or not shapes:
             return shapes
@@ -339,7 +339,7 @@ class ConcreteFunction:
 
     @property
     def function_type(self) -> FunctionType:
-        """Its signature, whose annotations are TensorSpecs, and Literals for what is no tensor."""
+        """The signature with annotations that are TensorSpecs, or Literals for values that are not tensors."""
         if self._type is None:
             args, kwargs = self._arguments.described(self._input_specs())
             found = spread(self._function._signature.parameters, args, kwargs)
@@ -349,7 +349,7 @@ class ConcreteFunction:
         return self._type
 
     def pretty_printed_signature(self, verbose: bool = True) -> str:
-        """Format the signature as a text: a line for each parameter, or (not `verbose`) as Python writes it."""
+        """Format the signature as text: a line for each parameter, or (not `verbose`) in Python's syntax."""
         return repr(self.function_type) if verbose else str(self.function_type)
 
     def __str__(self) -> str:
@@ -362,7 +362,7 @@ class ConcreteFunction:
         try:
             wanted = [n.aval for n in self._arguments.nodes]
             if not kwargs and not self._wholly and len(args) == len(wanted) and all(x.__class__ is EagerTensor for x in args):
-                nodes, arguments = [x.node for x in args], None  # one tensor for each, without detours
+                nodes, arguments = [x.node for x in args], None  # the fast path: one tensor for each input
                 if [n.aval for n in nodes] == wanted:
                     return self.run(nodes)
             try:
@@ -377,13 +377,13 @@ class ConcreteFunction:
                 return self.run(nodes)
             if arguments is None:
                 arguments = Arguments(self._arguments.pack(nodes))
-            return self._function._concrete(arguments).run(nodes, passed)  # another shape: a program of its own
+            return self._function._concrete(arguments).run(nodes, passed)  # other shapes have another program
         except BaseException as error:
             cut(error)
             raise
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-        """Bind the arguments of the Python function, each of the type that was traced."""
+        """Bind the arguments of the Python function; each must have the type that was traced."""
         try:
             bound = self.function_type.bind(*args, **kwargs)
             for name, parameter in self.function_type.parameters.items():
@@ -393,7 +393,7 @@ class ConcreteFunction:
         return Arguments((bound.args, bound.kwargs))
 
     def _one_by_one(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: Exception) -> list[Node]:
-        """Return the tensors that are given one by one, in order or by name; `why` the arguments do not fit the function."""
+        """Return the tensors passed one by one, in order or by name; `why` they could not be bound to the parameters."""
         names = self._keywords()
         given = dict(zip(names, args, strict=False))
         if self._wholly or len(args) > len(names) or given.keys() & kwargs.keys() or given.keys() | kwargs.keys() != set(names):
@@ -415,13 +415,13 @@ class ConcreteFunction:
         return [tensor(given[name]).node for name in names]
 
     def run(self, nodes: Sequence[Node], passed: Sequence[Any] = ()) -> Any:
-        """Run the function, or what it was traced to for the present extents of the variables from outside."""
+        """Run the function, or its variant for the present extents of the outside variables."""
         if self._traced.looked_at and (now := self._present(nodes, passed)) is not self:
             return now.run(nodes, passed)
         return self.strategy.run(self, nodes, passed)
 
     def _present(self, nodes: Sequence[Node], passed: Sequence[Any]) -> ConcreteFunction:
-        """Return the trace for the present extents of the variables that this one looked at."""
+        """Return the variant for the present extents of the variables that this trace looked at."""
         looked_at = self._traced.looked_at
         now = tuple([variable.held().aval for variable, _ in looked_at])
         if all(a is traced for a, (_, traced) in zip(now, looked_at, strict=True)):
@@ -434,16 +434,16 @@ class ConcreteFunction:
         return self._function.traced_for(arguments, self._passes)
 
     def uses(self, variable: Variable) -> bool:
-        """Return whether it reads or assigns a variable, for some extents of others."""
+        """Return whether it, or a variant for other extents, reads or assigns a variable."""
         return any(v is variable for v in self.variables) or any(other.uses(variable) for other in self._variants.values())
 
     def given(self, passed: Sequence[Any]) -> dict[int, Given]:
-        """Return what a call gives, by the id of what stands for it."""
+        """Return the Datasets of a call by the id of their stand-ins."""
         own = self._arguments.given
         return {id(x): other for x, other in zip(own, passed[len(passed) - len(own) :], strict=True)}
 
     def run_on_elements(self, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
-        """Draw the elements that the function takes, and run it on them; in a trace, take them there."""
+        """Draw the elements that the function takes, and run it on them; in a trace the outer function draws them."""
         drawn: Drawn | None = None
         given: dict[int, Any] = self.given(passed)
         if engine.local.trace.scope is None:
@@ -464,7 +464,7 @@ class ConcreteFunction:
         return self._in_order(drawn, nodes, passed)
 
     def _for(self, takes: Sequence[Take], passed: Sequence[Any]) -> ConcreteFunction:
-        """Return the trace for elements of the Avals that these takes have."""
+        """Return the variant for elements of the Avals in `takes`."""
         key = [take.avals for take in takes]
         if key == [take.avals for take in self._traced.takes]:
             return self
@@ -473,7 +473,7 @@ class ConcreteFunction:
         return self._function.traced_in(self._variants, ("elements", *key), lambda: self._traced_for(takes, arguments))
 
     def _traced_for(self, takes: Sequence[Take], arguments: Arguments) -> ConcreteFunction:
-        """Return the function for such elements: one traced for open extents, on a way that these have it go, or for these."""
+        """Return the function for such elements: an instance of a trace with symbols, or else a new trace."""
 
         def again(guide: Guide | None = None) -> ConcreteFunction:
             streams = self._traced.streams
@@ -484,18 +484,18 @@ class ConcreteFunction:
         return again() if found is None else found[0].instance(found[1])
 
     def instance(self, traced: Traced) -> ConcreteFunction:
-        """Return this function for other extents, for which it was traced so."""
+        """Return a copy for another Traced of the same function."""
         made = copy.copy(self)
         made._traced, made._variants = traced, {}
         return made
 
     def _in_order(self, drawn: Drawn, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
-        """Run a call op by op, which takes the elements that were drawn one after the other, up to an error."""
+        """Run a call op by op after giving the drawn elements back, so that an iterator's error is raised at its place."""
         drawn.give_back()
         return OpByOp(self._function, TakesElement()).run(self, nodes, passed)
 
     def run_program(self, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
-        """Run the program on these tensors, those of the elements that it takes behind them."""
+        """Run the program on these tensors, followed by those of the elements it takes."""
         if hooks.watch.called is not None and engine.local.trace.parent is None:
             hooks.watch.called(self.keep())
         traced = self._traced.with_passed([x.variable for x in passed if isinstance(x, Stored)]) if self._passes else self._traced
@@ -513,17 +513,18 @@ class ConcreteFunction:
         """The trace as a graph; printed, it is the program. A loop over a Dataset that runs as eager code is traced for it."""
         shown = self
         if isinstance(self.strategy.reason, ThroughEagerCode) and type(self.strategy) is OpByOp and not self._passes:
-            with contextlib.suppress(Exception):  # what it cannot be traced for is the reason that FuncGraph gives
+            # If that trace fails, FuncGraph gives the reason.
+            with contextlib.suppress(Exception):
                 shown = self._function.shown(self._arguments)
         return FuncGraph(shown)
 
 
 def strategy_of(function: Function, arguments: Arguments, tried: Traced | NeedsValues, outermost: bool) -> Strategy:
-    """Return how the function runs. Raise why it cannot be compiled, if the outermost function is to run op by op for it."""
+    """Return the strategy for calls. If the outermost function must run op by op, raise the reason."""
     reason = tried if isinstance(tried, NeedsValues) else _refusal(tried)
     if reason is not None:
         in_place = isinstance(reason, (TakesElement, ThroughEagerCode)) or any(map(_known_integer, arguments.nodes))
-        in_place = in_place or engine.current_graph() is not None  # which keeps what waits for values
+        in_place = in_place or engine.current_graph() is not None  # a graph keeps ops that wait for values
         if not outermost and (isinstance(reason, MadeFromArguments) or not in_place):
             raise reason
         return OpByOp(function, reason)
@@ -537,12 +538,12 @@ def strategy_of(function: Function, arguments: Arguments, tried: Traced | NeedsV
 
 
 def _known_integer(node: Node) -> bool:
-    """Return whether an argument may be a shape, an axis or a size whose value the function around knows."""
+    """Return whether an argument is an integer whose value is known, and so may be a shape, an axis or a size."""
     return node.aval.dtype.kind in "iu" and not engine.symbolic(node)
 
 
 def _refusal(traced: Traced) -> NeedsValues | None:
-    """Return why the program of a function cannot serve its calls; None if it can."""
+    """Return why a function's program cannot serve its calls; None if it can."""
     program = traced.program
     if traced.loops and (traced.locks or (traced.variables and calls_python(program))):
         return ThroughEagerCode("it locks, or calls Python functions, which are to see variables as they are")
@@ -557,7 +558,6 @@ def _refusal(traced: Traced) -> NeedsValues | None:
 
 
 def _line_without_shape(traced: Traced) -> Line:
-    """Return the line of the first result whose shape only a run tells."""
     program = traced.program
     index = next(i for i, a in enumerate(program.avals) if has_no_shape(a))
     return program.lines[index] if program.lines else (None, 0)

@@ -18,7 +18,7 @@ from gradtape._src.core.tensors.convert import tensor
 
 
 class _Fields:
-    """The locks of the sections that the thread is in, which all replicas share: a second one would wait for ever."""
+    """The locks that the thread holds; all replicas share them, since a second lock would deadlock."""
 
     locks: tuple[Lock, ...] = field((), per_replica=False)
 
@@ -27,7 +27,7 @@ _local = declare(_Fields)
 
 
 class Lock:
-    """The lock of a section, which one thread holds once; locks are taken in the order of their numbers."""
+    """The lock of a section. A thread takes it once, and takes several in the order of their numbers."""
 
     numbers = itertools.count()
     shared: dict[str, Lock] = {}
@@ -36,7 +36,7 @@ class Lock:
         self.number, self._lock = next(Lock.numbers), threading.Lock()
 
     def entered(self) -> setting:
-        """Open a context that notes that the thread is in the section, which it must not be already."""
+        """Open a context that notes the section as entered; ValueError if the thread is in it already."""
         if self in _local.locks:
             raise ValueError(
                 "Attempting to lock a CriticalSection in which we are already running. This is illegal and may cause deadlocks. "
@@ -46,14 +46,14 @@ class Lock:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Wait for other threads to leave the section, and be in it."""
+        """Hold the lock."""
         with self.entered(), self._lock:
             yield
 
 
 @contextlib.contextmanager
 def holding(locks: Iterable[Lock]) -> Iterator[None]:
-    """Hold the locks of several sections, always taken in one order, so that no two threads wait for each other."""
+    """Hold the locks of several sections, always taken in the same order to avoid deadlocks."""
     with contextlib.ExitStack() as stack:
         for lock in sorted(locks, key=lambda lock: lock.number):
             stack.enter_context(lock.held())
@@ -61,7 +61,7 @@ def holding(locks: Iterable[Lock]) -> Iterator[None]:
 
 
 def note(locks: Iterable[Lock]) -> None:
-    """Let each function that is traced now hold these locks when it is called."""
+    """Have the functions under trace hold these locks in each call."""
     trace: Any = engine.local.trace
     while trace is not None:
         if isinstance(trace.scope, Scope):
@@ -70,9 +70,9 @@ def note(locks: Iterable[Lock]) -> None:
 
 
 class CriticalSection:
-    """A section that one thread at a time is in, as TensorFlow's. Those of one `shared_name` are one section.
+    """A section that one thread at a time executes. Sections with the same `shared_name` are one.
 
-    A function that executes a section is in it from the beginning of each call to its end.
+    A function that executes a section holds its lock during the whole call.
 
     >>> section, v = tf.CriticalSection(), tf.Variable(1.0)
     >>> float(section.execute(lambda: v.assign(v * 2.0)))
@@ -95,10 +95,10 @@ class CriticalSection:
 
     @public
     def execute(self, fn: Callable[[], Any], exclusive_resource_access: bool = True, name: str | None = None) -> Any:
-        """Call `fn()` while no other thread is in the section; return what it gives, as tensors.
+        """Call `fn()` while no other thread is in the section; return its results as tensors.
 
-        ValueError where the thread is in the section already. `exclusive_resource_access` is accepted: sections that use the same
-        variable are no error, as a function waits for all of its sections in one order.
+        ValueError if the thread is in the section already. `exclusive_resource_access` is accepted: sections may share variables,
+        as a function takes the locks of all its sections in one order.
         """
         if not callable(fn):
             raise TypeError(f"{type(fn).__name__!r} object is not callable: give a function without arguments as `fn`.")

@@ -1,10 +1,9 @@
 """Loops of a function that run on the host: one effect of the function's Program, which calls the traced body for each element.
 
-Those over a Dataset, of which TensorFlow makes one op (`ReduceDataset`), whose function is the body: the Python body runs while
-the function is traced, and not for each element. And those on tensors whose body takes elements of an iterator, or goes through
-a Dataset. The op runs on the host. Each trip is a call of the body, as of any function in eager code, with its checks, effects,
-draws and tapes. Variables are read and assigned in each trip: what the dataset's own functions see of them, and what an
-exception leaves behind, is what the last whole trip has made.
+There are two kinds. A loop over a Dataset is TensorFlow's op `ReduceDataset`: its body is traced once, not run for each element.
+A loop on tensors is run by the host if its body takes elements of an iterator, or goes through a Dataset. Each trip is a call of
+the body like that of any function in eager code, with its checks, effects, random draws and tapes. Variables are read and
+assigned in each trip. So the dataset's own functions see the values of the last complete trip, and an exception leaves these.
 """
 
 from __future__ import annotations
@@ -45,19 +44,19 @@ from gradtape._src.ops.random import seeds
 
 NUMBER = aval((), np.dtype(np.int64))
 
-Avals = tuple[Aval, ...]  # those of the tensors of one element
+Avals = tuple[Aval, ...]  # the Avals of the tensors of one element
 Step = Callable[[Sequence[Tensor], Any], list[Any]]
 
 
 class ThroughEagerCode(engine.NeedsValues):
-    """A function that goes through a Dataset has to run as eager code: `why`, and the `fix` if it has one of its own."""
+    """A function that goes through a Dataset has to run as eager code; `why`, and a `fix` if there is one."""
 
     def __init__(self, why: str, fix: str = "") -> None:
         super().__init__(f"a function that goes through a Dataset runs as eager code: {why}", fix)
 
 
 def under_a_tape() -> ThroughEagerCode:
-    """Return the refusal of a loop that has to be differentiated."""
+    """Return the error for a loop over a Dataset that has to be differentiated."""
     return ThroughEagerCode(
         "a tape outside of the loop records each trip",
         "Open a tape inside of the loop; or let the loop call a tf.function, which is compiled.",
@@ -65,7 +64,7 @@ def under_a_tape() -> ThroughEagerCode:
 
 
 def can_be_op(dataset: Any) -> bool:
-    """Return whether a loop over `dataset` can be an op: it is a Dataset or an iterator. Under a tape none can."""
+    """Return whether a loop over `dataset` can be an op: it must be a Dataset or iterator, and no tape may record."""
     known = hasattr(dataset, "made_anew") or isinstance(dataset, ElementIterator)
     return known and not any(tape() is not None for tape in engine.local.tapes)
 
@@ -80,7 +79,7 @@ def _other_elements() -> ThroughEagerCode:
 class LoopState(NamedTuple):
     """The carry of a loop: the nodes before the first trip, and the user's names for them.
 
-    `numbers` are the positions of those that are Python numbers. `ends`: the body says after each trip whether it goes on.
+    `numbers` are the positions of Python numbers. With `ends`, the body's last result says whether to go on.
     """
 
     start: Sequence[Node]
@@ -90,26 +89,25 @@ class LoopState(NamedTuple):
 
 
 class DatasetLoop:
-    """A loop over `dataset`, traced. `step(carry, element)` runs the body's Python, and gives the carry after a trip.
+    """A traced loop over `dataset`. `step(carry, element)` runs the body's Python code, and returns the carry after the trip.
 
-    There is a trace for each list of Avals that the elements have: an instance of one that was traced with symbols for extents
-    that are not known. Elements that have the body go another way are met while the loop runs: it is traced again then or,
-    where that cannot be done, it is run as eager code.
+    The body is traced with symbols for unknown extents. For elements of other Avals an instance of that trace is used. If these
+    elements make the body take another path, the running loop traces it again, or else runs it as eager code.
     """
 
-    restarts = True  # whether the random streams begin anew with each pass
+    restarts = True  # whether the random streams start anew in each pass
 
     def __init__(self, dataset: Any, step: Step, state: LoopState, instance: Any = None) -> None:
         self.dataset, self.state = dataset, state
-        self.takes: Sequence[Take] = ()  # what the body takes from iterators in each trip
-        self.sources: list[Any] = []  # those iterators, with what loops inside take from
+        self.takes: Sequence[Take] = ()  # the elements that the body takes from iterators in each trip
+        self.sources: list[Any] = []  # the iterators of `takes`, those of inner loops, and the dataset
         self.line: Line = (None, 0)
-        self.before: list[Variable] = []  # those that the function assigns before the loop
+        self.before: list[Variable] = []  # the variables that the function has assigned before the loop
         self._carry = [node.aval for node in state.start]
         self._specs, self._nest = nest.flatten_with_spec(dataset.element_spec, nest.EXPANDED)
         self._around = engine.local.trace
         self._step = Kept(step, instance)
-        self._bodies: dict[Avals, Traced | None] = {}  # None: it runs as eager code
+        self._bodies: dict[Avals, Traced | None] = {}  # None: the body runs as eager code
         self._ways = Ways[Traced](lambda traced: traced)
         self.body = self._first(step)
 
@@ -117,7 +115,7 @@ class DatasetLoop:
         return f"<loop over {self.dataset!r}>"
 
     def _first(self, step: Step) -> Traced:
-        """Trace the body for elements as the dataset states them; NeedsValues where the loop is to be eager code."""
+        """Trace the body for elements of the dataset's spec; NeedsValues if the loop must be eager code."""
         of_known_rank = dense(self.dataset.element_spec) and all(s.shape.rank is not None for s in self._specs)
         if getattr(self.dataset, "made_anew", False):
             raise ThroughEagerCode("the function makes the Dataset in each call", "Make it outside, and pass it as an argument.")
@@ -126,7 +124,7 @@ class DatasetLoop:
         return self._tried(lambda: self._traced(step, of_specs(self._specs)))
 
     def _tried(self, traced: Callable[[], Traced]) -> Traced:
-        with following(None):  # what its elements are decides nothing around the loop
+        with following(None):  # the body's extents must not add conditions to the outer trace
             body, way = on_a_way(traced)
         body = replace(body, way=way)
         self._ways.keep(body)
@@ -134,7 +132,7 @@ class DatasetLoop:
         return body
 
     def _given(self, body: Traced) -> Avals:
-        """Return the Avals of the elements for which a body was traced, and of what it takes."""
+        """Return the Avals of the elements, and of those taken from iterators, for which a body was traced."""
         seeds_of, first = len(body.draws) + len(body.captures) + len(body.variables), len(self._carry)
         return body.program.parameters[first : arity(body.program) - seeds_of]
 
@@ -159,7 +157,6 @@ class DatasetLoop:
         return replace(body, way=again and again.guide)
 
     def _trip(self, step: Step, carry: Sequence[Node], element: Sequence[Node]) -> list[Tensor]:
-        """Run the Python of the body."""
         results = step([*map(handle, carry)], nest.unflatten(self._nest, map(handle, element)))
         self._check(carry, results[: len(carry)])
         return results
@@ -168,17 +165,17 @@ class DatasetLoop:
         try:
             check_same(before, after, self.state.names, stays=True)
         except ValueError as error:
-            if shape_changed(error):  # on each way
+            if shape_changed(error):  # the shape changes for any extents
                 raise ThroughEagerCode(str(error), "Correct that line.") from error
             raise
 
     def inputs(self, scope: Scope) -> tuple[Node, ...]:
-        """Return the inputs of the op: the carry, what the body captures, and the variables that the function has assigned."""
+        """Return the op's inputs: the carry, the body's captures, and the variables that the function has assigned."""
         self.before = list(scope.written.values())
         return (*self.state.start, *self.body.captures, *[scope.after[id(v)] for v in self.before])
 
     def run(self, *arrays: Any) -> tuple[Any, ...]:
-        """Go through the dataset. `arrays` are the op's inputs; the results are the carry and the variables that it assigns."""
+        """Run the loop. `arrays` are the op's inputs; the results are the last carry and the values of assigned variables."""
         count = len(self._carry)
         first = count + len(self.body.captures)
         with tracing.outside():
@@ -193,7 +190,7 @@ class DatasetLoop:
             return tuple(map(engine.argument, [*carry, *[v._tensor.node for v in self.body.written]]))
 
     def _drawn(self, arrays: Sequence[Any]) -> Iterator[list[Node]]:
-        """Yield the nodes of the tensors of each element. The dataset's errors get the line of the loop."""
+        """Yield the nodes of each element. Errors of the dataset name the line of the loop."""
         elements = iter(self.dataset)
         while True:
             try:
@@ -206,7 +203,7 @@ class DatasetLoop:
             yield [tensor(x).node for x in nest.flatten(element, expand_composites=True)]
 
     def body_for(self, elements: Avals, takes: Sequence[Take]) -> Traced | None:
-        """Return the body for elements of these Avals, traced now if they are new; None where they are to run as eager code."""
+        """Return the body for elements of these Avals, traced if they are new; None if it must run as eager code."""
         key = (*elements, *_of_takes(takes))
         if key not in self._bodies:
             with self._step.called() as step, engine.recording_in(self._around), following(None):
@@ -220,7 +217,7 @@ class DatasetLoop:
         return self._bodies[key]
 
     def _made(self, step: Step, elements: Avals, takes: Sequence[Take]) -> Traced:
-        """Return the body for these elements, traced on the way that they have it go if none was."""
+        """Return the body for these elements: an instance of a trace with symbols if possible, else a new trace."""
 
         def guided(guide: Guide) -> Traced:
             with following(guide):
@@ -232,7 +229,7 @@ class DatasetLoop:
         return self._traced(step, elements, Again(takes, [])) if found is None else found[1]
 
     def can_be_eager_code(self) -> bool:
-        """Return whether Python can run a trip: of a capture without a value it has only the symbol."""
+        """Return whether Python can run a trip, which needs a value for each captured tensor."""
         return not any(map(_symbolic, self.body.captures))
 
     def as_eager_code(self, carry: Sequence[Node], element: Sequence[Node]) -> list[Node]:
@@ -243,11 +240,11 @@ class DatasetLoop:
 
 @contextlib.contextmanager
 def op_by_op(source: Any, record: bool = False) -> Iterator[None]:
-    """Open a context for the code of a function that runs op by op. Its ops draw from `source`; see `recorded` for `record`."""
+    """Open a context in which a function runs op by op. Its ops draw from `source`; see `recorded` for `record`."""
     try:
         with recorded(record), seeds.drawn_by_function(source):
             yield
-    except StopIteration:  # a loop around the call would take it for its own end
+    except StopIteration:  # the caller's loop must not end on it
         raise OutOfRangeError(None, None, END) from None
 
 
@@ -256,12 +253,12 @@ def _of_takes(takes: Sequence[Take]) -> list[Aval]:
 
 
 def _symbolic(node: Node) -> bool:
-    """Return whether a node has a value in a call of the function only."""
+    """Return whether a node has a value only in a call of the function."""
     return node.value is None and (node.trace is None or node.trace.parent is not None)
 
 
 class Trips:
-    """The trips of one pass: the bodies, with the values of what they capture, and the random streams from their beginning."""
+    """The trips of one pass: the bodies with the values of their captures, and their random streams."""
 
     def __init__(self, first: Traced, given: Sequence[Node], restarts: bool) -> None:
         self._captured = dict(zip(first.captures, given, strict=True))
@@ -291,7 +288,7 @@ class Trips:
         return results
 
     def _begun(self, body: Traced) -> Traced:
-        """Return a body for this pass. Another trace of the body may capture other tensors, if these have values."""
+        """Return a body for this pass. If another trace of the body captures other tensors, these must have values."""
         captures = [self._captured.get(node, node) for node in body.captures]
         if any(map(_symbolic, captures)):
             raise engine.NeedsValues("the body of a loop over a Dataset uses other tensors for elements of another shape")
@@ -300,7 +297,7 @@ class Trips:
 
 
 class Count:
-    """The numbers from 0 to `end`, exclusive, which the trips of a loop on tensors have."""
+    """The numbers from 0 to `end`, exclusive: the elements of a loop on tensors."""
 
     element_spec = TensorSpec((), dtypes.int64)
 
@@ -309,7 +306,7 @@ class Count:
 
 
 class CountedLoop(DatasetLoop):
-    """A loop over a Count. Its random streams go on, as those of any loop on tensors."""
+    """A loop over a Count. Its random streams continue from pass to pass, as in any loop on tensors."""
 
     dataset: Count
     restarts = False
@@ -318,7 +315,7 @@ class CountedLoop(DatasetLoop):
         return self._tried(lambda: self._traced(step, (NUMBER,)))
 
     def inputs(self, scope: Scope) -> tuple[Node, ...]:
-        """Return the inputs of the op, the count at the end."""
+        """Return the inputs of the op, with the count as the last one."""
         return (*super().inputs(scope), self.dataset.end.node)
 
     def _drawn(self, arrays: Sequence[Any]) -> Iterator[list[Node]]:
@@ -327,12 +324,12 @@ class CountedLoop(DatasetLoop):
 
 
 def loop_over(instance: Any, source: Any, step: Step, state: LoopState) -> DatasetLoop:
-    """Trace a loop over a Dataset, an iterator, or a Count, in a method of `instance`."""
+    """Trace a loop over a Dataset, an iterator or a Count, in a method of `instance`."""
     return (CountedLoop if isinstance(source, Count) else DatasetLoop)(source, step, state, instance)
 
 
 class ShownLoop(DatasetLoop):
-    """A loop that is traced to be looked at, as a part of the function's graph: what is open has any extent."""
+    """A loop that is traced only to be shown in the function's graph, where unknown extents may have any value."""
 
     def _first(self, step: Step) -> Traced:
         if not dense(self.dataset.element_spec):
@@ -376,15 +373,17 @@ REDUCE_DATASET = define(
 def record_loop(loop: DatasetLoop, scope: Scope) -> list[Node]:
     """Record a loop over a Dataset; return the nodes of its last carry."""
     body, start = loop.body, loop.state.start
-    read = [variable.read() for variable in body.variables]  # the function uses them, too
+    # The function reads the body's variables, too.
+    read = [variable.read() for variable in body.variables]
     results = (*[n.aval for n in start], *[v.aval for v in body.written])
     node = engine.record(REDUCE_DATASET, loop.inputs(scope), (loop, results))
     loop.line = node.code, node.offset
     nodes = engine.elements(node)
     for variable, new in zip(body.written, nodes[len(start) :], strict=True):
         variable._hold(new)
-    scope.written.clear()  # the call assigns only what the function assigns after this: the others have their values, and
-    scope.after.clear()  # what another thread has assigned since is not to be lost
+    # The loop has assigned these variables. The call must not assign them again, since another thread may have changed them.
+    scope.written.clear()
+    scope.after.clear()
     scope.loops += 1
     if scope.elements is not None:
         scope.elements.behind += loop.sources
@@ -397,7 +396,7 @@ def record_loop(loop: DatasetLoop, scope: Scope) -> list[Node]:
 
 
 def take_in_order(source: ElementIterator, optional: bool, avals: Avals) -> list[Node]:
-    """Record a loop of one trip that takes an element of `source`; return its tensors."""
+    """Record a loop of one trip that takes an element of `source`; return the element's tensors."""
     scope: Any = engine.local.trace.scope
     start = [zeros(a.shape, a.type).node for a in avals]
     state = LoopState(start, [f"part {i} of the element" for i in range(len(start))], (), False)
@@ -406,7 +405,7 @@ def take_in_order(source: ElementIterator, optional: bool, avals: Avals) -> list
 
 
 def calls_python(program: Program) -> bool:
-    """Return whether a Program, or one in it, calls a Python function."""
+    """Return whether a Program, or a Program nested in it, calls a Python function."""
     return any(
         (op.effect and Trait.HOLDS_CODE in op.traits) or any(map(calls_python, programs_of(op, attrs)))
         for op, attrs, *_ in program.keys

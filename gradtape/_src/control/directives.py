@@ -15,7 +15,7 @@ declare_foreign("malt.core.ag_ctx", "stacks", "control_status")
 
 
 def do_not_convert(func: Any = None) -> Any:
-    """Mark a function that `tf.function` runs as it is, without a transformation of its `if`, `while` and `for`.
+    """Mark a function that `tf.function` runs without transforming its `if`, `while` and `for`.
 
     >>> @tf.autograph.experimental.do_not_convert
     ... def first(x):
@@ -28,7 +28,7 @@ def do_not_convert(func: Any = None) -> Any:
 
     @functools.wraps(func)
     def as_it_is(*args: Any, **kwargs: Any) -> Any:
-        from malt.core import ag_ctx  # loads what transforms source, at the first call only
+        from malt.core import ag_ctx  # imports malt, which is slow
 
         with ag_ctx.ControlStatusCtx(ag_ctx.Status.DISABLED):
             return func(*args, **kwargs)
@@ -41,9 +41,9 @@ def do_not_convert(func: Any = None) -> Any:
 def set_loop_options(
     parallel_iterations: Any = None, swap_memory: Any = None, maximum_iterations: Any = None, shape_invariants: Any = None
 ) -> None:
-    """Set options for the loop on tensors around the call: it makes `maximum_iterations` trips at the most.
+    """Set options for the surrounding loop on tensors: it makes at most `maximum_iterations` trips.
 
-    The other options are accepted. Loops are compiled without them; where a shape changes, the function runs as eager code.
+    The other options are accepted, but have no effect. If a loop variable changes its shape, the function runs as eager code.
 
     >>> @tf.function
     ... def doubled(x):
@@ -59,9 +59,9 @@ def set_loop_options(
 
 
 class Feature(enum.Enum):
-    """Parts of the language that autograph may transform. All that are of use here are always transformed.
+    """Parts of the language for autograph to transform. gradtape always transforms all parts that it supports.
 
-    `experimental_autograph_options` of `tf.function` takes them.
+    Accepted as `experimental_autograph_options` of `tf.function`.
 
     >>> Feature = tf.autograph.experimental.Feature
     >>> print(len(Feature.all()), len(Feature.all_but([Feature.LISTS, Feature.NAME_SCOPES])))
@@ -78,19 +78,19 @@ class Feature(enum.Enum):
 
     @classmethod
     def all(cls) -> tuple[Feature, ...]:
-        """Return all of them."""
+        """Return all features."""
         return tuple(cls)
 
     @classmethod
     def all_but(cls, exclude: Feature | Iterable[Feature]) -> tuple[Feature, ...]:
-        """Return all but one, or some, and but ALL."""
+        """Return all features except those in `exclude`, and except ALL."""
         left_out = {exclude} if isinstance(exclude, Feature) else set(exclude)
         return tuple([feature for feature in cls if feature is not cls.ALL and feature not in left_out])
 
 
 @public
 def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
-    """Set how much the transformation of source logs, from 0 (nothing) to 10; on the standard output, too, if asked for.
+    """Set how much the source transformation logs, from 0 (nothing) to 10, and whether it also prints to standard output.
 
     >>> tf.autograph.set_verbosity(0)
     """
@@ -100,7 +100,7 @@ def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
 
 
 def trace(*args: Any) -> None:
-    """Print the arguments, in a function once for each trace of it.
+    """Print the arguments while a function is traced: once for each trace, not in each call.
 
     >>> @tf.function
     ... def square(x):

@@ -1,4 +1,4 @@
-"""`range` over tensors: what a `for` goes through though its length is not known yet."""
+"""`range` over tensors in a `for` loop, with a length that is not known yet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradtape._src.ops.array.creation import range_
 
 
 class DynamicRange(Tensor):
-    """`range` whose bounds are tensors: something to loop over, whose length is not known yet. As a tensor it needs values."""
+    """A `range` with tensors as bounds, for a loop. To use it as a tensor takes the values of its bounds."""
 
     def __init__(self, start: Tensor, limit: Tensor, delta: Any) -> None:
         self.start, self.limit, self.delta = start, limit, delta
@@ -25,7 +25,7 @@ class DynamicRange(Tensor):
                 "The length of tf.range depends on values. In compiled code shapes are fixed: loop over the range, or give it "
                 "bounds that are known."
             )
-        if self._kept is None:  # a graph makes it when it runs
+        if self._kept is None:  # a graph creates the tensor when it runs
             with ambient.anew():
                 self._kept = range_(self.start, self.limit, self.delta)
         return self._kept.node

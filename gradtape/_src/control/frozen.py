@@ -1,4 +1,4 @@
-"""A user's function that reads the names around it as they were when a dataset was made: TensorFlow traces it at that time."""
+"""Copies of user functions with the closure and globals at the time when a dataset is made, as TensorFlow traces them then."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ _STORES = "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_DEREF", "DELETE_DEREF"
 
 
 class _Names(dict[str, Any]):
-    """The global names that a function reads, as they were. Any other name is looked up where it is now."""
+    """The frozen globals of a function. Names it does not read are looked up in the live globals."""
 
     live: dict[str, Any]
-    cells: dict[int, tuple[CellType, CellType]]  # by the identity of a cell of the copy: it, and the cell that it was copied from
+    cells: dict[int, tuple[CellType, CellType]]  # id(cell of the copy) → (that cell, the original cell)
 
     def __missing__(self, name: str) -> Any:
         return self.live[name]
 
 
 def frozen(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a copy of a Python function whose closure and globals stay what they are now; any other callable as it is.
+    """Return a copy of a Python function with its present closure and globals; any other callable unchanged.
 
-    A loop that makes a dataset in each trip, `dataset.map(lambda x: x * i)`, is to have another number in each. So have the
-    functions of the same module that it calls. A name that a function assigns stays shared with the code around it.
+    So `dataset.map(lambda x: x * i)` in a loop keeps the `i` of each trip. The functions of the same module that it calls are
+    copied, too. A name that a function assigns stays shared with the code around it.
     """
     found: Callable[..., Any] = _copied(function, getattr(function, "__globals__", None), {})
     return found
 
 
 def live(function: Any) -> Any:
-    """Return a function that reads the names around it where they are now, though a copy by `frozen` made it or is it.
+    """Return a function with live closure and globals, also if `frozen` has copied it or its outer function.
 
-    The body of a `py_function` is not traced: it runs for each element, with the names of that time.
+    The body of a `py_function` is not traced; it reads the names at the time of each element.
     """
     if isinstance(function, functools.partial):
         return functools.partial(live(function.func), *function.args, **function.keywords)
@@ -71,7 +71,7 @@ def _copied(value: Any, live: Any, copies: dict[int, Any]) -> Any:
 
 
 def codes_of(code: CodeType) -> Iterator[CodeType]:
-    """Yield the code of a function and of those inside of it."""
+    """Yield the code objects of a function and of its inner functions."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

@@ -1,4 +1,4 @@
-"""`function`: a Python function, traced once for each signature, whose calls are one compiled program each."""
+"""`function`: a Python function that is traced once for each signature, and then called as one compiled program."""
 
 from __future__ import annotations
 
@@ -54,10 +54,9 @@ from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.random import seeds
 
-# TensorFlow traces once for an extent that is open, in an `input_signature` or a TensorSpec, or because `reduce_retracing`
-# opened it where two calls differed; for variables of one shape; and for numbers that are equal. In gradtape each shape has a
-# Program of its own: out of one trace where extents are open, if the function goes the same way for them. What is counted, and
-# warned of, are TensorFlow's traces.
+# TensorFlow makes one trace for all extents that are unknown in an `input_signature` or a TensorSpec, or that `reduce_retracing`
+# has relaxed; for variables of equal shape; and for equal numbers. gradtape has a Program for each shape. If extents are unknown,
+# it makes these from one trace, as long as they take the same path. TensorFlow's traces are counted and warned of.
 NOT_FIRST = (
     "Creating variables on a non-first call to a function decorated with tf.function.\n"
     "Make them in the first call, or before it: a layer, model or optimizer makes its variables in `build`."
@@ -67,7 +66,7 @@ _functions: weakref.WeakSet[Function] = weakref.WeakSet()
 
 
 def forget(variable: Variable) -> None:
-    """Let all functions be traced again that read or assign a variable: it is read in another way from here on."""
+    """Drop the traces that read or assign a variable, which is read in another way from now on."""
     for function in list(_functions):
         with function._lock:
             stale = [found for found in function._traced.values() if found.uses(variable)]
@@ -78,12 +77,12 @@ def forget(variable: Variable) -> None:
                     known.opened = None
 
 
-WAYS = 8  # that a function may go for open extents, of those that are saved
+WAYS = 8  # the largest number of paths that are traced for a saved function with unknown extents
 
 
 @hides_internals
 class Function:
-    """A function under `tf.function`: call it like the Python function; each new signature is traced once.
+    """A function under `tf.function`. Call it like the Python function; it is traced once for each new signature.
 
     >>> square = tf.function(lambda x: x * x)
     >>> print(square(tf.constant(3.0)).numpy(), isinstance(square, tf.types.experimental.GenericFunction))
@@ -111,23 +110,23 @@ class Function:
         self._name = name or getattr(python_function, "__name__", type(python_function).__name__)
         self._autograph, self._relaxed = autograph, relaxed
         self._signature = Signature(python_function, input_signature)
-        self._refusal: str | None = None  # why the next trace may not make variables
+        self._refusal: str | None = None  # the error if the next trace creates variables
         self._begin(calls_of(python_function))
 
     def _begin(self, calls: Calls) -> None:
         self._signatures = Signatures(self.input_signature is not None, self._relaxed)
         self._traced: dict[Any, ConcreteFunction] = {}
-        self._seen: dict[Any, ConcreteFunction] = {}  # the same for calls with nothing but tensors, found without detours
+        self._seen: dict[Any, ConcreteFunction] = {}  # the same traces, for calls with tensors only: a fast path
         self._calls, self._traces = calls, 0
         self._lock = threading.RLock()
         self._bound: dict[int, tuple[Any, Function]] = {}
-        self._streams: list[Any] = []  # of random numbers, in the traces that are one on TensorFlow
-        self._source: Any = None  # of seeds, in those that run op by op
-        self._opened: dict[Any, ConcreteFunction] = {}  # the traced functions as seen through specs with open extents
+        self._streams: list[Any] = []  # random streams, shared by the traces that are one in TensorFlow
+        self._source: Any = None  # the source of seeds for calls that run op by op
+        self._opened: dict[Any, ConcreteFunction] = {}  # the traces as they show specs with unknown extents
         _functions.add(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what copies and pickles take over: all but the traces, which each function makes itself."""
+        """Return the state for copies and pickles, without traces: the copy traces for itself."""
         own = "_signatures _traced _seen _calls _traces _lock _bound _streams _source _opened".split()
         return {n: v for n, v in vars(self).items() if n not in own} | {"_instance": self._instance and self._instance()}
 
@@ -137,9 +136,9 @@ class Function:
         self._begin(Calls())
 
     def untraced(self) -> Function:
-        """Return a copy without traces but those for open extents. Its own traces count nowhere."""
+        """Return a copy with only the traces for unknown extents. Its new traces are not counted."""
         new = copy.copy(self)
-        new._signatures = Signatures(True, self._relaxed)  # no trace after the first is a new one
+        new._signatures = Signatures(True, self._relaxed)  # only its first trace counts
         new._signatures._known += [copy.copy(known) for known in self._signatures._known if known.opened]
         for known in new._signatures._known:
             known.opened = known.opened.copied()
@@ -147,7 +146,7 @@ class Function:
 
     @property
     def input_signature(self) -> tuple[Any, ...] | None:
-        """The nests of specs that it was given."""
+        """The input signature, a nest of specs."""
         return self._signature.specs
 
     def __get__(self, instance: Any, owner: type | None = None) -> Function:
@@ -160,14 +159,14 @@ class Function:
         refers = reference(instance, lambda _: self._bound.pop(number, None))
         method = self._function.__get__(instance, owner)
         bound = Function(method, self.input_signature, self._autograph, self._name, self._relaxed, self.attributes)
-        bound._function, bound._instance = self._function, refers  # it must not keep its object alive
+        bound._function, bound._instance = self._function, refers  # the bound function must not keep its object alive
         del vars(bound)["__wrapped__"]
         self._bound[number] = refers, bound
         return bound
 
     @property
     def python_function(self) -> Callable[..., Any]:
-        """The Python function that was given; of a method, bound to its object."""
+        """The Python function, bound to its object if it is a method."""
         if self._instance is None:
             return self._function
         instance = self._instance()
@@ -183,12 +182,12 @@ class Function:
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """The result of `inspect.signature`; Keras asks it of a layer's `call`."""
+        """The signature that `inspect.signature` finds; Keras asks for that of a layer's `call`."""
         return self._signature.parameters
 
     @property
     def function_type(self) -> FunctionType:
-        """The parameters of the Python function, with the types that an input signature gives them."""
+        """The parameters of the Python function, with the types of the input signature."""
         return self._signature.type
 
     def __repr__(self) -> str:
@@ -213,7 +212,7 @@ class Function:
             raise
 
     def called(self, args: tuple[Any, ...], kwargs: dict[str, Any], seen: Any = None) -> Any:
-        """Call the function itself, whatever implements the same; `seen` is how calls of the same tensors are found."""
+        """Call the function itself, even if another one implements the same API; `seen` is the key of its fast path."""
         if naming.open_graphs and (made := hooks.graphs.function_called(self, args, kwargs)) is not NotImplemented:
             return made
         arguments = Arguments(self._signature.bind(args, kwargs)).of_call()
@@ -247,7 +246,7 @@ class Function:
         return found
 
     def traced_in(self, known: dict[Any, ConcreteFunction], key: Any, make: Callable[[], ConcreteFunction]) -> ConcreteFunction:
-        """Return the trace that is `known` by a key, made now if there is none."""
+        """Return the trace for `key` in `known`; call `make` if there is none."""
         state = engine.local.trace
         with self._lock:
             found = known.get(key) or known.get((key, state.serial))
@@ -257,7 +256,7 @@ class Function:
             return found
 
     def _known(self, key: Any, state: Trace, arguments: Arguments) -> ConcreteFunction | None:
-        """Return the trace for these arguments: for their very variables, or for variables like them."""
+        """Return the trace for these arguments: that of the same variables, or one that variables of the same type share."""
         variables = arguments.stored and arguments.variables
         for wanted in ((key, _same(variables)), key) if variables else (key,):
             found = self._traced.get(wanted)
@@ -276,23 +275,23 @@ class Function:
         made = self._openly(known, arguments)
         if isinstance(made, ConcreteFunction):
             return made
-        try:  # true shapes may tell more
+        try:  # a trace for unknown extents failed, one for these extents may not
             return self.traced_for(arguments, passes)
         except Exception as error:
             if made is None:
                 raise
-            if isinstance(error, InvalidInFunctionError):  # an error of the call, not of the trace
+            if isinstance(error, InvalidInFunctionError):  # the call is wrong, not the trace
                 raise InvalidArgumentError(None, None, error.message + detected_at(line_of(error))) from None
             if isinstance(error, (ValueError, TypeError)) and not isinstance(error, OpError) and not of_user(error):
                 raise InvalidArgumentError(None, None, str(error)) from None
             raise
 
     def is_one(self) -> bool:
-        """Return whether the next trace is one with others on TensorFlow."""
+        """Return whether TensorFlow would reuse an earlier trace for the next call."""
         return self.input_signature is not None or (self._relaxed and bool(self._traced))
 
     def traced_for(self, arguments: Arguments, passes: bool = False, again: Again | None = None) -> ConcreteFunction:
-        """Trace the function for the shapes of the arguments; `again` for those of the elements that it takes."""
+        """Trace the function for the shapes of the arguments; with `again`, also for those of the elements that it takes."""
         python, parameters = self.transformed(), self.named(arguments)
         if again is None:
             arguments = arguments.standing()
@@ -325,9 +324,9 @@ class Function:
         return ConcreteFunction(self, arguments, tried, strategy, passes)
 
     def _openly(self, known: Known, arguments: Arguments) -> ConcreteFunction | Exception | None:
-        """Return the function for the extents of these arguments, out of a trace for open ones.
+        """Return the function for the extents of these arguments, made from a trace for unknown extents.
 
-        None if there are no open extents, or such a trace cannot be kept; the error if it cannot be made.
+        None if no extent is unknown, or such a trace cannot be kept; the error if it fails.
         """
         fits = without_shapes(arguments) == known.rest and known.takes([n.aval.tensor_shape for n in arguments.nodes])
         is_open = any(not shape.is_fully_defined() for shape in known.shapes) and not any(n.aval.open for n in arguments.nodes)
@@ -338,14 +337,14 @@ class Function:
         return made
 
     def named(self, arguments: Arguments) -> list[Node]:
-        """Return leaves for the tensors among arguments, with the names of their parameters."""
+        """Return a leaf for each tensor among the arguments, named after its parameter."""
         return named_parameters(arguments, self._signature.parameters, self.input_signature)
 
     def made_once(self, make: Callable[[], T], again: Callable[[], Any] | None = None) -> T:
-        """Return what `make` gives. If that makes variables, it is called `again`, or what is said there, when they are there."""
+        """Return `make()`. If that creates variables, call it again once they exist; or call `again` in its place."""
         with tracing.creation_in_function(self._refusal) as creation:
             found = make()
-        if creation.variables:  # what is made once must not be made again
+        if creation.variables:  # the trace must not create them in each call
             self._refusal = SINGLETON
             self._traces += 1
             with tracing.creation_in_function(SINGLETON):
@@ -353,31 +352,31 @@ class Function:
         return found
 
     def traced_instead(self, concrete: ConcreteFunction, arguments: Arguments) -> None:
-        """Trace for the calls that follow one by `concrete`; ValueError if it makes variables again."""
+        """Trace for the calls after the first one by `concrete`; ValueError if the trace creates variables again."""
         self._traced = {key: found for key, found in self._traced.items() if found is not concrete}
         self._concrete(arguments)
 
     def source(self) -> Any:
-        """Return the source of seeds for a trace that runs op by op. Those that are one on TensorFlow go on in one source."""
+        """Return the source of seeds for calls that run op by op. Traces that are one in TensorFlow share a source."""
         if not self.is_one():
             return seeds.begun()
         self._source = self._source or seeds.begun()
         return self._source
 
     def was_traced(self) -> None:
-        """Note that there is a trace, after which it makes no variables."""
+        """Note that the function was traced; later traces must not create variables."""
         self._refusal = self._refusal or NOT_FIRST
 
     def on_symbols(self, arguments: Arguments, shapes: Sequence[TensorShape]) -> ConcreteFunction | None:
-        """Return the function for tensors of these shapes, whose open extents are symbols; None if no way is found for it."""
+        """Return the function for tensors of these shapes, with symbols for unknown extents; None if it cannot be traced so."""
         found = Opened(shapes)
         found.explore(self, arguments, 1)
         return found.traced
 
     def open_traces(self, arguments: Arguments, shapes: Sequence[TensorShape]) -> list[ConcreteFunction]:
-        """Return the traces for tensors of these shapes: on the ways that there are without calls, and on those of calls.
+        """Return the traces for tensors of these shapes: one for each path found by exploration or taken by a call.
 
-        Raises why there is none.
+        If there is none, raises the reason.
         """
         rest = without_shapes(arguments)
         known = [k.opened for k in self._signatures._known if k.rest == rest and k.shapes == list(shapes)]
@@ -388,7 +387,7 @@ class Function:
         return found.traces
 
     def shown(self, arguments: Arguments) -> ConcreteFunction:
-        """Trace what goes through Datasets in eager code, for its graph: it is not to be run."""
+        """Trace the function with its loops over Datasets, for its graph only; it is not to be run."""
         python = self.transformed()
         parameters = self.named(arguments)
         with tracing.outside(), tracing.creation_in_function(SINGLETON):
@@ -396,7 +395,7 @@ class Function:
         return ConcreteFunction(self, copy.copy(arguments), body)
 
     def _decorate(self, decorator: Callable[..., Any]) -> None:
-        """Wrap the Python function by `decorator`, before the first trace. Libraries know it by TensorFlow's private name."""
+        """Wrap the Python function by `decorator` before the first trace. Libraries use this private name of TensorFlow's."""
         if self._traced:
             raise ValueError("Functions cannot be decorated after they have been traced.")
         self.__init__(  # type: ignore[misc]
@@ -404,10 +403,10 @@ class Function:
         )
 
     def transformed(self) -> Callable[..., Any]:
-        """Return the function to trace or run: the Python function, transformed by autograph unless that is off."""
+        """Return the function to trace or run: the Python function, transformed unless `autograph` is off."""
         if not self._autograph:
             return do_not_convert(self.python_function)
-        from gradtape._src.control.autograph import converted  # loads what transforms source, at the first function only
+        from gradtape._src.control.autograph import converted  # imports malt, which is slow
 
         return converted(self.python_function)
 
@@ -426,7 +425,7 @@ class Function:
 
     @public
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
-        """Return the traced function for these arguments, which may be `TensorSpec`s."""
+        """Return the traced function for these arguments; TensorSpecs may stand for tensors."""
         if self.input_signature is not None and not args and not kwargs:
             args = self.input_signature
         values, spec = nest.flatten_with_spec(self._signature.bind(args, kwargs), nest.EXPANDED)
@@ -447,7 +446,7 @@ class Function:
         try:
             found = on_symbols or self._concrete(arguments)
         except (engine.NeedsValues, ValueError, InvalidArgumentError) as reason:
-            # In a function a call may know the values; with 1 for open extents it may not be traced, and a call tells them.
+            # A call may know values, or extents, without which the function cannot be traced here.
             in_function = isinstance(reason, engine.NeedsValues)
             if not in_function and (known or (signature is not None and of_user(reason))):
                 raise
@@ -462,7 +461,7 @@ class Function:
         return found.keep()
 
     def all_concrete_functions(self) -> list[ConcreteFunction]:
-        """Return the traced functions, as they were asked for; with an input signature the one for that."""
+        """Return all traced functions as the user requested them; with an input signature, the one for that."""
         if self.input_signature is not None:
             return [self.get_concrete_function()]
         opened = list(self._opened.values())
@@ -472,33 +471,33 @@ class Function:
         return [concrete.keep() for concrete in (*opened, *own)]
 
     def _alone(self, key: Any, concrete: ConcreteFunction) -> ConcreteFunction:
-        """Return a traced function as it is without a strategy: for variables that have no copies for replicas."""
+        """Return a traced function for use without a strategy, with variables that have no copies for replicas."""
         if key[2] is None and not any(getattr(v, "is_copy", False) for v in concrete.variables):
             return concrete
         with ambient.setting(replica=ambient.ALONE):
             return self._concrete(concrete._arguments)
 
     def _as_traced(self, found: Sequence[ConcreteFunction]) -> list[ConcreteFunction]:
-        """Return traced functions; one for those that were recorded from one trace for open extents."""
+        """Return traced functions for the user: instances of one trace for unknown extents count as one."""
         one_each = {id(c) if c.opened is None else id(c.opened): c for c in reversed(found)}
         return [c if c.opened is None else c.seen_through(c.opened.specs) for c in reversed(one_each.values())]
 
-    _list_all_concrete_functions = all_concrete_functions  # as Keras calls it, when it prints what it exports
+    _list_all_concrete_functions = all_concrete_functions  # Keras calls this when it prints what it exports
 
     @public
     def get_initialization_function(self, *args: Any, **kwargs: Any) -> Callable[..., None]:
-        """Trace for these arguments, which makes the variables; calling the result does nothing more, as they have values."""
+        """Trace for these arguments, which creates the variables. Calling the result does nothing, as they are initialized."""
         if self._traced:
             raise RuntimeError("get_initialization_function cannot be called after the function has been used")
         self.get_concrete_function(*args, **kwargs)
         return lambda *args, **kwargs: None
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
-        """Return all signatures that were traced, as a text."""
+        """Return the signatures of all traces as text."""
         return "\n\n".join([found.pretty_printed_signature() for found in self._as_traced([*self._traced.values()])])
 
     def experimental_get_tracing_count(self) -> int:
-        """Return how often TensorFlow would have traced the Python function; gradtape traces each shape anew."""
+        """Return how often TensorFlow would have traced the Python function, whatever gradtape's number of traces."""
         return self._traces
 
     @property
@@ -509,7 +508,7 @@ class Function:
 
 
 def _belongs_to(state: Trace, found: ConcreteFunction) -> bool:
-    """Return whether what was traced is of use in the trace around only: it has tensors of that, or knows its values."""
+    """Return whether a trace is valid only within the outer trace, because it uses its tensors or knows its values."""
     return (
         (state.parent is not None and isinstance(found.strategy, OpByOp))
         or any(n.trace is not None and n.trace.parent is not None for n in found._traced.captures)
@@ -518,7 +517,7 @@ def _belongs_to(state: Trace, found: ConcreteFunction) -> bool:
 
 
 def _same(variables: Sequence[Variable]) -> tuple[Reference, ...]:
-    """Return the identities of variables, which keep them alive."""
+    """Return keys that compare variables by identity, and keep them alive."""
     return tuple(map(Reference, variables))
 
 
@@ -536,13 +535,13 @@ def function(
     experimental_compile: bool | None = None,
     experimental_follow_type_hints: bool | None = None,
 ) -> Any:
-    """Create a function that runs as one compiled program; as a decorator, with or without arguments.
+    """Create a function that runs as one compiled program. As a decorator, it can be used with or without arguments.
 
     It is traced once per signature: shapes and dtypes of tensors and variables, values of Python arguments, identity of objects.
-    `input_signature` is a sequence of nests of `TensorSpec`; with `reduce_retracing`, too, other extents count as no new trace.
-    With `autograph`, `if`, `while` and `for` over tensors become part of the program. Eager code is compiled without it, too: in
-    a function Python runs once only. With `experimental_attributes`, functions of one `api_implements` stand for each other: in a
-    function, the one for the device is called.
+    `input_signature` is a sequence of nests of `TensorSpec`; with it, or with `reduce_retracing`, other extents do not count as a
+    new trace. With `autograph`, `if`, `while` and `for` over tensors become part of the program. Eager code is compiled, too, but
+    runs its Python code in each call. Functions with the same `api_implements` in `experimental_attributes` stand for each other:
+    inside of a function, the one for the device is called.
 
     >>> @tf.function
     ... def square(x):

@@ -1,4 +1,4 @@
-"""`FuncGraph`: a traced function as the graph that TensorFlow shows of it: operations, inputs and outputs, captures."""
+"""`FuncGraph`: a traced function as TensorFlow's graph of it, with operations, inputs, outputs and captures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ hooks.core.traced = attribute
 
 
 class FuncGraph:
-    """The graph of a traced function. Printed, it is the program that is run."""
+    """The graph of a traced function. Printed, it is the program that calls run."""
 
     building_function = True
 
@@ -34,7 +34,7 @@ class FuncGraph:
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """The variables that it reads or assigns."""
+        """The variables that the function reads or assigns."""
         return self._concrete.variables
 
     @property
@@ -44,12 +44,12 @@ class FuncGraph:
 
     @property
     def inputs(self) -> list[TensorSpec]:
-        """The specs of its arguments, then those of its captures."""
+        """The specs of the arguments, then those of the captures."""
         return [*self._concrete.inputs, *self.internal_captures]
 
     @property
     def outputs(self) -> list[TensorSpec]:
-        """The specs of its results."""
+        """The specs of the results."""
         return self._concrete.outputs
 
     @property
@@ -64,29 +64,29 @@ class FuncGraph:
 
     @property
     def external_captures(self) -> list[Variable | Tensor]:
-        """The variables and tensors from outside that it uses."""
+        """The variables and tensors that the function uses from outside."""
         return [*self.variables, *self._concrete.captured_inputs]
 
     @property
     def internal_captures(self) -> list[TensorSpec]:
-        """The spec of each of them inside."""
+        """The specs of the captures."""
         return [TensorSpec(extents_of(captured), captured.dtype) for captured in self.external_captures]
 
     @property
     def captures(self) -> list[tuple[Variable | Tensor, TensorSpec]]:
-        """Both of these, in pairs."""
+        """Pairs of an outside variable or tensor and its spec."""
         return list(zip(self.external_captures, self.internal_captures, strict=True))
 
     def get_operations(self) -> list[FunctionOperation]:
-        """Return its operations in order; those without a name of the user's have TensorFlow's default names."""
+        """Return the operations in order; those that the user has not named have TensorFlow's default names."""
         return Operations(self._concrete).found
 
     @public
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False, use_pybind11_proto: bool = False) -> Any:
-        """Return the operations as a `GraphDef`, TensorBoard's message: to look at or to draw, as nothing here runs it.
+        """Return the operations as a `GraphDef`, TensorBoard's message, to look at or to draw; gradtape cannot run one.
 
-        `add_shapes` adds `_output_shapes`; `from_version` has no effect, as in TensorFlow. Values of constants are in it
-        where they are known and have up to 1024 elements. UnimplementedError if the function runs as eager code.
+        `add_shapes` adds `_output_shapes`; `from_version` has no effect, as in TensorFlow. Constants include their known values
+        up to 1024 elements. UnimplementedError if the function runs as eager code.
 
         >>> double = tf.function(lambda a: a + a).get_concrete_function(tf.constant(1))
         >>> [(list(node.input), node.name) for node in double.graph.as_graph_def().node]
@@ -104,7 +104,7 @@ class FuncGraph:
         return found[name]
 
     def get_tensor_by_name(self, name: str) -> TensorSpec:
-        """Return the spec of a result of an operation, "name:0"; ValueError for another form, KeyError if there is none."""
+        """Return the spec of an operation's result, "name:0"; ValueError for another form of name, KeyError if there is none."""
         operation, colon, number = name.partition(":")
         if not colon or not number.isdigit():
             raise ValueError(f"The name {name!r} looks like an Operation name: a Tensor's is of the form '<op_name>:<index>'.")

@@ -1,6 +1,6 @@
-"""The operations of a traced function as TensorFlow's graph has them: those of its Program, and what feeds them.
+"""The operations of a traced function as in TensorFlow's graph: those of its Program, and those of its inputs.
 
-A loop over a Dataset is `ScanDataset`, `TakeWhileDataset` if it can be left early, and `ReduceDataset`.
+A loop over a Dataset is `ScanDataset`, `TakeWhileDataset` if it has a `break`, and `ReduceDataset`.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from gradtape._src.control.concrete import ConcreteFunction
     from gradtape._src.core.values.aval import Aval
 
-COPY = _identity.op.type  # what gives a result its name
-HANDLE = TensorSpec([], dtypes.variant)  # of a dataset
+COPY = _identity.op.type  # the op that names a result
+HANDLE = TensorSpec([], dtypes.variant)  # the handle of a dataset
 
 
 class FunctionOperation:
-    """One operation of a traced function: its `name` and `type`, and the specs of its inputs and outputs."""
+    """One operation of a traced function: its `name`, its `type`, and the specs of its inputs and outputs."""
 
     control_inputs: tuple[FunctionOperation, ...] = ()
 
@@ -50,7 +50,7 @@ class FunctionOperation:
 
     @public
     def get_attr(self, name: str) -> Any:
-        """Return an attribute by name; ValueError if the op has none of it."""
+        """Return an attribute by name; ValueError if the op has no such attribute."""
         if name == "dtype" and len(self.outputs) == 1:
             return self.outputs[0].dtype
         here = OF_TENSORFLOW.get(name, name)
@@ -63,7 +63,7 @@ class FunctionOperation:
 
 
 class Unread(NamedTuple):
-    """Stands for the value of a variable that a loop has assigned: it is read where an operation takes it."""
+    """A placeholder for a variable's value after a loop; a read is added before the first operation that uses it."""
 
     variable: Variable
     spec: TensorSpec
@@ -74,13 +74,13 @@ def _spec(known: Aval) -> TensorSpec:
 
 
 class Operations:
-    """The operations that were `found`, in their order."""
+    """The operations of a function, in order, as `found`."""
 
     def __init__(self, concrete: ConcreteFunction) -> None:
         self.found: list[FunctionOperation] = []
         self._program, self._names, self._numbered = concrete.program, concrete._traced.names, Numbered()
         self._datasets: dict[int, TensorSpec] = {}
-        self._handles: dict[int, list[TensorSpec]] = {}  # of variables
+        self._handles: dict[int, list[TensorSpec]] = {}  # by id of the variable
         self._leaves: list[Any] = []
         self._loops: list[tuple[DatasetLoop, Sequence[int]]] = [
             (attrs[0], references) for op, attrs, *references in self._program.keys if op is REDUCE_DATASET
@@ -96,12 +96,11 @@ class Operations:
             self._add_end(len(taken))
 
     def _add(self, name: str, *described: Any) -> list[TensorSpec]:
-        """Add an operation, `described` as a FunctionOperation is, under a name of its own; return its outputs."""
         self.found.append(FunctionOperation(self._numbered(name), *described))
         return self.found[-1].outputs
 
     def _add_inputs(self, concrete: ConcreteFunction) -> None:
-        """Add the arguments, the variables that it uses, what it captures."""
+        """Add placeholders for the arguments and captures, and reads of the variables."""
         names, given = iter(concrete.inputs), iter(concrete._arguments.given)
         for path, value in concrete.leaves() if self._loops else ():
             if isinstance(value, TensorSpec):
@@ -125,7 +124,7 @@ class Operations:
         self._leaves += self._add((spec.name or "").removesuffix(":0"), PLACEHOLDER, [], [spec])
 
     def _read(self) -> set[int]:
-        """Return what nodes and results refer to, without the Python numbers that a loop starts from."""
+        """Return the references that nodes and results use, except Python numbers from which a loop starts."""
         found = {r for op, _, *references in self._program.keys if op is not REDUCE_DATASET for r in references}
         found.update(self._program.outputs)
         for loop, references in self._loops:
@@ -136,12 +135,12 @@ class Operations:
         program, read = self._program, self._read() if self._loops else None
         for known, value in zip(program.parameters[len(self._leaves) :], program.constants, strict=True):
             if read is not None and -1 - len(self._leaves) not in read:
-                self._leaves.append(_spec(known))  # the loop that starts from it makes its own
+                self._leaves.append(_spec(known))  # the loop adds a constant of its own
             else:
                 self._leaves += self._add(CONST, CONST, [], [_spec(known)], {"value": value})
 
     def _add_nodes(self) -> list[Any]:
-        """Add the nodes of the Program; return the first result of each."""
+        """Add the nodes of the Program; return the first result of each node."""
         program = self._program
         values: list[list[Any]] = []
         lines = program.lines or [(None, 0)] * len(program.keys)
@@ -163,21 +162,21 @@ class Operations:
         return [value[0] if value else None for value in values]
 
     def _handle(self, variable: Variable, name: str = "ReadVariableOp/resource") -> list[TensorSpec]:
-        """Return the handle of a variable, which is added under this name if it is new."""
+        """Return the handle of a variable; add it under this name if it is new."""
         if id(variable) not in self._handles:
             held = TensorSpec(variable.shape, variable.dtype)
             self._handles[id(variable)] = self._add(name, PLACEHOLDER, [], [held])
         return self._handles[id(variable)]
 
     def _used(self, value: Any) -> TensorSpec:
-        """Return a value that an operation takes; a variable that a loop has assigned is read now."""
+        """Return a value as an operation's input; a variable that a loop has assigned is read first."""
         if isinstance(value, Unread):
             return self._add(READ.type, READ.type, self._handle(value.variable), [value.spec])[0]
         assert isinstance(value, TensorSpec)
         return value
 
     def _add_loop(self, loop: DatasetLoop, values: Sequence[Any], results: Sequence[TensorSpec]) -> list[Any]:
-        """Add a loop that takes these values; return what it gives, the variables unread."""
+        """Add a loop with these inputs; return its results, with variables as Unread."""
         count, body = len(loop.state.start), loop.body
         state = self._state("normalize_element", loop, values)
         names = [f"ScanDataset/other_arguments_{k}" for k in range(len(body.variables))]
@@ -194,7 +193,7 @@ class Operations:
         return [*given[:count], *map(Unread, body.written, results[count:])]
 
     def _state(self, scope: str, loop: DatasetLoop, values: Sequence[Any]) -> list[TensorSpec]:
-        """Return what a loop starts from. TensorFlow makes constants of Python numbers, and one where it starts from nothing."""
+        """Return a loop's initial state. As in TensorFlow, Python numbers become constants, and an empty state becomes one."""
         if not loop.state.start:
             return self._add(CONST, CONST, [], [TensorSpec([], dtypes.int32)])
         state: list[TensorSpec] = []
@@ -206,7 +205,7 @@ class Operations:
         return state
 
     def _add_end(self, count: int) -> None:
-        """Add the operation that the last `count` wait for, and which waits for the loops and what is read."""
+        """Add the operation on which the last `count` depend, and which waits for the loops and their reads."""
         waiting = self.found[-count:]
         self._add(NO_OP, NO_OP, [], [])
         self.found[-1].control_inputs = tuple([o for o in self.found if o.type in (READ.type, REDUCE_DATASET.type)])
@@ -215,5 +214,5 @@ class Operations:
 
 
 def _is_of_variable(op: Op) -> bool:
-    """Return whether an op is none in TensorFlow, or a read, where what it takes is a variable's value."""
+    """Return whether TensorFlow has no such op for a variable's value, or reads the variable instead."""
     return op in (ASSIGN, READ_ASSIGNED) or op.type == READ.type

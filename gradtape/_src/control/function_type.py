@@ -1,4 +1,4 @@
-"""`FunctionType`: the parameters of a function, the type of each of them, and that of the results; as TensorFlow prints it."""
+"""`FunctionType`: a function's parameters with their types, and the type of its results, printed as in TensorFlow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gradtape._src.core.tensors.variable import Variable
 Kind = inspect.Parameter
 
 
-# What `Function` keeps for this floor and those above.
+# The attributes of `Function` that are for gradtape's own use.
 hides_internals = hides(
     """
     all_concrete_functions api attributes called is_one made_once named on_symbols open_traces result shown source
@@ -31,7 +31,7 @@ hides_internals = hides(
 
 
 class Literal:
-    """The type of a value that is no tensor: one value, or a nest of specs and values."""
+    """The type of a value that is not a tensor: a constant, or a nest of specs and constants."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -63,17 +63,17 @@ def _text(value: Any) -> str:
 
 
 def type_of(value: Any) -> TensorSpec | Literal:
-    """Return the type of a value, a nest in which TensorSpecs stand for tensors."""
+    """Return the type of a nest of TensorSpecs and constants."""
     return TensorSpec(value.shape, value.dtype) if isinstance(value, TensorSpec) else Literal(value)
 
 
 def nested(constraint: TensorSpec | Literal) -> Any:
-    """Return the nest of specs and values of a type."""
+    """Return the nest of specs and constants of a type."""
     return constraint if isinstance(constraint, TensorSpec) else constraint.value
 
 
 class Parameter(inspect.Parameter):
-    """A parameter: `name`, `kind`, whether it is `optional`, and `type_constraint`, the type of its values."""
+    """A parameter: `name`, `kind`, whether it is `optional`, and its `type_constraint`."""
 
     @property
     def optional(self) -> bool:
@@ -82,12 +82,12 @@ class Parameter(inspect.Parameter):
 
     @property
     def type_constraint(self) -> TensorSpec | Literal | None:
-        """The spec of its argument: a TensorSpec, a Literal for a value that is no tensor; None if anything will do."""
+        """The type of its argument: a TensorSpec, a Literal for a value that is not a tensor, None for any value."""
         return None if self.annotation is self.empty else self.annotation
 
 
 class FunctionType(inspect.Signature):
-    """A signature whose annotations are types; `captures` are the types of the tensors from outside, by their id.
+    """A signature with types as annotations; `captures` has the types of outside tensors, by their id.
 
     >>> traced = tf.function(lambda x: x * 2).get_concrete_function(tf.TensorSpec([None], tf.float32))
     >>> print(traced.function_type)
@@ -117,7 +117,7 @@ class FunctionType(inspect.Signature):
 
 
 def spread(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """Return `(name, kind, value)` of each argument of a call, those of `*args` and `**kwargs` one by one."""
+    """Return `(name, kind, value)` of each argument of a call, with `*args` and `**kwargs` one by one."""
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
     positional = any(p.kind is Kind.VAR_POSITIONAL for p in signature.parameters.values())
@@ -130,7 +130,7 @@ def spread(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[st
             found += [(n, Kind.KEYWORD_ONLY, value[n]) for n in sorted(value)]
         else:
             found.append((name, Kind.POSITIONAL_ONLY if positional and kind is Kind.POSITIONAL_OR_KEYWORD else kind, value))
-    last = [entry for entry in found if entry[1] is Kind.KEYWORD_ONLY]  # by name, as they are in a nest
+    last = [entry for entry in found if entry[1] is Kind.KEYWORD_ONLY]  # sorted by name, as in a nest
     return [*found[: len(found) - len(last)], *sorted(last, key=lambda entry: entry[0])]
 
 
@@ -139,7 +139,7 @@ def spread(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[st
 
 
 def fit(wanted: Any, value: Any) -> Any:
-    """Convert `value` to `wanted`, a nest of TensorSpecs and of constants; TypeError or ValueError if it does not fit."""
+    """Convert `value` to `wanted`, a nest of TensorSpecs and constants; TypeError or ValueError if it does not fit."""
     if isinstance(wanted, TensorSpec):
         return _fit_tensor(wanted, value)
     if isinstance(wanted, (Mapping, tuple, list)) and isinstance(value, (Tensor, Stored)):

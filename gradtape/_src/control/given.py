@@ -1,4 +1,4 @@
-"""Arguments that are no tensors and have a type, such as Datasets: one trace serves all of a type, and each call has its own."""
+"""Arguments that are not tensors but have a type, such as Datasets: calls with different objects of one type share a trace."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from gradtape._src.core.declarations.spec import TypeSpec
 
 
 class GivenSpec(TypeSpec):
-    """Base of the specs of such arguments."""
+    """Base of the specs of Given arguments."""
 
     __slots__ = ()
 
     def stand_in(self) -> Given:
-        """Return what stands in a trace for all that are of this spec."""
+        """Return an object that stands in a trace for all arguments of this spec."""
         raise NotImplementedError
 
 
 class Given:
-    """Base of such arguments."""
+    """Base of arguments, such as Datasets, that a call passes by their type."""
 
     @property
     def _type_spec(self) -> GivenSpec:
@@ -27,7 +27,7 @@ class Given:
 
 
 class _Fields:
-    """The arguments of the calls that this thread makes, or for which it works, by the id of what stands for them."""
+    """The Given arguments of the present calls, by the id of their stand-ins in the trace."""
 
     call_arguments: Mapping[int, Given] = field(dict, per_replica=True, handed=True)
 
@@ -36,10 +36,10 @@ _local = declare(_Fields)
 
 
 def of_calls() -> Mapping[int, Given]:
-    """Return the arguments of the calls under way."""
+    """Return the Given arguments of the present calls."""
     return _local.call_arguments
 
 
 def calling(arguments: Mapping[int, Given]) -> setting:
-    """Open a context for a call with these arguments, beside those of the calls around it."""
+    """Open a context for a call with these arguments, in addition to those of outer calls."""
     return setting(call_arguments={**_local.call_arguments, **arguments})

@@ -1,4 +1,4 @@
-"""`GraphDef`: the operations of a graph as the message of TensorFlow that TensorBoard draws; and its file."""
+"""`GraphDef`: a graph's operations in TensorFlow's message format, which TensorBoard draws, and its file."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from gradtape._src.files.systems import name_of, write_whole
 from gradtape._src.files.tensors import proto_of
 from gradtape._src.ops.math.arithmetic import sum_of_two
 
-SMALL = 1024  # elements of a constant: a graph is to be read and drawn, and weights are not for that
-OF_STRINGS = {sum_of_two.op.type: "Add"}  # types that TensorFlow has another for where the op takes strings
+SMALL = 1024  # constants with more elements, such as weights, are left out
+OF_STRINGS = {sum_of_two.op.type: "Add"}  # the op type in TensorFlow for strings, where that differs
 STRING = 7
 
 
 def shape_of(tensor: TensorSpec | Tensor) -> TensorShape:
-    """Return the shape of an operation's input or output for the user, with None for an unknown extent."""
+    """Return the shape of an operation's input or output, with None for an unknown extent."""
     return tensor.shape if isinstance(tensor, TensorSpec) else stated_shape(tensor.node)
 
 
 def graph_def(operations: Iterable[Any], add_shapes: bool) -> Any:
-    """Return a GraphDef of operations: names, types, devices, inputs, dtypes; shapes of placeholders, values of constants."""
+    """Return a GraphDef of operations: names, types, devices, inputs and dtypes, shapes of placeholders, values of constants."""
     made = protocol("graph").GraphDef()
     for operation in operations:
         node = made.node.add(name=operation.name, op=operation.type)
@@ -51,7 +51,7 @@ def graph_def(operations: Iterable[Any], add_shapes: bool) -> Any:
 def _add_types(node: Any, operation: Any, output: Any) -> None:
     count = shape_of(output).num_elements()
     if node.op == CONST and count is not None and count <= SMALL:
-        with contextlib.suppress(ValueError):  # none is known
+        with contextlib.suppress(ValueError):  # the value is unknown
             array = np.asarray(operation.get_attr("value"))
             node.attr["value"].tensor.ParseFromString(proto_of(array, list(array.shape)).SerializeToString())
     if node.op in (PLACEHOLDER, VARIABLE):
@@ -65,7 +65,7 @@ def _add_types(node: Any, operation: Any, output: Any) -> None:
 
 
 def _fill(message: Any, shape: TensorShape) -> None:
-    message.SetInParent()  # a scalar's shape is empty, and there
+    message.SetInParent()  # presence matters: a scalar's shape is an empty message
     message.unknown_rank = shape.rank is None
     for extent in () if shape.rank is None else shape.as_list():
         message.dim.add(size=-1 if extent is None else extent)
@@ -73,9 +73,9 @@ def _fill(message: Any, shape: TensorShape) -> None:
 
 @public
 def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool = True) -> str:
-    """Write a graph, or its `GraphDef`, to the file `name` in `logdir`, which is made; return its path.
+    """Write a graph, or its `GraphDef`, to the file `name` in `logdir`; return its path. Missing folders are made.
 
-    The file is protobuf's text, or with `as_text=False` its bytes. It is written whole, or not at all.
+    The file has protobuf's text format, or its binary format with `as_text=False`. A failed write leaves no partial file.
 
     Raises:
       TypeError: if `graph_or_graph_def` is neither.

@@ -1,4 +1,4 @@
-"""Python in the middle of a program: `py_function` (with a gradient), `numpy_function` (without)."""
+"""Python functions inside of a program: `py_function`, which has a gradient, and `numpy_function`, which has none."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ Shapes = tuple[tuple[int, ...] | None, ...]
 
 
 def _results(values: Any, types: Sequence[Any], exact: bool = False) -> list[Any]:
-    """Convert the results of a Python function to arrays. A NumPy array is cast within its kind, unless `exact`; a Tensor is
-    not.
+    """Convert the results of a Python function to arrays.
+
+    The dtype of a NumPy array may differ within its kind, unless `exact`; that of a Tensor may not.
     """
     given = [] if values is None else list(values) if isinstance(values, (list, tuple)) else [values]
     if len(given) != len(types):
@@ -54,7 +55,7 @@ def _results(values: Any, types: Sequence[Any], exact: bool = False) -> list[Any
             arrays.append(np.asarray(to_array(value)) if not isinstance(value, Tensor) else array)
             continue
         if not own and not exact and array.dtype.kind not in "OUS":
-            array = to_numpy(tensor(value, dtype).node)  # TypeError where Python's number is none of the dtype
+            array = to_numpy(tensor(value, dtype).node)  # TypeError if the number does not fit the dtype
         if array.dtype.kind in "OUS" and dtype != dtypes.string:
             kind = "string" if array.dtype.kind in "US" else type(value).__name__
             raise invalid(
@@ -83,7 +84,7 @@ ERRORS: dict[type[Exception], type[OpError]] = {
 
 @contextlib.contextmanager
 def _as_op_error() -> Iterator[None]:
-    """Raise an exception of a Python function as the op's error, with the same text and the original as its cause."""
+    """Raise an exception of a Python function as an OpError of the matching class, with the original as its cause."""
     try:
         yield
     except (OpError, engine.NeedsValues):
@@ -94,7 +95,7 @@ def _as_op_error() -> Iterator[None]:
 
 
 class _Made:
-    """A call that was made. Programs do not tell it from others, as they hold its results: a new function is no new program."""
+    """A Python function as an attribute of an op. All compare equal, so that another function does not make another program."""
 
     __slots__ = ("call",)
 
@@ -152,9 +153,10 @@ def _types(Tout: Any) -> tuple[tuple[Any, ...], bool]:
 
 
 def _static_shapes(Tout: Any, inputs: Sequence[Tensor], types: Sequence[Any]) -> Shapes | None:
-    """Return the static shapes of the results in a compiled program: those of the TensorSpecs in Tout. In a graph, None if
-    they state none; in a function of a graph, which cannot wait for them, the first input's. None for one that only a run
-    tells.
+    """Return the static shapes of results in a compiled program; None for a shape that only a run knows.
+
+    They are the shapes of the TensorSpecs in Tout. Without these they are None in a graph, and in a function inside of a graph
+    the first input's shape.
     """
     flat = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
     shapes: list[tuple[int, ...] | None] = []
@@ -209,12 +211,11 @@ def _decorator(kind: Callable[..., Any], dtypes_out: Any) -> Callable[[Any], Any
 
 @public
 def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str | None = None) -> Any:
-    """Run a Python function of eager tensors, in eager code as in a function; its results have the dtypes `Tout`.
+    """Run a Python function on eager tensors, both in eager code and in a function; its results have the dtypes `Tout`.
 
-    Its gradient is that of the ops that it runs. It takes ragged and sparse tensors, and gives them where `Tout` has their
-    specs. With `TensorSpec`s in `Tout` a function that calls it is compiled. Without
-    shapes its results may be returned; a function that computes with them runs as eager code. Without `func` it is a
-    decorator, and what is decorated takes the inputs.
+    The gradient is that of the ops it runs. It accepts ragged and sparse tensors, and returns them if `Tout` has their specs. A
+    function that calls it is compiled if `Tout` has `TensorSpec`s. Without shapes the results may be returned; a function that
+    computes with them runs as eager code. Without `func` it is a decorator for a function of the inputs.
 
     >>> @tf.py_function(Tout=tf.float32)
     ... def halved(x):
@@ -240,7 +241,7 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str |
 
 
 def _of_tensors(func: Callable[..., Any], values: list[Any], whole: bool) -> tuple[Callable[..., Any], list[Any]]:
-    """Return `func` as a function of the tensors that `values` are made of, and those; it gives such, too, if not `whole`."""
+    """Return `func` as a function of the components of `values`, and these; unless `whole`, it returns components, too."""
     parts = [
         ([v], None) if nest.is_nested(v) or isinstance(v, IndexedSlices) else nest.flatten_with_spec(v, nest.EXPANDED)
         for v in values
@@ -260,10 +261,10 @@ def _of_tensors(func: Callable[..., Any], values: list[Any], whole: bool) -> tup
 
 @public
 def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: bool = True, name: str | None = None) -> Any:
-    """Run a Python function of NumPy arrays. It has no gradient.
+    """Run a Python function on NumPy arrays. It has no gradient.
 
-    In a function its results must have the dtypes `Tout`; in eager code they keep their own, as in TensorFlow. Without `func`
-    it is a decorator, and what is decorated takes the inputs.
+    In a function the results must have the dtypes `Tout`; in eager code they keep their own, as in TensorFlow. Without `func` it
+    is a decorator for a function of the inputs.
 
     >>> tf.numpy_function(np.sinh, [1.0], tf.float64)
     <tf.Tensor: shape=(), dtype=float64, numpy=1.1752011936438014>
@@ -276,7 +277,7 @@ def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful
     types, _ = _types(Tout)
 
     def run(arrays: list[np.ndarray]) -> list[Any]:
-        results = func(*[a if a.ndim else a[()] for a in arrays])  # scalars as NumPy's own, as TensorFlow has it there
+        results = func(*[a if a.ndim else a[()] for a in arrays])  # scalars are passed as NumPy scalars, as in TensorFlow
         return _results(results, types, exact=True)
 
     return _call(PY_FUNC, run, inp, Tout)
@@ -289,9 +290,10 @@ def _callable(func: Any) -> Any:
 
 
 def _at_once(func: Callable[..., Any], values: list[Any]) -> Any:
-    """Call a NumPy function in eager code: a tensor for each leaf of its result."""
+    """Call a NumPy function in eager code; return a tensor for each leaf of its result."""
     inputs = tuple([tensor(value).node for value in values])
-    arrays = [np.array(to_numpy(i) if is_tensor(v) else v) for i, v in zip(inputs, values, strict=True)]  # its own, to write on
+    # The function may modify these copies.
+    arrays = [np.array(to_numpy(i) if is_tensor(v) else v) for i, v in zip(inputs, values, strict=True)]
     results = [None if r is None else tensor(r) for r in nest.flatten(func(*arrays))]
     made = [r for r in results if r is not None and r.dtype != dtypes.string]
     given = tuple([to_numpy(r.node) for r in made])
@@ -305,7 +307,7 @@ def _at_once(func: Callable[..., Any], values: list[Any]) -> Any:
 
 @gradient(EAGER_PY_FUNC)
 def _py_gradient(op: Operation, *grads: Any) -> list[Any]:
-    """Return the gradient of a Python function: it runs again under a tape, at the time of the gradient."""
+    """Return the gradient of a Python function by running it again under a tape when the gradient runs."""
     run, _, _ = op.entry.node.attrs
     function = vars(run.call if type(run) is _Made else run)["function"]
     inputs = op.inputs

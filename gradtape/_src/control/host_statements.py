@@ -1,7 +1,7 @@
-"""Statements of a function that run on the host: loops over Datasets and iterators, loops and branches that take elements.
+"""Statements of a function that run on the host: loops over Datasets and iterators, and statements whose body takes elements.
 
-Each is a `ReduceDataset` (`control/dataset_loop`), whose body is a call for each trip. A `while` is a loop over a Count that ends
-where its condition says so, and a branch is one of at most one trip.
+Each is a `ReduceDataset` (`control/dataset_loop`) that calls its body in each trip. A `while` is a loop over a Count that ends by
+its condition; a branch is a loop of at most one trip.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST = np.iinfo(np.int64).max
 
 
 def _scope() -> Scope | None:
-    """Return the scope under trace if it can have loops that run on the host."""
+    """Return the scope under trace if its loops can run on the host, else None."""
     scope: Any = engine.local.trace.scope
     fits = isinstance(scope, Scope) and scope.through is not None and engine.local.trace is scope.trace
     return scope if fits else None
@@ -41,7 +41,7 @@ def loop_on_host(
     get_state: Any,
     set_state: Any,
 ) -> list[Tensor]:
-    """Record a loop over `source`, as long as `test` holds; return the tensors of the names after it."""
+    """Record a loop over `source` that runs while `test` holds; return the names' tensors after it."""
     scope = _scope()
     assert scope is not None and scope.through is not None
     before = get_state()
@@ -57,7 +57,7 @@ def loop_on_host(
     except engine.NeedsValues:
         set_state(before)
         raise
-    except Exception as error:  # of the user's code: eager code raises it again, if there is an element
+    except Exception as error:  # an error of the user's code, which eager code raises again if there is an element
         set_state(before)
         raise ThroughEagerCode(str(error), "Correct that line.") from error
     scope.rebound.append(lambda: set_state(before))
@@ -65,7 +65,7 @@ def loop_on_host(
 
 
 def for_dataset(dataset: Any, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
-    """Record a loop over a Dataset or an iterator; NeedsValues where that cannot be done: the function runs as eager code."""
+    """Record a loop over a Dataset or iterator; NeedsValues if the function has to run as eager code."""
     before = get_state()
     if not can_be_op(dataset):
         raise under_a_tape()
@@ -86,7 +86,7 @@ def for_dataset(dataset: Any, extra_test: Any, body: Any, get_state: Any, set_st
 
 
 class Attempt:
-    """A context for a statement that is to be one op. It has `failed` where the host is to run it: it takes elements."""
+    """A context for recording a statement as one op; `failed` if it takes elements, so that the host must run it."""
 
     def __init__(self, get_state: Any, set_state: Any) -> None:
         self.failed = False
@@ -111,14 +111,14 @@ class Attempt:
 
 
 def while_on_host(holds: Any, limit: Any, state: BoundState, run: Any, test: Any, get_state: Any, set_state: Any) -> list[Tensor]:
-    """Record a loop that runs while `test` holds, and `limit` times at most; at first `holds` says whether it does."""
+    """Record a loop that runs while `test` holds, at most `limit` times; `holds` is the condition before the first trip."""
     most = tensor(MOST if limit is None else limit, dtypes.int64)
     count = select.where(holds, most, tensor(0, dtypes.int64))
     return loop_on_host(Count(count), state, run, test, get_state, set_state)
 
 
 def if_on_host(condition: Any, body: Any, orelse: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
-    """Record a branch whose sides take elements. `names` are those that are used afterwards, the first of the state."""
+    """Record a branch that takes elements. `names` are the names used afterwards, which are the first of the state."""
     count, before = len(names), get_state()
     values = _bound_before(before, (body, orelse), get_state, set_state, count)
     taken = cast.cast(condition, dtypes.int64)
@@ -143,12 +143,12 @@ def if_on_host(condition: Any, body: Any, orelse: Any, get_state: Any, set_state
 
 
 def _same_number(one: Any, other: Any) -> bool:
-    """Return whether both sides of a branch leave one Python number, as of a name that says whether the function returned."""
+    """Return whether both branches leave the same Python number, such as the flag that the function has returned."""
     return isinstance(one, (bool, int, float)) and type(one) is type(other) and one == other
 
 
 def _bound_before(before: Any, sides: Sequence[Any], get_state: Any, set_state: Any, count: int) -> list[Any]:
-    """Return what the names hold before a branch: zeros of what both sides bind, where they are unbound."""
+    """Return the names' values before a branch, with zeros for unbound names that both branches bind."""
     if not any(isinstance(value, UNDEFINED) for value in before[:count]):
         return list(before[:count])
     found = [probed(before, run, get_state, set_state) for run in sides]

@@ -1,7 +1,7 @@
-"""Functions that implement one API, each for a device: in a function, a call of one is a call of the one for the device.
+"""Functions that implement one API for different devices: inside of a function, a call is replaced by that for the device.
 
-TensorFlow replaces such calls in the graph that it runs. TensorFlow Probability calls the one for all devices first, and traces
-the one for CPUs after it. So a call can be made again as long as nothing has used its results.
+TensorFlow replaces such calls in the finished graph. TensorFlow Probability calls the generic implementation first, and traces
+the one for CPUs afterwards. So gradtape repeats a call with another implementation as long as nothing uses its results.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ATTRIBUTES = frozenset((
 
 
 def checked(attributes: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the attributes of a function, with bytes as strings; ValueError for those that TensorFlow does not have."""
+    """Return the attributes of a function with bytes as strings; ValueError for attributes that TensorFlow does not have."""
     given = dict(attributes or {})
     for name, value in given.items():
         if name not in ATTRIBUTES:
@@ -45,13 +45,13 @@ def checked(attributes: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 class Implemented:
-    """An API with the functions that implement it for this device and were traced."""
+    """An API with its traced implementations for this device."""
 
     def __init__(self) -> None:
         self._traced: weakref.WeakValueDictionary[int, ConcreteFunction] = weakref.WeakValueDictionary()
 
     def add(self, function: Function, traced: ConcreteFunction) -> None:
-        """Note what was traced. The calls under way, whose results nothing has used, are made again with it."""
+        """Add a traced implementation, and repeat pending calls with it if nothing has used their results."""
         if function.attributes.get(DEVICE) == jax.default_backend().upper():
             self._traced.setdefault(id(traced), traced)
             for call in calls_under_way() or ():
@@ -59,7 +59,7 @@ class Implemented:
                     call.replace([traced])
 
     def call(self, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call a function inside of another one: the results are those of the implementation for the device."""
+        """Call a function inside of another one; return the results of the implementation for the device."""
         calls = calls_under_way()
         assert calls is not None
         before = _State.now()
@@ -80,7 +80,7 @@ def api(name: Any) -> Implemented:
 
 
 def _own(value: Any) -> Any:
-    """Return a tensor as one of the call's own: a function may return its argument, or one from outside."""
+    """Return a copy of a tensor, since a function may return an argument or an outside tensor."""
     return identity(value) if isinstance(value, Tensor) else value
 
 
@@ -90,7 +90,7 @@ def tensors_of(values: Any) -> list[Tensor]:
 
 
 class _State(NamedTuple):
-    """The state of a trace: the number of its nodes, and the values of variables."""
+    """The state of a trace: its number of nodes, and the values of variables."""
 
     trace: Trace
     length: int
@@ -105,7 +105,7 @@ class _State(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """A call in a function: the nodes of its arguments, its results, and the trace before and after it."""
+    """A call in a function: its arguments' nodes, its results, and the state of the trace before and after it."""
 
     function: Function
     given: list[Node]
@@ -114,7 +114,7 @@ class _Call(NamedTuple):
     after: _State
 
     def replace(self, others: Iterable[ConcreteFunction]) -> bool:
-        """Make the call again with the first of these functions that fits it, if nothing depends on it yet."""
+        """Repeat the call with the first of these functions that fits, unless something depends on it."""
         for other in list(others):
             function, arguments = other._traced_from(), other._arguments
             alike = [n.aval.dtype for n in arguments.nodes] == [n.aval.dtype for n in self.given] and not arguments.passed
@@ -130,7 +130,7 @@ class _Call(NamedTuple):
         return False
 
     def _used(self) -> bool:
-        """Return whether the call did more than to give results, or something was computed of these."""
+        """Return whether the call had effects, or its results were used."""
         now, mine = _State.now(), {x.node for x in self.results}
         if now.trace is not self.after.trace or self.before.assigned != self.after.assigned:
             return True
@@ -141,7 +141,7 @@ class _Call(NamedTuple):
 
 
 class _Fields:
-    """The calls of functions that implement an API, in a function without a Scope: it runs as eager code, or is a graph."""
+    """The calls of implementations of an API, in a function without a Scope: one that runs as eager code, or a graph."""
 
     implementations: list[_Call] | None = field(None, per_replica=True)
 
@@ -150,13 +150,13 @@ _local = declare(_Fields)
 
 
 def in_function() -> setting:
-    """Open a context for the code of a function without a Scope. A session runs what was called, as in TensorFlow."""
+    """Open a context for the code of a function without a Scope. In a graph calls are not replaced, as in TensorFlow."""
     graph = engine.graph_around()
     return setting(implementations=[] if graph is None or graph.building_function else None)
 
 
 def calls_under_way() -> list[_Call] | None:
-    """Return the calls that are remembered; None where calls are not chosen, as no function is under way."""
+    """Return the calls that may be replaced; None outside of functions."""
     scope: Any = engine.local.trace.scope
     if type(scope) is not Scope:
         return _local.implementations

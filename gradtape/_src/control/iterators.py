@@ -1,7 +1,7 @@
-"""Iterators in functions: what is taken from one while a function is traced is a parameter of it, and each call draws it.
+"""Iterators in functions: an element taken while a function is traced becomes a parameter, which each call draws.
 
-So Python runs once, as for TensorFlow's `IteratorGetNext`. A call draws all its elements before it begins; what it does with them
-is one compiled program, and a tape outside sees them as inputs. In a loop whose body takes elements, each trip is such a call.
+So Python runs once, as for TensorFlow's `IteratorGetNext`. A call draws all its elements before it begins, and then runs one
+compiled program; an outer tape sees the elements as inputs. In a loop whose body takes elements, each trip is such a call.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ END = "End of sequence: the iterator has no more elements."
 
 
 class TakesElement(engine.NeedsValues):
-    """An element is taken in a part of a function that is compiled as an op: a branch, or the body of a loop."""
+    """An element is taken where a call cannot draw it: in a branch or loop body that is one op."""
 
     def __init__(self, why: str = "its elements depend on values") -> None:
         super().__init__(f"a function that takes elements from an iterator runs as eager code: {why}")
 
 
 class TakesAgain(TakesElement):
-    """A gradient calls a function again that takes an element."""
+    """A gradient repeats a function that takes an element."""
 
     def __init__(self) -> None:
         engine.NeedsValues.__init__(
@@ -57,7 +57,7 @@ class TakesAgain(TakesElement):
 
 
 class Take(NamedTuple):
-    """An element that a traced function takes: from what, whether as an Optional, of which Avals, and the line."""
+    """An element that a traced function takes: its iterator, whether it is an Optional, its Avals, and the user's line."""
 
     source: ElementIterator
     optional: bool
@@ -66,9 +66,9 @@ class Take(NamedTuple):
 
 
 class Again(NamedTuple):
-    """A trace for elements of other shapes: the takes of an earlier one with their Avals now, and its streams of numbers.
+    """The input of a trace for elements of other shapes: the earlier takes with their new Avals, and the random streams.
 
-    With a `guide` the open extents are symbols again, which have these numbers at it.
+    With a `guide`, unknown extents are symbols again, and the guide has their numbers.
     """
 
     takes: Sequence[Take]
@@ -77,10 +77,10 @@ class Again(NamedTuple):
 
 
 class Elements:
-    """The elements that are taken while a function is traced: more `parameters` of it.
+    """The elements taken while a function is traced, which become `parameters`.
 
-    `again`: an earlier trace, and what the elements are in this one; without it the specs say. Elements are drawn before a call
-    begins. Where a loop has taken some, those `behind` it are drawn by what `in_order` records.
+    With `again` they have the Avals of that trace, else those of the specs. Elements are drawn before a call begins. An element
+    taken after (`behind`) a loop over the same iterator is drawn by an op, which `in_order` records.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Elements:
         self._parameters, self._again, self._in_order = parameters, again, in_order
 
     def symbols(self, source: ElementIterator, optional: bool) -> list[Node]:
-        """Return the tensors of the next element of `source`, without values; first whether there is one, if `optional`."""
+        """Return symbols for the next element of `source`; with `optional`, the first one says whether there is an element."""
         if any(other is source for other in self.behind):
             avals = _avals(source)
             if self._in_order is None or any(a.open for a in avals):
@@ -123,13 +123,13 @@ class Elements:
 
 
 def dense(element_spec: Any) -> bool:
-    """Return whether elements are made of dense tensors. The parts of a ragged or sparse one have other extents in each."""
+    """Return whether elements consist of dense tensors. Components of ragged or sparse ones differ in extents."""
     composite = any(isinstance(s, TypeSpec) and not isinstance(s, TensorSpec) for s in nest.flatten(element_spec))
     return not composite and all(isinstance(s, TensorSpec) for s in nest.flatten(element_spec, expand_composites=True))
 
 
 def _avals(source: ElementIterator) -> tuple[Aval, ...]:
-    """Return the Avals of the tensors of an element, as the spec states them: open extents are symbols."""
+    """Return the Avals of an element by its spec, with symbols for unknown extents."""
     specs = nest.flatten(source.element_spec, expand_composites=True)
     if not dense(source.element_spec) or any(s.shape.rank is None for s in specs):
         raise TakesElement("not all of them are dense tensors of a known rank")
@@ -137,9 +137,9 @@ def _avals(source: ElementIterator) -> tuple[Aval, ...]:
 
 
 def on_a_way(trace: Callable[[], T], guide: Guide | None = None) -> tuple[T, Path | None]:
-    """Return what `trace` gives, and the way that it goes: the `guide`, or one that begins where it takes an open element.
+    """Return `trace()` and its path: the `guide`, or a new one if it takes elements of unknown extents.
 
-    In a trace that is on a way it goes that, and the second is None.
+    If an exploration is running already, `trace` is part of that, and the path is None.
     """
     if guide is not None or exploring():
         with setting(exploration=guide or local.exploration):
@@ -156,7 +156,7 @@ def on_a_way(trace: Callable[[], T], guide: Guide | None = None) -> tuple[T, Pat
 
 
 def of_specs(specs: Sequence[Any]) -> tuple[Aval, ...]:
-    """Return the Avals that specs of a known rank state: symbols stand for extents that are not known. A way begins there."""
+    """Return the Avals of specs of known rank, with symbols for unknown extents. The first symbol starts a path."""
     if not exploring() and any(not s.shape.is_fully_defined() for s in specs):
         path = Path(())
         path.guides = True
@@ -165,23 +165,24 @@ def of_specs(specs: Sequence[Any]) -> tuple[Aval, ...]:
 
 
 def taken(source: ElementIterator, optional: bool = False) -> list[Node]:
-    """Return the tensors of the next element of `source` in the function under trace; TakesElement where that cannot be."""
+    """Return symbols for the next element of `source` in the function under trace; TakesElement if it cannot be a parameter."""
     scope = engine.local.trace.scope
     if isinstance(scope, Scope) and scope.elements is not None and engine.local.trace is not scope.trace:
         raise TakesAgain
     if not isinstance(scope, Scope) or scope.elements is None:
         raise TakesElement("they are taken in a part of it that is one op")
     once = tracing.is_asked_for_shapes() and all(take.source is not source for take in scope.elements.takes)
-    if source.made_anew and not once:  # a `for` of Python's would not end
+    # A Python `for` over it would never end.
+    if source.made_anew and not once:
         raise TakesElement("it makes the iterator, another one in each call; make it outside, or loop over the Dataset")
     nodes: list[Node] = scope.elements.symbols(source, optional)
     return nodes
 
 
 class Drawn:
-    """The elements of a call: their tensors, and the takes with their Avals. The first one's end or error is raised.
+    """The elements drawn for a call: their tensors, and their takes with Avals. The end or an error at the first one is raised.
 
-    `error` is an end or an error behind the first. Eager code does the part before it, if all are given back.
+    `error` is the end or an error at a later one. Then all are given back, and eager code runs up to that point.
     """
 
     def __init__(self, takes: Sequence[Take]) -> None:
@@ -198,16 +199,16 @@ class Drawn:
 
     @property
     def avals(self) -> tuple[Aval, ...]:
-        """The Avals of all tensors."""
+        """The Avals of all drawn tensors."""
         return tuple([n.aval for n in self.nodes])
 
     def give_back(self) -> None:
-        """Let the iterators give the elements again, and the error."""
+        """Give the elements, and the error, back to their iterators."""
         for source, item in reversed(self._items):
             source.give_back(item)
 
     def _draw(self, take: Take, source: ElementIterator) -> Exception | None:
-        """Draw one element; return the error for the line where it is taken."""
+        """Draw one element; return the error, with the line that takes the element."""
         try:
             item = source.drawn()
         except StopIteration as end:
@@ -231,14 +232,14 @@ class Drawn:
 
 @hides("drawn give_back here made_anew restored saved_as saved_state usual_batch")
 class ElementIterator(Given):
-    """Base of iterators whose elements are tensors. In a function that takes one, another stands for it."""
+    """Base of iterators over tensors. A function that gets one as an argument is traced with a stand-in."""
 
-    made_anew = False  # whether a function makes it, so that each call is to have one of its own
+    made_anew = False  # whether a function creates it, so that each call needs a new one
     _returned: deque[Any] | tuple[()] = ()
 
     @property
     def element_spec(self) -> Any:
-        """A nest of specs: the structure of an element."""
+        """A nest of specs of an element."""
         raise NotImplementedError
 
     @property
@@ -250,11 +251,11 @@ class ElementIterator(Given):
         raise NotImplementedError
 
     def _optional(self, value: tuple[Any, ...], holds: Any = None) -> Any:
-        """Return an Optional of an element. `holds`: a tensor that says whether there is one."""
+        """Return an Optional of an element; `holds` is a tensor that says whether there is one."""
         raise NotImplementedError
 
     def here(self) -> ElementIterator:
-        """Return the iterator of eager code: that of the calls under way which it stands for, or itself."""
+        """Return the iterator of eager code: the argument for which it stands, or itself."""
         found, calls = self, of_calls()
         while isinstance(other := calls.get(id(found)), ElementIterator):
             found = other
@@ -271,11 +272,11 @@ class ElementIterator(Given):
         return self._pull() if item is _NONE else item
 
     def _given_back(self) -> int:
-        """Return how many elements are given again: those that failed count, too."""
+        """Return the number of elements given back, including those that raised an error."""
         return sum(not isinstance(item, StopIteration) for item in self._returned)
 
     def give_back(self, item: Any) -> None:
-        """Let `item`, an element or an exception, be what comes next."""
+        """Give back `item`, an element or an exception; it comes next."""
         if not self._returned:
             self._returned = deque()
         self._returned.appendleft(item)
@@ -314,7 +315,7 @@ class ElementIterator(Given):
 
 
 class ElementIteratorSpec(GivenSpec):
-    """Base of the specs of iterators whose elements look like `element_spec`."""
+    """Base of the specs of iterators, with the spec of their elements."""
 
     __slots__ = ("_element_spec",)
 
@@ -335,11 +336,11 @@ class ElementIteratorSpec(GivenSpec):
         return hash(self._key())
 
     def stand_in(self) -> ElementIterator:
-        """Return what stands in a trace for all that are of this spec."""
+        """Return an iterator that stands in a trace for all of this spec."""
         made: ElementIterator = object.__new__(self.value_type)
         self._described(made)
         return made
 
     def _described(self, iterator: Any) -> None:
-        """Give an iterator that stands for others what these have in common."""
+        """Set the attributes that all iterators of this spec share."""
         raise NotImplementedError

@@ -36,7 +36,7 @@ def _results(function: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Any, 
 
 
 def _pulled_back(function: Callable[..., Any], inputs: Sequence[Any], count: int) -> tuple[Any, ...]:
-    """Return the gradients of `count` arguments, by the cotangents behind them."""
+    """Return the gradients of the first `count` inputs; the other inputs are the cotangents."""
     arguments, cotangents = inputs[:count], inputs[count:]
     results, pullback = jax.vjp(lambda *a: _results(function, a), *arguments)
     seeds = [
@@ -51,9 +51,9 @@ def _pulled_back(function: Callable[..., Any], inputs: Sequence[Any], count: int
 
 
 class Lifted(NamedTuple):
-    """A function of arrays, its reference in plain JAX, and the platform that it is for; see `jax_function`.
+    """A function of arrays with its reference in plain JAX, and the platform of its kernel; see `jax_function`.
 
-    `wide`: whether JAX has 64 bits in it.
+    `wide`: whether JAX computes with 64 bits in it.
     """
 
     function: Callable[..., Any]
@@ -62,7 +62,7 @@ class Lifted(NamedTuple):
     wide: bool = True
 
     def run(self, computed: Callable[..., tuple[Any, ...]], inputs: Sequence[Any]) -> tuple[Any, ...]:
-        """Return `computed(function, inputs)`; by the reference for many rows at once, and on other platforms."""
+        """Return `computed(function, inputs)`. The reference stands in for the function under vmap and on other platforms."""
         with jax.enable_x64(self.wide):
             return self._run(computed, inputs)
 
@@ -124,13 +124,14 @@ def _second_gradient_of_jax(op: Operation, *grads: Any) -> list[Any]:
 def jax_function(
     func: Callable[..., Any], reference: Callable[..., Any] | None = None, platform: str | None = None
 ) -> Callable[..., Any]:
-    """Lift a function of JAX arrays onto the tape: it takes and gives tensors, and `jax.vjp` is its gradient.
+    """Make a function of JAX arrays an op of tensors, with `jax.vjp` as its gradient.
 
-    `reference`: the same function in plain JAX, for a `func` whose kernel is written by hand, with a gradient of its own
-    (`jax.custom_vjp`). It runs where JAX knows no more about `func`: for many rows at once (Jacobians, `vectorized_map`), for
-    derivatives of the gradient, and, with `platform` ("cuda", "rocm", "tpu", "cpu"), on every other platform.
+    `reference`: the same function in plain JAX, for a `func` that has a kernel of its own and a gradient by `jax.custom_vjp`. It
+    is used where JAX cannot transform `func`: for many rows at once (Jacobians, `vectorized_map`) and for derivatives of the
+    gradient. With `platform` ("cuda", "rocm", "tpu", "cpu") it also runs on every other platform.
 
-    JAX has the bits in it that it has where `lifted` is called; 64 if an argument has 64, such as a float64 tensor.
+    JAX computes with 64 bits if they are enabled when `lifted` is called, or if an argument has 64 bits, such as a float64
+    tensor.
 
     >>> import jax.numpy as jnp
     >>> float(tf.jax_function(jnp.sin)(tf.constant(0.0)))
@@ -163,7 +164,7 @@ _lifted: dict[Any, Lifted] = {}
 
 @functools.lru_cache(KNOWN_AVALS)
 def _structure(function: Lifted, *avals: Aval) -> Any:
-    """Return how the results of a function are nested, which may depend on the shapes of its arguments."""
+    """Return the tree structure of a function's results, which may depend on the shapes of its arguments."""
     specs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
     with jax.enable_x64(function.wide):
         return jax.tree_util.tree_structure(jax.eval_shape(function.function, *specs))

@@ -1,4 +1,4 @@
-"""`while_loop`: in eager code a Python loop, as TensorFlow's; in a function one op with a condition and a body."""
+"""`while_loop`: in eager code a Python loop, as in TensorFlow; in a function one op with a condition and a body."""
 
 from __future__ import annotations
 
@@ -33,13 +33,15 @@ NUMBER_OF_TRIP = aval((), np.dtype(np.int64))
 
 
 def shape_changed(error: ValueError) -> bool:
-    """Return whether an error is that a loop variable has another shape after a trip."""
+    """Return whether an error says that a loop variable changes its shape."""
     return getattr(error, "shape_changed", False)
 
 
 class Loop:
-    """A traced body: parameters are (carry…, variables in `carried`…, element…, number of the trip), results
-    (carry…, y…, number of the next trip, the variables' new values…); besides what `body` lists.
+    """A traced body. Parameters: (carry…, variables in `carried`…, element…, number of the trip).
+
+    Results: (carry…, y…, number of the next trip, new values of the variables…). Trips are numbered if `counted`: the body draws
+    random numbers, which differ in each trip.
 
     The trips have numbers if they are `counted`, as the body draws random numbers: other ones in each trip.
     """
@@ -48,10 +50,10 @@ class Loop:
         self.body, self.carried, self.carry, self.counted = body, carried, carry, counted
 
     def bind(self, condition: Traced | None = None) -> tuple[list[Node], list[Program]]:
-        """Return `(constants, Programs)`: the condition's (if any) and the body's, both of (constants…, carry…, element…).
+        """Return `(constants, Programs)`: of the condition (if any) and of the body, which take (constants…, carry…, element…).
 
-        The carry is followed by the variables; the number of the trip is the last of the carry in a loop with a
-        condition, else the last element.
+        The variables follow the carry. The number of the trip is the last of the carry in a loop with a condition, else the last
+        element.
         """
         bodies = [self.body] if condition is None else [condition, self.body]
         outside = Outside(bodies)
@@ -68,7 +70,7 @@ class Loop:
         return consts, programs
 
     def _in_order(self, program: Program, counts: bool) -> Program:
-        """Order the outputs for a loop: carry, variables, number of the trip (if it is carried), ys."""
+        """Order a Program's outputs for a loop: carry, variables, number of the trip (if carried), ys."""
         results = len(program.outputs) - len(self.carried)
         written = self.body.written
         order = list(range(self.carry))
@@ -81,7 +83,7 @@ class Loop:
 def trace_body(
     function: Callable[[list[Node], list[Node]], Sequence[Tensor]], carry: Sequence[Node], elements: Sequence[Aval] = ()
 ) -> Loop:
-    """Trace `function(carry, element)` → carry and ys, flat; again with the variables that it assigns carried along."""
+    """Trace `function(carry, element)` → flat carry and ys, until all variables that it assigns are carried."""
     carried: list[Variable] = []
     while True:
         loop = _traced(function, carry, carried, elements)
@@ -93,7 +95,7 @@ def trace_body(
 
 
 def _check_kept(loop: Loop) -> None:
-    """Raise NeedsValues if a trip gives a variable that is carried another shape."""
+    """Raise NeedsValues if a trip changes the shape of a carried variable."""
     body, count = loop.body, len(loop.body.avals) - len(loop.body.written)
     after = {id(v): a for v, a in zip(body.written, body.avals[count:], strict=True)}
     for variable, before in zip(loop.carried, body.program.parameters[loop.carry :], strict=False):
@@ -107,7 +109,7 @@ def _traced(
     carried: list[Variable],
     elements: Sequence[Aval],
 ) -> Loop:
-    """Trace a body with these variables carried along."""
+    """Trace a body with these variables in the carry."""
     parameters = [leaf(node.aval, None) for node in carry]
     held = [leaf(v.aval, None) for v in carried]
     element = [leaf(a, None) for a in elements]
@@ -126,7 +128,7 @@ def _traced(
 
 
 def trace_condition(function: Callable[[list[Node]], Tensor], loop: Loop) -> Traced:
-    """Trace the condition of a loop, of the same parameters."""
+    """Trace the condition of a loop with the body's parameters."""
     count = loop.carry + len(loop.carried)
     parameters = [leaf(a, None) for a in loop.body.program.parameters[: count + loop.counted]]
     held = parameters[loop.carry : count]
@@ -135,14 +137,14 @@ def trace_condition(function: Callable[[list[Node]], Tensor], loop: Loop) -> Tra
 
 
 def _of_rank(x: Any, start: Node) -> Any:
-    """Return a loop variable after a trip; in a graph one of unknown rank must have the shape that it had before the loop."""
+    """Return a loop variable after a trip. In a graph, one of unknown rank is checked to keep its shape."""
     graph = engine.graph_around()
     unknown = graph is not None and isinstance(x, Tensor) and graph.open_rank(x.node)
     return ensure_shape(x, start.aval.open_shape) if unknown else x
 
 
 def check_same(before: Sequence[Node], after: Sequence[Tensor], names: Sequence[str] | None = None, stays: bool = False) -> None:
-    """Raise unless each loop variable has the dtype and shape that it came with; or may have, unless it is sure to (`stays`)."""
+    """Raise unless each loop variable keeps its dtype and shape. Unknown extents may be equal, unless `stays`: they must be."""
     for i, (old, new) in enumerate(zip(before, after, strict=True)):
         a, b = old.aval, new.node.aval
         name = names[i] if names else f"number {i}"
@@ -174,8 +176,8 @@ def while_loop(
 ) -> Any:
     """Run `loop_vars = body(*loop_vars)` while `cond(*loop_vars)` (a scalar bool) holds; return the last `loop_vars`.
 
-    At most `maximum_iterations` times. In a function the loop variables keep their dtypes, and their shapes where
-    `shape_invariants` (a TensorShape for each) do not have None; the gradient is exact for any number of trips, and with
+    It makes at most `maximum_iterations` trips. In a function the loop variables keep their dtypes. They keep their shapes,
+    except where `shape_invariants` (a TensorShape for each) has None. The gradient is exact for any number of trips; with
     `back_prop=False` there is none. `parallel_iterations` and `swap_memory` are accepted and not needed.
 
     >>> i, x = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2.0), (0, 1.0))
@@ -214,38 +216,38 @@ def while_loop(
             results = _changing(spread(cond), spread(body), state, shape_invariants, limit)
             return results if back_prop else stopped(results)
         if shape_invariants is not None or grows:
-            raise engine.NeedsValues(str(error)) from None  # shapes are allowed to change, and arrays to grow
+            raise engine.NeedsValues(str(error)) from None  # shapes may change here, and arrays may grow
         raise
     return results if back_prop else stopped(results)
 
 
 def stopped(results: Any) -> Any:
-    """Stop gradients through the results of a loop with `back_prop=False` in a function; eager code ignores that option."""
+    """Stop the gradients of a loop's results, for `back_prop=False` in a function; eager code ignores that option."""
     if engine.local.trace.scope is None:
         return results
     return nest.map_structure(lambda x: x if x is None else stop_gradient(x), results, expand_composites=True)
 
 
 def as_tensor(value: Any) -> Any:
-    """Convert a loop variable to a Tensor; an object that holds tensors in its own way stays."""
+    """Convert a loop variable to a Tensor; None, TensorArrays and composite tensors are kept."""
     if isinstance(value, CompositeTensor):
         return value._convert_variables_to_tensors()
     return value if value is None or isinstance(value, TensorArray) or _composite(value) else tensor(value)
 
 
 def _composite(value: Any) -> bool:
-    """Return whether a loop variable is made of tensors: a SparseTensor, a RaggedTensor, IndexedSlices."""
+    """Return whether a loop variable is a composite tensor: a SparseTensor, a RaggedTensor, IndexedSlices."""
     leaves = nest.flatten(value, expand_composites=True)
     return len(leaves) != 1 or leaves[0] is not value
 
 
 def _grows(value: Any) -> bool:
-    """Return whether the parts of a loop variable may have more elements after a trip: a SparseTensor, a RaggedTensor."""
+    """Return whether a trip may change the number of elements in a loop variable: a SparseTensor or RaggedTensor."""
     return _composite(value) and not isinstance(value, IndexedSlices)
 
 
 def _opened(state: Any, invariants: Any) -> Any:
-    """Return the loop variables of a graph, with open extents where `shape_invariants` say so."""
+    """Return the loop variables of a graph, with unknown extents where `shape_invariants` allow a change."""
     leaves, spec = nest.flatten_with_spec(state)
     shapes = [None] * len(leaves) if invariants is None else nest.flatten(invariants)
     if len(shapes) != len(leaves):
@@ -272,7 +274,7 @@ def _with_shape(x: Any, stated: Any) -> Any:
 
 
 def _changing(cond: Callable[[Any], Any], body: Callable[[Any], Any], state: Any, invariants: Any, limit: int | None) -> Any:
-    """Return the results of a loop in a graph whose variables change their ranks."""
+    """Return the results of a loop in a graph whose variables change their rank."""
     leaves, spec = nest.flatten_with_spec(state, nest.EXPANDED)
     shapes = [None if s is None else TensorShape(getattr(s, "shape", s)) for s in nest.flatten(invariants)]
 
@@ -288,7 +290,7 @@ def _changing(cond: Callable[[Any], Any], body: Callable[[Any], Any], state: Any
 
 
 def _settled(body: Callable[[Any], Any], state: Any) -> Any:
-    """Return the loop variables, with TensorArrays that know the shape of the loop's writes."""
+    """Return the loop variables; give each TensorArray the element shape the loop body will write."""
     leaves, spec = nest.flatten_with_spec(state)
     if not any(isinstance(x, TensorArray) for x in leaves):
         return state
@@ -305,7 +307,7 @@ def _settled(body: Callable[[Any], Any], state: Any) -> Any:
     if len(after) != len(leaves):
         return state
     graph = engine.current_graph()
-    if graph is not None and first.structure.fixed:  # what the first trip writes says how large the entries are, when it runs
+    if graph is not None and first.structure.fixed:  # in a graph, the first trip's writes determine the entries' size
         entries = iter(tracing.inline(first.program, first.inputs([x.node for x in tensors])))
         for x in after:
             if isinstance(x, TensorArray) and x.open_entry() is not None:
@@ -323,13 +325,13 @@ def _in_python(cond: Callable[[Any], Any], body: Callable[[Any], Any], state: An
                 f"The body of an eager loop must return a list or tuple, a value for each of 'loop_vars'. It returned {after!r}."
             )
         before, state = state, _as_before(after, state, expand=False)
-        nest.assert_same_structure(list(before), list(state))  # lists and tuples are not told apart in a function
+        nest.assert_same_structure(list(before), list(state))  # a function does not distinguish lists from tuples
         count += 1
     return repeated(start, state, count, body)
 
 
 def _as_before(results: Any, state: Any, expand: bool = True) -> Any:
-    """Pack the results of a body in the structure of the loop variables."""
+    """Pack the body's results into the structure of the loop variables."""
     if isinstance(state, (list, tuple)) and len(state) == 1 and not (isinstance(results, (list, tuple)) and len(results) == 1):
         results = [results] if type(state) is list else (results,) if type(state) is tuple else results
     elif expand and type(state) in (list, tuple) and type(results) in (list, tuple):
@@ -354,7 +356,7 @@ def run_loop(
     limit: int | None,
     names: Sequence[str] | None = None,
 ) -> Any:
-    """Record a `While` over a nest of tensors; `names` are what the user calls its leaves."""
+    """Record a `While` over a nest of tensors; `names` are the user's names of its leaves."""
     leaves, spec = nest.flatten_with_spec(state, nest.EXPANDED)
     tensors = [x for x in leaves if x is not None]
     start = [x.node for x in tensors]
@@ -394,7 +396,7 @@ def run_assigning_loop(
     limit: int | None,
     names: Sequence[str] | None = None,
 ) -> Any:
-    """Run a loop whose condition assigns variables: it `holds` before the first trip, and is evaluated again at each end."""
+    """Run a loop whose condition assigns variables: `holds` is its value before the first trip, and each trip ends with it."""
 
     def trip(both: Any) -> Any:
         after = _as_before(body(both[0]), state)

@@ -1,4 +1,4 @@
-"""`map_fn`, `scan`, `foldl`, `foldr`: a function over the rows of tensors, as one op each."""
+"""`map_fn`, `scan`, `foldl`, `foldr`: functions over the rows of tensors, each as one op."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gradtape._src.ops.array.shape import zeros
 
 
 class MappedRows:
-    """A nest of tensors with one number of rows each."""
+    """A nest of tensors that have the same number of rows."""
 
     def __init__(self, elems: Any, what: str) -> None:
         self.parts = CompositeParts(elems)
@@ -38,7 +38,8 @@ class MappedRows:
             if not x.ndim:
                 raise ValueError(f"{what}: elements in elems must be 1+ dimensional Tensors, not scalars; received {x!r}.")
         every = {extents_of(x)[0] for x in self.tensors}
-        counts = sorted({n for n in every if not is_unknown(n)}) or [*every][:1]  # in a graph one that is known tells the others
+        # In a graph, a known number stands for the unknown ones.
+        counts = sorted({n for n in every if not is_unknown(n)}) or [*every][:1]
         if len(counts) > 1:
             raise ValueError(f"{what}: elems have different numbers of rows: {counts}. They are taken row by row together.")
         self.count = counts[0]
@@ -46,7 +47,7 @@ class MappedRows:
         self.avals = [aval(n.aval.shape[1:], n.aval.dtype) for n in self.nodes]
 
     def pack(self, nodes: Sequence[Node]) -> Any:
-        """Pack the nodes of one row in the structure of the elems."""
+        """Pack the nodes of one row into the structure of the elems."""
         return self.parts.row([handle(n) for n in nodes])
 
     def row(self, index: int) -> Any:
@@ -72,8 +73,9 @@ def record_rows(
 
 
 def carry_rows(step: Callable[[Any, Any], tuple[Any, Any]], start: Any, elems: Any, reverse: bool = False) -> tuple[Any, Any]:
-    """Return `(last carry, stacked ys)` of `carry, y = step(carry, row)` over the rows of `elems`; each may be a nest of
-    tensors.
+    """Return `(last carry, stacked ys)` of `carry, y = step(carry, row)` over the rows of `elems`.
+
+    The carry, the ys and `elems` may be nests of tensors.
     """
     rows = MappedRows(elems, "scan")
     state, spec = _flat(start)
@@ -96,7 +98,6 @@ def _flat(results: Any) -> tuple[list[Tensor], Any]:
 
 
 def _needs_values(error: BaseException) -> bool:
-    """Return whether a function could not be traced because it needs values, and so runs row by row in eager code."""
     return isinstance(error, LOOKS_AT_VALUES) and engine.local.trace.scope is None
 
 
@@ -114,9 +115,9 @@ def map_fn(
 ) -> Any:
     """Apply `fn` to each row of `elems` (a tensor or a nest of them) and stack the results: shape [rows, …].
 
-    The results may be a nest; `fn_output_signature` (or `dtype`) states their dtypes where they differ from `elems`'s.
-    `fn` is traced once and runs as one loop. If it looks at values, or rows are sparse or ragged, it runs row by row in eager
-    code. In a function there is no gradient with `back_prop=False`.
+    The results may be a nest; `fn_output_signature` (or `dtype`) states their dtypes if they differ from those of `elems`. `fn`
+    is traced once and runs as one loop. If it depends on values, or rows are sparse or ragged, eager code runs it row by row. In
+    a function there is no gradient with `back_prop=False`.
 
     >>> tf.map_fn(lambda x: x * x, tf.constant([1.0, 2.0])).numpy().tolist()
     [1.0, 4.0]
@@ -124,7 +125,7 @@ def map_fn(
     if not callable(fn):
         raise TypeError(f"The provided function {fn!r} is not callable. fn must be callable.")
     if engine.local.trace.scope is not None:
-        from gradtape._src.control import autograph  # loads what transforms source, in functions and graphs only
+        from gradtape._src.control import autograph  # imports malt, which is slow
 
         fn = fn if autograph.switched_off() else autograph.converted(fn)
     signature = fn_output_signature if fn_output_signature is not None else dtype
@@ -160,7 +161,7 @@ def map_fn(
 
 
 def _no_rows(one: Any, rows: MappedRows, kept: list[CompositeParts]) -> Any:
-    """Return the results for no rows, whose shapes are those of a trace of `fn`."""
+    """Return the results for zero rows, with shapes from a trace of `fn`."""
     parameters = [leaf(a, None) for a in rows.avals]
     body = trace(lambda: one((), parameters), parameters, Scope(nested=True))
     outputs = [body.program.aval_of(r) for r in body.program.outputs[: len(body.program.outputs) - len(body.written)]]
@@ -168,7 +169,7 @@ def _no_rows(one: Any, rows: MappedRows, kept: list[CompositeParts]) -> Any:
 
 
 def _check_signature(results: Sequence[Tensor], signature: Any, rows: MappedRows) -> None:
-    """Check TensorFlow's rule: dtypes are those of `elems` unless a signature says otherwise."""
+    """Check TensorFlow's rule that results have the dtypes of `elems`, unless a signature states others."""
     if signature is None:
         wanted = [x.dtype for x in rows.tensors] if len(rows.tensors) == len(results) else [rows.tensors[0].dtype] * len(results)
     else:
@@ -221,7 +222,7 @@ def _accumulate(fn: Any, elems: Any, initializer: Any, what: str, reverse: bool,
     if not every:
         return nest.unflatten(spec, [handle(n) for n in last])
     stacked = [handle(y) for y in ys]
-    if first is not None:  # the first row is a result, too
+    if first is not None:  # without an initializer, the first row is the first result
         stacked = [concat([y, f[None]] if reverse else [f[None], y], 0) for f, y in zip(_leaves(first), stacked, strict=True)]
     return nest.unflatten(spec, stacked)
 
@@ -253,9 +254,9 @@ def scan(
     reverse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return all results of `state = fn(state, row)` over the rows of `elems`, stacked: shape [rows, …].
+    """Return the results of `state = fn(state, row)` for all rows of `elems`, stacked to shape [rows, …].
 
-    The first state is `initializer`, or the first row (and then also the first result).
+    The first state is `initializer`, or else the first row, which is then also the first result.
 
     >>> tf.scan(lambda total, x: total + x, tf.constant([1.0, 2.0, 3.0])).numpy().tolist()
     [1.0, 3.0, 6.0]

@@ -1,4 +1,4 @@
-"""References to the objects whose methods are functions: a function must not keep its object alive."""
+"""Weak references to the objects of methods, so that a traced method does not keep its object alive."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def reference(instance: Any, forget: Callable[[Any], object] | None = None) -> Callable[[], Any]:
-    """Return a weak reference to an object, whose callback is `forget`; one that keeps the object if there is no weak one."""
+    """Return a weak reference with the callback `forget`; a strong one for an object that does not allow weak ones."""
     try:
         return weakref.ref(instance, forget)
     except TypeError:
@@ -21,7 +21,7 @@ def _itself(instance: Any) -> Any:
 
 
 class Gone:
-    """Stands for the object of a method that was kept longer than the object."""
+    """The substitute for the deleted object of a method."""
 
     def __init__(self, method: str) -> None:
         self._method = method

@@ -1,4 +1,4 @@
-"""A trace of a function for extents that are not known, which is an instance for each list of extents that takes the same way."""
+"""Traces with symbols for unknown extents; each serves all extents that take the same path through the function."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
 
 UNTRIED = object()
 Made = ConcreteFunction | Exception | None
-TRIALS = 6  # ways that are tried for one that the function can go, at least
+TRIALS = 6  # the minimum number of paths to try before giving up
 
 
 class _NoWay(Exception):
-    """The function cannot go on for the extents that a way takes."""
+    """The function fails for the extents of a path."""
 
 
 class Opened:
-    """The traces of a function for tensors of some shapes with open extents: one for each way that it goes."""
+    """The traces of a function for tensors with unknown extents: one for each path through it."""
 
     def __init__(self, shapes: Sequence[TensorShape]) -> None:
-        self._shapes, self._explored = shapes, 0  # so many ways were looked for without a call
+        self._shapes, self._explored = shapes, 0  # `_explored`: the number of paths requested without a call
         self._ways = Ways[ConcreteFunction](lambda concrete: concrete._traced)
 
     @property
     def traces(self) -> list[ConcreteFunction]:
-        """The traces, whose extents are symbols."""
+        """The traces with symbols as extents."""
         return self._ways.made
 
     @property
@@ -55,24 +55,27 @@ class Opened:
 
     @property
     def shapes(self) -> list[TensorShape]:
-        """The shapes of the results, as far as they are known."""
+        """The shapes of the results, with None for unknown extents."""
         return [a.open_shape for a in self.traces[0].results]
 
     @property
     def specs(self) -> list[TensorSpec]:
-        """The specs of the tensors that it takes."""
+        """The specs of the arguments' tensors."""
         nodes = self.traces[0]._arguments.nodes
         return [TensorSpec(shape, node.aval.type) for shape, node in zip(self._shapes, nodes, strict=True)]
 
     def copied(self) -> Opened:
-        """Return an object of its own with these traces."""
+        """Return a copy with its own list of traces."""
         made = copy.copy(self)
         made._ways = copy.copy(self._ways)
         made._ways.made = list(self.traces)
         return made
 
     def of_call(self, function: Function, arguments: Arguments) -> Made:
-        """Return the function for the extents of a call, traced if it goes a new way; None if it cannot be kept; or the error."""
+        """Return the function for a call's extents, traced if they take a new path.
+
+        None if the trace cannot be kept; the error if the function fails.
+        """
         state = engine.local.trace
         found = self._instance(arguments)
         if found is not None or state.parent is not None or state.overrides is not None:
@@ -85,16 +88,16 @@ class Opened:
         except Exception as error:
             if of_user(error) or (isinstance(error, InvalidInFunctionError) and not guide.asked):
                 raise
-            return error if guide.asked else None  # the true extents have it, too
+            return error if guide.asked else None  # the call's own extents raise it, too
         return self._instance(arguments) if self.keep(guide, traced) else None
 
     def explore(self, function: Function, arguments: Arguments, most: int) -> Exception | None:
-        """Trace the function on the ways that it can go, `most` of them; return why it cannot go one."""
+        """Trace the function on up to `most` of its paths; return the reason why one failed, or None."""
         if self._explored >= most:
             return None
 
         def traced() -> ConcreteFunction:
-            try:  # with new symbols, as what is kept by them holds on one way only
+            try:  # new symbols, as conditions on them hold on one path only
                 return function.traced_for(self._begun(arguments)[0])
             except Exception as error:
                 if of_user(error):
@@ -104,7 +107,7 @@ class Opened:
         self._explored = most
         self._ways.made = [found for found in self.traces if isinstance(found._traced.way, Guide)]
         refused: list[Exception] = []
-        for shows in (False, True):  # code that takes extents for numbers cannot go on with None
+        for shows in (False, True):  # code that uses extents as numbers fails on None
             ways, errors = explored(
                 traced, (_NoWay,), most=2 * most + TRIALS, enough=most, guides=True, shows=shows, supposes=False
             )
@@ -117,7 +120,7 @@ class Opened:
         return refused[0] if refused else None
 
     def _begun(self, arguments: Arguments) -> tuple[Arguments, dict[Atom, int]]:
-        """Return these arguments with symbols for the open extents, and what these are."""
+        """Return the arguments with symbols for unknown extents, and the extents that these symbols stand for."""
         made, extents = copy.copy(arguments), {}
         made.nodes = []
         for node, stated in zip(arguments.nodes, self._shapes, strict=True):
@@ -127,7 +130,7 @@ class Opened:
         return made, extents
 
     def keep(self, way: Path, traced: ConcreteFunction) -> bool:
-        """Keep a trace, if there is an instance of it for other extents; return whether there is."""
+        """Keep a trace if it can be instantiated for other extents; return whether it can."""
         if traced.strategy is not COMPILED or traced._traced.takes:
             return False
         traced._traced, traced.opened = replace(traced._traced, way=way), self
@@ -143,28 +146,30 @@ class Opened:
 
 
 class Unranked:
-    """The trace of a function for tensors some of which have an unknown rank: a graph, which is recorded again for a call."""
+    """The trace of a function for tensors of unknown rank: a graph, which is recorded again for each call."""
 
     def __init__(self, shapes: Sequence[TensorShape]) -> None:
         self._shapes = shapes
-        self._traced: Any = UNTRIED  # None: a graph cannot keep what the function does
+        self._traced: Any = UNTRIED  # None: a graph cannot represent the function
 
     @property
     def shapes(self) -> list[TensorShape]:
-        """The shapes of the results, as far as they are known."""
+        """The shapes of the results, with None for unknown extents."""
         return list(self._traced.shapes)
 
     @property
     def specs(self) -> list[TensorSpec]:
-        """The specs of the tensors that it takes."""
+        """The specs of the arguments' tensors."""
         return list(self._traced.specs)
 
     def copied(self) -> Unranked:
-        """Return an object of its own with this trace."""
         return copy.copy(self)
 
     def of_call(self, function: Function, arguments: Arguments) -> Made:
-        """Return the function for these arguments; None if a graph cannot keep it, or shapes depend on values; or the error."""
+        """Return the function for these arguments.
+
+        None if a graph cannot represent it, or shapes depend on values; the error if it fails.
+        """
         state = engine.local.trace
         parameters = function.named(arguments)
         if self._traced is UNTRIED:
@@ -189,5 +194,5 @@ class Unranked:
 
 
 def opened(shapes: Sequence[TensorShape]) -> Opened | Unranked:
-    """Return an object for the traces of a function for tensors of these shapes."""
+    """Return the collection of traces for tensors of these shapes."""
     return Unranked(shapes) if any(shape.rank is None for shape in shapes) else Opened(shapes)

@@ -1,4 +1,4 @@
-"""Code that was traced with symbols for extents that are not known: it is the same for others, with numbers in their place."""
+"""Instances of traces with symbols for unknown extents, which have numbers in place of the symbols."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def extents_in(symbols: Sequence[Aval], numbers: Sequence[Aval]) -> dict[Atom, int] | None:
-    """Return what the symbols of some Avals are in others; None if those have another shape where no symbol stands."""
+    """Return the numbers for the symbols of some Avals; None if the Avals differ in anything but symbols."""
     found: dict[Atom, int] = {}
     for one, other in zip(symbols, numbers, strict=True):
         if len(one.shape) != len(other.shape) or one.dtype != other.dtype:
@@ -31,9 +31,9 @@ def extents_in(symbols: Sequence[Aval], numbers: Sequence[Aval]) -> dict[Atom, i
 
 
 def instance(traced: Traced, avals: Sequence[Aval]) -> Traced | None:
-    """Return a traced function for such arguments: nothing is traced or inferred for them.
+    """Return the instance of a traced function for arguments of these Avals, without tracing or shape inference.
 
-    None if they have it go another way.
+    None if these take another path through the function.
     """
     extents = extents_in(traced.program.parameters[: len(avals)], avals)
     if extents is None or traced.way is None or not traced.way.fits(extents):
@@ -49,28 +49,28 @@ def instance(traced: Traced, avals: Sequence[Aval]) -> Traced | None:
 
 
 class Ways(Generic[T]):
-    """Traces of one piece of code with symbols for open extents, one for each way that it goes. `traced` is what each gives."""
+    """Traces of the same code with symbols for unknown extents, one for each path; `traced` returns the Traced of each."""
 
     def __init__(self, traced: Callable[[T], Traced]) -> None:
         self.made: list[T] = []
         self._traced = traced
 
     def keep(self, made: T) -> bool:
-        """Keep a trace, if there is an instance of it for other extents; return whether there is."""
+        """Keep a trace if it can be instantiated for other extents; return whether it can."""
         kept = self._traced(made).way is not None and type(self._traced(made).program) is Program
         if kept:
             self.made.append(made)
         return kept
 
     def at(self, avals: Sequence[Aval]) -> tuple[T, Traced] | None:
-        """Return the trace on the way that arguments of these Avals have the code go, and its instance for them; None without."""
+        """Return the trace with the path for arguments of these Avals, and its instance for them; None without such a path."""
         for made in self.made:
             if (found := instance(self._traced(made), avals)) is not None:
                 return made, found
         return None
 
     def found(self, avals: Sequence[Aval], trace: Callable[[Guide], T]) -> tuple[T, Traced] | None:
-        """Return what `at` gives. If the code was traced with symbols, and on other ways only, `trace` it by a guide."""
+        """Return `at(avals)`. If only traces of other paths exist, call `trace` with a guide for this one."""
         found = self.at(avals)
         if found is None and self.made:
             first = self._traced(self.made[0]).way

@@ -1,4 +1,4 @@
-"""Variables that are passed to a function: one trace serves all that are alike, as in TensorFlow."""
+"""Variables passed as arguments of a function: those with the same type share one trace, as in TensorFlow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gradtape._src.core.native import twins
 from gradtape._src.core.tensors.tensor import Stored, Tensor
 from gradtape._src.core.tensors.variable import Variable
 
-LIMIT = 20_000  # objects that are looked at
+LIMIT = 20_000  # the maximum number of objects to visit
 _VALUES: tuple[type, ...] = (
     str,
     bytes,
@@ -35,13 +35,13 @@ _VALUES: tuple[type, ...] = (
 
 
 class Passed:
-    """Stands in a traced function for the variable number `number` among its arguments."""
+    """Stands in a traced function for variable `number` among its arguments."""
 
     def __init__(self, number: int) -> None:
         self.number = number
 
     def read(self) -> NoReturn:
-        """Raise: only a call says which variable it is."""
+        """Raise ValueError, as only a call has the variable."""
         raise ValueError(
             "The function takes a tf.Variable as an argument, so that there is no value without a call. Let the function use the "
             "variable from outside, or take a tensor."
@@ -49,9 +49,10 @@ class Passed:
 
 
 def reachable_besides_arguments(function: Any, variables: Sequence[Variable]) -> bool:
-    """Return whether a function may use any of these variables by other ways than its arguments.
+    """Return whether a function can reach any of these variables other than by its arguments.
 
-    Its closure, the globals that its code names, its object, and their attributes are looked at. True where that is too much.
+    The search visits its closure, the globals its code names, its object, and their attributes. It gives up with True beyond
+    LIMIT objects.
     """
     wanted = {id(variable) for variable in variables}
     waiting, seen = [function], set[int]()
@@ -71,7 +72,7 @@ def reachable_besides_arguments(function: Any, variables: Sequence[Variable]) ->
 
 
 def _held(found: Any) -> list[Any]:
-    """Return the contents of an object: a collection's items, the names of a function, the attributes of anything else."""
+    """Return the objects that an object refers to: items of a collection, names of a function, else its attributes."""
     if isinstance(found, dict):
         return list(found.values())
     if isinstance(found, (list, tuple, set, frozenset)):
@@ -87,7 +88,7 @@ def _held(found: Any) -> list[Any]:
 
 def _named(function: FunctionType) -> Iterator[Any]:
     for cell in function.__closure__ or ():
-        with contextlib.suppress(ValueError):  # a name that is bound later
+        with contextlib.suppress(ValueError):  # the name is not bound yet
             yield cell.cell_contents
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()

@@ -1,4 +1,4 @@
-"""Programs made of Programs: other parameters, fewer outputs, and the part of a gradient that belongs to the forward pass."""
+"""Programs derived from Programs: with other parameters, with fewer outputs, and a gradient's forward and backward part."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from gradtape._src.core.programs.program import ELEMENT, Key, Line, Program, eff
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.values.aval import Aval
 
-LONGEST_ARITHMETIC = 4  # so many of them are done while one value is read
+LONGEST_ARITHMETIC = 4  # arithmetic ops that cost less than to read one value
 
 
 def rewired(program: Program, places: Sequence[int], parameters: Sequence[Aval], outputs: Sequence[int] = ()) -> Program:
-    """Return `program` with other parameters: its k-th is now number `places[k]` of `parameters`.
+    """Return `program` with other parameters: its k-th parameter is number `places[k]` of `parameters`.
 
-    `outputs` are positions of parameters to give as well, after the program's own outputs.
+    `outputs` are positions of parameters to return after the program's own outputs.
     """
     count = len(program.parameters) - len(program.constants)
     new = [-1 - place for place in places[:count]] + [-1 - len(parameters) - k for k in range(len(program.constants))]
@@ -31,20 +31,20 @@ def rewired(program: Program, places: Sequence[int], parameters: Sequence[Aval],
 
 
 def selected(program: Program, outputs: Sequence[int]) -> Program:
-    """Return `program` with the outputs at these positions only, without the ops that only others need; effects stay."""
+    """Return `program` with the outputs at these positions, without ops that only other outputs need; effects stay."""
     wanted = [program.outputs[i] for i in outputs]
     kept = _needed(program.keys, [*wanted, *[i for i, key in enumerate(program.keys) if effectful(key)]])
     return _renumbered(program, kept, wanted, program.parameters, {})
 
 
 def ordered(program: Program, outputs: Sequence[int]) -> Program:
-    """Return `program` with only the outputs at these positions, in their order; what only the others needed stays."""
+    """Return `program` with the outputs at these positions, in this order, and all of its ops."""
     given = tuple([program.outputs[i] for i in outputs])
     return execution.intern(Program(program.keys, program.avals, program.parameters, given, program.constants, program.lines))
 
 
 def narrowed(program: Program, kept: Sequence[int]) -> Program:
-    """Return `program` with the parameters at the positions `kept` only, which are all that it reads."""
+    """Return `program` with the parameters at the positions `kept`; it must not read others."""
     count = len(program.parameters) - len(program.constants)
     number = {-1 - old: -1 - new for new, old in enumerate(kept)}
     number |= {-1 - count - k: -1 - len(kept) - k for k in range(len(program.constants))}
@@ -59,9 +59,9 @@ def narrowed(program: Program, kept: Sequence[int]) -> Program:
 
 
 def part(program: Program, nodes: range) -> tuple[Program, list[int], list[int]]:
-    """Return the Program of some nodes that follow each other, and the references in `program` of what it takes and gives.
+    """Return the Program of consecutive nodes, and the references in `program` of its inputs and outputs.
 
-    It gives what later nodes read, and outputs. Constants that it reads are its own.
+    Its outputs are the values used by later nodes or returned by `program`. It has its own copy of constants.
     """
     read = {r for i in nodes for r in program.keys[i][2:] if r not in nodes}
     count = len(program.parameters) - len(program.constants)
@@ -99,7 +99,7 @@ def _lines(program: Program, kept: Sequence[int]) -> tuple[Line, ...]:
 def _renumbered(
     program: Program, kept: Sequence[int], outputs: Sequence[int], parameters: Sequence[Aval], replaced: dict[int, int]
 ) -> Program:
-    """Renumber the nodes `kept`; references in `replaced` become others (parameters of the new Program)."""
+    """Renumber the nodes `kept`, and replace the references in `replaced` by parameters of the new Program."""
     number = {-1 - k: -1 - k for k in range(len(program.parameters))} | {i: n for n, i in enumerate(kept)} | replaced
     keys = tuple([(*program.keys[i][:2], *[number[r] for r in program.keys[i][2:]]) for i in kept])
     avals = tuple([program.avals[i] for i in kept])
@@ -110,17 +110,18 @@ def _renumbered(
 def linearized(
     program: Program, derived: Program, held: set[int], again: Callable[[int], bool] | None = None
 ) -> tuple[Program, Program, list[int]]:
-    """Split the gradient `derived` of `program` into a part of the forward pass and a part that needs cotangents.
+    """Split the gradient `derived` of `program` into a forward part and a backward part, which needs cotangents.
 
-    Returns `(forward, backward, carried)`: `forward` gives the outputs of `program`, then residuals; `backward` takes the
-    parameters, the residuals and the cotangents. Parameters in `held` are at hand in the backward pass; of the others, those that
-    it needs are residuals, too: `carried` are their positions. Cheap values are computed again, and those that follow from held
-    parameters, or from other residuals by a few sums and products; `again` says so of each reference in place of that.
+    Returns `(forward, backward, carried)`. `forward` gives the outputs of `program`, then residuals; `backward` takes the
+    parameters, the residuals and the cotangents. Parameters in `held` are available in the backward pass. Others that it needs
+    become residuals, and `carried` has their positions. The backward pass computes cheap values again. It does so, too, for
+    values that follow from held parameters, or from residuals by a few sums and products. `again` replaces this choice, for each
+    reference.
     """
     count = len(program.parameters) - len(program.constants)
     seeds = len(derived.parameters) - len(derived.constants) - count
     known: list[bool] = []
-    invariant: list[bool] = []  # depends on held parameters and constants only
+    invariant: list[bool] = []  # whether it depends on held parameters and constants only
 
     def of_forward(reference: int) -> bool:
         return known[reference] if reference >= 0 else not count <= -1 - reference < count + seeds
@@ -133,7 +134,7 @@ def linearized(
         invariant.append(all(map(at_hand, references)))
 
     def frontier(anew: Callable[[int], bool]) -> tuple[set[int], set[int]]:
-        """Return the known values at which the backward part ends, and the nodes between them and its outputs."""
+        """Return the known values that the backward part reads, and the nodes that it contains."""
         saved: set[int] = set()
         kept: set[int] = set()
         stack = list(derived.outputs)
@@ -164,7 +165,7 @@ def linearized(
 
 
 def _again(program: Program, reference: int) -> bool:
-    """Return whether a known value is computed again and not kept: it is cheap, or a residual of a loop of open length."""
+    """Return whether to recompute a known value: it is cheap, or it is a residual of a loop of unknown length."""
     op, attrs, *inputs = program.keys[reference]
     if type(program.avals[reference]) is tuple:
         return True
@@ -175,9 +176,9 @@ def _again(program: Program, reference: int) -> bool:
 
 
 def derivable_from(program: Program, saved: set[int], at_hand: Callable[[int], bool]) -> set[int]:
-    """Return the values that follow from other `saved` ones by arithmetic, which costs less than to read them.
+    """Return the values that follow from other `saved` ones by arithmetic that costs less than reading them.
 
-    Of an LSTM that leaves the gates, and not the five factors of its gradient that are made of them.
+    For an LSTM the gates are saved, and the five factors of its gradient are computed from them.
     """
     derivable: set[int] = set()
     for candidate in sorted((r for r in saved if r >= 0), reverse=True):
@@ -197,7 +198,7 @@ def derivable_from(program: Program, saved: set[int], at_hand: Callable[[int], b
 
 
 def _with_residuals(derived: Program, kept: list[int], residuals: list[Aval], replaced: dict[int, int], count: int) -> Program:
-    """Return `derived` without its forward part: parameters (… as before, residuals), then its constants."""
+    """Return `derived` without its forward part; the residuals are parameters after its own, before its constants."""
     constants = derived.parameters[count:]
     number = {-1 - k: -1 - k for k in range(count)}
     number |= {-1 - count - k: -1 - count - len(residuals) - k for k in range(len(constants))}
@@ -211,7 +212,7 @@ def _with_residuals(derived: Program, kept: list[int], residuals: list[Aval], re
 
 
 def _forward(program: Program, derived: Program, residuals: list[int], count: int) -> Program:
-    """Return `program` with the residuals as further outputs; XLA merges equal computations."""
+    """Return `program` with residuals as additional outputs; XLA merges equal computations."""
     kept = _needed(derived.keys, residuals)
     offset = len(program.keys)
     own = len(program.parameters)
@@ -234,7 +235,7 @@ def _forward(program: Program, derived: Program, residuals: list[int], count: in
 
 
 def _merged(program: Program) -> Program:
-    """Return `program`, in which what was computed twice is computed once; equal constants are one."""
+    """Return `program` with common subexpressions and equal constants merged."""
     count = len(program.parameters) - len(program.constants)
     known: dict[Any, int] = {}
     number = {-1 - k: -1 - k for k in range(count)}

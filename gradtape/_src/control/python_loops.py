@@ -1,6 +1,6 @@
 """Loops of transformed code that run as Python.
 
-In a function that runs as eager code they keep the rules of TensorFlow's loops, which are ops in TensorFlow.
+In a function that runs as eager code they follow the rules of TensorFlow's loops, which are ops.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from gradtape._src.core.tensors.convert import is_tensor
 
 
 class Rules:
-    """The rules of a compiled loop for a Python one: the names that it binds keep their dtypes and structures.
+    """Checks that a Python loop follows the rules of a compiled one: the names that it binds keep their dtypes and structures.
 
-    Before a loop over a Dataset they hold something. A loop on tensors may bind a name first, but then it makes a trip.
+    Before a loop over a Dataset the names must be bound. A loop on tensors may bind a name first, but must make a trip then.
     """
 
     def __init__(self, get_state: Callable[[], Any], names: Sequence[str], dataset: bool) -> None:
@@ -36,14 +36,14 @@ class Rules:
                 raise ValueError(f"'{name}' is not allowed to be None before the loop: give it a tensor, or a number.")
 
     def made_a_trip(self) -> None:
-        """Check the names after a trip; the first trip sets the rules."""
+        """Check the names after a trip; the first trip sets their dtypes and structures."""
         self._trips += 1
         if self._trips == 1:
             for name, before, after in zip(self._names, self._before, self._get_state(), strict=True):
                 _check_kept(name, before, after)
 
     def ended(self) -> None:
-        """Restore the names after the last trip."""
+        """Restore the names' dtypes after the last trip."""
         if self._trips or self._dataset:
             return
         for name, value in zip(self._names, self._get_state(), strict=True):
@@ -52,7 +52,7 @@ class Rules:
 
 
 def rules_of(decides: Any, get_state: Callable[[], Any], names: Sequence[str]) -> Rules | None:
-    """Return the Rules for a loop over `decides` or with that condition; None if TensorFlow makes no op of it."""
+    """Return the Rules for a loop over `decides`, or with that condition; None if TensorFlow runs it in Python, too."""
     if not tracing.local.functions or engine.local.trace.scope is not None:
         return None
     dataset = hasattr(decides, "element_spec")
@@ -80,7 +80,7 @@ def _check_kept(name: str, before: Any, after: Any) -> None:
 def for_in_python(
     iterated: Any, extra_test: Callable[[], Any] | None, body: Callable[[Any], None], rules: Rules | None = None
 ) -> None:
-    """Run a `for` loop in Python, as long as `extra_test` holds."""
+    """Run a `for` loop in Python while `extra_test` holds."""
     if extra_test is None or _plain(extra_test()):
         for item in iterated:
             body(item)

@@ -1,4 +1,4 @@
-"""`map_fn` over what has rows of different sizes: SparseTensors and RaggedTensors, row by row."""
+"""`map_fn` over rows of different sizes: SparseTensors and RaggedTensors, row by row."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec
 
 
 def has_ragged_rows(elems: Any, signature: Any) -> bool:
-    """Return whether rows of `elems`, or of what `signature` states, are of different sizes."""
+    """Return whether rows of `elems`, or of the results in `signature`, can differ in size."""
     given = (*nest.flatten(elems), *nest.flatten(signature))
     return any(isinstance(x, SparseTensor | SparseTensorSpec | RaggedTensor | RaggedTensorSpec) for x in given)
 
 
 def map_rows(fn: Callable[[Any], Any], elems: Any, signature: Any) -> Any:
-    """Call `fn` for each row of `elems`, and return its results as rows of one tensor, or of a sparse or ragged one."""
+    """Call `fn` for each row of `elems`; return the results as rows of a dense, sparse or ragged tensor."""
     if (graph := engine.current_graph()) is not None and not graph.building_function:
         raise NotImplementedError(
             "tf.map_fn over rows of different sizes does not go into a graph of TensorFlow 1. Call it in a tf.function, or map "
@@ -66,7 +66,7 @@ def _rows(x: Any) -> list[Any]:
 
 
 def _stacked(rows: list[Any], of: Any) -> Any:
-    """Join the results of all rows; those that belong to a ragged tensor `of` become its rows."""
+    """Join the results of all rows; the rows of a ragged tensor `of` become ragged rows again."""
     if isinstance(rows[0], SparseTensor) != isinstance(of, SparseTensor | SparseTensorSpec):
         raise TypeError(
             f"The two structures don't have the same nested structure: fn returned {rows[0]!r} where {of!r} was expected. Give "
@@ -94,7 +94,7 @@ def _stacked(rows: list[Any], of: Any) -> Any:
 
 
 def _check_row(row: Any, spec: RaggedTensorSpec) -> None:
-    """Check that a result of `fn` is what its signature states: of this dtype, with so many ragged axes."""
+    """Check a result of `fn` against its signature: its dtype, and its number of ragged axes."""
     ragged_rank = row.ragged_rank if isinstance(row, RaggedTensor) else 0
     if row.dtype != spec.dtype or ragged_rank != spec.ragged_rank or not spec.shape.is_compatible_with(row.shape):
         raise ValueError(

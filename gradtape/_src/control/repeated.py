@@ -1,4 +1,4 @@
-"""Python code of a library that eager code runs in each step: it is traced once for each key, and is one call from then on."""
+"""Python code of a library that eager code runs in each step: it is traced once for each key, and then recorded as one call."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.program import Node, leaf
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 
-MOST = 16  # keys that are remembered; a loop that changes an attribute in each step would fill the memory
+MOST = 16  # the number of keys kept; code that changes an attribute in each step would fill the memory
 
 
 class Repeated:
     """The traces of one piece of code that assigns variables, by key.
 
-    The first call with a key runs the Python code, the second one traces it. So a key that never comes again costs nothing.
+    The first call with a key runs the Python code, the second one traces it. So a key that is never repeated costs nothing.
     """
 
     def __init__(self) -> None:
-        self._known: dict[Hashable, tuple[Any, Traced | bool]] = {}  # with what a key names; whether to trace the code next time
+        # Key → (objects to keep alive, trace or whether to trace next).
+        self._known: dict[Hashable, tuple[Any, Traced | bool]] = {}
 
     def call(self, key: Hashable, kept: Any, code: Callable[[list[Tensor]], Any], tensors: Sequence[Tensor]) -> None:
         """Run `code` on `tensors`, or record a call of its trace.
 
-        `key` holds whatever else the code depends on. It may name objects by identity, which `kept` keeps alive. The user's line,
-        which errors name for the ops of a trace, is added to it.
+        `key` identifies all else on which the code depends. It may identify objects by `id`; `kept` keeps these alive. The user's
+        line is added to the key, since errors name it for the ops of the trace.
         """
         nodes = [x.node for x in tensors]
         key = (key, journal.user_line(), tuple([node.aval for node in nodes]))
@@ -47,9 +48,9 @@ class Repeated:
 
 
 def may_record(taped: bool = False) -> bool:
-    """Return whether calls are recorded here as one: in eager code, where no replica or check looks at each op, nor a tape.
+    """Return whether a call may be recorded as one op: in eager code, outside of replicas, tapes and op-by-op checks.
 
-    `taped`: tapes see each op even so.
+    With `taped`, tapes see each op nevertheless.
     """
     state = engine.local
     plain = state.trace.parent is None and state.trace.scope is None and state.trace.overrides is None
@@ -59,12 +60,12 @@ def may_record(taped: bool = False) -> bool:
 
 
 def _traced(code: Callable[[list[Tensor]], Any], nodes: Sequence[Node]) -> Traced | bool:
-    """Trace the code. False where that fails, or where each call has to run at once."""
+    """Trace the code; False if that fails, or if each call has to run at once."""
     parameters = [leaf(node.aval, None) for node in nodes]
     try:
         with tracing.creation_in_function(SINGLETON):
             body = trace(lambda: code([EagerTensor(node) for node in parameters]), parameters, Scope())
-    except Exception:  # the Python code runs instead, and raises what is really wrong
+    except Exception:  # the Python code runs instead, and raises the right error
         return False
     program = body.program
     return not (program.hosted or program.effects or body.looked_at or body.draws) and body

@@ -1,6 +1,6 @@
-"""Python code of a library that records the same ops in each call: it runs twice, and its record is entered again from then on.
+"""Python code of a library that records the same ops in each call: after two equal runs its record is replayed without Python.
 
-The trace has the same ops, lines, reads and names as if the code had run: nobody who looks at it sees a difference.
+The trace gets the same ops, lines, reads and names as if the code had run.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from gradtape._src.core.tensors import scopes
 from gradtape._src.core.tensors.tensor import Tensor, handle
 from gradtape._src.core.tensors.variable import Variable, hold_all
 
-MOST = 16  # keys that are remembered
-TRIES = 4  # records that are made of one key before it is given up: what it does is not the same each time
-COMPARED = 1 << 12  # elements of a constant that are compared; a larger one has to be the same object
+MOST = 16  # the number of keys kept
+TRIES = 4  # the number of records compared before a key is given up
+COMPARED = 1 << 12  # larger constants have to be the same object
 
-Results = tuple[Sequence[Tensor], Any]  # the tensors, and what the caller makes of them
-Code = Callable[[Sequence[Tensor]], Results | None]  # None: what it did is not to be entered again
+Results = tuple[Sequence[Tensor], Any]  # the tensors, and a value from which the caller makes its result
+Code = Callable[[Sequence[Tensor]], Results | None]  # None: the code must not be replayed
 
 
 class Replayed:
     """The records of one piece of code, by key."""
 
     def __init__(self) -> None:
-        self._known: dict[Hashable, tuple[Record | None, int]] = {}  # with how often it was recorded; 0: it is the same each time
-        self.entered = False  # whether a record was entered again
+        self._known: dict[Hashable, tuple[Record | None, int]] = {}  # the number of records made so far; 0: it is to be replayed
+        self.entered = False  # whether a record was ever replayed
 
     def call(self, key: Hashable, code: Code, tensors: Sequence[Tensor], variables: Sequence[Variable]) -> Results | None:
-        """Run `code` on `tensors`, or enter its record again; None where it gave None.
+        """Run `code` on `tensors`, or replay its record; None if the code gave None.
 
-        `key` holds what else it depends on, but for the values of `variables`.
+        `key` identifies all else on which the code depends, except the values of `variables`.
         """
         nodes = [x.node for x in tensors]
         key = (key, journal.user_line(), tuple([node.aval for node in nodes]), tuple([nodes.index(node) for node in nodes]))
@@ -61,9 +61,9 @@ class Replayed:
 
 
 class Form(NamedTuple):
-    """The content of a record: ops with attributes and references; reads, names, assignments, checks.
+    """The content of a record: ops with attributes and references, reads, names, assignments, checks.
 
-    A reference from 0 on is an op of the record; `-1 - k` is slot k: an argument, a variable's value before, or a constant.
+    A reference of 0 or more is an op of the record. `-1 - k` is slot k: an argument, a variable's previous value, or a constant.
     """
 
     arguments: int
@@ -80,11 +80,11 @@ class Form(NamedTuple):
 
 
 class Unlike(Exception):
-    """A call did something that cannot be entered again."""
+    """A call did something that cannot be replayed."""
 
 
 class _Before:
-    """The state before a call whose record is to be made."""
+    """The state of the thread before a call that is recorded."""
 
     def __init__(self, trace: Trace, variables: Sequence[Variable]) -> None:
         self.trace, self.first = trace, len(trace.nodes)
@@ -95,7 +95,7 @@ class _Before:
         self.last = [x[-1] if x else None for x in self._journal()]
 
     def _unchanged(self) -> tuple[Any, ...]:
-        """Return what a call leaves as it is whose record can be entered again."""
+        """Return the state that a call must leave as it is to be replayable."""
         state, trace = engine.local, self.trace
         links = journal.links[-1] if journal.links else None
         return state.trace, len(trace.recomputed), len(trace.gradients), len(state.tapes), links, journal.asked
@@ -107,7 +107,7 @@ class _Before:
         return self._unchanged() == self.unchanged
 
     def new(self) -> list[list[Any]]:
-        """Return what was put into the journal since."""
+        """Return the journal's new entries since then."""
         found = []
         for entries, last in zip(self._journal(), self.last, strict=True):
             since = list(itertools.takewhile(lambda entry: entry is not last, reversed(entries)))  # noqa: B023
@@ -118,7 +118,7 @@ class _Before:
 
 
 def _recorded(code: Code, tensors: Sequence[Tensor], variables: Sequence[Variable]) -> tuple[Results | None, Record | None]:
-    """Run the code; return what it gives, and its record, None if it cannot be entered again."""
+    """Run the code; return its results and its record, or None if it cannot be replayed."""
     trace = _room()
     before, limit = _Before(trace, variables), trace.limit
     trace.limit = engine.UNBOUNDED
@@ -135,7 +135,7 @@ def _recorded(code: Code, tensors: Sequence[Tensor], variables: Sequence[Variabl
 
 
 class Record:
-    """The ops and notes of one call, to be entered again with other arguments and other values of the variables."""
+    """The ops and notes of one call, to be replayed with other arguments and other values of the variables."""
 
     def __init__(self, before: _Before, given: Sequence[Node], variables: Sequence[Variable], results: Results) -> None:
         if not before.is_left_alone():
@@ -143,7 +143,7 @@ class Record:
         self._trace, self._first = before.trace, before.first
         nodes = self._trace.nodes[self._first :]
         if len({(node.code, node.offset) for node in nodes}) > 1:
-            raise Unlike  # code of the user's ran in between
+            raise Unlike  # user code ran in between
         self._slots: dict[Node, int] = {node: number for number, node in reversed(list(enumerate(given)))}
         self._constants: list[Node] = []
         assigned, marks, left = before.new()
@@ -176,11 +176,11 @@ class Record:
         self.structure, self.constants = results[1], self._constants
         self.variable_avals = [held[variable].aval for variable in used]
         self.peeked = self._needed_by_checks()
-        self.laid_out: tuple[tuple[int, ...], list[tuple[Any, ...]]] = (), []  # the last references, and the keys with them
+        self.laid_out: tuple[tuple[int, ...], list[tuple[Any, ...]]] = (), []  # the last references, and the keys made with them
         del self._trace, self._slots
 
     def _variables_read(self, nodes: Sequence[Node], held: Sequence[Node], before: _Before) -> list[int]:
-        """Return the variables whose values the call took, which must not be those of others or arguments."""
+        """Return the variables whose values the call took; Unlike if such a value is also another variable's or an argument."""
         taken = dict.fromkeys([x for node in nodes for x in self._plain(node).inputs])
         numbers: dict[Node, int] = {}
         for number, node in enumerate(held):
@@ -192,14 +192,13 @@ class Record:
         return [numbers[node] for node in taken if node in numbers]
 
     def _plain(self, node: Node) -> Node:
-        """Return a node that can be entered again; else Unlike."""
+        """Return a node that can be replayed; else raise Unlike."""
         key = node.key
         if key[0] is RAN or node.inputs is None or key[0].on_host or effectful(key) or Trait.DEMANDED in key[0].traits:
             raise Unlike
         return node
 
     def _inside(self, node: Node) -> int:
-        """Return the number of an op of the record; Unlike for another node."""
         if node.trace is not self._trace or node.index < self._first:
             raise Unlike
         return node.index - self._first
@@ -210,15 +209,15 @@ class Record:
         slot = None if node.index == NUMBER else self._slots.get(node)
         if slot is None:
             if node.value is None:
-                raise Unlike  # something that pends, and is no argument
+                raise Unlike  # a pending value that is not an argument
             slot = self._count + len(self._constants)
             self._constants.append(node)
-            if node.index != NUMBER:  # each use of a number is a leaf of its own
+            if node.index != NUMBER:  # each use of a number is another leaf
                 self._slots[node] = slot
         return -1 - slot
 
     def _needed_by_checks(self) -> list[int]:
-        """Return the arguments on which the values depend that are checked."""
+        """Return the arguments on which checked values depend."""
         keys = self.form.keys
         stack = [r for i in self.form.checked for r in guards.checked(keys[i][0], keys[i][2:])]
         seen = set(stack)
@@ -235,7 +234,7 @@ class Record:
         return same and len(self.constants) == len(other.constants) and all(map(_one, self.constants, other.constants))
 
     def enter(self, given: Sequence[Node], variables: Sequence[Variable]) -> Results | None:
-        """Enter the record into the thread's trace; None if the code has to run, as values are missing or wrong."""
+        """Append the record to the thread's trace; None if the code has to run, as values are missing or wrong."""
         form = self.form
         trace = _room()
         taken = [variables[i]._tensor.node for i in form.read]
@@ -246,11 +245,11 @@ class Record:
         slots = [*given, *taken, *self.constants]
         for node in slots:
             if node.value is None and node.trace is not trace and node not in trace.leaf_index:
-                engine.adopt(trace, node)  # computed again, before the ops that take it
+                engine.adopt(trace, node)  # its recomputation comes before the ops that use it
         first, early = len(trace.nodes), len(trace.early)
         try:
             made = self._append(trace, slots)
-        except Exception:  # a check: the code raises it, and does what it does before
+        except Exception:  # a check failed: the code raises the error at its own place
             del trace.nodes[first:], trace.early[early:]
             return None
         values = [*made, *slots[::-1]]
@@ -268,7 +267,7 @@ class Record:
         if laid_out != (first, *references):
             of = dict(zip([-1 - slot for slot in self.order], references, strict=True))
             keys = [(*k[:2], *[r + first if r >= 0 else of[r] for r in k[2:]]) for k in self.form.keys]
-            self.laid_out = (first, *references), keys  # at once: another thread may enter it, too
+            self.laid_out = (first, *references), keys  # in one step, since another thread may replay it, too
         code, offset = _line()
         checked = self.form.checked
         values: list[Any] = [*[None] * len(keys), *slots[::-1]]
@@ -281,7 +280,7 @@ class Record:
         return values[: len(keys)]
 
     def _note(self, trace: Trace, first: int, values: Sequence[Node], variables: Sequence[Variable]) -> None:
-        """Note what the call read, named and assigned."""
+        """Note the reads, names and assignments of the call."""
         form, serial = self.form, trace.serial
         trace.reads += [(first + at, variables[v], values[r]) for at, v, r in form.reads]
         trace.names += [(first + at, name, [values[r] for r in named]) for at, name, named in form.names]
@@ -293,13 +292,13 @@ class Record:
 
 
 def _room() -> Trace:
-    """Return the thread's trace for what is recorded next: a new one where `engine.record` would begin one."""
+    """Return the thread's trace for the next ops: a new one if `engine.record` would begin one."""
     trace = engine.local.trace
     return engine._cut(trace) if len(trace.nodes) >= trace.limit else trace
 
 
 def _line() -> Line:
-    """Return the line of an op that is recorded now."""
+    """Return the user's line for an op recorded now."""
     frame = sys._getframe(1)
     while internal[frame.f_code.co_filename] and frame.f_back is not None:
         frame = frame.f_back
@@ -307,14 +306,13 @@ def _line() -> Line:
 
 
 def _of(known: dict[Any, Any], key: Any) -> Any:
-    """Return what is known under a key, else raise Unlike."""
     if key not in known:
         raise Unlike
     return known[key]
 
 
 def _is_checked(node: Node) -> bool:
-    """Return whether the values that an op takes are checked where it is recorded."""
+    """Return whether an op's values are checked when it is recorded."""
     op, attrs = node.key[:2]
     if op.status is None or op.when is None:
         return op.status is not None
@@ -322,7 +320,7 @@ def _is_checked(node: Node) -> bool:
 
 
 def _one(some: Node, other: Node) -> bool:
-    """Return whether two constants are one: the same leaf, or leaves of equal values."""
+    """Return whether two constants are the same leaf, or leaves of equal values."""
     if some is other or some.value is other.value:
         return True
     if some.aval is not other.aval or some.aval.size > COMPARED or (some.index == NUMBER) != (other.index == NUMBER):

@@ -1,4 +1,4 @@
-"""The warning of too many traces, which TensorFlow gives for the same calls: it names the cause that holds."""
+"""TensorFlow's warning of too many traces, with the cause that applies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ logger = logging.getLogger("gradtape")
 
 
 def warn(function: Any, calls: Calls, method: bool, names: Sequence[str], last: Arguments | None, now: Arguments) -> None:
-    """Warn that a function was traced in most of its last calls. `last` are the arguments of the trace before, if it has one."""
+    """Warn that most recent calls of a function were traced. `last` are the arguments of the previous trace, if any."""
     if calls.others == MANY_TRACES:
         why = OBJECTS if method else ANOTHER
     else:
@@ -37,7 +37,7 @@ def warn(function: Any, calls: Calls, method: bool, names: Sequence[str], last: 
 
 
 def _changed(names: Sequence[str], last: Arguments, now: Arguments) -> str:
-    """Return which argument has changed since the last trace, how, and what to do instead."""
+    """Return which argument changed since the last trace, how, and how to avoid it."""
     if last.spec != now.spec:
         return "The arguments are another nest: lists or dicts of other lengths or keys. Stack what varies into one tensor."
     places = zip(now.spec.paths(), last.key[1], now.key[1], now.leaves, strict=True)
@@ -50,7 +50,7 @@ def _changed(names: Sequence[str], last: Arguments, now: Arguments) -> str:
 
 
 def _difference(old: Any, new: Any, value: Any) -> tuple[str, str, str]:
-    """Return an argument's key before and now in words, and what to do instead; `value` is the argument."""
+    """Return an argument's old and new key in words, and how to avoid the change; `value` is the argument."""
     if isinstance(old, Aval) or isinstance(new, Aval):
         if isinstance(old, Aval) and isinstance(new, Aval) and old.dtype is new.dtype:
             return f"{old!r}", f"{new!r}", f"For shapes that vary {RELAX}."

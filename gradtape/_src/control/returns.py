@@ -1,4 +1,4 @@
-"""An `if` on a tensor that returns in one branch only: whether the function under trace may have one."""
+"""An `if` on a tensor that returns in one branch only, and whether the function under trace may have one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class _Fields:
-    """Whether an `if` on a tensor may return in one branch only in the function under trace, and whether one did so."""
+    """Whether an `if` on a tensor may return in one branch only in the function under trace, and whether one did."""
 
     may_return_partly: bool = field(True, per_replica=True)
     returned_partly: bool = field(False, per_replica=False)
@@ -21,9 +21,10 @@ _local = declare(_Fields)
 
 
 def with_returns(trace: Callable[[], T]) -> T:
-    """Trace a function, in which an `if` on a tensor may return in one branch, if what follows gives the other one's result.
+    """Trace a function in which an `if` on a tensor may return in one branch only.
 
-    Where that fails, it is traced again, and the `if` itself raises, inside of a `try` around it, as in TensorFlow.
+    That is valid if the code after the `if` returns a value, too. Else the function is traced again, and the `if` itself raises,
+    so that a `try` around it sees the error, as in TensorFlow.
     """
     with setting(may_return_partly=True, returned_partly=False):
         try:
@@ -36,7 +37,7 @@ def with_returns(trace: Callable[[], T]) -> T:
 
 
 def check_returns(branch: str) -> None:
-    """Check that an `if` on a tensor may leave the return value without one in this branch."""
+    """Check that an `if` on a tensor may lack a return value in this branch."""
     _local.returned_partly = True
     if not _local.may_return_partly:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Tracing: a Python function, run once on symbols, becomes a Program with the list of its inputs and outputs."""
+"""Tracing: a Python function, run once on symbols, becomes a Program with lists of its inputs and outputs."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ SINGLETON = (
     "or created outside tf.function. See https://www.tensorflow.org/guide/function#creating_tfvariables for more information.\n"
     "Write `if self.v is None: self.v = tf.Variable(…)`; build a layer, model or optimizer before the call, by its `build`."
 )
-LARGE_CONSTANT = 1 << 14  # a constant with more elements is an argument of the program, not part of it
+LARGE_CONSTANT = 1 << 14  # constants with more elements become arguments of the program
 
 
-# The value of a variable after an assignment, and the variable: state stops gradients, but its reads count.
+# Returns the assigned value; for gradients it is a read of the variable (assignment itself passes none on).
 def _first(value: Any, variable: Any) -> Any:
     return value
 
@@ -54,11 +54,11 @@ READ_ASSIGNED = define(
 
 
 class MadeFromArguments(engine.NeedsValues):
-    """A function makes a variable whose initial value depends on the function's arguments."""
+    """A function creates a variable whose initial value depends on the function's arguments."""
 
 
 class Scope:
-    """The state of a function, branch or loop body under trace: variables it reads and writes, and what else it does."""
+    """The state of a function, branch or loop body under trace: the variables that it reads and writes, and its other effects."""
 
     def __init__(
         self,
@@ -70,42 +70,43 @@ class Scope:
         through: Any = None,
     ) -> None:
         self.nested, self.creates = nested, creates
-        self.through = through  # makes the loops that run on the host, where they can be a part of the trace
-        self.elements: Any = None  # notes what is taken from iterators, where a call can draw it
-        self.loops, self.rebound = 0, list[Callable[[], None]]()  # those; what gives the names that they bind back
-        self.shaped_by_runs = shaped_by_runs  # whether results may have shapes that only a run tells
-        self.fixes_strings = not nested  # another branch, or a run of a session, may give other ones
+        self.through = through  # makes loops that run on the host, where these are possible
+        self.elements: Any = None  # takes elements of iterators, where a call can draw them
+        # `rebound` restores the names that loops on the host bind.
+        self.loops, self.rebound = 0, list[Callable[[], None]]()
+        self.shaped_by_runs = shaped_by_runs  # whether results may have shapes that depend on values
+        self.fixes_strings = not nested  # strings of another branch or session run may differ
         self.variables: dict[int, tuple[Variable, Node]] = {}
-        self.looked_at: dict[int, tuple[Variable, Aval]] = {}  # those of open extents that it reads before it assigns them
+        self.looked_at: dict[int, tuple[Variable, Aval]] = {}  # variables of unknown extents, read before they are assigned
         self.carried: dict[int, Node] = {id(variable): node for variable, node in carried}
         self.now: dict[int, Node] = {}
         self.written: dict[int, Variable] = {}
-        self.after: dict[int, Node] = {}  # the values of those
-        self.targets: list[Node] = []  # of the gradients that are asked for
+        self.after: dict[int, Node] = {}  # the values of `written`
+        self.targets: list[Node] = []  # the targets of gradients taken in it
         self.created: list[Variable] = []
-        self.inside: list[Inner] = []  # the bodies in it that have tapes in them
+        self.inside: list[Inner] = []  # the bodies in it that have tapes
         self.trace: Trace | None = None
-        self.draws: seeds.Draws | None = None  # None: those of the function around it
-        self.trip, self.counted, self.unseeded = trip, False, 0  # a branch, as a function, counts from 0
-        self.collections: dict[Any, list[Any]] | None = None  # a graph's, as the function sees them
-        self.locks: dict[Any, None] = {}  # of the critical sections in it
-        self.calls: list[Any] = []  # of functions that others may implement, too
-        self.rounds: list[Any] = []  # of replicas: the nodes of each, and their mesh
+        self.draws: seeds.Draws | None = None  # None: the outer function draws
+        self.trip, self.counted, self.unseeded = trip, False, 0  # a branch, like a function, counts from 0
+        self.collections: dict[Any, list[Any]] | None = None  # a graph's collections, as the function sees them
+        self.locks: dict[Any, None] = {}  # the locks of its critical sections
+        self.calls: list[Any] = []  # calls of functions that have other implementations
+        self.rounds: list[Any] = []  # rounds of replicas: the nodes of each, and their mesh
 
     def forget(self) -> None:
-        """Let go of the variables: a trace and its nodes are a circle, which is left to the garbage collector."""
+        """Drop the variables, as a trace and its nodes form a cycle, which is left to the garbage collector."""
         self.trace, self.variables, self.written, self.created, self.through, self.elements = None, {}, {}, [], None, None
         self.calls = []
 
     def restore(self) -> None:
-        """Take the tensors of the trace out of attributes and globals that loops over Datasets bind: a later trace reads them."""
+        """Remove the trace's tensors from attributes and globals that loops over Datasets have bound."""
         while self.rebound:
             self.rebound.pop()()
 
     def read(self, variable: Variable) -> Node:
-        """Return the node that the variable holds now; at first a parameter.
+        """Return the node of the variable's present value; at first it is a parameter.
 
-        The values that a loop carries are state: a read of one is a read of the variable, which is a parameter of its own.
+        A loop's carry passes no gradient to a variable. So a read of a carried variable adds the variable as a parameter, too.
         """
         if variable._declared is not None and id(variable) not in self.written:
             self.looked_at[id(variable)] = variable, self._begun(variable).aval
@@ -123,7 +124,7 @@ class Scope:
         return node
 
     def _outside(self, variable: Variable) -> Aval:
-        """Return the Aval of a variable in the traces around this one, which may have changed an open extent."""
+        """Return the Aval of a variable in the outer traces, which may have changed an unknown extent."""
         around = None if variable._declared is None or self.trace is None else self.trace.parent
         while around is not None and isinstance(scope := around.scope, Scope):
             node = scope.now.get(id(variable), scope.carried.get(id(variable)))
@@ -133,10 +134,10 @@ class Scope:
         return variable._tensor.node.aval
 
     def hold(self, variable: Variable, node: Node) -> None:
-        """Note an assignment. For a tape outside, later uses of its value are reads of the variable, too."""
+        """Note an assignment. For an outer tape, later uses of the value are reads of the variable, too."""
         before = self._begun(variable)
         origin = self.variables.get(id(variable))
-        if node.aval.inexact and node.op not in ASSIGNMENTS:  # an op with branches or a loop, which may have left it as it was
+        if node.aval.inexact and node.op not in ASSIGNMENTS:  # an op with branches or a loop may have left the variable unchanged
             node = engine.record(ASSIGN, (node,))
         self.after[id(variable)] = node
         self.written[id(variable)] = variable
@@ -146,21 +147,21 @@ class Scope:
         self.now[id(variable)] = node
 
     def made(self, variable: Variable) -> None:
-        """Note a new variable."""
+        """Note a new variable; ValueError if the function may not create any."""
         if not self.creates or self.nested:
             raise ValueError(SINGLETON)
         self.created.append(variable)
 
     def initial(self, node: Node) -> Any:
-        """Return the value of a variable's initial value that was computed in the function, from constants and random numbers."""
+        """Return a variable's initial value that the function computed from constants and random numbers."""
         return initial_value(engine.local.trace, node)
 
     def guarded(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Op:
-        """Return the op to record for one whose values are checked where it runs; what is known and asked for is checked now.
+        """Return the op to record for one that checks its values when it runs; known values are checked now.
 
-        In a branch or loop nothing is, as it need not run.
+        In a branch or loop they are not checked now, as it need not run.
 
-        Values of a gradient, which has a trace of its own inside of the function's, are not checked.
+        A gradient, which has a trace of its own inside of the function's, does not check values.
         """
         if self.trace is not None and engine.local.trace is not self.trace:
             return op
@@ -171,16 +172,16 @@ class Scope:
         return op.guarded(always)
 
     def held(self) -> list[tuple[Variable, list[Node]]]:
-        """Return the used variables, each with its first nodes and its present one."""
+        """Return the used variables, each with its first node and its present one."""
         return [(variable, [node, self.now.get(key, node)]) for key, (variable, node) in self.variables.items()]
 
     def differentiated(self, targets: Sequence[Node]) -> None:
-        """Note the targets of a gradient, which need not be results: they count as used."""
+        """Note the targets of a gradient, which count as used even if they are no results."""
         self.targets += targets
 
 
 def initial_value(trace: Trace, node: Node) -> Any:
-    """Return the value of a node of a trace that depends on constants and random numbers only; else MadeFromArguments."""
+    """Return the value of a trace's node that depends on constants and random numbers only; else MadeFromArguments."""
     drawn = dict(seeds.drawn())
     try:
         program = tracing.close(trace, [node], list(drawn))
@@ -191,23 +192,23 @@ def initial_value(trace: Trace, node: Node) -> Any:
 
 
 class ResultStructure:
-    """The nest of a traced function's arguments or results: tensors, and constant values that are no tensors."""
+    """The nest of a traced function's arguments or results: tensors, and constants."""
 
     __slots__ = ("_plain", "fixed", "spec")
 
     def __init__(self, spec: Any, fixed: list[Any]) -> None:
         self.spec, self.fixed = spec, fixed
-        self._plain: Callable[[list[Tensor]], Any] | bool | None = None  # False: it is filled
+        self._plain: Callable[[list[Tensor]], Any] | bool | None = None  # False: not a plain structure, use `fill`
 
     def pack(self, nodes: Sequence[Node]) -> Any:
-        """Pack these nodes as tensors into the nest."""
+        """Pack nodes as tensors into the nest."""
         if self._plain is None:
             self._plain = self._made_of_tensors()
         tensors = [handle(node) for node in nodes]
         return self._plain(tensors) if callable(self._plain) else self.fill(tensors)
 
     def _made_of_tensors(self) -> Callable[[list[Tensor]], Any] | bool:
-        """Return the maker of the nest: a tensor, list or tuple of tensors, as most are, without a library. Else False."""
+        """Return the fast constructor of a tensor, or of a list or tuple of tensors; False for any other nest."""
         if all(f is TENSOR for f in self.fixed):
             if self.spec.is_leaf():
                 return operator.itemgetter(0)
@@ -217,7 +218,7 @@ class ResultStructure:
         return False
 
     def fill(self, values: Iterable[Any]) -> Any:
-        """Fill these values into the nest at the places of its tensors."""
+        """Fill values into the nest, at the places of its tensors."""
         remaining = iter(values)
         return nest.unflatten(self.spec, [next(remaining) if f is TENSOR else f for f in self.fixed])
 
@@ -228,10 +229,10 @@ TENSOR = object()
 def flatten_results(
     results: Any, convert: Callable[[Any], Any], fixed_strings: bool = True
 ) -> tuple[list[Node], ResultStructure]:
-    """Return the nodes of a nest of results and its Structure. `convert` makes a Tensor of a leaf, or gives it back as it is.
+    """Return the nodes of a nest of results, and its ResultStructure. `convert` makes a Tensor of a leaf, or keeps it.
 
-    With `fixed_strings` those that are known are no part of a Program, so that it need not run in stages: they are results
-    that are always the same.
+    With `fixed_strings`, known strings are constants of the structure. They are not part of the Program, which would have to run
+    in stages.
     """
     leaves, spec = nest.flatten_with_spec(results, nest.EXPANDED)
     nodes, fixed = [], []
@@ -247,52 +248,52 @@ def flatten_results(
 
 
 def tensor_or_none(value: Any) -> Any:
-    """Convert a result of a function to a Tensor; None stays None."""
+    """Convert a result of a function to a Tensor; keep None."""
     return None if value is None else tensor(value)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Traced:
-    """A traced function: its `program` takes arguments, `variables` as they are, `captures`, and seeds for `draws`.
+    """A traced function. Its `program` takes arguments, the values of `variables`, `captures`, and seeds for `draws`.
 
-    It gives the results in their `structure`, then the new values of the variables in `written`.
+    It gives the results, in their `structure`, then the new values of the variables in `written`.
     """
 
     program: Program
     structure: ResultStructure
     captures: Sequence[Node] = ()
-    keep: Sequence[Tensor] = ()  # the captures as tensors, which keep their values
-    variables: Sequence[Any] = ()  # Variables, and Passed for those that are arguments
+    keep: Sequence[Tensor] = ()  # the captures as tensors, to keep their values alive
+    variables: Sequence[Any] = ()  # Variables, or a Passed for an argument
     written: Sequence[Any] = ()
     draws: Sequence[Any] = ()
-    looked_at: Sequence[tuple[Variable, Aval]] = ()  # the variables of open extents that it reads, as they were
-    trains: bool = False  # whether it assigns, and asks for gradients
+    looked_at: Sequence[tuple[Variable, Aval]] = ()  # the variables of unknown extents that it reads, with their Avals
+    trains: bool = False  # whether it assigns variables and takes gradients
     created: Sequence[Variable] = ()
-    transcript: Transcript | None = None  # what was recorded, where there is a tape in it
-    names: Sequence[str] | None = None  # those of the program's nodes, if the user gave some, or opened name scopes
-    passed: Sequence[Variable] = ()  # the variables that a call passes
+    transcript: Transcript | None = None  # the record for the explainer, if it has a tape
+    names: Sequence[str] | None = None  # the nodes' names, if the user named some or opened name scopes
+    passed: Sequence[Variable] = ()  # the variables that the call passes
     locks: Sequence[Any] = ()  # of its critical sections
-    loops: int = 0  # that run on the host
-    takes: Sequence[Any] = ()  # the elements of iterators that a call draws, as more arguments
-    streams: Any = None  # random streams, in which its traces for other shapes of these go on
-    way: Path | None = None  # on which it was traced, with symbols for open extents
+    loops: int = 0  # the number of loops that run on the host
+    takes: Sequence[Any] = ()  # the elements of iterators that a call draws, as additional arguments
+    streams: Any = None  # random streams, shared with its traces for other shapes
+    way: Path | None = None  # the path on which it was traced with symbols
 
-    avals: list[Aval] = field(init=False)  # those of the results, and of the new values of variables
-    updated: list[int] = field(init=False)  # the positions in `variables` of those that are also written
+    avals: list[Aval] = field(init=False)  # of the results, and of the new values of variables
+    updated: list[int] = field(init=False)  # the positions in `variables` of those also written
     assignments: list[Line] = field(init=False)  # the lines that assign the variables in `written`
-    shaped_by_runs: bool = field(init=False)  # whether some results have shapes that only a run tells
+    shaped_by_runs: bool = field(init=False)  # whether some results have shapes that depend on values
 
     def __post_init__(self) -> None:
         lines, outputs, written = self.program.lines, self.program.outputs, set(map(id, self.written))
         assigning = outputs[len(outputs) - len(self.written) :]
-        put = object.__setattr__  # it is frozen from here on
+        put = object.__setattr__  # the dataclass is frozen
         put(self, "avals", [self.program.aval_of(r) for r in outputs])
         put(self, "updated", [i for i, v in enumerate(self.variables) if id(v) in written])
         put(self, "assignments", [lines[r] if r >= 0 and lines else (None, 0) for r in assigning])
         put(self, "shaped_by_runs", any(map(has_no_shape, self.program.avals)))
 
     def passing(self, variables: Sequence[Variable]) -> Traced:
-        """Return the function where each call fills the places of these variables: they are arguments."""
+        """Return a copy in which each call passes these variables as arguments."""
         numbers = {id(variable): Passed(number) for number, variable in enumerate(variables)}
         if self.transcript is not None:
             self.transcript.passed = [variable._uid for variable in variables]
@@ -300,16 +301,16 @@ class Traced:
             self,
             variables=[numbers.get(id(v), v) for v in self.variables],
             written=[numbers.get(id(v), v) for v in self.written],
-            looked_at=[(v, a) for v, a in self.looked_at if id(v) not in numbers],  # those are in the key of a call
+            looked_at=[(v, a) for v, a in self.looked_at if id(v) not in numbers],  # those are in the call's key
         )
 
     def placed(self, places: Sequence[int], number: int = 0) -> None:
-        """Note that the op recorded next runs this as branch `number`: its parameters `places` are what the branch takes."""
+        """Note that the next op runs this as branch `number`, whose inputs are the op's at `places`."""
         if self.transcript is not None:
             self.transcript.placed = len(engine.local.trace.nodes), number, places
 
     def with_passed(self, variables: Sequence[Variable]) -> Traced:
-        """Return the function of a call that passes these variables. The fields that the program decides stay as they are."""
+        """Return a copy for a call that passes these variables; fields that depend on the program are not computed again."""
         used, written = [
             [variables[v.number] if isinstance(v, Passed) else v for v in stated] for stated in (self.variables, self.written)
         ]
@@ -321,20 +322,21 @@ class Traced:
         return made
 
     def inputs(self, arguments: Sequence[Node]) -> tuple[Node, ...]:
-        """Return the inputs of a call after `arguments`: the variables' values now, captures, new seeds."""
+        """Return the inputs of a call with these `arguments`: then present values of variables, captures, new seeds."""
         return (*arguments, *[v.read() for v in self.variables], *self.captures, *self.seeds())
 
     def seeds(self) -> list[Node]:
-        """Draw new seeds for the random ops of one call."""
+        """Draw new seeds for the random ops of a call."""
         return [seeds.again(stream).node for stream in self.draws]
 
 
 put_slot = {name: vars(Traced)[name].__set__ for name in Traced.__slots__}
-UNTRACED = Traced(Program((), (), (), ()), ResultStructure(nest.flatten_with_spec(None)[1], [None]))  # of what runs op by op
+# Stands for a function that runs op by op.
+UNTRACED = Traced(Program((), (), (), ()), ResultStructure(nest.flatten_with_spec(None)[1], [None]))
 
 
 class Outside:
-    """The inputs that several functions take from outside, each once: `variables`, which are read, and `captures`."""
+    """The outside inputs of several functions, without duplicates: `variables`, which are read, and `captures`."""
 
     def __init__(self, bodies: Sequence[Traced], written: Sequence[Variable] = ()) -> None:
         self.variables = list({id(v): v for v in (*[v for body in bodies for v in body.variables], *written)}.values())
@@ -343,25 +345,25 @@ class Outside:
         self._place |= {node: len(self.variables) + place for place, node in enumerate(self.captures)}
 
     def inputs(self) -> list[Node]:
-        """Return the variables' values now, and the captures."""
+        """Return the present values of the variables, and the captures."""
         return [*[v.read() for v in self.variables], *self.captures]
 
     def place(self, variable: Variable) -> int:
-        """Return the place of a variable among the inputs."""
+        """Return the position of a variable among the inputs."""
         return self._place[id(variable)]
 
     def places(self, body: Traced) -> list[int]:
-        """Return the places of the variables and captures of a traced function."""
+        """Return the positions of a traced function's variables and captures."""
         return [*map(self.place, body.variables), *[self._place[node] for node in body.captures]]
 
 
 def is_constant(node: Node) -> bool:
-    """Return whether a leaf of a trace is part of its Program: a Python number, or a constant that was made in it."""
+    """Return whether a leaf of a trace is a constant of its Program: a Python number, or a small tensor created in it."""
     return node.index == NUMBER or (node.index == engine.INSIDE and node.aval.size <= LARGE_CONSTANT)
 
 
 def _constants_around(trace: Trace) -> set[Node]:
-    """Return the constants of the trace around a branch or loop, which are no part of its Program."""
+    """Return the constants of the traces around a branch or loop, which are captures and not constants of its Program."""
     found: set[Node] = set()
     outer = trace.parent
     while outer is not None and outer.scope is not None:
@@ -378,9 +380,9 @@ def trace(
     draws: bool = True,
     convert: Callable[[Any], Any] = tensor_or_none,
 ) -> Traced:
-    """Run `function` on symbols, whose leaves are `parameters`, and return what it does.
+    """Run `function` on symbols with the leaves `parameters`; return the Traced.
 
-    `draws`: seeds of random ops are drawn by the caller of what is traced; else by the function around it.
+    With `draws`, callers of the result pass the seeds of its random ops; else the outer function draws them.
     """
     asked = journal.asked
     if draws:
@@ -404,13 +406,13 @@ def trace(
 def _closed(
     inner: Trace, scope: Scope, parameters: Sequence[Node], results: list[Node], structure: ResultStructure, asked: int
 ) -> Traced:
-    """Return the function that was traced; `asked` gradients had been asked for before."""
+    """Return the Traced of a finished trace; `asked` is the number of gradients requested before it."""
     outputs = [*results, *[scope.after[key] for key in scope.written]]
     read = [node for _, node in scope.variables.values()]
     drawn = [node for node, _ in scope.draws or ()]
     tracing.enter(inner, outputs)
     known = {*parameters, *read, *drawn}
-    around = _constants_around(inner) if scope.nested else ()  # a gradient may be asked for with respect to them
+    around = _constants_around(inner) if scope.nested else ()  # gradients with respect to them are possible
     captures = [n for n in inner.leaves if n not in known and (n in around or not is_constant(n))]
     inputs, kept = [*parameters, *read, *captures, *drawn], list[int]()
     script = _transcript_of(inner, inputs, results, scope)
@@ -437,14 +439,13 @@ def _closed(
 
 
 def _transcript_of(trace: Trace, inputs: Sequence[Node], results: Sequence[Node], scope: Scope) -> Transcript | None:
-    """Return the Transcript of a function that was traced; None if it has no tape in it."""
     if not scope.inside and not any(journal.noted_in(trace)):
         return None
     return transcript.of(trace, inputs, results, scope.held(), scope.inside)
 
 
 def _transcribe_failed(trace: Trace, parameters: Sequence[Node], scope: Scope) -> None:
-    """Remember the tapes in a function that raised while it was traced; an optimizer that got no gradients does so."""
+    """Remember the tapes of a function that raised while it was traced, for example since an optimizer got no gradients."""
     read = [node for _, node in scope.variables.values()]
     found = _transcript_of(trace, [*parameters, *read], (), scope)
     outer = None if trace.parent is None else trace.parent.scope
@@ -455,27 +456,27 @@ def _transcribe_failed(trace: Trace, parameters: Sequence[Node], scope: Scope) -
 
 
 def call(body: Traced, arguments: Sequence[Node]) -> list[Node]:
-    """Call a traced function where the thread records; the new values of variables included.
+    """Call a traced function in the thread's trace; return all results, including the new values of variables.
 
-    In eager code without a tape it runs at once: its compiled program is at hand, and nothing would be gained by waiting.
+    In eager code without a tape it runs at once, since its compiled program is available.
     """
     state = engine.local
     if state.trace.parent is not None:
         return _call_in_trace(body, arguments)
     if not state.tapes or not any(tape() is not None for tape in state.tapes):
         return _run_at_once(body, arguments)
-    if body.program.effects:  # which may wait for other threads
+    if body.program.effects:  # an effect may wait for other threads
         return call_recorded(body, arguments)
     with engine.shared:
         return call_recorded(body, arguments)
 
 
 def _call_in_trace(body: Traced, arguments: Sequence[Node]) -> list[Node]:
-    """Record a call in a function or graph around it."""
+    """Record a call in an outer function or graph."""
     inputs = body.inputs(arguments)
     nodes = tracing.call(body.program, inputs, FUNCTION)
     if body.trains:
-        journal.count_call()  # so does the function around it
+        journal.count_call()  # the outer function counts it, too
     scope = engine.local.trace.scope
     if body.transcript is not None and isinstance(scope, Scope):
         results = nodes[: len(nodes) - len(body.written)]
@@ -484,7 +485,7 @@ def _call_in_trace(body: Traced, arguments: Sequence[Node]) -> list[Node]:
 
 
 def call_recorded(body: Traced, arguments: Sequence[Node]) -> list[Node]:
-    """Record a call in eager code, as for a tape. It runs at once if its checks take that: their errors are the call's."""
+    """Record a call in eager code, as for a tape. It runs at once if it has checks, so that the call raises their errors."""
     inputs, program = body.inputs(arguments), body.program
     at_once = program.hosted or (program.guarded and not execution.settled(program, [node.value for node in inputs]))
     nodes = run_now(program, inputs) if at_once else tracing.call(program, inputs, FUNCTION)
@@ -494,24 +495,24 @@ def call_recorded(body: Traced, arguments: Sequence[Node]) -> list[Node]:
 
 
 def assigned(body: Traced, nodes: list[Node]) -> list[Node]:
-    """Assign the new values of variables, which are the last nodes of a call, and return its results."""
+    """Assign the variables' new values, which are the last nodes of a call; return the results."""
     count = len(nodes) - len(body.written)
     hold_all(body.written, nodes[count:])
     return nodes[:count]
 
 
 def _run_at_once(body: Traced, arguments: Sequence[Node]) -> list[Node]:
-    """Run a call on its fast path: no tape records it. A training step costs what is done here.
+    """Run a call that no tape records. This is the fast path of a training step.
 
-    If another thread has meanwhile changed a variable that the call updates, the call is run again on the new values.
+    If another thread has changed a variable that the call updates, it runs again with the new value.
     """
     argument = engine.argument
     drawn = body.seeds() if body.draws else []
     while True:
-        with engine.shared:  # what another thread's call gives to several variables is seen all at once
+        with engine.shared:  # another call assigns all its variables in one step
             held = [variable._tensor for variable in body.variables]
         taken = [*arguments, *[tensor.node for tensor in held], *body.captures, *drawn]
-        # most are arrays on the device: a call for each would cost more than what it does
+        # Most values are arrays on the device already; a function call for each would be slow.
         given = [v if (v := n.value) is not None and type(v) is not np.ndarray else argument(n) for n in taken]
         if body.transcript is not None:
             transcript.begin(body.transcript)
@@ -533,20 +534,19 @@ def _run_at_once(body: Traced, arguments: Sequence[Node]) -> list[Node]:
 
 
 def _journal(body: Traced, arguments: Sequence[Node], nodes: list[Node]) -> None:
-    if not body.trains:  # what trains itself is not differentiated from outside
+    if not body.trains:  # a function with its own training step is not differentiated
         journal.called(arguments, body, nodes, engine.local.trace)
 
 
 def _transcribe(
     body: Traced, script: Transcript, arguments: Sequence[Node], nodes: list[Node], given: Sequence[Any] | None = None
 ) -> None:
-    """Note a call of a function with a tape in it."""
     passed = [variable._uid for variable in body.passed] if script.passed else ()
     transcript.ran(script, arguments, nodes[: len(nodes) - len(body.written)] if body.written else nodes, passed, given)
 
 
 def run_now(program: Program, inputs: tuple[Node, ...]) -> list[Node]:
-    """Run a Program with effects or strings at once, in eager code; tapes see it as any other call."""
+    """Run a Program with effects or strings at once in eager code; tapes see it as any other call."""
     values = execution.execute(program, [engine.argument(node) for node in inputs])
     node = engine.record_ran(FUNCTION, inputs, (program,), tuple(values))
     return engine.elements(node)

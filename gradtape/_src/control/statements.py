@@ -1,4 +1,4 @@
-"""`if`, `while` and `for` in transformed code: Python's, or ops where a tensor decides."""
+"""`if`, `while` and `for` in transformed code: Python's statements, or ops if a tensor decides."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def if_stmt(
     symbol_names: Sequence[str],
     nouts: int,
 ) -> None:
-    """Run an `if` statement; `symbol_names` are the names it binds, of which the first `nouts` are used afterwards."""
+    """Run an `if` statement; it binds `symbol_names`, of which the first `nouts` are used afterwards."""
     if not symbolic(condition):
         taken, other = (body, orelse) if condition else (orelse, body)
         if branch_captures.counts(condition):
@@ -82,7 +82,7 @@ def if_stmt(
 
 
 class _Branch:
-    """A branch, traced: for each name that it binds the leaves of the value at the end, and which of them are tensors."""
+    """A traced branch: for each bound name, the leaves of its final value, and which of them are tensors."""
 
     def __init__(self, run: Any, get_state: Any, set_state: Any, before: Any, nouts: int) -> None:
         self.leaves: list[list[Any]] = []
@@ -104,7 +104,7 @@ class _Branch:
 
 
 class _Merged:
-    """The value of a name after both branches: some leaves are tensors, which the op gives."""
+    """The value of a name after both branches; some leaves are outputs of the op."""
 
     def __init__(self, spec: Any, leaves: list[Any]) -> None:
         self.spec, self.leaves = spec, leaves
@@ -114,28 +114,27 @@ class _Merged:
 
 
 def _array_of_zeros(arrays: Sequence[TensorArray], places: list[list[int | None]]) -> tuple[int | None, int | None]:
-    """Return the plan for a TensorArray of which one branch only has written entries: the other's are zeros."""
+    """Return the plan for a TensorArray that only one branch has written: zeros for the other branch."""
     if arrays[0]._count() != arrays[1]._count() or bool(places[0]) == bool(places[1]):
         raise engine.NeedsValues("a TensorArray has another size in each branch: how many entries it has depends on values")
     return (places[0][0], None) if places[0] else (None, places[1][0])
 
 
 def _negates(condition: Any, value: Any) -> bool:
-    """Return whether `condition` is `not value`."""
     node = condition.node
     return isinstance(value, Tensor) and node.inputs == (value.node,) and node.key[0].plain is logical_not.op
 
 
 def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any) -> tuple[list[Any], list[Traced]]:
-    """Return for each name what it holds afterwards, and the branches that give that."""
+    """Return each name's value after the branches, and both branches with the results that these values need."""
     merged: list[Any] = []
-    plans: list[tuple[int | None, int | None]] = []  # for each result of the op: which result of each branch, None: zeros
+    plans: list[tuple[int | None, int | None]] = []  # for each output of the op, the result of each branch; None: zeros
     numbers = itertools.count(), itertools.count()
     for name, mine, other, spec, spec2 in zip(names, first.leaves, second.leaves, first.specs, second.specs, strict=False):
         both = zip(numbers, (mine, other), strict=True)
         places = [[next(number) if can_be_result(x) else None for x in leaves] for number, leaves in both]
         if len(mine) == len(other) == 1 and mine[0] is True and _negates(condition, other[0]):
-            merged.append(True)  # `if not done: …; done = True`
+            merged.append(True)  # the pattern `if not done: …; done = True`
             continue
         undefined = [len(leaves) == 1 and isinstance(leaves[0], UNDEFINED) for leaves in (mine, other)]
         if all(undefined):
@@ -200,7 +199,7 @@ def _equal(x: Any, y: Any) -> bool:
 
 
 def _arrange(first: Traced, second: Traced, plans: Sequence[tuple[int | None, int | None]]) -> list[Traced]:
-    """Return both bodies with the planned results; a Python number takes the other branch's dtype, what is missing is zeros."""
+    """Return both bodies with the planned results. A Python number takes the other branch's dtype, a missing one is zeros."""
     avals = [[body.program.aval_of(r) for r in body.program.outputs] for body in (first, second)]
     numbers = [[_is_number(body, i) for i in range(len(body.program.outputs))] for body in (first, second)]
     wanted, arranged = [], []
@@ -231,7 +230,7 @@ def _arrange(first: Traced, second: Traced, plans: Sequence[tuple[int | None, in
 
 
 def _is_number(body: Traced, output: int) -> bool:
-    """Return whether a result of a traced branch is a constant of its own, a Python number that was bound in it."""
+    """Return whether a branch's result is a scalar constant, such as a Python number."""
     reference = body.program.outputs[output]
     count = len(body.program.parameters) - len(body.program.constants)
     of = body.program.aval_of(reference)
@@ -239,7 +238,7 @@ def _is_number(body: Traced, output: int) -> bool:
 
 
 def adapted(body: Traced, change: Callable[[list[Node]], list[Node]], results: int) -> Any:
-    """Return the Program of a body with its results changed by `change`; the new values of variables follow as before."""
+    """Return the Program of a body with its results changed by `change`, followed by the variables' new values."""
     program = body.program
     count = len(program.parameters) - len(program.constants)
     with tracing.inner() as inner:
@@ -262,7 +261,7 @@ def while_stmt(
     symbol_names: Sequence[str],
     opts: Any,
 ) -> None:
-    """Run a `while` statement: as a loop in Python while its condition is no tensor."""
+    """Run a `while` statement, in Python as long as its condition is not a tensor."""
     scope = engine.local.trace.scope
     start = None if scope is not None else get_state()
     rules: Rules | None = None
@@ -291,12 +290,12 @@ def while_stmt(
 
 
 def _done(scope: Any) -> Any:
-    """Return what the function under trace has assigned so far, and the elements that it has taken."""
+    """Return the variables that the function under trace has assigned so far, and the number of elements taken."""
     return (dict(scope.after), scope.elements and len(scope.elements.takes)) if isinstance(scope, Scope) else None
 
 
 def _staged_while(test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str], opts: Any, first: Any) -> None:
-    """Record a loop on tensors; `first` is the condition's value before it, if its evaluation assigns or takes elements."""
+    """Record a loop on tensors; `first` is the condition's first value if evaluating it has assigned or taken something."""
     limit = (opts or {}).get("maximum_iterations")
     state = BoundState(defined(get_state, set_state, body, names, test), names)
 
@@ -329,7 +328,7 @@ def for_stmt(
     symbol_names: Sequence[str],
     opts: Any,
 ) -> None:
-    """Run a `for` statement: one op over a tensor's rows or a range of tensors; over anything else a loop in Python."""
+    """Run a `for` statement: one op over a tensor's rows or a range of tensors, else a Python loop."""
     if not is_tensor(iterated) and hasattr(iterated, "element_spec") and engine.local.trace.scope is not None:
         for_dataset(iterated, extra_test, body, get_state, set_state, symbol_names)
         return
@@ -416,7 +415,7 @@ def _for_range(
 
 
 def _counted(item: Any, count: Tensor, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
-    """Record a loop over `item(0)`, … of `count` trips at the most, while `extra_test` holds."""
+    """Record a loop over `item(0)`, `item(1)`, …, of at most `count` trips, while `extra_test` holds."""
     zero = tensor(0, dtypes.int64)
     symbol = handle(leaf(zero.node.aval, None))
     known = constant_folding.folded(count.node)
@@ -450,7 +449,7 @@ def _counted(item: Any, count: Tensor, extra_test: Any, body: Any, get_state: An
 
 
 def _numbers(item: Any, count: int) -> np.ndarray | None:
-    """Return the numbers that a loop over a range counts, if they are known."""
+    """Return the numbers of a loop over a range, if they are known."""
     begin, second = [constant_folding.folded(item(tensor(k, dtypes.int64)).node) for k in (0, 1)]
     if begin is None or second is None or begin.ndim:
         return None

@@ -1,4 +1,4 @@
-"""`TensorArray`: tensors by number, written once each; a list in eager code, one tensor where a loop is compiled."""
+"""`TensorArray`: tensors by index, each written once. It is a list in eager code, and one tensor in a compiled loop."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _outside(buffer: Any, index: Any) -> str:
 
 
 def _written(buffer: Any, value: Any, index: Any) -> Any:
-    """Write an entry like `_write`, for strings."""
+    """Write an entry of strings, on the host."""
     result = buffer.copy()
     if 0 <= index < len(buffer):
         result[index, ...] = value
@@ -79,7 +79,7 @@ def _write_gradient(op: Operation, dy: Tensor) -> list[Any]:
     saves="buffer", flops=0,
 )  # fmt: skip
 def _resized(buffer, index):
-    """Append rows of zeros to the NumPy array `buffer` until there is one at `index`."""
+    """Append zero rows to the NumPy array `buffer` until it has a row `index`."""
     missing = max(0, int(index) + 1 - len(buffer))
     nothing = b"" if buffer.dtype.hasobject else 0
     return np.concatenate([buffer, np.full((missing, *buffer.shape[1:]), nothing, buffer.dtype)])
@@ -91,8 +91,9 @@ def _(op, dy):
 
 
 def _beyond(why: str, what: str, at: int, count: int) -> OutOfRangeError | InvalidArgumentError:
-    """Return the error for an index that is out of range: in eager code an OutOfRangeError, in a function an
-    InvalidArgumentError.
+    """Return the error for an index out of range.
+
+    OutOfRangeError in eager code, InvalidArgumentError in a function, as in TensorFlow.
     """
     if engine.local.trace.scope is None:
         return OutOfRangeError(None, None, why)
@@ -100,7 +101,7 @@ def _beyond(why: str, what: str, at: int, count: int) -> OutOfRangeError | Inval
 
 
 class TensorArraySpec(TypeSpec):
-    """The spec of a TensorArray: the shape and dtype of its elements, whether it grows, whether all are of one shape.
+    """The spec of a TensorArray: shape and dtype of its elements, whether it grows, whether all elements have one shape.
 
     >>> print(tf.TensorArraySpec([2], tf.int32))
     TensorArraySpec(TensorShape([2]), tf.int32, False, True)
@@ -125,10 +126,10 @@ class TensorArraySpec(TypeSpec):
 
 @hides("has_entries_of open_entry")
 class TensorArray:
-    """Tensors of one dtype by number: `write` gives a new array with one more of them, `read`, `stack`, `concat` give them.
+    """Tensors of one dtype by index. `write` returns a new array; `read`, `stack` and `concat` return entries.
 
-    `size` is how many there are; with `dynamic_size` it grows as needed. Entries that were never written are zeros. With
-    `clear_after_read` (the default) each can be read once. Always go on with the array that a method returned.
+    `size` is the number of entries; with `dynamic_size` it grows as needed. Entries never written are zeros. With
+    `clear_after_read` (the default) each entry can be read once. Always continue with the array that a method returned.
 
     >>> array = tf.TensorArray(tf.float32, size=2)
     >>> array = array.write(0, 1.0)
@@ -160,12 +161,12 @@ class TensorArray:
         if size is None:
             raise ValueError("Size must be declared for TensorArrays: give size=, and dynamic_size=True if it grows.")
         self._size, self._stated = static(size, "size"), size
-        self._entries: dict[int, Tensor] = {}  # what was written; after the first write at an index that is not known: _buffer
+        self._entries: dict[int, Tensor] = {}  # the written entries; `_buffer` replaces them after a write at an unknown index
         self._read: set[int] = set()
         self._buffer: Tensor | None = None
-        self._extents: tuple[int, ...] | None = None  # of the entries, in a graph in which they are not all known
-        self._last: Tensor | None = None  # an entry of such
-        self._room: Growth | None = None  # the loop for whose writes it is longer than it is yet
+        self._extents: tuple[int, ...] | None = None  # the entries' extents, in a graph where some are unknown
+        self._last: Tensor | None = None  # an entry of unknown shape
+        self._room: Growth | None = None  # the loop whose writes it has room for already
 
     @property
     def _type_spec(self) -> TensorArraySpec:
@@ -173,7 +174,7 @@ class TensorArray:
 
     @property
     def dtype(self) -> dtypes.DType:
-        """The type of the elements."""
+        """The dtype of the elements."""
         return self._dtype
 
     @property
@@ -183,7 +184,7 @@ class TensorArray:
 
     @property
     def element_shape(self) -> TensorShape:
-        """The shape of each entry, as far as it is known."""
+        """The shape of each entry, with None for unknown extents."""
         return self._shape
 
     @property
@@ -193,7 +194,7 @@ class TensorArray:
 
     @property
     def handle(self) -> None:
-        """None: there is no resource behind it."""
+        """None, as there is no resource."""
         return None
 
     def _count(self) -> Any:
@@ -206,12 +207,12 @@ class TensorArray:
         count = self._count()
         if not is_unknown(count):
             return tensor(count)
-        if self._buffer is None:  # a graph that runs knows it
+        if self._buffer is None:  # unknown until the graph runs
             return cast(self._stated, dtypes.int32)
         return shape_of(self._buffer)[0]
 
     def _copy(self) -> TensorArray:
-        """Return itself in eager code, as in TensorFlow; under a trace a copy, so that branches differ."""
+        """Return itself in eager code, as in TensorFlow; a copy under a trace, where each branch has its own."""
         if engine.local.trace.scope is None:
             return self
         new = object.__new__(TensorArray)
@@ -233,23 +234,23 @@ class TensorArray:
         return entry
 
     def open_entry(self) -> Tensor | None:
-        """Return an entry whose shape is unknown before session time, or None."""
+        """Return an entry whose shape is unknown until session time, or None."""
         return self._last
 
     def has_entries_of(self, extents: tuple[int, ...]) -> None:
-        """Say what the extents of the entries are, in a graph in which they are not all known."""
+        """Set the extents of the entries, for a graph where some are unknown."""
         self._extents = extents
 
     def _element(self) -> tuple[int, ...] | None:
         """Return the extents of an entry, or None."""
         if self._extents is None and self._shape.is_fully_defined():
             return tuple(self._shape)
-        if self._extents is None and self._entries and not self._infer:  # they may differ, but not where they are stacked
+        if self._extents is None and self._entries and not self._infer:  # the entries may differ, but must be equal to be stacked
             return next(iter(self._entries.values())).node.aval.shape
         return self._extents
 
     def _index(self, index: Any) -> int | Tensor:
-        """Return the index, as a Python int where it is known."""
+        """Return the index, as an int if it is known."""
         if not is_tensor(index):
             return static(index, "index")
         place = tensor(index)
@@ -309,18 +310,18 @@ class TensorArray:
             self._buffer = concat([self._buffer, rows], 0)
 
     def _whole(self) -> Tensor:
-        """Return all entries as one tensor, for a caller who sees their number."""
         self._check_size()
         return self._materialized()
 
     def _check_size(self) -> None:
-        """Raise NeedsValues in a loop that makes the array longer in each trip."""
+        """Raise NeedsValues in a loop that writes beyond the array's present size."""
         if is_around(self._room):
             raise engine.NeedsValues("the size of a TensorArray is asked for in the loop that makes it longer")
 
     def _materialized(self, like: Tensor | None = None) -> Tensor:
-        """Return all entries as one tensor; entries that were never written are zeros. `like` is an entry, where extents may
-        not be known.
+        """Return all entries as one tensor, with zeros for entries never written.
+
+        `like` is an entry, for a graph in which extents may be unknown.
         """
         if self._buffer is not None:
             return self._buffer
@@ -373,7 +374,6 @@ class TensorArray:
         return zeros(element, self._dtype)
 
     def _unknown(self, what: str) -> ValueError | InvalidArgumentError:
-        """Return the error for unwritten entries without a known shape; in a function an InvalidArgumentError, too."""
         message = f"{what}: {self._shape}. Write an entry first, or give element_shape=."
         return ValueError(message) if engine.local.trace.scope is None else invalid(message)
 
@@ -408,7 +408,7 @@ class TensorArray:
 
     @public
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
-        """Return an array of the rows of `value`."""
+        """Return an array whose entries are the rows of `value`."""
         rows = tensor(value, None if is_tensor(value) else self._dtype)
         count = extents_of(rows)[0]
         if count > self._count() and not self._dynamic:
@@ -435,7 +435,7 @@ class TensorArray:
 
     @public
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
-        """Return an array of parts of `value`, of these lengths along its first axis."""
+        """Return an array whose entries are parts of `value`, with these lengths along its first axis."""
         rows = tensor(value, None if is_tensor(value) else self._dtype)
         sizes = static_list(lengths, "lengths")
         if not rows.ndim:
@@ -464,12 +464,12 @@ class TensorArray:
 
     @public
     def grad(self, source: Any, flow: Any = None, name: str | None = None) -> None:
-        """Raise NotImplementedError: a tape differentiates through the array. NotImplementedError."""
+        """Raise NotImplementedError: use a tape, which differentiates through the array."""
         raise NotImplementedError("TensorArray.grad is not supported in TensorFlow 2: use a GradientTape.")
 
     @public
     def close(self, name: str | None = None) -> None:
-        """Let go of the entries."""
+        """Drop the entries."""
         self._entries = {}
 
 
@@ -482,7 +482,7 @@ WRITE_CHECK = define(
 
 
 def _children(array: TensorArray) -> tuple[list[Any], Any]:
-    """Return the children in a nest: one tensor, or nothing while the entries' shape is unknown."""
+    """Return the pytree children: the tensor of all entries, or nothing while their shape is unknown."""
     known = array._buffer is not None or array._element() is not None
     dims = tuple(array._shape.as_list()) if known and array._shape.rank is not None else None
     room = array._room if is_around(array._room) else None
@@ -499,14 +499,14 @@ def _assembled(aux: Any, parts: Iterable[Any]) -> TensorArray:
     return new
 
 
-# optree's signature asks for a Collection, its documentation for any class.
+# optree's type stub asks for a Collection, though any class is allowed.
 optree.register_pytree_node(TensorArray, _children, _assembled, namespace=nest.EXPANDED)  # type: ignore[arg-type]
 
 
 def settled(values: Sequence[Any], after: Sequence[Any], growth: Growth | None = None) -> list[Any]:
-    """Give the arrays in `values` without a known entry shape the shape (and size) that they have in `after`.
+    """Give the arrays in `values` that lack an entry shape (and size) those that they have in `after`.
 
-    `growth` is the loop that makes them longer.
+    `growth` is the loop that writes beyond their present size.
     """
     result = []
     for before, later in zip(values, after, strict=True):
@@ -517,7 +517,7 @@ def settled(values: Sequence[Any], after: Sequence[Any], growth: Growth | None =
             element = before._element()
             if (
                 is_unknown(later._count()) and not is_unknown(before._count()) and element is not None
-            ):  # it grows: a graph knows how far when it runs
+            ):  # in a graph, the size is known when it runs
                 known = TensorShape([None, *[None if is_unknown(e) else e for e in element]])
                 before._buffer = EagerTensor(engine.graph_around().opened(before._materialized().node, known))
             elif later._count() > before._count():

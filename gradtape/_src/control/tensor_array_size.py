@@ -1,7 +1,7 @@
-"""The size of the TensorArrays that a loop writes into, which XLA has to know before the loop runs.
+"""The size of TensorArrays after a loop's writes, which XLA has to know before the loop runs.
 
-TensorFlow's arrays grow as they are written. In gradtape the room is made before the loop. It must be exactly what the writes
-of all trips need, since a later stack shows it. It is known where the indices follow from what the loop counts.
+TensorFlow's arrays grow with each write. gradtape allocates the entries before the loop. Their number has to be exact, since a
+later stack shows it. It is known if the written indices are computed from the loop's counter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gradtape._src.core.programs.program import ELEMENT, Node, effectful
 from gradtape._src.core.programs.structured import is_call
 from gradtape._src.core.tensors.tensor import Tensor
 
-MOST_TRIPS = 1 << 16  # of all loops around, for which an index is computed
+MOST_TRIPS = 1 << 16  # the most trips, of all nested loops together, for which an index is computed
 UNKNOWN = (
     "A TensorArray with dynamic_size grows in a loop, and how long it gets is not known before the loop runs. Give the "
     "TensorArray its size."
@@ -27,10 +27,10 @@ UNKNOWN = (
 
 
 class Growth:
-    """The known growth of a loop's TensorArrays, while its body is traced.
+    """The known growth of a loop's TensorArrays while its body is traced.
 
-    `numbers` are what the loop counts, trip by trip, or None; `symbol` stands for them in the body. That is traced once to
-    learn what it writes, and then with room for that.
+    `numbers` are the values of the loop's counter in all trips, or None; `symbol` is the counter in the body. The body is traced
+    once to find the writes, and again with room for them.
     """
 
     symbol: Node | None
@@ -41,7 +41,7 @@ class Growth:
         self.numbers, self.symbol = numbers, None
 
     def counting(self, body: Callable[[Tensor], None]) -> Callable[[Tensor], None]:
-        """Wrap `body`, and note its argument as the symbol."""
+        """Wrap `body` so that its argument is noted as the symbol."""
 
         def counted(item: Tensor) -> None:
             self.symbol = item.node
@@ -64,14 +64,14 @@ _local = declare(_Fields)
 
 
 def is_around(growth: Growth | None) -> bool:
-    """Return whether that loop is being recorded."""
+    """Return whether a loop is being recorded."""
     return any(loop is growth for loop in _local.loops)
 
 
 def entries_for(index: Node, roomy: Growth | None) -> int:
-    """Return the number of entries that an array needs for a write at `index`; `roomy` is the loop that made room in it.
+    """Return the number of entries for a write at `index`; 0 within the loop `roomy`, which has made room already.
 
-    NeedsValues if that is not known.
+    NeedsValues if it is not known.
     """
     counted = {loop.symbol: loop.numbers for loop in _local.loops if loop.symbol is not None and loop.numbers is not None}
     if index in counted:
@@ -83,7 +83,7 @@ def entries_for(index: Node, roomy: Growth | None) -> int:
 
 
 def _largest(index: Node, counted: Mapping[Node, np.ndarray]) -> int | None:
-    """Return the largest value of `index` over all trips; None if it depends on more than the loops' counts and constants."""
+    """Return the largest value of `index` over all trips; None if it depends on more than loop counters and constants."""
     order: dict[Node, None] = {}
     used: dict[Node, None] = {}
     stack = [index]

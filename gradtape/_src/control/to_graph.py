@@ -1,6 +1,4 @@
-"""`tf.autograph.to_graph` and `to_code`: the transformation of Python's statements that `tf.function` makes, for one function by
-itself.
-"""
+"""`tf.autograph.to_graph` and `to_code`: the source transformation of `tf.function`, for a single function."""
 
 from __future__ import annotations
 
@@ -13,9 +11,9 @@ from gradtape._src.core.base.public import public
 
 @public
 def to_graph(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> Callable[..., Any]:
-    """Return `entity` with its `if`, `while` and `for` over tensors as ops: usable in a graph, or in eager code.
+    """Return `entity` with its `if`, `while` and `for` over tensors as ops, for use in a graph or in eager code.
 
-    `tf.function` does the same to what it is given. The functions that `entity` calls are transformed, too.
+    `tf.function` does the same with its function. The functions that `entity` calls are transformed, too.
     `experimental_optional_features` has no effect.
 
     Raises:
@@ -38,13 +36,13 @@ def to_graph(entity: Any, recursive: bool = True, experimental_optional_features
         )
     if not recursive:
         raise ValueError("recursive must be True, received False: what a function calls is transformed with it.")
-    from gradtape._src.control.autograph import converted  # loads what transforms source, at the first function only
+    from gradtape._src.control.autograph import converted  # imports malt, which is slow
 
     return converted(entity)
 
 
 def _plain_function(entity: Any) -> Any:
-    """Return the Python function of a function or method; ValueError for a function without a source."""
+    """Return the plain function of a function or method; ValueError without source."""
     function = getattr(entity, "__func__", entity)
     if not inspect.isfunction(function):
         raise ValueError(
@@ -56,17 +54,17 @@ def _plain_function(entity: Any) -> Any:
 
 @public
 def to_code(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> str:
-    """Return the source that a Python function or method is transformed to, as text, to read what `to_graph` made of it.
+    """Return the transformed source of a Python function or method as text, to see what `to_graph` generates.
 
-    `experimental_optional_features` are those that the text shows, as in TensorFlow none; `tf.function` uses them all.
-    ValueError for what is no Python function, OSError where its source cannot be read.
+    `experimental_optional_features` selects the features to show, by default none, as in TensorFlow; `tf.function` uses all.
+    ValueError for an object that is not a Python function, OSError if its source cannot be read.
 
     >>> def sign(x):
     ...     return 1.0 if x > 0 else -1.0
     >>> print(tf.autograph.to_code(sign).splitlines()[0])
     def tf__sign(x):
     """
-    from gradtape._src.control.autograph import source_of  # loads what transforms source
+    from gradtape._src.control.autograph import source_of  # imports malt, which is slow
 
     asked = experimental_optional_features
     features = () if asked is None else asked if isinstance(asked, (list, tuple, set, frozenset)) else (asked,)

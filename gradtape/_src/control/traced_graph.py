@@ -1,4 +1,4 @@
-"""`x.op` and `x.graph` of a tensor in a function that is being traced: its operation, and the trace as a graph."""
+"""`x.op` and `x.graph` of a tensor in a function under trace: its operation, and the trace as a graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradtape._src.core.tensors.tensor import Tensor, handle
 
 
 class TracedOperation(FunctionOperation):
-    """One operation of a function under trace: its inputs and outputs are tensors."""
+    """An operation of a function under trace; its inputs and outputs are tensors."""
 
     inputs: Any
     outputs: Any
@@ -35,7 +35,7 @@ class TracedOperation(FunctionOperation):
 
 
 class TracedGraph:
-    """The trace of a function, branch or loop body as a graph, as long as it is being made."""
+    """The unfinished trace of a function, branch or loop body as a graph."""
 
     building_function = True
 
@@ -50,7 +50,7 @@ class TracedGraph:
         return parameters + [(node, name) for node, name in zip(nodes, names, strict=True) if node.op is not ELEMENT]
 
     def get_operations(self) -> list[TracedOperation]:
-        """Return the operations so far, in the order in which they were made; first the arguments that they take."""
+        """Return the operations so far in the order of their creation, starting with placeholders for the arguments."""
         return [TracedOperation(self, node, name) for node, name in self._nodes()]
 
     @public
@@ -81,7 +81,7 @@ _graphs: weakref.WeakKeyDictionary[Trace, TracedGraph] = weakref.WeakKeyDictiona
 
 
 def attribute(of: Tensor, name: str) -> Any:
-    """Return `op` or `graph` of a tensor of a function."""
+    """Return `op` or `graph` of a tensor in a function."""
     node = of.node
     trace = engine.local.trace if node.trace is None else node.trace
     graph = _graphs.setdefault(trace, TracedGraph(trace))

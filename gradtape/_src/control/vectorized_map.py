@@ -1,4 +1,4 @@
-"""`vectorized_map`: a function of all rows at once, or of one after the other where that cannot be."""
+"""`vectorized_map`: a function of all rows at once, or of one row after the other if it cannot be vectorised."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ from gradtape._src.ops.sparse.tensor import SparseTensor
 
 @public
 def vectorized_map(fn: Any, elems: Any, fallback_to_while_loop: bool = True, warn: bool = True) -> Any:
-    """Apply `fn` to all rows at once: like `map_fn`, but `fn` is traced once and vectorised. Rows of tensors of 1 row are
-    shared.
+    """Apply `fn` to all rows at once: like `map_fn`, but `fn` is traced once and vectorised.
 
-    A function with effects (prints, asserts, Python functions) runs in a loop over the rows. In eager code a function that
-    needs values for its shapes runs row by row; a ValueError without `fallback_to_while_loop`. IndexedSlices that `fn` returns
-    become dense, sparse tensors one with an axis more.
+    Tensors with only one row are shared by all rows.
+
+    A function with effects (prints, asserts, Python functions) runs in a loop over the rows. If it needs values for its shapes,
+    eager code runs it row by row; without `fallback_to_while_loop` that is a ValueError. IndexedSlices returned by `fn` become
+    dense, sparse tensors get one more axis.
 
     >>> tf.vectorized_map(lambda x: x * x, tf.constant([1.0, 2.0])).numpy().tolist()
     [1.0, 4.0]
@@ -53,7 +54,7 @@ def vectorized_map(fn: Any, elems: Any, fallback_to_while_loop: bool = True, war
         if not fallback_to_while_loop:
             raise _no_vectorization("fn has effects, or strings.")
         return call.in_a_loop()
-    if body.draws and call.has_open_count:  # each row draws numbers of its own
+    if body.draws and call.has_open_count:  # each row draws its own numbers
         return call.in_a_loop()
     return call.at_once(body)
 
@@ -63,7 +64,7 @@ def _no_vectorization(why: str) -> ValueError:
 
 
 class RowScope(Scope):
-    """The scope of a function of rows: it may make variables when it is traced first, as a `tf.function` may."""
+    """The scope of a function of rows, which may create variables in its first trace, like a `tf.function`."""
 
     def made(self, variable: Variable) -> None:
         """Note a new variable."""
@@ -75,7 +76,7 @@ class RowScope(Scope):
 
 
 class Returned:
-    """The result of `fn` for a row, as flat `tensors`: of a sparse tensor three, of slices the whole."""
+    """The result of `fn` for one row as flat `tensors`: three for a SparseTensor, a dense one for IndexedSlices."""
 
     def __init__(self, value: Any) -> None:
         self._parts = CompositeParts(value, SparseTensor, IndexedSlices)
@@ -87,7 +88,7 @@ class Returned:
                 self.tensors.append(x.to_dense() if isinstance(x, IndexedSlices) else tensor(x))
 
     def stacked(self, tensors: Sequence[Tensor], count: int) -> Any:
-        """Return the result for all rows, of `tensors` that were stacked."""
+        """Return the result for all rows, from its stacked `tensors`."""
         given = iter(tensors)
         found: list[Any] = []
         for x in self._parts.leaves:
@@ -107,14 +108,14 @@ def _stacked_sparse(indices: Tensor, values: Tensor, shapes: Tensor, count: int)
 
 
 def _of_one_count(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Return tensors with as many rows as the longest, where it is not known which of them have one row only."""
+    """Broadcast tensors to the largest number of rows, if it is unknown which of them have one row only."""
     shapes = [shape(x) for x in tensors]
     count = reduce_max(stack([s[0] for s in shapes]), keepdims=True)
     return [broadcast_to(x, concat([count, s[1:]], 0)) for x, s in zip(tensors, shapes, strict=True)]
 
 
 class CallOfRows:
-    """One call: the function, the rows, and which of the tensors have one row only, which is for all."""
+    """One call: the function, the rows, and which tensors have a single row that is shared."""
 
     def __init__(self, fn: Any, elems: Any) -> None:
         self._fn = fn
@@ -139,7 +140,7 @@ class CallOfRows:
 
     @property
     def has_open_count(self) -> bool:
-        """Return whether the number of rows is not known yet."""
+        """Whether the number of rows is unknown."""
         return is_unknown(self._count)
 
     def traced(self) -> Traced:
@@ -157,7 +158,7 @@ class CallOfRows:
         return body
 
     def at_once(self, body: Traced) -> Any:
-        """Run all rows in one vectorised call; each draws random numbers of its own."""
+        """Run all rows in one vectorised call; each row draws its own random numbers."""
         nodes = list(body.inputs(self._inputs()))
         mapped = [not s for s in self._shared] + [False] * (len(nodes) - len(self._shared))
         for k in range(len(nodes) - len(body.draws), len(nodes)):
@@ -175,7 +176,7 @@ class CallOfRows:
         return seeds
 
     def in_a_loop(self) -> Any:
-        """Run row after row, in one loop."""
+        """Run all rows in one loop op."""
         shared = self._inputs()
         rows = MappedRows([x for x, s in zip(self._tensors, self._shared, strict=True) if not s], "vectorized_map")
 
@@ -187,7 +188,7 @@ class CallOfRows:
         return self._returned.stacked([handle(y) for y in ys], self._count)
 
     def row_by_row(self) -> Any:
-        """Run row after row, in eager code."""
+        """Run the rows one after the other in eager code."""
         rows = [
             self._apply([x[0 if s else i].node for x, s in zip(self._tensors, self._shared, strict=True)]).tensors
             for i in range(self._count)
