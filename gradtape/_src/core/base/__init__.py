@@ -1,1 +1,1 @@
-"""Errors, names, the state of a thread, and hooks for the floors above: all that knows no value."""
+"""Errors, names, the state of a thread, and hooks for the floors above; nothing here depends on values."""

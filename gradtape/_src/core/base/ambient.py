@@ -1,13 +1,13 @@
-"""The state of a thread: one object, whose fields are declared by the modules that they belong to.
+"""The state of a thread: one object whose fields are declared by the modules that use them.
 
-A module lists its fields in a class, and sees the one object as that class:
+A module lists its fields in a class, and gets the one object typed as that class:
 
     class _Fields:
         writer: SummaryWriter | None = field(None, per_replica=True)
 
     local = declare(_Fields)
 
-`local.writer` is one look at the only `threading.local` of the library; `with setting(writer=w):` changes it for a while.
+`local.writer` reads the only `threading.local` of the library; `with setting(writer=w):` sets the field in a context.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ ALONE = -1
 
 
 class Ambient(threading.local):
-    """The state of a thread. `declare` adds the fields to this class."""
+    """The state of a thread; `declare` adds fields to the class."""
 
 
 class Field:
-    """A field of the state of a thread. As a descriptor it makes each thread's first value, and stands behind what is set."""
+    """A field of the state of a thread. As a descriptor it creates the first value of each thread, which then shadows it."""
 
     def __init__(self, default: Any, per_replica: bool, handed: bool = False, anew: bool = False) -> None:
         self.name, self.default = "", default
@@ -40,20 +40,20 @@ class Field:
         return value
 
     def first(self) -> Any:
-        """Return what a thread begins with."""
+        """Return the first value of a thread."""
         return self.default() if callable(self.default) else self.default
 
     def get(self) -> Any:
-        """Return what this thread has."""
+        """Return this thread's value."""
         return getattr(_state, self.name)
 
     def set(self, value: Any) -> None:
-        """Let this thread have that."""
+        """Set this thread's value."""
         setattr(_state, self.name, value)
 
 
 class Foreign(Field):
-    """A field that another package keeps for each thread: `name` of `kept` in `module`, which may not be loaded yet."""
+    """A field that another package keeps per thread: `name` of `kept` in `module`, which may not be imported yet."""
 
     def __init__(self, module: str, kept: str, name: str) -> None:
         super().__init__(ABSENT, per_replica=True)
@@ -63,11 +63,11 @@ class Foreign(Field):
         return getattr(sys.modules.get(self._module), self._kept, None)
 
     def get(self) -> Any:
-        """Return what this thread has; ABSENT if nothing."""
+        """Return this thread's value; ABSENT if there is none."""
         return getattr(self._object(), self.name, ABSENT)
 
     def set(self, value: Any) -> None:
-        """Let this thread have that, or nothing."""
+        """Set this thread's value; ABSENT deletes it."""
         if value is not ABSENT:
             setattr(self._object(), self.name, value)
         elif hasattr(self._object(), self.name):
@@ -75,22 +75,21 @@ class Foreign(Field):
 
 
 _state = Ambient()
-fields: list[Field] = []  # all that are declared
+fields: list[Field] = []  # all declared fields
 
 
 def field(default: Any, *, per_replica: bool, handed: bool = False, anew: bool = False) -> Any:
-    """Return a field for `declare`. `default` is what each thread begins with, or a function that makes it.
+    """Return a field for `declare`. `default` is the first value in each thread, or a function that creates it.
 
-    `per_replica`: each replica of a strategy has its own, which begins with a copy of what is open around it. In TensorFlow
-    replicas are threads. It is False for what belongs to the thread in which all of them run, or is noted for code around
-    them. `handed`: a thread that works for this one has what this one had. `anew`: a user's function begins with
-    the default, which is traced or called while others are under way.
+    `per_replica`: each replica of a strategy has its own value, initially a copy of the surrounding one, as in TensorFlow, where
+    replicas are threads. False for state of the thread that runs all replicas, and for notes to the surrounding code. `handed`: a
+    thread that works for this one gets this value. `anew`: a user's function starts with the default.
     """
     return Field(default, per_replica, handed, anew)
 
 
 def declare(declared: type[T]) -> T:
-    """Add the fields that a class lists to the state of a thread; return that state, seen as the class."""
+    """Add the fields that a class lists to the state of a thread; return the state, typed as that class."""
     for name, found in vars(declared).items():
         if isinstance(found, Field):
             if name in vars(Ambient):
@@ -102,12 +101,12 @@ def declare(declared: type[T]) -> T:
 
 
 def declare_foreign(module: str, kept: str, names: str) -> None:
-    """Declare what another package keeps for each thread, of which a replica has its own: attributes of `kept` in `module`."""
+    """Declare thread-local attributes of another package's object `kept` in `module`; each replica gets its own."""
     fields.extend([Foreign(module, kept, name) for name in names.split()])
 
 
 class setting:
-    """Open a context in which fields of this thread's state have the values given, and afterwards those from before."""
+    """Open a context that sets fields of this thread's state, and restores them at the end."""
 
     __slots__ = ("_before", "_values")
 
@@ -125,35 +124,35 @@ class setting:
 
 
 def handed() -> dict[str, Any]:
-    """Return what this thread hands to one that works for it, for `setting` in that one."""
+    """Return the fields for a thread that works for this one, as keywords for `setting`."""
     return {field.name: field.get() for field in fields if field.handed}
 
 
 def anew() -> setting:
-    """Return the context of a user's function: what begins anew in it has its default."""
+    """Return the context for a user's function, in which fields declared `anew` have their defaults."""
     return setting(**{field.name: field.first() for field in fields if field.anew})
 
 
 def taken() -> Taken:
-    """Return what code has open in this thread, of which a replica has its own."""
+    """Return this thread's values of the fields that each replica has."""
     return [(field, field.get()) for field in fields if field.per_replica]
 
 
 def put(held: Taken) -> None:
-    """Let this be open in the thread."""
+    """Set fields of this thread."""
     for field, value in held:
         field.set(value)
 
 
 def forked(held: Taken) -> Taken:
-    """Return what a replica begins with: lists and dicts of its own."""
+    """Return the initial values of a replica, with copies of lists and dicts."""
     return [(field, value.copy() if isinstance(value, list | dict | WeakKeyDictionary) else value) for field, value in held]
 
 
 class _Fields:
-    """The number of the replica that a thread runs, where a strategy has several; None: it runs none.
+    """The number of the replica that the thread runs, in a strategy with several; else None.
 
-    ALONE: variables of a strategy have no copies for its replicas here.
+    ALONE: the strategy's variables have no copies for replicas in this context.
     """
 
     replica: int | None = field(None, per_replica=True)

@@ -1,4 +1,4 @@
-"""The one warning for what is deprecated."""
+"""The warning for deprecated names."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from gradtape._src.core.base.tracebacks import internal
 
 
 def warn_deprecated(what: str, instead: str, gone: str | None = None) -> None:
-    """Warn with a DeprecationWarning at the user's line that `what` is deprecated; `instead` says what to write.
+    """Warn with a DeprecationWarning at the user's line that `what` is deprecated; `instead` is the advice.
 
-    `gone` is the release in which it goes; names that another library deprecates, and that stay, have none.
+    `gone` is the release that removes it; None for names that another library deprecates, and that stay.
     """
     until = f" and goes in gradtape {gone}" if gone else ""
     warnings.warn(f"{what} is deprecated{until}. {instead}", DeprecationWarning, stacklevel=_depth())
 
 
 def _depth() -> int:
-    """Return the `stacklevel` of the innermost frame that is not the library's, seen from the caller."""
+    """Return the `stacklevel`, seen from the caller, of the innermost frame outside of the library."""
     frame: FrameType | None = sys._getframe(2)
     depth = 2
     while frame is not None and frame.f_back is not None and internal[frame.f_code.co_filename]:

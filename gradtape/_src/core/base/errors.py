@@ -1,4 +1,4 @@
-"""TensorFlow's exception classes, and how the library makes them."""
+"""TensorFlow's exception classes, and the functions that create them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from gradtape._src.core.base import hooks
 
-# The code of each class below.
+# The codes of the classes below.
 OK = 0
 CANCELLED = 1
 UNKNOWN = 2
@@ -27,9 +27,10 @@ UNAUTHENTICATED = 16
 
 
 class NeedsValues(NotImplementedError):
-    """Something that is being traced cannot be compiled: a shape, or the way it goes on, depends on values.
+    """A function under trace cannot be compiled, because a shape or its control flow depends on values.
 
-    Raised where the library needs a value; a function is then run eagerly. `node` needs one, if known; `fix`: what to do instead.
+    Raised where the library needs a value; the function then runs as eager code. `node` is the value needed, if known, `fix` the
+    advice.
     """
 
     node: Any = None
@@ -41,7 +42,7 @@ class NeedsValues(NotImplementedError):
 
 
 class OpError(Exception):
-    """Base of the errors that an operation raises. Made as TensorFlow's: `OpError(node_def, op, message)`.
+    """Base of the errors raised by operations. Constructed as in TensorFlow: `OpError(node_def, op, message)`.
 
     >>> try:
     ...     tf.debugging.assert_equal(1, 2)
@@ -65,12 +66,13 @@ class OpError(Exception):
         return self.message
 
     def __reduce__(self) -> tuple[Any, ...]:
-        kind = InvalidArgumentError if type(self) in READ_AS else type(self)  # what another process can find by its name
+        # Unpickling in another process finds this class by its name.
+        kind = InvalidArgumentError if type(self) in READ_AS else type(self)
         return kind, (self.node_def, self.op, self.message)
 
 
 class CancelledError(OpError):
-    """The error of an operation that was cancelled before it was done. gradtape cancels none.
+    """The error of a cancelled operation. gradtape never cancels one.
 
     >>> error = tf.errors.CancelledError(None, None, "the run was stopped")
     >>> print(error.error_code, error)
@@ -81,7 +83,7 @@ class CancelledError(OpError):
 
 
 class UnknownError(OpError):
-    """The error of a failure that has no class of its own, such as that of a Python function that an operation called.
+    """The error of a failure without a class of its own, such as an exception in a Python function called by an operation.
 
     >>> try:
     ...     tf.function(lambda: tf.numpy_function(lambda: 1 / 0, [], tf.float64))()
@@ -94,7 +96,7 @@ class UnknownError(OpError):
 
 
 class InvalidArgumentError(OpError):
-    """An argument whose value, shape or dtype the operation cannot take.
+    """An argument whose value, shape or dtype is invalid for the operation.
 
     >>> try:
     ...     tf.gather([1.0, 2.0], 5)
@@ -107,7 +109,7 @@ class InvalidArgumentError(OpError):
 
 
 class DeadlineExceededError(OpError):
-    """The error of an operation that was not done in the time that it had. gradtape sets no such time.
+    """The error of an operation that exceeded its time limit. gradtape sets none.
 
     >>> error = tf.errors.DeadlineExceededError(None, None, "no answer in 10 seconds")
     >>> print(error.error_code, error)
@@ -118,7 +120,7 @@ class DeadlineExceededError(OpError):
 
 
 class NotFoundError(OpError):
-    """The error for something that was asked for by name and does not exist.
+    """The error for a name that does not exist.
 
     >>> try:
     ...     tf.io.gfile.remove("not there")
@@ -131,7 +133,7 @@ class NotFoundError(OpError):
 
 
 class AlreadyExistsError(OpError):
-    """The error for something that was to be made and exists.
+    """The error for an object that exists already.
 
     >>> tf.io.write_file("taken.txt", "text")
     >>> try:
@@ -145,7 +147,7 @@ class AlreadyExistsError(OpError):
 
 
 class PermissionDeniedError(OpError):
-    """The error for something that the caller may not do.
+    """The error for an action that the caller is not permitted to do.
 
     >>> try:
     ...     tf.io.gfile.GFile("notes.txt", "w").read()
@@ -158,7 +160,7 @@ class PermissionDeniedError(OpError):
 
 
 class ResourceExhaustedError(OpError):
-    """The error for memory, or another resource, that does not suffice.
+    """The error for insufficient memory, or another exhausted resource.
 
     >>> x = tf.ones([1 << 22])
     >>> with tf.GradientTape() as tape:
@@ -175,7 +177,7 @@ class ResourceExhaustedError(OpError):
 
 
 class FailedPreconditionError(OpError):
-    """The error for a system that is not in a state in which the operation can run.
+    """The error of an operation that the present state of the system does not permit.
 
     >>> tf.io.write_file("a file", "text")
     >>> try:
@@ -189,7 +191,7 @@ class FailedPreconditionError(OpError):
 
 
 class AbortedError(OpError):
-    """The error of an operation that was given up because another stood in its way. gradtape gives none up.
+    """The error of an operation aborted because of another one. gradtape never aborts one.
 
     >>> error = tf.errors.AbortedError(None, None, "another save is running")
     >>> print(error.error_code, error)
@@ -200,7 +202,7 @@ class AbortedError(OpError):
 
 
 class OutOfRangeError(OpError):
-    """The error of an iteration that went past its end.
+    """The error of an iteration past its end.
 
     >>> try:
     ...     iter(tf.data.Dataset.range(0)).get_next()
@@ -213,7 +215,7 @@ class OutOfRangeError(OpError):
 
 
 class OperatorNotAllowedInGraphError(TypeError):
-    """The error for a tensor without a value that is used as a Python value, in a function or graph.
+    """The error for a symbolic tensor used as a Python value, in a function or graph.
 
     >>> try:
     ...     tf.function(lambda x: 1 if x else 2, autograph=False)(tf.constant(True))
@@ -224,16 +226,16 @@ class OperatorNotAllowedInGraphError(TypeError):
 
 
 class InaccessibleTensorError(ValueError):
-    """The error for a tensor of a branch, a loop's body or an inner function that is used in the function around it."""
+    """The error for a tensor of a branch, loop body or inner function that is used in the outer function."""
 
-    __module__ = "builtins"  # it is caught as a ValueError: TensorFlow's has no public name
+    __module__ = "builtins"  # TensorFlow's class has no public name; users catch ValueError
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ValueError, self.args
 
 
 class UnimplementedError(OpError):
-    """The error of an operation that does not exist for these arguments.
+    """The error of an operation that is not implemented for these arguments.
 
     >>> try:
     ...     tf.nn.max_pool(tf.ones([2, 4, 4, 1]), ksize=[2, 1, 1, 1], strides=1, padding="VALID")
@@ -246,7 +248,7 @@ class UnimplementedError(OpError):
 
 
 class InternalError(OpError):
-    """The error for something that ought to hold in any case and does not.
+    """The error for a violated invariant.
 
     >>> try:
     ...     tf.io.encode_png(tf.zeros([0, 4, 3], tf.uint8))
@@ -259,7 +261,7 @@ class InternalError(OpError):
 
 
 class UnavailableError(OpError):
-    """The error for a resource of the operation that is not available now.
+    """The error for a resource that is not available at present.
 
     >>> try:
     ...     tf.profiler.experimental.stop()
@@ -272,7 +274,7 @@ class UnavailableError(OpError):
 
 
 class DataLossError(OpError):
-    """The error for data that were lost, or cannot be read: a file that is damaged or no file of its kind.
+    """The error for lost or unreadable data: a file that is damaged, or not of the expected kind.
 
     >>> tf.io.write_file("text.tfrecord", "a text, and not a file of records")
     >>> try:
@@ -286,7 +288,7 @@ class DataLossError(OpError):
 
 
 class UnauthenticatedError(OpError):
-    """The error for a caller who did not say who they are. gradtape asks nobody.
+    """The error for a caller without credentials. gradtape asks for none.
 
     >>> error = tf.errors.UnauthenticatedError(None, None, "no token")
     >>> print(error.error_code, error)
@@ -297,29 +299,29 @@ class UnauthenticatedError(OpError):
 
 
 class InvalidInFunctionError(InvalidArgumentError, ValueError):
-    """An argument that an operation cannot take, found while a function is traced: TensorFlow raises a ValueError for it."""
+    """An invalid argument found while a function is traced, for which TensorFlow raises a ValueError."""
 
 
 class DtypeError(InvalidArgumentError, TypeError):
-    """A dtype that an operation cannot take. TensorFlow has either class, by the op."""
+    """An invalid dtype. TensorFlow's class depends on the op, so that it is both."""
 
 
 class DtypeInFunctionError(DtypeError):
-    """A dtype that an operation cannot take, found while a function is traced: TensorFlow raises a TypeError for it."""
+    """An invalid dtype found while a function is traced, for which TensorFlow raises a TypeError."""
 
 
 class SymbolicNumberError(OperatorNotAllowedInGraphError):
-    """A Python number was asked of a tensor that has no value yet: a plain TypeError in TensorFlow."""
+    """The conversion of a symbolic tensor to a Python number, for which TensorFlow raises a plain TypeError."""
 
 
 class UnknownNameError(ValueError, TypeError):
-    """A string in the place of a tensor that is no name on the tape: no tensor at all, to TensorFlow."""
+    """A string in place of a tensor that is not a name on the tape. TensorFlow accepts no strings there."""
 
 
-# What tracing a function raises that looks at values.
+# The errors of tracing a function that depends on values.
 LOOKS_AT_VALUES = (NotImplementedError, OperatorNotAllowedInGraphError)
 
-# What a user reads, in a traceback or as `type(error).__name__`: the class that TensorFlow has there.
+# Class → the name shown to users, in a traceback or as `type(error).__name__`: that of TensorFlow's class.
 READ_AS = {
     InvalidInFunctionError: ValueError,
     DtypeError: InvalidArgumentError,
@@ -330,7 +332,7 @@ READ_AS = {
 
 
 def name_as_read() -> None:
-    """Give the classes of READ_AS the names that a user reads."""
+    """Give the classes of READ_AS the names that users see."""
     for kind, known in READ_AS.items():
         kind.__name__, kind.__qualname__, kind.__module__ = known.__name__, known.__qualname__, known.__module__
 
@@ -339,12 +341,12 @@ name_as_read()
 
 
 def invalid(message: str) -> InvalidArgumentError:
-    """Create an `InvalidArgumentError` with `message`, ready to be raised; a ValueError too while a function is traced."""
+    """Return an `InvalidArgumentError` with `message`; it is also a ValueError while a function is traced."""
     return (InvalidInFunctionError if hooks.core.tracing() else InvalidArgumentError)(None, None, message)
 
 
 def of_op(message: str, type: str) -> str:
-    """Return the message of an op's error: a line of TensorFlow's words and the op, advice, and under the door the kernel."""
+    """Return the message of an op's error: TensorFlow's words with the op, the advice, and under the door the kernel."""
     if "[Op:" in message:
         return message
     words, newline, advice = message.partition("\n")
@@ -353,21 +355,21 @@ def of_op(message: str, type: str) -> str:
 
 
 def mark(error: OpError, type: str) -> None:
-    """Mark the message of an error with the op that it is of, as `of_op` does; other libraries read it in `args`."""
+    """Add the op to an error's message, like `of_op`, and to `args`, which other libraries read."""
     error.message = of_op(error.message, type)
     error.args = (error.message,)
 
 
 def invalid_for(type: str, message: str) -> InvalidArgumentError:
-    """Create the error for an op that cannot take its inputs, like `invalid`; advice stands on a second line of `message`."""
+    """Return the error for an op with invalid inputs, like `invalid`; advice is on a second line of `message`."""
     return invalid(of_op(message, type))
 
 
 def unmet(message: str) -> OpError:
-    """Create a `FailedPreconditionError` with `message`, ready to be raised; as `invalid` while a function is traced."""
+    """Return a `FailedPreconditionError` with `message`; the same as `invalid` while a function is traced."""
     return invalid(message) if hooks.core.tracing() else FailedPreconditionError(None, None, message)
 
 
 def invalid_dtype(message: str) -> InvalidArgumentError:
-    """Create the error for a wrong dtype, like `invalid`; a TypeError too while a function is traced."""
+    """Return the error for a wrong dtype, like `invalid`; it is also a TypeError while a function is traced."""
     return (DtypeInFunctionError if hooks.core.tracing() else InvalidArgumentError)(None, None, message)

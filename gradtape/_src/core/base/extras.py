@@ -1,10 +1,10 @@
-"""The packages of the extras, and the message about one that is not installed."""
+"""Optional packages (extras), and the message for a missing one."""
 
 from importlib import metadata
 
 
 def requirements(extra: str) -> list[str]:
-    """Return what an extra asks for, as `pillow>=11`; nothing where gradtape runs from a folder and was not installed."""
+    """Return the requirements of an extra, such as `pillow>=11`; an empty list if gradtape is not installed."""
     try:
         stated = [requirement.partition(";") for requirement in metadata.requires("gradtape") or []]
     except metadata.PackageNotFoundError:
@@ -13,9 +13,9 @@ def requirements(extra: str) -> list[str]:
 
 
 def missing(extra: str, error: ImportError) -> str:
-    """Return a message with the command that installs the packages of the extra.
+    """Return a message with the command that installs the packages of an extra.
 
-    The command works whether gradtape itself came from an index, a copy of the repository or a wheel.
+    The command works however gradtape itself was installed.
     """
     packages = [repr(package) for package in requirements(extra)] or [(error.name or "").partition(".")[0]]
     return f"{error}: pip install {' '.join(packages)}"

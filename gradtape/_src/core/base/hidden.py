@@ -1,4 +1,4 @@
-"""Attributes that other floors use and users do not: neither `dir()` nor the reference shows them."""
+"""Attributes for gradtape's own use, which `dir()` and the reference leave out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ C = TypeVar("C", bound=type)
 
 
 def hides(names: str) -> Callable[[C], C]:
-    """Return a decorator for a class whose `dir()` leaves out these names, those that its bases hide, and `_private` ones."""
+    """Return a class decorator that hides these names from `dir()`, with those of the bases and `_private` ones."""
 
     def decorate(cls: C) -> C:
         _hidden[cls] = frozenset(names.split())
@@ -20,7 +20,7 @@ def hides(names: str) -> Callable[[C], C]:
 
 
 def hidden(cls: type) -> frozenset[str]:
-    """Return the names that a class and its bases hide."""
+    """Return the hidden names of a class and its bases."""
     return frozenset().union(*[_hidden.get(owner, frozenset()) for owner in cls.__mro__])
 
 

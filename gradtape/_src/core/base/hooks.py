@@ -1,7 +1,7 @@
-"""Hooks: functions that a floor above fills in, and that a floor below calls without knowing whose they are.
+"""Hooks: functions that a higher floor provides, and a lower floor calls without importing it.
 
-A higher floor assigns the fields of the objects here, and attaches the methods of `METHODS`. It assigns nothing else of a lower
-floor: `tests/architecture` holds that. A field that is not filled in does nothing.
+A higher floor assigns the fields of these objects, and attaches the methods in `METHODS`. It assigns nothing else of a lower
+floor, which `tests/architecture` checks. The default of a field does nothing.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _plain(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
 
 @dataclass(slots=True)
 class Core:
-    """For files of `core` that stand below those which know the answer."""
+    """Hooks for files of `core` below those that implement them."""
 
     tracing: Callable[[], bool] = _false
     """Return whether the thread traces a function or graph. By `core/engine/engine`; asked for the class of an error."""
@@ -73,111 +73,111 @@ class Core:
     """
 
     dispatched: Callable[[Any, Sequence[Any], dict[str, Any]], Any] = _not_implemented
-    """Return what a version of a public function for tensors of another kind gives; NotImplemented where none applies:
-    `(function, args, kwargs)`. By `ops/dispatch`; called by `errors` for a call that failed.
+    """Return the result of a public function's version for tensors of another kind; NotImplemented if there is none: `(function,
+    args, kwargs)`. By `ops/dispatch`; called by `errors` for a call that failed.
     """
 
     traced: Callable[[Any, str], Any] = _nothing
-    """Return `op` or `graph` of a tensor of a function. By `control/traced_graph`; called by `core/tensors/tensor`."""
+    """Return `op` or `graph` of a tensor in a function. By `control/traced_graph`; called by `core/tensors/tensor`."""
 
     stated: Callable[[Node, Any], Node] = _first
-    """Return a node of the same value with a stated Aval. By `ops/array/shape`; called by `Tensor.set_shape`."""
+    """Return a node with the same value and a stated Aval. By `ops/array/shape`; called by `Tensor.set_shape`."""
 
     pack: Callable[[Sequence[Any], np.dtype | None], Node] = _nothing
-    """Return the node that stacks a list which holds tensors. By `ops/array/joining`; called by `core/tensors/convert`."""
+    """Return the node that stacks a list with tensors. By `ops/array/joining`; called by `core/tensors/convert`."""
 
 
 @dataclass(slots=True)
 class Graphs:
-    """TensorFlow 1's graphs. By `v1/__init__.py`, which is loaded by whoever makes a graph; called while one is built."""
+    """TensorFlow 1's graphs. By `v1/__init__.py`, which is imported when a graph is made; called while one is built."""
 
     type: Any = ()
     """The class of graphs, for `isinstance`."""
 
     passes: Callable[[Callable[..., Any]], bool] = _false
-    """Return whether a public function is no call that a graph keeps: those that it makes are."""
+    """Return whether a graph keeps the calls inside of a public function, and not the call itself."""
 
     put_off: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] = _not_implemented
-    """Return the results of a call that waits for a shape; NotImplemented for one that need not."""
+    """Return the results of a call deferred because of an unknown shape; NotImplemented if it can run now."""
 
     waits: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any], Exception], Any] = _nothing
-    """Return the results of a call that waits for values, or raise the error that it ended in."""
+    """Return the results of a call deferred because it needs values, or raise its error."""
 
     stated: Callable[..., Any] = _nothing
-    """Return the results of a call that waits for values, and whose shapes are stated. Called by `files/ops`."""
+    """Return the results, with stated shapes, of a call deferred because it needs values. Called by `files/ops`."""
 
     inferred: Callable[[Any, Op, tuple[Node, ...], Attributes], Any] = _nothing
-    """Return what is known of an op's result where shapes are not. Called by `v1` itself."""
+    """Return an op's result for inputs of unknown rank. Called by `v1` itself."""
 
     refused: Callable[[Exception], Exception] = _same
-    """Return the error to raise for an op that cannot take its inputs. Called by `core/programs/op`."""
+    """Return the error to raise for an op with invalid inputs. Called by `core/programs/op`."""
 
     other: Callable[[Node, Trace], str | None] = _nothing
-    """Return what is wrong with a node that belongs to another graph; None if it is something else.
+    """Return the message for a node of another graph; None for any other node.
 
     Called by `core/engine/engine`.
     """
 
     shown: Callable[[Op, Attributes], Op] = _first
-    """Return the op that one shows: of a call that a graph keeps, that of its result. Called by `explain`."""
+    """Return the op to display for a node: for a deferred call, the op that produced its result. Called by `explain`."""
 
     function_called: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] = _not_implemented
-    """Return the results of a tf.function of tensors of unknown rank, else NotImplemented. Called by `control/function`."""
+    """Return the results of a tf.function for tensors of unknown rank, or NotImplemented. Called by `control/function`."""
 
     traced: Callable[..., Any] = _nothing
-    """Trace a function for an open rank: see `v1/graphs/open_function`. By `compat/names`; called by `control/open_trace`."""
+    """Trace a function for an unknown rank: see `v1/graphs/open_function`. By `compat/names`; called by `control/open_trace`."""
 
     changing_loop: Callable[..., Any] = _nothing
-    """Run a loop whose variables change their ranks. Called by `control/loop`."""
+    """Run a loop whose variables change their rank. Called by `control/loop`."""
 
     only_in_graphs: Callable[[Program], bool] = _false
-    """Return whether a Program can run in a session only. Called by `control/function`."""
+    """Return whether only a session can run a Program. Called by `control/function`."""
 
     keeps: Callable[[Any, Iterable[Node]], bool] = _false
-    """Return whether a graph keeps the gradient through these nodes, as their shapes are not known. Called by tapes."""
+    """Return whether a graph must defer the gradient through these nodes, as shapes are unknown. Called by tapes."""
 
     gradients: Callable[..., list[Any]] = _nothing
-    """Return the gradients that a graph keeps: `(graph, targets, flows, sources, stops)`. Called by tapes."""
+    """Return deferred gradients: `(graph, targets, flows, sources, stops)`. Called by tapes."""
 
     compute_gradient: Callable[..., Any] = _nothing
-    """Return the Jacobians of a function of placeholders, and their differences. Called by `derivatives/gradient_check`."""
+    """Return the analytical and numerical Jacobians of a function of placeholders. Called by `derivatives/gradient_check`."""
 
     default_session: Callable[[], Any] = _nothing
     """Return the default session, or None. Called by `train/values`."""
 
     dataset: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] = _plain
-    """Make a dataset, or put it off where it depends on tensors of a graph. Called by `data/dataset`."""
+    """Create a dataset, or defer it if it depends on tensors of a graph. Called by `data/dataset`."""
 
 
 @dataclass(slots=True)
 class Door:
-    """For where gradtape stands for `tensorflow`. By `compat/door`, once it opens."""
+    """Hooks for use as `tensorflow`. By `compat/door`, once it opens."""
 
     is_open: bool = False
-    """Whether it stands for it. Asked by `train`, as checkpoints are TensorFlow's files then."""
+    """Whether gradtape is imported as `tensorflow`. Read by `train`, whose checkpoints then have TensorFlow's format."""
 
     kernel: Callable[[str], tuple[str, str]] = _nowhere
-    """Return the kernel of an op as TensorFlow's errors name it, and what follows the op's type. Called by `core/base/errors`."""
+    """Return an op's kernel as in TensorFlow's errors, and the text after the op's type. Called by `core/base/errors`."""
 
 
 @dataclass(slots=True)
 class Gradients:
-    """Reports and pictures of gradients. By `explain`; called by tapes and by errors about gradients."""
+    """Reports and drawings of gradients. By `explain`; called by tapes and by errors about gradients."""
 
     missing: Callable[[Asked, Sequence[Any], Sequence[bool], bool], None] = _nothing
-    """Say why some gradients are None: `(call, sources, given, strict)`, after a call of `gradient` that gave one."""
+    """Report why gradients are None: `(call, sources, given, strict)`, after a call of `gradient` that returned a None."""
 
     graphed: Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], None] = _nothing
-    """Note a call of `tf.gradients`, and say why a gradient is None: `(targets, sources, results)`."""
+    """Note a call of `tf.gradients`, and report why a gradient is None: `(targets, sources, results)`."""
 
     reasons: Callable[..., str] = _no_text
-    """Return why sources have no gradient, as text for an error: a line for each. `(sources, target)`, without it the latest."""
+    """Return the reason for each source without a gradient, as text: `(sources, target)`; the default target is the latest."""
 
     unapplied: Callable[[Sequence[Any], int], None] = _nothing
-    """Say why an optimizer leaves out variables: `(variables, how many it was given)`. Called by Keras's optimizers."""
+    """Report why an optimizer skips variables: `(variables, number of variables given)`. Called by Keras's optimizers."""
 
     left: Callable[[], str] = _no_text
-    """Return where a value left the library last, as a sentence for an error."""
+    """Return the place where a value last left the library, as a sentence for an error."""
 
     summary: Callable[[Any], Any] = _nothing
     """Return the summary of a tape."""
@@ -186,12 +186,12 @@ class Gradients:
     """Return the table of a tape's residuals."""
 
     draw: Callable[[Any, bool], Any] = _nothing
-    """Return the drawing of a tape: `(tape, fold)`."""
+    """Return a tape's drawing: `(tape, fold)`."""
 
 
 @dataclass(slots=True)
 class Watch:
-    """Listeners to the whole process for a while, to all its threads. None: nothing listens, and a step pays for no call."""
+    """Temporary listeners to all threads of the process; with None a step makes no call."""
 
     graphed: Callable[[Any, Any, Sequence[Any], Sequence[Any]], Any] | None = None
     """Note a call of `tf.gradients`: `(question, line, sources, diagnoses or Nones)`."""
@@ -199,22 +199,22 @@ class Watch:
     asked: Callable[[Asked, Any, Sequence[Any], Sequence[Any], Sequence[Any] | None], Any] | None = None
     """Note a call of `gradient`: `(call, tape, targets, sources, results)`. By `explain`; called by tapes.
 
-    The results are None where it raises, as no gradient is registered for an op on the way.
+    The results are None if the call raises, because an op has no registered gradient.
     """
 
     taped: Callable[[Taped, bool], None] | None = None
-    """Note that a tape opens, or closes. By `explain`; called by tapes."""
+    """Note that a tape opens or closes. By `explain`; called by tapes."""
 
     ran: Callable[[Any], None] | None = None
-    """Note the results of a function with a tape in it. By `explain`; called by `control` in eager code."""
+    """Note the results of a function with a tape. By `explain`; called by `control` in eager code."""
 
     called: Callable[[Any], None] | None = None
-    """Note a function that eager code calls. By `summary/tracing`; called by `control/concrete`, which keeps the function."""
+    """Note a function called by eager code. By `summary/tracing`; called by `control/concrete`, which keeps it alive."""
 
 
 @dataclass(slots=True)
 class Clients:
-    """Questions that single floors answer."""
+    """Questions to single floors."""
 
     require_replica: Callable[[str], int] = _one
     """Return the number of replicas; RuntimeError in a strategy's cross-replica context. By `distribute/context`; called by
@@ -222,40 +222,42 @@ class Clients:
     """
 
     replica: Callable[[], int | None] = _nothing
-    """Return the number of the replica that a strategy runs in this thread; None across replicas. By `distribute/context`; called
-    by `ops/random/generator`.
+    """Return the number of this thread's replica; None across replicas. By `distribute/context`; called by
+    `ops/random/generator`.
     """
 
     has_strategy: Callable[[], bool] = _false
-    """Return whether there is a strategy around the code. By `distribute/context`; called by `ops/random/generator`."""
+    """Return whether a strategy is active. By `distribute/context`; called by `ops/random/generator`."""
 
     known_rounds: Callable[[Program, Any, Any], Program] = _first
-    """Return a Program in which the nodes of a strategy's replicas are known: `(program, rounds, places of its nodes)`. By
+    """Return a Program that knows the nodes of a strategy's replicas: `(program, rounds, places of its nodes)`. By
     `distribute/replicas`; called by `control/scope` for functions that run replicas.
     """
 
     together: Callable[..., Any] | None = None
-    """Call a function that may wait for other processes: `(what, function, *arguments)`, with the same `what` in all of them.
+    """Call a function that may wait for other processes: `(what, function, *arguments)`, with the same `what` in each process.
 
-    By `distribute/group` once it has joined them; called by `core/engine/execution`.
+    By `distribute/group` after joining the processes; called by `core/engine/execution`.
     """
 
     once: Callable[[str, Callable[[], None]], None] = _by_itself
-    """Write a file that all processes have: `(path, write)`. Process 0 writes, and the others wait for it.
+    """Write a file for all processes: `(path, write)`. Process 0 writes, and the others wait.
 
-    By `distribute/group` once it has joined them; called by `train` and by Keras's hook.
+    By `distribute/group` after joining the processes; called by `train` and by Keras's hook.
     """
 
     process: Callable[[], str] = _no_text
-    """Return "process 1 of 4", and nothing for a process alone. By `distribute/group`; called by `explain`."""
+    """Return "process 1 of 4", or "" for a single process. By `distribute/group`; called by `explain`."""
 
     laid_out: Callable[[Any], tuple[str, str] | None] = _nothing
-    """Return an array that lies on a mesh of DTensor's and its layout, as text; None for any other. By `distribute/dtensor`;
-    called by `core/tensors/tensor` for printing.
+    """Return the text of an array on a DTensor mesh, and its layout; None for any other. By `distribute/dtensor`; called by
+    `core/tensors/tensor` for printing.
     """
 
     keras_least_squares: Callable[[Any], Any] | None = None
-    """Return an optimizer of Keras's. By Keras's backend when it is loaded; called by `LevenbergMarquardt.for_keras`."""
+    """Return a Keras optimizer for a LevenbergMarquardt. By Keras's backend when it is loaded; called by
+    `LevenbergMarquardt.for_keras`.
+    """
 
 
 core, graphs, door, gradients, watch, clients = Core(), Graphs(), Door(), Gradients(), Watch(), Clients()
@@ -263,7 +265,7 @@ core, graphs, door, gradients, watch, clients = Core(), Graphs(), Door(), Gradie
 
 @contextlib.contextmanager
 def filled(hooks: Any, **fields: Any) -> Iterator[None]:
-    """Fill in some fields of one of the objects above, for as long as the context is open."""
+    """Open a context in which fields of one of the objects above are set."""
     before = {name: getattr(hooks, name) for name in fields}
     for name, value in fields.items():
         setattr(hooks, name, value)
@@ -275,7 +277,7 @@ def filled(hooks: Any, **fields: Any) -> Iterator[None]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Methods that are made of ops
+# Methods made of ops
 
 _BINARY = "add sub mul truediv floordiv mod divmod pow matmul and or xor lshift rshift"
 _OPERATORS = [f"__{prefix}{name}__" for name in _BINARY.split() for prefix in ("", "r")]
@@ -312,7 +314,7 @@ METHODS: dict[str, dict[str, Sequence[str]]] = {
 }  # fmt: skip
 
 
-# Methods that replace others once a user asks for them.
+# Methods that replace others on a user's request.
 ON_REQUEST: dict[str, dict[str, Sequence[str]]] = {
     "Tensor": {
         "ops/numpy/behavior": [
@@ -325,7 +327,7 @@ ON_REQUEST: dict[str, dict[str, Sequence[str]]] = {
 
 
 def attach(kind: type, **methods: Any) -> None:
-    """Give a class of a lower floor methods of `METHODS` or `ON_REQUEST`."""
+    """Attach methods of `METHODS` or `ON_REQUEST` to a class of a lower floor."""
     tables = METHODS[kind.__name__], ON_REQUEST.get(kind.__name__, {})
     listed = {name for table in tables for names in table.values() for name in names}
     if strange := methods.keys() - listed:

@@ -1,4 +1,4 @@
-"""Imports that leave the program's state as it is."""
+"""Imports without side effects on the program's state."""
 
 import contextlib
 import gc
@@ -8,8 +8,10 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def importing() -> Iterator[None]:
-    """Import in the block, and nothing else: no garbage is collected, of which an import makes next to none, and Python's random
-    numbers go on where they stood. (rich draws one, and Keras takes seeds from there.)
+    """Open a context for imports.
+
+    Garbage collection is off, since an import creates next to no garbage. Python's random state is restored: rich draws a number
+    at import, and Keras takes seeds from it.
     """
     collects, drawn = gc.isenabled(), random.getstate()
     gc.disable()

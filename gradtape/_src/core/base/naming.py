@@ -1,4 +1,4 @@
-"""The names of a graph's ops: those that the public functions were called with (`name=`), or their defaults."""
+"""The names of a graph's ops: the `name=` of public functions, or their defaults."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from gradtape._src.core.base.hooks import graphs
 
 _SOURCE = str(Path(__file__).parents[2])
 OPERATORS = {os.path.join(_SOURCE, "core", "declarations", "define.py"), os.path.join(_SOURCE, "ops", "operators.py")}
-open_graphs = 0  # how many graphs are being built, in whichever thread; while it is 0, names cost nothing
+open_graphs = 0  # the number of graphs under construction, in all threads; with 0, names cost nothing
 _counting = threading.Lock()
 
 
 def count_graphs(more: int) -> None:
-    """Add to the number of graphs that are being built."""
+    """Add to the number of graphs under construction."""
     global open_graphs
     with _counting:
         open_graphs += more
 
 
 class NamedCall:
-    """One call of a public function while a graph is built: the name it gives its result, and that result."""
+    """A call of a public function while a graph is built: the name of its result, and the result."""
 
     __slots__ = ("function", "name", "operator", "result", "scope", "through")
-    through: bool  # whether it is no call that a graph keeps, but the calls in it are
+    through: bool  # whether the graph keeps the calls inside of it, not the call itself
 
     def __init__(self, name: str | None, function: str, operator: bool) -> None:
         self.name, self.function, self.operator, self.result, self.scope = name, function, operator, None, ""
@@ -38,7 +38,7 @@ class NamedCall:
 
 
 class _Fields:
-    """The calls of public functions that are under way in this thread. A user's function has names of its own for its calls."""
+    """The active calls of public functions in this thread. A user's function starts its own list."""
 
     calls: list[NamedCall] = field(list, per_replica=True, anew=True)
 
@@ -50,7 +50,7 @@ _positions: dict[Any, tuple[int, Any] | None] = {}
 
 
 def named(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None = None) -> Any:
-    """Call `function(*args, **kwargs)`; what it records in a graph gets `name`, or the name among the arguments."""
+    """Call `function(*args, **kwargs)`; its ops in a graph get `name`, or else the name among the arguments."""
     stack = local.calls
     outermost = not stack or stack[-1].through
     name = name or _name(function, args, kwargs, outermost=not stack)
@@ -64,7 +64,7 @@ def named(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
             result = graphs.put_off(function, args, kwargs)
         if result is NotImplemented:
             result = function(*args, **kwargs)
-    except NotImplementedError as error:  # it needs values: `engine.NeedsValues`
+    except NotImplementedError as error:  # that is `engine.NeedsValues`
         if not outermost:
             raise
         result = graphs.waits(function, args, kwargs, error)
@@ -75,7 +75,7 @@ def named(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
 
 
 def _name(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outermost: bool) -> str | None:
-    """Return the name of a call: as given, else, for the user's direct calls, the default in the signature."""
+    """Return the name of a call: the given one; for the user's direct calls, else the default in the signature."""
     found = parameter(function)
     if found is None:
         return None
@@ -89,7 +89,7 @@ def _name(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outermos
 
 
 def parameter(function: Callable[..., Any]) -> tuple[int, Any] | None:
-    """Return the position of `name` among the parameters of a function, and its default; None for a constructor or context."""
+    """Return the position of the parameter `name` of a function, and its default; None for a constructor or context."""
     if function not in _positions:
         _positions[function] = _parameter(function)
     return _positions[function]
@@ -106,7 +106,7 @@ def _parameter(function: Callable[..., Any]) -> tuple[int, Any] | None:
 
 
 class Numbered:
-    """Names, each made unique by a number, whatever their case: `mul`, `mul_1`, `Mul_2`."""
+    """Makes names unique by numbers, ignoring case: `mul`, `mul_1`, `Mul_2`."""
 
     def __init__(self) -> None:
         self._seen: dict[str, int] = {}

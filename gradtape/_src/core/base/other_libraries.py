@@ -1,4 +1,4 @@
-"""Names that people type who come from NumPy or PyTorch, and what to write instead."""
+"""Names from NumPy and PyTorch, with advice on what to write instead."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from gradtape._src.core.base.hidden import hides
 
-# Methods of NumPy's arrays and PyTorch's tensors that tensors do not have, and what to write instead.
+# Methods of NumPy's arrays and PyTorch's tensors that Tensor lacks → what to write instead.
 METHODS = {
     "T": "tf.transpose(x)",
     "astype": "tf.cast(x, dtype)",
@@ -34,7 +34,7 @@ METHODS = {
 
 @hides(" ".join(METHODS))
 class NoArray:
-    """A base of tensors and variables, whose items are not assigned as those of arrays are."""
+    """A base of tensors and variables that rejects item assignment, with advice."""
 
     __slots__ = ()
 
@@ -54,7 +54,7 @@ KEYWORDS = {"dim": "axis", "dims": "axis", "keepdim": "keepdims"}
 
 
 def with_nearest_keyword(error: Exception, function: Callable[..., Any], kwargs: dict[str, Any]) -> Exception:
-    """Add the parameter that is nearest to a keyword that a function does not have to its error."""
+    """Add the most similar parameter to the error for an unknown keyword."""
     parameters = inspect.signature(function).parameters
     for name in kwargs.keys() - parameters.keys():
         meant = KEYWORDS.get(name)

@@ -1,4 +1,4 @@
-"""The border of a public function: an error that leaves it says what was received, at the user's line."""
+"""The boundary of public functions: their errors say what was received, and end at the user's line."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from gradtape._src.core.base.tracebacks import OF_PYTHON, cut, internal, raised,
 
 P = ParamSpec("P")
 R = TypeVar("R")
-MAX_RECEIVED = 60  # characters of one argument
+MAX_RECEIVED = 60  # the most characters shown of an argument
 _brief = reprlib.Repr()
 _brief.maxother = _brief.maxstring = MAX_RECEIVED
 
-REFUSALS = TypeError, ValueError  # what a function says that cannot take a tensor of another kind
+REFUSALS = TypeError, ValueError  # raised by functions that do not accept another kind of tensor
 
 
 def otherwise(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Return what a call of a public function gives that failed for its tensors, and has a version for what it was given.
+    """Return the result of a public function's version for the given kind of tensors, after the call itself failed.
 
-    NotImplemented where there is none. An error of that version is raised without the one before.
+    NotImplemented if there is none. An error of that version hides the earlier one.
     """
     try:
         return hooks.core.dispatched(function, args, kwargs)
@@ -37,15 +37,15 @@ def otherwise(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[st
 def explained(error: Exception, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> BaseException:
     """Return the error to raise for `error`, which left a public function.
 
-    Errors that the library raises are returned as they are, and so are those of user code. Others, of Python, NumPy or JAX,
-    speak of values that the user has not seen: the function and what it received are added to them, and the class is Python's.
+    Errors raised by the library or by user code are returned unchanged. Others, of Python, NumPy or JAX, are about internal
+    values. The function and its arguments are added to these, and they get Python's class.
     """
     kind = next(k for k in type(error).__mro__ if k.__module__ == "builtins")
     if isinstance(error, OpError) or not issubclass(kind, OF_PYTHON) or raised(error):
         return error
-    if internal[sys._getframe(2).f_code.co_filename]:  # the function that the user called tells what it received
+    if internal[sys._getframe(2).f_code.co_filename]:  # the outermost public function reports its arguments
         return error
-    if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # arguments that its signature lacks
+    if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # the arguments do not fit the signature
         return other_libraries.with_nearest_keyword(error, function, kwargs)
     message = str(error.args[0] if len(error.args) == 1 else error).rstrip(".")
     name = function.__qualname__.removesuffix(".__init__")
@@ -56,7 +56,7 @@ def explained(error: Exception, function: Callable[..., Any], args: tuple[Any, .
 
 
 def received(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Return the arguments of a call as text, tensors as dtype and shape."""
+    """Return the arguments of a call as text, with tensors as dtype and shape."""
     arguments = inspect.signature(function).bind_partial(*args, **kwargs).arguments
     return ", ".join(f"{name}={_described(value)}" for name, value in arguments.items() if name != "self")
 
@@ -69,7 +69,7 @@ def _described(value: Any) -> str:
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:
-    """Mark a function of the public interface: an error that leaves it shows the user's frames only."""
+    """Mark a public function: tracebacks of its errors show the user's frames only."""
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -78,7 +78,7 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
                 if naming.open_graphs:
                     result: R = naming.named(function, args, kwargs)
                     return result
-                if not kwargs:  # without an empty dict to unpack
+                if not kwargs:  # avoids unpacking an empty dict
                     return function(*args)  # type: ignore[call-arg]
                 if (name := kwargs.get("name")) is not None:
                     given: R = hooks.core.called(function, args, kwargs, name)

@@ -1,4 +1,4 @@
-"""The name of a public function, and the signature of a wrapped one, read off the function when somebody asks for it."""
+"""The public name of a function, and the signature of a wrapped one, computed on demand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def known_as(name: str) -> Callable[[F], F]:
-    """Give a function the name by which users know it: Python's own messages about arguments say it."""
+    """Give a function the name that users know, which Python's messages about arguments use."""
 
     def named(function: F) -> F:
         function.__name__ = function.__qualname__ = name
@@ -20,10 +20,10 @@ def known_as(name: str) -> Callable[[F], F]:
 
 
 class DeferredSignature(inspect.Signature):
-    """The signature of `function`, which is inspected at the first look.
+    """The signature of `function`, inspected on first use.
 
-    `inspect.signature` follows `__wrapped__` and `inspect.getfullargspec` does not, but both take a `__signature__`. There are
-    a thousand public functions, and most are never asked.
+    `inspect.signature` follows `__wrapped__` and `inspect.getfullargspec` does not, but both accept a `__signature__`. Most of
+    the thousand public functions are never inspected.
     """
 
     __slots__ = ("_function",)
@@ -42,7 +42,7 @@ class DeferredSignature(inspect.Signature):
 
     @property
     def return_annotation(self) -> Any:
-        """The annotation of the result."""
+        """The annotation of the return value."""
         return self._found().return_annotation
 
     def replace(self, **changes: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Frames of tracebacks: those that are the user's, and whether an error was raised on purpose."""
+"""Frames of tracebacks: which of them are the user's, and whether an error was raised deliberately."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from types import TracebackType
 
 PACKAGE = str(Path(__file__).parents[3]) + os.sep
 OWN = (PACKAGE, os.path.join(os.path.dirname(PACKAGE.rstrip(os.sep)), "keras_gradtape", ""))
-DEMO = os.path.join(PACKAGE, "_src", "demo", "")  # written as a user would
-keeps_frames = bool(os.environ.get("GRADTAPE_FULL_TRACEBACK"))  # whether the library's own stay in tracebacks
+DEMO = os.path.join(PACKAGE, "_src", "demo", "")  # counts as user code
+keeps_frames = bool(os.environ.get("GRADTAPE_FULL_TRACEBACK"))  # whether tracebacks keep the library's own frames
 
 
 def keep_frames(kept: bool) -> None:
-    """Leave the library's own frames in tracebacks, or cut them out."""
+    """Set whether tracebacks keep the library's own frames."""
     global keeps_frames
     keeps_frames = kept
 
 
 class _Internal(dict[str, bool]):
-    """File name → whether its frames are the library's own (or a dependency's that it called)."""
+    """File name → whether its frames are internal: the library's, or those of a dependency."""
 
     def __missing__(self, filename: str) -> bool:
         inside = (filename.startswith(OWN) and not filename.startswith(DEMO)) or any(
@@ -35,7 +35,7 @@ internal = _Internal()
 
 
 class _Foreign(dict[str, bool]):
-    """File name → whether it belongs to Python or to a library of arrays: not the user's if the library called it."""
+    """File name → whether it is Python's or an array library's: not the user's code if called by the library."""
 
     def __missing__(self, filename: str) -> bool:
         package = filename.rpartition(f"{os.sep}site-packages{os.sep}")[2]
@@ -51,9 +51,9 @@ foreign = _Foreign()
 
 
 def cut(error: BaseException) -> None:
-    """Take the library's frames out of `error`'s traceback, keep those of user code that the library called.
+    """Remove the library's frames from a traceback; keep those of user code that the library called.
 
-    Called in an `except` block that ends in a bare `raise`, which adds no entry: what the user sees last is a line of theirs.
+    Call it in an `except` block that ends in a bare `raise`, which adds no entry. So the traceback ends with a user's line.
     """
     if isinstance(error, OF_PYTHON):
         raised(error)
@@ -78,14 +78,15 @@ def cut(error: BaseException) -> None:
     error.__traceback__ = first
 
 
-# The classes of errors that Python itself raises where a value is not what the code takes it for.
+# The classes of errors that Python itself raises for an unexpected value.
 OF_PYTHON = (ArithmeticError, AssertionError, AttributeError, BufferError, LookupError, TypeError, ValueError)
 RAISES = (dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"])
 
 
 def raised(error: Exception) -> bool:
-    """Return whether a `raise` of the library's or user code made the error, not Python, NumPy or JAX called by the library.
-    The answer stays with the error, as `cut` takes the frames away that tell it.
+    """Return whether a `raise` in the library or in user code made the error, and not Python, NumPy or JAX called by the library.
+
+    The answer is stored on the error, since `cut` removes the frames on which it depends.
     """
     known = getattr(error, "_gradtape_raised", None)
     entry: TracebackType | None = error.__traceback__
@@ -105,7 +106,7 @@ def raised(error: Exception) -> bool:
 
 
 def raised_inside(error: BaseException) -> bool:
-    """Return whether the library raised an error, or NumPy for it, as of an array on the host; not a function of the user's."""
+    """Return whether the library, or NumPy or JAX called by it, raised an error, and not user code."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next

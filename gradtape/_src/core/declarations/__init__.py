@@ -1,1 +1,1 @@
-"""Declarations of ops, modules and signatures."""
+"""Declarations of ops, modules and type specs."""

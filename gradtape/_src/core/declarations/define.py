@@ -9,7 +9,7 @@
     def _(dy, y):
         return dy * conj(1 - y * y)
 
-Under the kernel's name `@op` leaves the public function: it takes whatever can be a tensor, and records the op.
+`@op` replaces the kernel by the public function of the same name, which converts its arguments to tensors and records the op.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from gradtape._src.core.values.aval import Aval
 
 BinaryOperator = Callable[[Any, Any], Any]
 Call = Callable[[Any, dict[str, Any]], Any]
-AT_ONCE = "it runs at once, always on NumPy: its shape depends on values"  # why an op that `ran` runs is not hosted
+AT_ONCE = "it runs at once, always on NumPy: its shape depends on values"  # the reason why an op run by `ran` is not hosted
 _NOTHING = object()
 _SIMPLE = frozenset([EagerTensor, ResourceVariable, float, int])
 
@@ -51,9 +51,9 @@ class OpFunction(Protocol):
 def op(type: str, *, mixed: bool = False, **declared: Any) -> Callable[[Kernel], OpFunction]:
     """Declare an op by its kernel (JAX arrays in, JAX array or tuple of them out), and return the public function.
 
-    The kernel's positional parameters are tensors (one `*xs` is a list of tensors), the keyword-only ones attributes:
-    hashable structure. `mixed` says that the tensors may have different dtypes; else numbers and arrays take the
-    dtype of the first tensor, and another tensor's dtype is an error. For the other declarations see `Op`.
+    The kernel's positional parameters are tensors (a single `*xs` is a list of tensors), its keyword-only ones attributes:
+    hashable static values. `mixed` allows tensors of different dtypes. Otherwise numbers and arrays take the first tensor's
+    dtype, and a tensor of another dtype is an error. For the other declarations see `Op`.
     """
 
     def decorate(kernel: Kernel) -> OpFunction:
@@ -103,7 +103,7 @@ def op(type: str, *, mixed: bool = False, **declared: Any) -> Callable[[Kernel],
     return decorate
 
 
-# The public function of an op, by the shape of its calls: what most calls are goes without detours, the rest is `call`.
+# The public function of an op, specialised by its parameters: a fast path for most calls, and `call` for the rest.
 
 
 def _unary(kernel: Kernel, made: Op, standard: Any, call: Call) -> Any:
@@ -151,7 +151,7 @@ def _several(kernel: Kernel, made: Op, standard: Any, call: Call) -> Any:
 
 
 def left_to(other: Any, operator: str, error: BaseException) -> bool:
-    """Return whether a failed operator is left to an operand of another library that has operators of its own."""
+    """Return whether a failed operator is left to the operand, an object of another library with operators of its own."""
     if not isinstance(error, (TypeError, ValueError)):
         return False
     kind = type(other)
@@ -163,9 +163,8 @@ def binary_operator(
 ) -> tuple[BinaryOperator, BinaryOperator]:
     """Return `(forward, reflected)`: the Python operator `name` and its reflected form, for a public function of two tensors.
 
-    They are the same as calling the function, but most arithmetic takes this way, so between floats (or complex numbers) it
-    goes without detours: it records the Op `made` (the function's own) with the attribute values `attrs` (the defaults), if
-    both operands have this `rank`.
+    They are equivalent to calling the function. Since most arithmetic uses them, they have a fast path for two floating or two
+    complex operands of this `rank`. It records the Op `made` (by default the function's own) with attributes `attrs`.
     """
     made = function.op if made is None else made
     attrs = made.defaults if attrs is None else attrs
@@ -223,7 +222,7 @@ def _bind(
     inputs: tuple[Any, ...],
     named: dict[str, Any],
 ) -> tuple[Any, Attributes]:
-    """Sort the arguments of a call into tensors and attribute values."""
+    """Sort a call's arguments into tensors and attributes."""
     given: Any
     attributes: tuple[Any, ...]
     named.pop("name", None)
@@ -253,16 +252,17 @@ def _independent(made: Op, values: Sequence[Any]) -> tuple[Node, ...]:
 
 
 def check(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Op:
-    """Raise the op's data-dependent error, if the values deserve it; return the op to record.
+    """Raise the op's error if its inputs have invalid values; return the op to record.
 
-    In a function the values are not known: there it is one that is checked where it runs. In a trace of a gradient nothing is.
+    In a function values are unknown, so that the returned op checks them when it runs. In the trace of a gradient nothing is
+    checked.
     """
     trace = engine.local.trace
     if made.status is None or (trace.parent is not None and trace.scope is None):
         return made
     avals = tuple([node.aval for node in nodes])
     if (attrs, *avals) not in made.avals and engine.graph_around() is None:
-        made.resolved(avals, attrs)  # a bad shape or dtype is what to complain about first; in a graph it may not be known
+        made.resolved(avals, attrs)  # shape and dtype errors come first; a graph may not know the shape
     if made.when is not None and not made.when(*avals, **dict(zip(made.attributes, attrs, strict=True))):
         return made
     if trace.scope is not None:
@@ -276,7 +276,7 @@ def _unchanged(index: Any, **attributes: Any) -> Any:
 
 
 def guard(type: str, attributes: str, wrong: Callable[..., Any], status: Callable[..., str]) -> Op:
-    """Declare an op that gives an index as it is: functions record it to check one that is no input of an op's own check."""
+    """Declare an identity op that checks an index, for indices which are not an input of an op with a check."""
     declared: Any = {"cheap": True, "reason": "an index is an integer", "checked": "index", "wrong": wrong, "status": status}
     made = Op(type, _unchanged, infer=_unchanged, attributes=attributes, traits="own renames", **declared)
     made.declare(parameters=("index",))
@@ -284,7 +284,7 @@ def guard(type: str, attributes: str, wrong: Callable[..., Any], status: Callabl
 
 
 def verify(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
-    """Raise the op's data-dependent error if the values of its inputs deserve it."""
+    """Raise the op's error if its inputs have invalid values."""
     checked = guards.checked(made, nodes)
     for node in checked:
         engine.peek(node)
@@ -292,10 +292,11 @@ def verify(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
 
 
 def gradient(function: Any) -> Callable[[Rule], Rule]:
-    """Give the gradient of an op, or of its public function: cotangents in, one result for each input out.
+    """Set the gradient of an op, given as its public function: it maps cotangents of outputs to cotangents of inputs.
 
-    A rule names what it reads, as the kernel does: `def _(dy, x, *, axis)`. First come the cotangents, one for each output or
-    `*dy`. Each is `d` and the name of its output, which the rule may read by it, or `_`. The other parameters, in any order:
+    A rule's parameters name the values it reads, as in the kernel: `def _(dy, x, *, axis)`. First come the cotangents, one for
+    each output, or `*dy`. Each is named `d` followed by the output's name, by which the rule may read the output, or `_`. The
+    other parameters, in any order:
 
     - an input of the kernel: a Tensor, or a tuple of them for `*xs`; `needs_x` says whether its cotangent is needed;
     - an output: `y` where `dy` comes in;
@@ -319,7 +320,7 @@ def gradient(function: Any) -> Callable[[Rule], Rule]:
 
 
 def _by_operation(made: Op, rule: Rule) -> Rule:
-    """Return a rule as the reverse pass calls it, with `(op, *dy)`, of one that names what it reads."""
+    """Convert a rule with named parameters to one that the reverse pass can call, with `(op, *dy)`."""
     parameters = inspect.signature(rule).parameters
     if next(iter(parameters), None) == "op":
         return rule
@@ -332,12 +333,12 @@ def _by_operation(made: Op, rule: Rule) -> Rule:
             named[name] = op if of is None else getattr(op, of)[place]
         return rule(*cotangents, **named)
 
-    del gradient.__wrapped__  # its signature is that of the call
+    del gradient.__wrapped__  # its signature is that of `(op, *dy)`
     return gradient
 
 
 def _read_by(made: Op, parameters: Iterable[inspect.Parameter]) -> tuple[list[tuple[str, str | None, Any]], list[str]]:
-    """Return what a rule reads, as (parameter, attribute of the operation, index or slice), and the op's attributes by name."""
+    """Return the values a rule reads as (parameter, attribute of the operation, index or slice), and the attributes by name."""
     inputs: dict[str, Any] = {name: place for place, name in enumerate(made.parameters)}
     if made.variadic:
         inputs[made.parameters[-1]] = slice(len(inputs) - 1, None)
@@ -369,10 +370,9 @@ def _read_by(made: Op, parameters: Iterable[inspect.Parameter]) -> tuple[list[tu
 
 
 def not_differentiable(*functions: Any, because: str, unregistered: bool = False) -> None:
-    """State why ops (public functions, or type names) have no gradient. The explainer tells it to the user.
+    """State why ops (public functions, or type names) have no gradient; the explainer shows the reason to users.
 
-    `unregistered`: TensorFlow's registry has no entry for them, so that asking for the gradient of their result is a
-    LookupError and not None.
+    `unregistered`: TensorFlow has no registry entry for them, so that asking for such a gradient is a LookupError, not None.
     """
     for function in functions:
         made = ops[function] if isinstance(function, str) else function.op
@@ -385,9 +385,9 @@ FIX = (
 
 
 def ran(function: Any, *values: Any, attrs: Attributes = ()) -> Any:
-    """Run an op whose result's shape depends on values, at once, on NumPy arrays; tapes see it as any other op.
+    """Run an op at once on NumPy arrays, because its result's shape depends on values; tapes see it as any other op.
 
-    `function` is the public function of an op whose kernel takes and gives NumPy arrays.
+    `function` is the public function of an op whose kernel maps NumPy arrays to NumPy arrays.
     """
     made = function.op
     graph = engine.graph_around()

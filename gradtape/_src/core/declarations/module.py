@@ -1,4 +1,4 @@
-"""`Module`: an object that finds the variables and modules among its attributes."""
+"""`Module`: an object that finds the variables and modules in its attributes."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ R = TypeVar("R")
 
 
 class Trackable:
-    """Base of what may hang on a checkpoint; by itself it has nothing to save, as a dataset."""
+    """Base of objects that a checkpoint may refer to; by itself it has nothing to save, such as a dataset."""
 
 
 class Tracked(Trackable):
     """Base of objects whose attributes a checkpoint saves.
 
-    A restore may have values for attributes that do not exist yet. For each of these `_awaited` has the restore, and the number
-    of its object in the checkpoint: the value is restored when the attribute is set.
+    A checkpoint may have values for attributes that do not exist yet. `_awaited` maps the name of such an attribute to the
+    restore, and to its object's number in the checkpoint. The value is restored when the attribute is set.
     """
 
-    _awaits_entries = True  # whether a plain list or dict that hangs on it is to restore what is put into it later
+    _awaits_entries = True  # whether its plain lists and dicts restore items added later
 
     def _tracked_children(self) -> dict[str, Any]:
-        """Return the objects that are attributes of this one, by name."""
+        """Return the attributes of this object by name."""
         return {name: value for name, value in vars(self).items() if name != "_awaited"}
 
     def _children_only_here(self) -> frozenset[str]:
-        """Return the names of attributes that gradtape saves and TensorFlow does not."""
+        """Return the names of attributes that gradtape saves, but TensorFlow does not."""
         return frozenset()
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -44,14 +44,14 @@ class Tracked(Trackable):
         self._child_set(name, value)
 
     def _child_set(self, name: str, value: Any) -> None:
-        """Give a new attribute the values that a restore kept for it."""
+        """Restore a new attribute from a checkpoint that awaits it."""
         awaited = self.__dict__.get("_awaited")
         if awaited and name in awaited:
             restore, number = awaited.pop(name)
             restore.attribute_set(self, name, number, value)
 
     def _await_children(self, restore: Any, numbers: dict[str, int]) -> None:
-        """Keep the values of `restore` for attributes that do not exist yet, by the numbers of its objects."""
+        """Note attributes to restore when they are set, by name, with their objects' numbers in the checkpoint."""
         awaited = self.__dict__.get("_awaited")
         if awaited is None:
             object.__setattr__(self, "_awaited", awaited := {})
@@ -59,40 +59,40 @@ class Tracked(Trackable):
 
 
 class SlotOwner(Tracked):
-    """Base of an optimizer that keeps variables, its slots, for the variables that it trains."""
+    """Base of optimizers with slots: variables kept for each trained variable."""
 
     def slot_to_restore(self, variable: Variable, slot: str) -> Variable | None:
-        """Return the slot of that name, made if need be; None if it is made later, and then found by its `slot_place`."""
+        """Return the slot of this name, created if possible; None if it is created later, and then found by its `slot_place`."""
         raise NotImplementedError
 
     @staticmethod
     def slot_place(variable: Variable, slot: str) -> str:
-        """Return the name under which a slot is awaited; no attribute is called that."""
+        """Return the name under which a slot is awaited, which is not a valid attribute name."""
         return f"{slot}/{variable._uid}"
 
 
-State = Mapping[str, np.ndarray]  # arrays by the endings of their names
+State = Mapping[str, np.ndarray]  # suffix of the name in a checkpoint → array
 
 
 class Stateful(Trackable):
-    """Base of what a checkpoint saves as arrays, though it is no variable: each under `saved_as` and an ending of its own."""
+    """Base of objects that a checkpoint saves as arrays, though they are not variables: as `saved_as` plus a suffix."""
 
-    saved_as: str  # how TensorFlow calls that in the names of a checkpoint
+    saved_as: str  # TensorFlow's name of the object in checkpoints
 
     def saved_state(self) -> State:
-        """Return the arrays to be saved, by their endings: "" where there is one."""
+        """Return the arrays to save by suffix; "" for a single array."""
         raise NotImplementedError
 
     def restored(self, state: State) -> Callable[[], None]:
-        """Check what was saved, and return the function by which this becomes it. The check changes nothing."""
+        """Validate a saved state, and return the function that restores it. The validation changes nothing."""
         raise NotImplementedError
 
 
 class Module(Tracked):
-    """Base class of things that hold variables: attributes, in order of their names, and what lies in lists and dicts.
+    """Base class of objects with variables. It finds them in its attributes, in order of their names, and in lists and dicts.
 
-    `name` defaults to the class's name in snake_case and must be a valid Python name, in ASCII. Attributes whose names are in
-    the class's `_TF_MODULE_IGNORED_PROPERTIES` are passed over.
+    `name` must be a valid Python name in ASCII; the default is the class's name in snake_case. Attributes listed in the class's
+    `_TF_MODULE_IGNORED_PROPERTIES` are skipped.
 
     >>> class Dense(tf.Module):
     ...     def __init__(self, columns):
@@ -123,16 +123,16 @@ class Module(Tracked):
 
     @property
     def name_scope(self) -> name_scope:
-        """A name scope to make variables in: the module's name under the scopes in which it was itself made."""
+        """A name scope for creating variables: the module's name within the scopes in which the module was created."""
         return name_scope(self._prefix)
 
     @property
     def _name_scope(self) -> Any:
-        """`name_scope`, by the private name that libraries look for to see whether `__init__` was called."""
+        """`name_scope`, by the private name that libraries use to see whether `__init__` was called."""
         return self.name_scope
 
     def _no_dependency(self, value: Any) -> Any:
-        """Return the value: libraries ask that a checkpoint pass over it, and one without variables has nothing to save."""
+        """Return the value. Libraries mark attributes by it that a checkpoint shall skip, as those without variables do."""
         return value
 
     @classmethod
@@ -149,7 +149,7 @@ class Module(Tracked):
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """All variables of this module and of those in it: a tuple, each once."""
+        """All variables of this module and its submodules, a tuple without duplicates."""
         return tuple(self._flatten(predicate=is_variable))
 
     @property
@@ -159,12 +159,12 @@ class Module(Tracked):
 
     @property
     def non_trainable_variables(self) -> tuple[Variable, ...]:
-        """The others among `variables`."""
+        """The variables that are not trainable."""
         return tuple(self._flatten(predicate=lambda value: is_variable(value) and not value.trainable))
 
     @property
     def submodules(self) -> tuple[Module, ...]:
-        """All modules in this one, at any depth: a tuple, each once."""
+        """All modules in this one at any depth, a tuple without duplicates."""
         return tuple(self._flatten(predicate=is_module))
 
     def _flatten(
@@ -175,10 +175,10 @@ class Module(Tracked):
         with_path: bool = False,
         expand_composites: bool = False,
     ) -> Iterator[Any]:
-        """Yield what lies in the attributes and satisfies `predicate`, each once: a module's own first, then of its submodules.
+        """Yield the attributes' leaves that satisfy `predicate`, without duplicates: first its own, then those of submodules.
 
-        Its arguments are TensorFlow's, as classes that are derived from Module call it. `with_path` yields pairs of a path and a
-        value, one for each path.
+        The arguments are TensorFlow's, since derived classes call it. `with_path` yields pairs of a path and a value, one for
+        each path.
         """
         seen = {id(self)}
         queue: list[tuple[Any, Module, frozenset[int]]] = [((), self, frozenset())]
@@ -203,7 +203,6 @@ class Module(Tracked):
 
 
 def _leaves(structure: Any, with_path: bool, expand_composites: bool) -> Iterable[tuple[Any, Any]]:
-    """Return the leaves of a structure, each with its path, which is empty unless it is wanted."""
     if with_path:
         return shallow_nest.flatten_with_tuple_paths(structure, expand_composites)
     return (((), leaf) for leaf in nest.flatten(structure, expand_composites))

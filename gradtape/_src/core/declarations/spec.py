@@ -1,4 +1,4 @@
-"""`TypeSpec`, the base of specs, and `TensorSpec`: the shape and dtype that a tensor must have, and a name."""
+"""`TypeSpec`, the base of specs, and `TensorSpec`: the shape and dtype of a tensor, and a name."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from gradtape._src.core.values.shape import TensorShape
 
 
 class TypeSpec:
-    """Base of the descriptions of values: `TensorSpec`, `IndexedSlicesSpec`, `TensorArraySpec`, and classes of a user's own.
+    """Base of descriptions of values: `TensorSpec`, `IndexedSlicesSpec`, `TensorArraySpec`, and users' own classes.
 
-    A derived class states `value_type` and `_serialize()`, a tuple of what tells its specs apart: equality, hashing and the
-    `repr` follow from it. Functions and datasets take `TensorSpec` only.
+    A derived class defines `value_type`, and `_serialize()`, a tuple that identifies a spec. Equality, hashing and `repr` follow
+    from it. Functions and datasets accept only `TensorSpec`.
 
     >>> isinstance(tf.TensorSpec([2]), tf.TypeSpec), tf.TensorArraySpec([2], tf.int32)
     (True, TensorArraySpec(TensorShape([2]), tf.int32, False, True))
@@ -61,13 +61,13 @@ class TypeSpec:
         raise NotImplementedError(f"{type(self).__name__}._from_components")
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Return whether a value, or every value of a spec, fits this spec; TypeError for an object that has no spec."""
+        """Return whether a value, or every value of a spec, matches this spec; TypeError for an object without a spec."""
         other = spec_or_value if isinstance(spec_or_value, TypeSpec) else type_spec_from_value(spec_or_value)
         return type(other) is type(self) and self.__is_compatible(self._serialize(), other._serialize())
 
     @public
     def is_subtype_of(self, other: Any) -> bool:
-        """Return whether every value that fits this spec fits `other`, too."""
+        """Return whether every value of this spec also matches `other`."""
         if type(other) is not type(self):
             return False
         mine, others = nest.flatten(self._serialize()), nest.flatten(other._serialize())
@@ -77,7 +77,7 @@ class TypeSpec:
 
     @public
     def most_specific_common_supertype(self, others: Sequence[Any]) -> Any:
-        """Return the narrowest spec of all that fits this one or one of `others`; None where there is none."""
+        """Return the narrowest spec that this one and all `others` match; None if there is none."""
         if any(type(other) is not type(self) for other in others):
             return None
         state = self._serialize()
@@ -97,7 +97,7 @@ class TypeSpec:
 
     @public
     def most_specific_compatible_type(self, other: Any) -> Any:
-        """Return the narrowest spec of all that fits either; ValueError where there is none."""
+        """Return the narrowest spec that both match; ValueError if there is none."""
         found = self.most_specific_common_supertype([other])
         if found is None:
             raise ValueError(f"No TypeSpec is compatible with both {self} and {other}.")
@@ -132,7 +132,7 @@ class TypeSpec:
 
     @staticmethod
     def __make_cmp_key(value: Any) -> Any:
-        """Return what can be compared and hashed in the place of what a spec states."""
+        """Return a hashable and comparable key for a part of a spec."""
         if isinstance(value, (list, tuple)):
             return (type(value), *map(TypeSpec.__make_cmp_key, value))
         if isinstance(value, dict):
@@ -158,13 +158,13 @@ class TypeSpec:
 
 
 class BatchableTypeSpec(TypeSpec):
-    """Base of specs that can describe a batch of such values, too: with `_batch(size)` and `_unbatch()`."""
+    """Base of specs that can also describe batches of their values, by `_batch(size)` and `_unbatch()`."""
 
     __slots__ = ()
 
 
 class DenseSpec(TypeSpec):
-    """Base of specs of what has a shape and a dtype, and perhaps a name."""
+    """Base of specs with a shape, a dtype, and an optional name."""
 
     __slots__ = ("_dtype", "_name", "_shape")
 
@@ -179,7 +179,7 @@ class DenseSpec(TypeSpec):
 
     @property
     def dtype(self) -> DType:
-        """The type of the elements, a `DType`."""
+        """The dtype of the elements, a `DType`."""
         return self._dtype
 
     @property
@@ -201,7 +201,7 @@ class DenseSpec(TypeSpec):
 
 
 class TensorSpec(DenseSpec, BatchableTypeSpec):
-    """The spec of a tensor: `shape`, with `None` where any extent will do, `dtype`, and perhaps a `name`.
+    """The spec of a tensor: `shape`, with `None` for any extent, `dtype`, and an optional `name`.
 
     >>> tf.TensorSpec([None, 3], tf.float32).is_compatible_with(tf.zeros([5, 3]))
     True
@@ -211,13 +211,13 @@ class TensorSpec(DenseSpec, BatchableTypeSpec):
 
     @property
     def value_type(self) -> type[Tensor]:
-        """The class of the values that it is the spec of."""
+        """The class of the described values."""
         return Tensor
 
     @classmethod
     @public
     def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
-        """Return the spec of a tensor, in a graph with its name; ValueError for any other object."""
+        """Return the spec of a tensor, including its name in a graph; ValueError for any other object."""
         if not isinstance(tensor, Tensor):
             raise ValueError(
                 f"`tensor` should be a tf.Tensor, but got type {type(tensor)}. TensorSpec(x.shape, x.dtype) takes any."
@@ -229,13 +229,13 @@ class TensorSpec(DenseSpec, BatchableTypeSpec):
     @classmethod
     @public
     def from_spec(cls, spec: TensorSpec, name: str | None = None) -> TensorSpec:
-        """Return the same spec, under another name if one is given; ValueError for an object that is no spec."""
+        """Return the same spec, with another name if given; ValueError for an object that is not a spec."""
         if not hasattr(spec, "shape") or not hasattr(spec, "dtype"):
             raise ValueError(f"`spec` should be a TensorSpec, but got type {type(spec)}.")
         return cls(spec.shape, spec.dtype, name or spec.name)
 
     def is_compatible_with(self, spec_or_tensor: Any) -> bool:
-        """Return whether a tensor, or every tensor of a spec, has the dtype and a shape that fits."""
+        """Return whether a tensor, or every tensor of a spec, matches this spec's shape and dtype."""
         other = spec_or_tensor
         if not isinstance(other, (Tensor, TensorSpec)):
             return False
@@ -252,7 +252,7 @@ class TensorSpec(DenseSpec, BatchableTypeSpec):
 
     @public
     def is_subtype_of(self, other: Any) -> bool:
-        """Return whether every tensor that fits this spec fits `other`, too."""
+        """Return whether every tensor of this spec also matches `other`."""
         return (
             isinstance(other, TensorSpec)
             and self._dtype == other._dtype
@@ -262,7 +262,7 @@ class TensorSpec(DenseSpec, BatchableTypeSpec):
 
     @public
     def most_specific_common_supertype(self, others: Sequence[Any]) -> TensorSpec | None:
-        """Return the narrowest spec of all that fits this one or one of `others`; None where dtypes or names differ."""
+        """Return the narrowest spec that this one and all `others` match; None if dtypes or names differ."""
         if any(not isinstance(other, TensorSpec) or other._dtype != self._dtype or other._name != self._name for other in others):
             return None
         shape = self._shape.most_specific_common_supertype([other._shape for other in others])
@@ -270,7 +270,7 @@ class TensorSpec(DenseSpec, BatchableTypeSpec):
 
     @public
     def most_specific_compatible_type(self, other: TensorSpec) -> TensorSpec:
-        """Return the narrowest spec of all that fits either; ValueError where dtypes differ."""
+        """Return the narrowest spec that both match; ValueError if dtypes differ."""
         found = self.most_specific_common_supertype([other])
         if found is None:
             raise ValueError(f"No TypeSpec is compatible with both {self} and {other}: their dtypes differ.")
@@ -281,7 +281,7 @@ class TensorSpec(DenseSpec, BatchableTypeSpec):
 
 
 class NoneTensorSpec(TypeSpec):
-    """The spec of a None in an element of a dataset.
+    """The spec of None in an element of a dataset.
 
     >>> print(tf.type_spec_from_value(None))
     NoneTensorSpec()
@@ -299,7 +299,7 @@ class NoneTensorSpec(TypeSpec):
 
 
 class IndexedSlicesSpec(TypeSpec):
-    """The spec of IndexedSlices: the shape and dtype of the whole, the dtypes of its indices and of its `dense_shape`.
+    """The spec of IndexedSlices: shape and dtype of the dense tensor, the dtypes of `indices` and `dense_shape`.
 
     >>> rows = tf.IndexedSlices(tf.ones([1, 2]), tf.constant([3], tf.int64))
     >>> print(tf.IndexedSlicesSpec([None, 2]).is_compatible_with(rows))
@@ -332,12 +332,12 @@ class IndexedSlicesSpec(TypeSpec):
 
     @property
     def shape(self) -> TensorShape:
-        """The shape of the whole."""
+        """The shape of the dense tensor."""
         return self._parts[0]
 
     @property
     def dtype(self) -> DType:
-        """The type of the elements."""
+        """The dtype of the elements."""
         return self._parts[1]
 
     def _serialize(self) -> tuple[Any, ...]:
@@ -345,7 +345,7 @@ class IndexedSlicesSpec(TypeSpec):
 
 
 class VariableSpec(TypeSpec):
-    """The type of a Variable. Variables among a function's arguments that have one `alias_id` are the same object."""
+    """The type of a Variable. Function arguments with the same `alias_id` are the same variable."""
 
     __slots__ = ("alias_id", "dtype", "shape", "trainable")
 
@@ -376,7 +376,7 @@ _converters: list[tuple[Any, Callable[[Any], TypeSpec], bool]] = []
 
 @public
 def register(name: str) -> Callable[[type[TypeSpec]], type[TypeSpec]]:
-    """Return a decorator that gives a class of specs the name of a project and a type: `"my_project.MySpec"`."""
+    """Return a decorator that registers a class of specs under a name with a project: `"my_project.MySpec"`."""
     if not isinstance(name, str):
         raise TypeError(f"Expected `name` to be a string; got {name!r}")
     if not re.fullmatch(r"(\w+\.)+\w+", name):
@@ -403,15 +403,15 @@ def register(name: str) -> Callable[[type[TypeSpec]], type[TypeSpec]]:
 def register_type_spec_from_value_converter(
     type_object: Any, converter_fn: Callable[[Any], TypeSpec], allow_subclass: bool = False
 ) -> None:
-    """Have `type_spec_from_value` call `converter_fn` for values of a class; with `allow_subclass` also of derived classes."""
+    """Have `type_spec_from_value` call `converter_fn` for values of a class, and with `allow_subclass` for subclasses."""
     _converters.append((type_object, converter_fn, allow_subclass))
 
 
 @public
 def type_spec_from_value(value: Any) -> TypeSpec:
-    """Return the spec of a value: a tensor, IndexedSlices, a dataset, None, or anything that can be a tensor.
+    """Return the spec of a value: a tensor, IndexedSlices, a dataset, None, or any value that can be a tensor.
 
-    TypeError for an object that has no spec.
+    TypeError for an object without a spec.
 
     >>> tf.type_spec_from_value(tf.constant([1.0, 2.0]))
     TensorSpec(shape=(2,), dtype=tf.float32, name=None)

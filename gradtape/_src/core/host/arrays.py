@@ -1,6 +1,6 @@
-"""The part of `jax.numpy` and `jax.lax` that kernels use, on NumPy arrays: the same arguments, dtypes and values.
+"""The part of `jax.numpy` and `jax.lax` that kernels use, implemented on NumPy arrays with equal arguments, dtypes and values.
 
-Only what hosted ops use is here. A name that is not here is an AttributeError, which the tests of hosted ops find.
+Only names used by hosted ops exist. Any other is an AttributeError, which the tests of hosted ops find.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _added: Any = np.add.reduce  # `np.sum` takes three times as long to call
 class Numbers:
     """`jax.numpy` on NumPy arrays."""
 
-    # dtypes, and what is known of them
+    # dtypes and their properties
     bool_, int8, int16, int32, int64 = np.bool_, np.int8, np.int16, np.int32, np.int64
     uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
     float16, float32, float64, complex64, complex128 = np.float16, np.float32, np.float64, np.complex64, np.complex128
@@ -38,7 +38,7 @@ class Numbers:
     dtype, finfo, iinfo, issubdtype = jax.numpy.dtype, jax.numpy.finfo, jax.numpy.iinfo, jax.numpy.issubdtype
     inf, nan, pi = np.inf, np.nan, np.pi
     linalg = LinearAlgebra
-    # element by element
+    # element-wise
     abs, conj, real, imag, angle, sign = np.abs, np.conj, np.real, np.imag, np.angle, np.sign
     exp, expm1, log, log1p, log2, sqrt = np.exp, np.expm1, np.log, np.log1p, np.log2, np.sqrt
     sin, cos, tan, arcsin, arccos, arctan = np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan
@@ -53,27 +53,27 @@ class Numbers:
     equal, not_equal, less, greater, less_equal, greater_equal = (
         np.equal, np.not_equal, np.less, np.greater, np.less_equal, np.greater_equal,
     )  # fmt: skip
-    # made of shapes
+    # creation
     array, asarray, arange, eye, linspace = np.array, np.asarray, np.arange, np.eye, np.linspace
     zeros, ones, full, zeros_like, ones_like, full_like = np.zeros, np.ones, np.full, np.zeros_like, np.ones_like, np.full_like
-    # moved
+    # shapes and movement
     broadcast_to, broadcast_arrays, broadcast_shapes = np.broadcast_to, np.broadcast_arrays, np.broadcast_shapes
     reshape, transpose, swapaxes, moveaxis, expand_dims, squeeze, ravel = (
         np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.squeeze, np.ravel,
     )  # fmt: skip
     concatenate, stack, tile, repeat, flip, roll, pad = np.concatenate, np.stack, np.tile, np.repeat, np.flip, np.roll, np.pad
     diagonal, tril, triu = np.diagonal, np.tril, np.triu
-    # reduced
+    # reductions
     max, min, any, all, argmax, argmin, argsort, sort = np.max, np.min, np.any, np.all, np.argmax, np.argmin, np.argsort, np.sort
 
     @staticmethod
     def clip(x: Array, min: Array = None, max: Array = None) -> Array:
-        """Return `x` limited to an interval."""
+        """Return `x`, clipped to an interval."""
         return np.clip(x, min, max)
 
     @staticmethod
     def take_along_axis(x: Array, indices: Array, axis: int, mode: str = "fill") -> Array:
-        """Return the elements along an axis that indices name, with JAX's rule for those that are not there."""
+        """Return the elements at indices along an axis, with JAX's rule for indices out of range."""
         if mode == "clip":
             indices = np.clip(indices, 0, x.shape[axis] - 1)
         elif mode == "fill" and ((indices < -x.shape[axis]) | (indices >= x.shape[axis])).any():
@@ -82,7 +82,7 @@ class Numbers:
 
     @staticmethod
     def sum(x: Array, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Array:
-        """Return sums; of half precision they are computed in float32, as XLA does."""
+        """Return sums; those of half precision are computed in float32, as in XLA."""
         axis = tuple(axis) if isinstance(axis, list) else axis
         if dtype is None and x.dtype.itemsize == 2 and x.dtype.kind not in "iu":
             return _added(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
@@ -90,7 +90,7 @@ class Numbers:
 
     @staticmethod
     def take(x: Array, indices: Array, axis: int, mode: str = "clip") -> Array:
-        """Return the entries of an axis that indices name, those nearest to what lies outside."""
+        """Return the entries of an axis at indices, which are clipped to the axis."""
         return np.take(x, indices, axis, mode="clip" if mode == "clip" else "raise")
 
     @staticmethod
@@ -100,7 +100,7 @@ class Numbers:
 
     @staticmethod
     def matmul(x: Array, y: Array, precision: Any = None, preferred_element_type: Any = None) -> Array:
-        """Return matrix products, whose batch axes are broadcast."""
+        """Return matrix products with broadcast batch axes."""
         return product(x, y)
 
     @staticmethod
@@ -123,7 +123,7 @@ class Numbers:
 
     @staticmethod
     def split(x: Array, where: Any, axis: int = 0) -> list[Array]:
-        """Return the parts of `x`: so many equal ones, or cut at these places."""
+        """Return the parts of `x`: a number of equal parts, or parts cut at these positions."""
         extent = x.shape[axis]
         places = [extent // where * i for i in range(where + 1)] if isinstance(where, int) else [0, *where, extent]
         before = (slice(None),) * (axis % x.ndim)
@@ -178,7 +178,7 @@ class Primitives:
 
     @staticmethod
     def scan(step: Any, carried: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> tuple[Any, Any]:
-        """Loop over the rows of arrays; return the last carry, and the results of the steps, stacked."""
+        """Loop over rows of arrays; return the last carry and the stacked results."""
         leaves = jax.tree.leaves(xs)
         count = len(leaves[0]) if leaves else length or 0
         rows = []
@@ -199,7 +199,7 @@ class Primitives:
         padding: Any,
         window_dilation: Any = None,
     ) -> Any:
-        """Return windows of an array, each reduced by a ufunc; of a tuple of arrays, by a function of two such tuples."""
+        """Return windows of an array, reduced by a ufunc. For a tuple of arrays, the reduction is a function of two tuples."""
         spread = window_dilation or (1,) * len(window)
         if isinstance(x, tuple):
             return _windows_of_several(x, start, reduction, window, strides, padding, spread)
@@ -213,23 +213,23 @@ class Primitives:
 
     @staticmethod
     def dynamic_slice_in_dim(x: Array, start: Array, size: int, axis: int = 0) -> Array:
-        """Return a window along one axis, moved into `x` where it would leave it."""
+        """Return a window along one axis, shifted to lie within `x`."""
         first = min(max(int(start), 0), x.shape[axis] - size)
         return x[(slice(None),) * axis + (slice(first, first + size),)]
 
     @staticmethod
     def lgamma(x: Array) -> Array:
-        """Return the logarithm of the gamma function; that of -∞ is ∞, which SciPy has as -∞."""
+        """Return the logarithm of the gamma function, ∞ at -∞, where SciPy has -∞."""
         return np.where(np.isinf(x), np.abs(x), _special("gammaln", x))
 
     @staticmethod
     def digamma(x: Array) -> Array:
-        """Return the derivative of the logarithm of the gamma function; NaN at all poles, where SciPy has ∞ at some."""
+        """Return the digamma function, NaN at all poles, where SciPy has ∞ at some."""
         return np.where((x <= 0) & (x == np.floor(x)), np.asarray(np.nan, x.dtype), _special("digamma", x))
 
     @staticmethod
     def platform_dependent(*operands: Any, default: Any, cpu: Any = None, **platforms: Any) -> Any:
-        """Call the function for the CPU, which is the host."""
+        """Call the function for the CPU."""
         return (cpu or default)(*operands)
 
     @staticmethod
@@ -248,7 +248,7 @@ class Primitives:
 
     @staticmethod
     def cumlogsumexp(x: Array, axis: int = 0, reverse: bool = False) -> Array:
-        """Return cumulative sums of exponentials, as logarithms."""
+        """Return cumulative log-sum-exp."""
         flipped = np.flip(x, axis) if reverse else x
         found = np.logaddexp.accumulate(flipped, axis, dtype=x.dtype)
         return np.flip(found, axis) if reverse else found
@@ -265,7 +265,7 @@ class Primitives:
 
     @staticmethod
     def full_like(x: Array, value: Any, dtype: Any = None, shape: Any = None) -> Array:
-        """Return an array of one value."""
+        """Return an array filled with a value."""
         return np.full(x.shape if shape is None else shape, value, x.dtype if dtype is None else dtype)
 
     @staticmethod
@@ -275,14 +275,14 @@ class Primitives:
 
     @staticmethod
     def complex(x: Array, y: Array) -> Array:
-        """Return complex numbers of real and imaginary parts."""
+        """Return complex numbers from real and imaginary parts."""
         result = np.empty(np.broadcast_shapes(np.shape(x), np.shape(y)), np.result_type(x.dtype, np.complex64))
         result.real, result.imag = x, y
         return result
 
     @staticmethod
     def bitcast_convert_type(x: Array, dtype: Any) -> Array:
-        """Return the bits of `x` in another dtype, of which there may be several or a part in each element."""
+        """Return the bits of `x` as another dtype, which may split or join elements."""
         old, new = np.dtype(x.dtype).itemsize, np.dtype(dtype).itemsize
         x = np.array(x, order="C")
         if old > new:
@@ -311,7 +311,7 @@ class Primitives:
 
     @staticmethod
     def integer_pow(x: Array, y: int) -> Array:
-        """Return x to an integer power."""
+        """Return `x` raised to an integer power."""
         return x**y
 
     @staticmethod
@@ -346,7 +346,7 @@ class Primitives:
 
     @staticmethod
     def broadcast_in_dim(x: Array, shape: Sequence[int], dimensions: Sequence[int]) -> Array:
-        """Return `x`, whose axes become `dimensions` of the result."""
+        """Return `x` broadcast to `shape`, with its axes at `dimensions`."""
         view = [1] * len(shape)
         for axis, extent in zip(dimensions, np.shape(x), strict=True):
             view[axis] = extent
@@ -417,7 +417,7 @@ class Primitives:
 
     @staticmethod
     def dynamic_slice(x: Array, starts: Sequence[Array], sizes: Sequence[int]) -> Array:
-        """Return the window that begins at `starts`, moved into `x` where it would leave it."""
+        """Return the window that begins at `starts`, shifted to lie within `x`."""
         return x[_window(x, starts, sizes)]
 
     @staticmethod
@@ -429,7 +429,7 @@ class Primitives:
 
     @staticmethod
     def dynamic_update_index_in_dim(x: Array, update: Array, index: Array, axis: int) -> Array:
-        """Return a copy of `x` with the element of an axis at an index replaced."""
+        """Return a copy of `x` with the entry at an index of an axis replaced."""
         result = np.array(x)
         at = (slice(None),) * axis + (min(max(int(index), 0), x.shape[axis] - 1),)
         result[at] = np.reshape(update, result[at].shape)
@@ -437,13 +437,13 @@ class Primitives:
 
     @staticmethod
     def dynamic_index_in_dim(x: Array, index: Array, axis: int = 0, keepdims: bool = True) -> Array:
-        """Return the element of an axis at an index."""
+        """Return the entry at an index of an axis."""
         at = min(max(int(index), 0), x.shape[axis] - 1)
         return np.take(x, [at] if keepdims else at, axis)
 
     @staticmethod
     def pad(x: Array, value: Array, config: Sequence[tuple[int, int, int]]) -> Array:
-        """Return `x` with `value` around (cut where an edge is negative) and between its elements."""
+        """Return `x` with `value` around it (cropped for negative edges) and between its elements."""
         shape = [
             low + high + extent + max(extent - 1, 0) * inner for extent, (low, high, inner) in zip(x.shape, config, strict=True)
         ]
@@ -473,12 +473,12 @@ class Primitives:
     def dot_general(
         a: Array, b: Array, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None
     ) -> Array:
-        """Return a contraction over some axes, with others in common."""
+        """Return a contraction over some axes, with batch axes."""
         (contracted_a, contracted_b), (batch_a, batch_b) = dimension_numbers
         dtype = a.dtype if preferred_element_type is None else np.dtype(preferred_element_type)
         if dtype.itemsize == 2 and dtype.kind not in "iu":
             a, b = a.astype(np.float32), b.astype(np.float32)
-        if a.ndim == b.ndim == 2 and not batch_a and len(contracted_a) == 1:  # no axes are moved
+        if a.ndim == b.ndim == 2 and not batch_a and len(contracted_a) == 1:  # needs no transposition
             x, y = a.T if contracted_a[0] == 0 else a, b if contracted_b[0] == 0 else b.T
             return product(x, y).astype(dtype, copy=False)
         free_a = [i for i in range(a.ndim) if i not in contracted_a and i not in batch_a]
@@ -491,7 +491,7 @@ class Primitives:
 
 
 def _extreme(dtype: np.dtype, sign: int) -> Any:
-    """Return the largest value of a dtype, or the least, which is what an extremum of no elements gives."""
+    """Return the largest or smallest value of a dtype, the extremum of no elements."""
     if jax.numpy.issubdtype(dtype, jax.numpy.inexact):
         return np.asarray(sign * np.inf, dtype)
     limits = np.iinfo(dtype) if dtype.kind in "iu" else None
@@ -499,7 +499,7 @@ def _extreme(dtype: np.dtype, sign: int) -> Any:
 
 
 def _special(name: str, x: Array) -> Array:
-    """Return a function of SciPy's, which is loaded when one is asked for."""
+    """Return SciPy's special function of `x`; SciPy is imported on first use."""
     from scipy import special
 
     return getattr(special, name)(x.astype(np.float32) if x.dtype.itemsize == 2 else x)

@@ -1,4 +1,4 @@
-"""`lax.conv_general_dilated` on NumPy arrays: windows laid out as a matrix, and one product."""
+"""`lax.conv_general_dilated` on NumPy arrays: windows as the rows of a matrix, and one matrix product."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def convolution(
 
 
 def _between_holes(x: Array, filters: Array, padding: Any, holes: Sequence[int], spread: Sequence[int], groups: int) -> Array:
-    """Return `[N, O, *places]` for images with zeros between their elements, which take no part in the product.
+    """Return `[N, O, *places]` for dilated images, without multiplying the zeros between their elements.
 
-    Each element is multiplied with all cells of the window; what that gives is added to the places that see it there.
+    Each element is multiplied by all filter taps; the products are added to the output places whose window holds the element.
     """
     images, _, *extents = x.shape
     outputs, inner, *taps = filters.shape
@@ -82,11 +82,11 @@ def _between_holes(x: Array, filters: Array, padding: Any, holes: Sequence[int],
 
 
 def _padded(x: Array, padding: Sequence[tuple[int, int]], holes: Sequence[int]) -> Array:
-    """Return images with zeros between their elements and around them; cut where a padding is negative."""
+    """Return images dilated and padded by zeros; a negative padding crops them."""
     shape = [(n - 1) * h + 1 if n else 0 for n, h in zip(x.shape[2:], holes, strict=True)]
     around = [(max(low, 0), max(high, 0)) for low, high in padding]
     extents = [n + low + high for n, (low, high) in zip(shape, around, strict=True)]
-    # Channels lie together, as windows are copied piece by piece.
+    # Channels are contiguous, since windows are copied piece by piece.
     result = np.moveaxis(np.zeros((len(x), *extents, x.shape[1]), x.dtype), -1, 1)
     inner: list[Any] = [slice(low, low + n, h) for n, (low, _), h in zip(shape, around, holes, strict=True)]
     result[(..., *inner)] = x
@@ -95,7 +95,7 @@ def _padded(x: Array, padding: Sequence[tuple[int, int]], holes: Sequence[int]) 
 
 
 def _grouped(windows: Array, filters: Array, spatial: int, feature_groups: int, batch_groups: int) -> Array:
-    """Return `[N, O, *places]`: each group of channels (or of images) with the filters of its own."""
+    """Return `[N, O, *places]`, with separate filters for each group of channels or images."""
     places = windows.shape[2 : 2 + spatial]
     groups = max(feature_groups, batch_groups)
     outputs, taps = filters.shape[0] // groups, math.prod(filters.shape[1:])

@@ -1,4 +1,4 @@
-"""`lax.gather` and the scatters on NumPy arrays: starts of windows become the indices of all elements."""
+"""`lax.gather` and the scatters on NumPy arrays, with window starts expanded to the indices of all elements."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def gather(
 
 
 def scatter(combine: Any) -> Any:
-    """Return the scatter that combines elements by a ufunc (None: that replaces them)."""
+    """Return the scatter that combines elements by a ufunc, or replaces them if that is None."""
 
     def scattered(
         operand: Array, scatter_indices: Array, updates: Array, dimension_numbers: Any, *, mode: Any = None, **hints: Any
@@ -81,7 +81,7 @@ def _places(
     sizes: Sequence[int],
     mode: Any,
 ) -> tuple[tuple[Array, ...], Array | None]:
-    """Return `(indices into each axis, whether a window lies inside)`, which broadcast to the result's shape."""
+    """Return `(indices into each axis, whether a window lies inside)`, broadcastable to the result's shape."""
     around = starts.shape[:-1]
     rank = len(around) + len(window_dims)
     outer = [axis for axis in range(rank) if axis not in window_dims]
@@ -114,14 +114,14 @@ def _places(
 
 
 def _nothing(dtype: np.dtype) -> Any:
-    """Return the element that stands for a missing one."""
+    """Return the fill value for elements out of range."""
     if jnp.issubdtype(dtype, jnp.inexact):
         return np.nan
     return np.iinfo(dtype).min if dtype.kind == "i" else np.iinfo(dtype).max if dtype.kind == "u" else True
 
 
 class At:
-    """`array.at`, on the host."""
+    """`array.at` for NumPy arrays."""
 
     def __init__(self, array: Array) -> None:
         self._array = array
@@ -131,7 +131,7 @@ class At:
 
 
 class _Elements:
-    """Elements of an array at indices: arrays of integers, and slices, for the first axes."""
+    """Elements of an array at indices: integer arrays and slices for the first axes."""
 
     def __init__(self, array: Array, index: tuple[Any, ...]) -> None:
         if Ellipsis in [i for i in index if i is Ellipsis]:
@@ -140,7 +140,7 @@ class _Elements:
         self._array, self._index = array, index
 
     def _inside(self, mode: str | None, wrap: bool) -> tuple[tuple[Any, ...], Array | None]:
-        """Return the indices, moved into the array, and where they lay in it; None for everywhere."""
+        """Return the indices clipped to the array, and a mask of those in range; None if all are."""
         index: list[Any] = []
         inside = None
         for extent, i in zip(self._array.shape, self._index, strict=False):
@@ -158,7 +158,7 @@ class _Elements:
         return tuple(index), inside
 
     def get(self, *, mode: str = "fill", fill_value: Any = None, wrap_negative_indices: bool = True, **hints: Any) -> Array:
-        """Return the elements; `fill_value` for an index outside."""
+        """Return the elements, with `fill_value` for indices out of range."""
         index, inside = self._inside(mode, wrap_negative_indices)
         if inside is None:
             return self._array[index]
@@ -189,7 +189,7 @@ class _Elements:
         return self._combined(None, values, **how)
 
     def add(self, values: Array, **how: Any) -> Array:
-        """Return the array with values added to elements."""
+        """Return the array with values added to the elements."""
         return self._combined(np.add, values, **how)
 
     def multiply(self, values: Array, **how: Any) -> Array:
@@ -197,9 +197,9 @@ class _Elements:
         return self._combined(np.multiply, values, **how)
 
     def max(self, values: Array, **how: Any) -> Array:
-        """Return the array with the larger of elements and values."""
+        """Return the array with the maximum of elements and values."""
         return self._combined(np.maximum, values, **how)
 
     def min(self, values: Array, **how: Any) -> Array:
-        """Return the array with the smaller of elements and values."""
+        """Return the array with the minimum of elements and values."""
         return self._combined(np.minimum, values, **how)

@@ -1,4 +1,4 @@
-"""`jax.numpy.linalg` and `jax.lax.linalg` on NumPy arrays. A failure is NaN, as in XLA, and not an error."""
+"""`jax.numpy.linalg` and `jax.lax.linalg` on NumPy arrays. A failure gives NaN, as in XLA, not an error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = Any
 
 
 def _each(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """Return a function of stacked matrices whose result is NaN for those that it cannot take."""
+    """Return a function of stacked matrices that gives NaN for those on which it fails."""
 
     def over_stack(x: Array) -> Array:
         try:
@@ -42,7 +42,7 @@ class Numbers:
 
     @staticmethod
     def solve(a: Array, b: Array) -> Array:
-        """Return the solutions of `a x = b`, where `b` is a stack of matrices."""
+        """Return the solutions of `a x = b` for stacks of matrices `b`."""
         try:
             return np.linalg.solve(a, b)
         except np.linalg.LinAlgError:
@@ -80,7 +80,7 @@ class Primitives:
     def triangular_solve(
         a: Array, b: Array, left_side: bool = False, lower: bool = False, transpose_a: bool = False, conjugate_a: bool = False
     ) -> Array:
-        """Return the solutions of `a x = b`, where the other triangle of `a` is not read."""
+        """Return the solutions of `a x = b`, reading only one triangle of `a`."""
         from scipy.linalg import solve_triangular
 
         if not left_side:
@@ -102,7 +102,7 @@ class Primitives:
 
 
 def _substituted(a: Array, b: Array, lower: bool, way: str) -> Array:
-    """Return the solution of a singular triangular system, row by row: infinite or NaN."""
+    """Return the solution of a singular triangular system by substitution: infinite or NaN."""
     a = a if way == "N" else a.T if way == "T" else a.conj().T
     rows = range(len(a)) if lower == (way == "N") else range(len(a) - 1, -1, -1)
     triangle = np.tril(a, -1) if lower == (way == "N") else np.triu(a, 1)

@@ -1,4 +1,4 @@
-"""Products of matrices on NumPy arrays, each by one thread of BLAS."""
+"""Matrix products of NumPy arrays, each computed by one thread of BLAS."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 Array = Any
-Term = tuple[Array, str]  # with a label for each axis
+Term = tuple[Array, str]  # an array, and a label for each axis
 
-# BLAS computes a product of at most so many multiplications by one thread. More of them would fight XLA's for the cores.
+# BLAS uses one thread for products of at most this many multiplications. More threads would compete with XLA's for cores.
 SERIAL = 1 << 18
-DEPTH = WIDTH = 128  # of the blocks of a larger product: they stay in the caches
-FEW = 1 << 12  # so many multiplications are done sooner than axes are moved to make matrices
+DEPTH = WIDTH = 128  # the size of blocks of a larger product, which fit into the caches
+FEW = 1 << 12  # for so few multiplications, moving axes to form matrices does not pay
 
 
 def product(x: Array, y: Array) -> Array:
-    """Return the matrix products of `x` and `y`, whose batch axes are broadcast, in blocks that BLAS computes by one thread."""
+    """Return the matrix products of `x` and `y` with broadcast batch axes, in blocks that BLAS computes by one thread."""
     rows, inner, columns = x.shape[-2], x.shape[-1], y.shape[-1]
     if rows * inner * columns <= SERIAL or x.dtype.kind in "iub":
         return np.matmul(x, y)
@@ -36,7 +36,7 @@ def product(x: Array, y: Array) -> Array:
 
 
 def einsum(subscripts: str, operands: Sequence[Array]) -> Array:
-    """Return the sum of products of `operands` that subscripts with a `->` name, as products of matrices."""
+    """Return the einsum of `operands` by matrix products; the subscripts must contain `->`."""
     given, _, output = subscripts.partition("->")
     terms: list[Term] = list(zip(operands, given.split(","), strict=True))
     path: Any = [range(len(terms))]
@@ -55,7 +55,7 @@ def einsum(subscripts: str, operands: Sequence[Array]) -> Array:
 
 
 def _pair(first: Term, second: Term, wanted: Collection[str]) -> Term:
-    """Return the sum of products of two terms over all labels but the `wanted` ones."""
+    """Return the product of two terms, summed over all labels except the `wanted` ones."""
     x, a = _narrowed(first, {*wanted, *second[1]})
     y, b = _narrowed(second, {*wanted, *a})
     batch = [label for label in a if label in b and label in wanted]
@@ -76,7 +76,7 @@ def _pair(first: Term, second: Term, wanted: Collection[str]) -> Term:
 
 
 def _narrowed(term: Term, wanted: Collection[str]) -> Term:
-    """Return a term summed over all labels but the `wanted` ones, each of which it has once."""
+    """Return a term summed over all labels except the `wanted` ones, without repeated labels."""
     x, labels = term
     kept = "".join(dict.fromkeys([label for label in labels if label in wanted]))
     return (x if kept == labels else np.einsum(f"{labels}->{kept}", x)), kept

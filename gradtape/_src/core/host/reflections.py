@@ -1,7 +1,7 @@
-"""QR decompositions of NumPy arrays by Householder's reflections, whose products one thread of BLAS computes.
+"""QR decompositions of NumPy arrays by Householder reflections, with products that use one thread of BLAS.
 
-LAPACK's `geqrf` calls BLAS for each column. Where other threads have the cores, BLAS's own wait for each other in every call:
-a matrix of 1024 × 256, as the orthogonal initializer of a recurrent layer has, took 8 s of a busy machine instead of 0.05.
+LAPACK's `geqrf` calls BLAS for each column. On a busy machine BLAS's threads then wait for each other in every call. A matrix of
+1024 × 256, as for the orthogonal initializer of a recurrent layer, took 8 s there instead of 0.05.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from gradtape._src.core.host.products import product
 
 Array = Any
 
-SMALL = 1 << 13  # of a matrix with so many elements LAPACK's products are for one thread anyway
-PANEL = 32  # columns that are reflected one by one, before the others are as products of matrices
+SMALL = 1 << 13  # for so few elements, LAPACK uses one thread anyway
+PANEL = 32  # the number of columns reflected one by one; then the others are updated by matrix products
 
 
 def qr(x: Array, complete: bool) -> tuple[Array, Array]:
-    """Return Q and R of a matrix, with the signs of LAPACK; Q is square if it is to be `complete`.
+    """Return Q and R of a matrix, with LAPACK's signs; Q is square if `complete`.
 
     A panel of reflections is I − V T Vᵀ with a triangular T: Schreiber and Van Loan, "A storage-efficient WY representation
     for products of Householder transformations", SIAM J. Sci. Stat. Comput. 10 (1989).
@@ -40,12 +40,12 @@ def qr(x: Array, complete: bool) -> tuple[Array, Array]:
 
 
 def _moved(v: Array, t: Array, x: Array) -> Array:
-    """Return how far reflections move the columns of `x`: V T Vᵀ x."""
+    """Return `V T Vᵀ x`, the change of `x` by the reflections."""
     return product(v, product(t, product(v.T, x)))
 
 
 def _panel(x: Array) -> tuple[Array, Array]:
-    """Return V and T of reflections that leave nothing below the diagonal of `x`, whose place their result takes."""
+    """Return V and T of the reflections that make `x` upper triangular; `x` is overwritten by the result."""
     rows, columns = x.shape
     v, t = np.zeros((rows, columns), x.dtype), np.zeros((columns, columns), x.dtype)
     for i in range(columns):
@@ -59,12 +59,12 @@ def _panel(x: Array) -> tuple[Array, Array]:
 
 
 def _along(v: Array, x: Array) -> Array:
-    """Return vᵀ x without BLAS, which computes even the product with a vector by several threads."""
+    """Return vᵀ x without BLAS, which would use several threads even for a vector."""
     return np.sum(v[:, None] * x, axis=0)
 
 
 def _reflection(column: Array, v: Array) -> tuple[Any, Any]:
-    """Write the vector of the reflection I − τ v vᵀ that takes `column` to β e₁ into `v`; return β and τ."""
+    """Write the vector v of the reflection I − τ v vᵀ that maps `column` to β e₁ into `v`; return β and τ."""
     alpha, below = column[0], column[1:]
     v[0] = 1
     largest = np.abs(column).max()

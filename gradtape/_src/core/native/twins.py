@@ -1,6 +1,6 @@
-"""The choice between a Python function of the hot path and its twin in `recording.c`; see README.md.
+"""The choice between a Python function of the hot path and its twin in C, in `recording.c`; see README.md.
 
-The Python functions are the definition, and the fallback: without the extension each stands for itself.
+The Python functions are the definition. Without the extension they are used themselves.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ SOURCE = Path(__file__).with_name("recording.c")
 
 
 def checksum() -> str:
-    """Return the checksum by which an extension that was built of the `recording.c` beside this file is known."""
+    """Return the checksum of `recording.c`, which identifies the extension built from it."""
     return f"{zlib.crc32(SOURCE.read_bytes()):08x}"
 
 
 def _load() -> tuple[Any, str]:
-    """Return the extension, or None with the reason why there is none."""
+    """Return the extension, or None and the reason why there is none."""
     if os.environ.get("GRADTAPE_PURE", "") not in ("", "0"):
         return None, "GRADTAPE_PURE is set"
     try:
@@ -48,25 +48,25 @@ def _refused(why: str) -> str:
 
 
 _extension, reason = _load()
-kinds: tuple[type, ...] = () if _extension is None else (_extension.Twin,)  # the classes of functions in C
+kinds: tuple[type, ...] = () if _extension is None else (_extension.Twin,)  # the class of functions in C
 
 
 def of(function: F, kind: str, op: Any = None, attrs: Any = None, rank: int | None = None) -> F:
-    """Return the twin in C of a Python function, or the function itself. `op` is what it records, with the values `attrs`."""
+    """Return the C twin of a Python function, or the function itself. `op` is the op that it records, with attributes `attrs`."""
     if _extension is None:
         return function
     twin: Any = functools.update_wrapper(_extension.Twin(kind, function, op, attrs, rank), function)
-    twin.__signature__ = inspect.signature(function)  # `getfullargspec` does not look at what is wrapped
+    twin.__signature__ = inspect.signature(function)  # `getfullargspec` does not look at the wrapped function
     return cast("F", twin)
 
 
 def in_c(function: F) -> F:
-    """Decorate a function that has a twin of its own in `recording.c`, by its name."""
+    """Decorate a function that has a twin of the same name in `recording.c`."""
     return of(function, function.__name__)
 
 
 def bind(**engine: Any) -> None:
-    """Hand over what the extension works with, and begin to use it: classes, whose slots it finds, and objects of the engine."""
+    """Pass classes, whose slots it looks up, and objects of the engine to the extension, and start using it."""
     global reason
     if _extension is not None:
         try:
@@ -76,13 +76,13 @@ def bind(**engine: Any) -> None:
 
 
 def which() -> str:
-    """Say what records ops: "C", or "Python", with the reason."""
+    """Return what records ops: "C", or "Python" with the reason."""
     return f"Python ({reason})" if reason else "C"
 
 
 @contextlib.contextmanager
 def off() -> Iterator[None]:
-    """Let the Python functions do their work themselves, in all threads; for tests."""
+    """Use the Python functions instead of their twins, in all threads; for tests."""
     before = _extension is not None and _extension.enable(False)
     try:
         yield

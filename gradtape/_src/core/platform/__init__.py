@@ -1,1 +1,1 @@
-"""XLA, devices, memory, and NumPy in the place of kernels."""
+"""XLA, devices, memory, and NumPy as an alternative to compiled kernels."""

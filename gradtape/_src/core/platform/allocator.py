@@ -1,4 +1,4 @@
-"""The C allocator of this process: keep the memory of a training step for the next one, or give it back."""
+"""The C allocator of this process: keep freed memory for the next step, or return it to the system."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ M_MMAP_THRESHOLD = -3
 M_ARENA_MAX = -8
 
 LARGEST_INT = 2**31 - 1
-# A glibc that bounds the mmap threshold takes half of its largest heap (64 MiB) and refuses more.
+# Some versions of glibc reject an mmap threshold above half of their largest heap (64 MiB).
 MMAP_THRESHOLDS = (2**30, 2**25)
 
-tuned = False  # whether the user wants freed memory to be kept
+tuned = False  # whether the user wants to keep freed memory
 
 
 def tune_allocator() -> bool:
-    """Let glibc keep freed memory instead of giving it back to the system; return whether it agreed to.
+    """Have glibc keep freed memory instead of returning it to the system; return whether it accepts the setting.
 
-    By default glibc maps every large array afresh and unmaps it when it is freed. So a step with large temporaries pays for
-    their page faults in each run. The setting holds for the whole process and keeps its memory at its peak, therefore importing
-    gradtape never changes it: call this before the first op, or start the program with ``gradtape run``. Where the C library is
-    not glibc nothing happens and the result is False.
+    By default glibc maps every large array anew and unmaps it when it is freed. So a step with large temporaries has page faults
+    in each run. The setting applies to the whole process and keeps its memory at the peak, so importing gradtape never changes
+    it. Call this before the first op, or start the program with ``gradtape run``. With another C library nothing happens, and the
+    result is False.
 
     >>> agreed = tf.config.tune_allocator()  # at the top of a program: True with glibc
     """
@@ -41,7 +41,7 @@ def tune_allocator() -> bool:
 
 
 def give_back() -> bool:
-    """Give freed memory back to the system, by glibc's malloc_trim(3); return whether there was some, False without glibc."""
+    """Return freed memory to the system by malloc_trim(3); return whether there was any. False without glibc."""
     libc = _glibc()
     if libc is None:
         return False
@@ -50,7 +50,7 @@ def give_back() -> bool:
 
 
 def _glibc() -> ctypes.CDLL | None:
-    """Return the C library of this process if it is glibc."""
+    """Return the C library of this process if it is glibc, else None."""
     if not sys.platform.startswith("linux"):
         return None
     libc = ctypes.CDLL(None)

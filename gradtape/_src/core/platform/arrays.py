@@ -1,6 +1,6 @@
-"""The arrays that kernels compute with: JAX's where a program is compiled, NumPy's where an op runs on the host.
+"""The arrays of kernels: JAX's in compiled programs, NumPy's for ops that run on the host.
 
-A kernel is written once, with the `jnp` and `lax` of this module.
+A kernel is written once, using `jnp` and `lax` of this module.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _Fields:
-    """Whether this thread's kernels compute with NumPy."""
+    """Whether kernels in this thread compute with NumPy."""
 
     on_host: bool = field(False, per_replica=True)
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 else:
 
     class _Namespace:
-        """The names of a module of JAX's, or of its twin on NumPy while this thread computes on the host."""
+        """A module of JAX's, replaced by its twin on NumPy while the thread computes on the host."""
 
         def __init__(self, compiled: Any, host: Any) -> None:
             self._compiled, self._host = compiled, host
@@ -49,17 +49,17 @@ else:
 
 
 def at(array: Any) -> Any:
-    """Return `array.at`: what of an array is read or replaced at indices, as a new array."""
+    """Return `array.at`, JAX's interface for reading and updating elements at indices."""
     return indexing.At(array) if _local.on_host else array.at
 
 
 def is_on_host() -> bool:
-    """Return whether this thread's kernels compute with NumPy: where the same values pay to be computed once."""
+    """Return whether kernels in this thread compute with NumPy, where reusing common values pays."""
     return _local.on_host
 
 
 def traced_once(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Have JAX trace a long part of kernels once for each shape, and each program hold it once; on the host it just runs."""
+    """Have JAX trace a long part of kernels once for each shape, and programs contain it once; on the host it is just called."""
     traced = jax.jit(function)
 
     @functools.wraps(function)
@@ -71,13 +71,13 @@ def traced_once(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextlib.contextmanager
 def on_host() -> Iterator[None]:
-    """Let kernels compute with NumPy, in this thread."""
+    """Open a context in which kernels compute with NumPy, in this thread."""
     with setting(on_host=True), np.errstate(all="ignore"):
         yield
 
 
 def called_on_host(kernel: Callable[..., Any], inputs: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
-    """Return what a kernel gives for NumPy arrays; without a context, as it is called for each look at an index."""
+    """Return a kernel's result on NumPy arrays, without a context manager, as this is called for each indexing."""
     before, _local.on_host = _local.on_host, True
     try:
         return kernel(*inputs, **attributes)
@@ -91,7 +91,7 @@ def on_device() -> setting:
 
 
 def run(op: Op, attrs: Attributes, inputs: Sequence[Any], avals: Any) -> Any:
-    """Run a hosted op; return values of `avals`, NumPy arrays that nobody may write to."""
+    """Run a hosted op; return read-only NumPy arrays with these Avals."""
     if not _local.on_host:
         with on_host():
             return run(op, attrs, inputs, avals)
@@ -101,7 +101,7 @@ def run(op: Op, attrs: Attributes, inputs: Sequence[Any], avals: Any) -> Any:
 
 
 def _given(value: Any) -> np.ndarray:
-    """Return an input as an array that a kernel cannot change."""
+    """Return an input as a read-only array."""
     array = np.asarray(value)
     if array.flags.writeable:
         array = array.view()
@@ -110,7 +110,7 @@ def _given(value: Any) -> np.ndarray:
 
 
 def _frozen(value: Any, aval: Aval) -> np.ndarray:
-    # NumPy gives a Python number beside half precision a dtype of its own.
+    # NumPy promotes half precision with a Python number to another dtype.
     array = value if type(value) is np.ndarray and value.dtype is aval.dtype else np.asarray(value, aval.dtype)
     flags = array.flags
     if not flags.c_contiguous:
@@ -120,6 +120,6 @@ def _frozen(value: Any, aval: Aval) -> np.ndarray:
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
-    """Return an array of the library's own, to which nobody may write from now on."""
+    """Return an array of the library's own, made read-only."""
     array.flags.writeable = False
     return array

@@ -1,7 +1,7 @@
-"""The compiled programs on disk: their folder, and JAX's cache, which is the library's own while it compiles.
+"""Compiled programs on disk: their folder, and JAX's cache, which uses it during the library's compilations.
 
-JAX has one cache in a process, and no switch for a thread: `own` sets its folder and puts everything back after the compilation.
-Where the user has set a folder of JAX's, programs of the library are kept there as well.
+JAX has one cache per process, and no switch for a thread. So `own` sets its folder, and restores its settings after the
+compilation. If the user has set a folder for JAX, the library's programs go there, too.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import Any
 import jax
 from jax.experimental.compilation_cache.compilation_cache import reset_cache
 
-CACHE_BYTES = 1 << 30  # the folder is cut back to this size, oldest programs first
-CHECKED_BYTES = 1 << 26  # as much is looked at for damage when a process compiles for the first time
-ZSTANDARD = b"\x28\xb5\x2f\xfd"  # how a file begins that the package `zstandard` has written
-PROGRAM = re.compile(r"jit_.*-[0-9a-f]{64}-(cache|atime)")  # how JAX names the files of a compiled program
+CACHE_BYTES = 1 << 30  # the size to which the folder is cut back, oldest programs first
+CHECKED_BYTES = 1 << 26  # the bytes checked for damage at a process's first compilation
+ZSTANDARD = b"\x28\xb5\x2f\xfd"  # the first bytes of files written by the package `zstandard`
+PROGRAM = re.compile(r"jit_.*-[0-9a-f]{64}-(cache|atime)")  # JAX's file names for compiled programs
 
 
 def cache_folder() -> Path | None:
-    """Return the folder of compiled programs, from `GRADTAPE_CACHE_DIR` (empty: None) or in the user's cache folder."""
+    """Return the folder of compiled programs: `GRADTAPE_CACHE_DIR` (None if empty), or one in the user's cache folder."""
     given = os.environ.get("GRADTAPE_CACHE_DIR")
     if given is not None:
         return Path(given) / "gradtape" / "xla" if given else None
@@ -41,7 +41,7 @@ def cache_folder() -> Path | None:
 
 @functools.cache
 def _usable() -> Path | None:
-    """Return the folder for this process, made and pruned; None if there is none. The log says once why it cannot be used."""
+    """Return the folder, created and pruned, or None if it cannot be used; the log gives the reason once."""
     folder = cache_folder()
     if folder is None:
         return None
@@ -56,7 +56,7 @@ def _usable() -> Path | None:
 
 
 class _Compiling:
-    """The number of threads that compile now, and JAX's settings from before the first of them began."""
+    """The number of threads that compile now, and JAX's settings from before the first one began."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -64,10 +64,10 @@ class _Compiling:
         self.before: dict[str, Any] = {}
 
     def begin(self) -> None:
-        """Give JAX's cache the library's folder, unless it has one."""
+        """Set the folder of JAX's cache, unless the user has set one."""
         with self.lock:
             self.count += 1
-            # JAX makes the attributes of its config as it runs, where a type checker does not see them.
+            # JAX creates the attributes of its config dynamically, so that type checkers do not know them.
             if self.count > 1 or jax.config.jax_compilation_cache_dir is not None or (folder := _usable()) is None:  # type: ignore[attr-defined]
                 return
             wanted = {"jax_compilation_cache_dir": str(folder), "jax_persistent_cache_min_compile_time_secs": 0.0}
@@ -75,7 +75,7 @@ class _Compiling:
             self._set(wanted)
 
     def end(self) -> None:
-        """Put JAX's settings back once no thread compiles."""
+        """Restore JAX's settings when no thread compiles any more."""
         with self.lock:
             self.count -= 1
             if not self.count and self.before:
@@ -85,7 +85,7 @@ class _Compiling:
     def _set(self, settings: dict[str, Any]) -> None:
         for name, value in settings.items():
             jax.config.update(name, value)
-        reset_cache()  # JAX reads the folder once, when it first compiles
+        reset_cache()  # JAX reads the folder only at its first compilation
 
 
 _compiling = _Compiling()
@@ -93,7 +93,7 @@ _compiling = _Compiling()
 
 @contextlib.contextmanager
 def own() -> Iterator[None]:
-    """Keep what JAX compiles inside on disk, in the library's folder."""
+    """Open a context whose compilations JAX keeps in the library's folder."""
     _compiling.begin()
     try:
         yield
@@ -102,7 +102,7 @@ def own() -> Iterator[None]:
 
 
 def _refused(folder: Path) -> str | None:
-    """Make the cache folder, and return why it cannot be used, if so: what is loaded from it runs as this user's own code."""
+    """Create the cache folder; return why it cannot be used, or None. Its contents run as this user's own code."""
     own = folder.parent, folder
     try:
         own[0].parent.mkdir(parents=True, exist_ok=True)
@@ -123,9 +123,9 @@ def _refused(folder: Path) -> str | None:
 
 
 def prune(folder: Path) -> None:
-    """Remove damaged programs from the cache folder, and the oldest ones once it is too large.
+    """Remove damaged programs from the cache folder, then the oldest ones until it is small enough.
 
-    Only files with the names that JAX gives to compiled programs are counted and removed.
+    Only files with JAX's names for compiled programs are counted and removed.
     """
     try:
         with os.scandir(folder) as entries:
@@ -137,14 +137,14 @@ def prune(folder: Path) -> None:
                 break
             os.unlink(path)
             size -= status.st_size
-    except OSError:  # another process removes the same files, or the folder may not be written
+    except OSError:  # another process removes the same files, or the folder is read-only
         return
 
 
 def _remove_damaged(programs: list[tuple[os.stat_result, str]]) -> None:
-    """Remove the programs that cannot be read, such as those of a process that was killed: JAX never writes over a file.
+    """Remove unreadable programs, such as those of a killed process, as JAX never overwrites a file.
 
-    A file that was looked at and found whole is made read-only, which is how it is known the next time.
+    A file found intact is made read-only, which marks it as checked.
     """
     looked = 0
     for status, path in programs:

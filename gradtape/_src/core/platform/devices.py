@@ -1,4 +1,4 @@
-"""Arrays that lie on different devices and processes, brought together so that a program or a reader can take them."""
+"""Moving arrays from different devices and processes together, for a program or a reader."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSha
 from gradtape._src.core.base import hooks
 from gradtape._src.core.platform import xla
 
-SAMPLE = 4096  # elements of an array in a checksum
+SAMPLE = 4096  # the number of elements of an array in a checksum
 
 
 def brought_together(arguments: Sequence[Any], error: Exception) -> list[Any]:
-    """Copy `arguments` that lie on different devices to the device that most of them lie on.
+    """Copy `arguments` on different devices to the device that holds most of them, as TensorFlow does.
 
-    As TensorFlow does it. `error` is what JAX said; it is raised if it was not about that.
+    `error` is JAX's error; it is raised again if it has another cause.
     """
     placed = [a.sharding for a in arguments if isinstance(a, jax.Array)]
     if "incompatible devices" in str(error):
@@ -35,15 +35,15 @@ def brought_together(arguments: Sequence[Any], error: Exception) -> list[Any]:
 
 
 def elsewhere(arguments: Sequence[Any]) -> bool:
-    """Return whether parts of these arrays lie on other processes."""
+    """Return whether parts of these arrays are on other processes."""
     return any(isinstance(a, jax.Array) and not a.is_fully_addressable for a in arguments)
 
 
 def checksum(arguments: Sequence[Any]) -> int:
-    """Return a checksum of the integers among arrays that each process has for itself: seeds, counts, indices.
+    """Return a checksum of the integer arrays that each process has for itself: seeds, counts, indices.
 
-    They have to be the same in all processes, as XLA takes them for copies of one array. Floats are not compared: their last bits
-    may depend on the kind of machine. Of a large array some elements are taken.
+    They must be equal in all processes, since XLA takes them for replicas of one array. Floats are left out, as their last bits
+    may depend on the machine. Of a large array only some elements are used.
     """
     found = 0
     for array in arguments:
@@ -54,12 +54,12 @@ def checksum(arguments: Sequence[Any]) -> int:
 
 
 def in_parts(arrays: Sequence[Any]) -> bool:
-    """Return whether arrays are on no single process whole, so that all processes have to read them together."""
+    """Return whether no process holds all of these arrays, so that all have to read them together."""
     return any(isinstance(a, jax.Array) and not a.is_fully_addressable and not a.is_fully_replicated for a in arrays)
 
 
 def whole(value: jax.Array) -> np.ndarray:
-    """Return an array as NumPy's. Parts on other processes are gathered from them, so all processes read the value."""
+    """Return an array as NumPy's. Parts on other processes are gathered, which all processes have to do together."""
     if not in_parts([value]):
         return np.asarray(value)
     assert hooks.clients.together is not None
@@ -75,7 +75,7 @@ def _copied(value: jax.Array, copies: NamedSharding) -> jax.Array:
 
 
 def first_of(value: Any) -> str:
-    """Return "CPU:0" or the like: the first of the devices that hold a value."""
+    """Return the first device that holds a value, such as "CPU:0"."""
     if not isinstance(value, jax.Array):
         return "CPU:0"
     here = value.sharding.addressable_devices or value.devices()

@@ -1,4 +1,4 @@
-"""The loops of this process: a small one compiled as one function of machine code."""
+"""`tune_loops`: XLA's choice to compile a small loop as one function."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from gradtape._src.core.base.public import public
 
 OPTION = "xla_cpu_small_while_loop_byte_threshold"
 FLAG = "--xla_backend_extra_options="
-MARK = "xla_cpu_small_call"  # what XLA calls such a loop
+MARK = "xla_cpu_small_call"  # XLA's name for such a loop
 
 
 @public
 def tune_loops(largest: int = 1 << 20) -> bool:
-    """Let XLA compile each loop whose values, stacked ones included, take less than `largest` bytes as one function.
+    """Have XLA compile each loop whose values, with stacked ones, take less than `largest` bytes as one function.
 
-    By default XLA's CPU compiler does so with loops of less than a kilobyte. In all others each op of a trip is a kernel. Each
-    kernel has its price, which rises by half or more once a trip has about ten; so loops over small vectors ran 2 to 3 times as
-    fast as one function where it was measured. A loop over convolutions or over arrays of more than some ten thousand elements
-    may run slower, since one function is one thread: measure.
+    By default XLA's CPU compiler does so for loops of less than a kilobyte. In other loops each op is a kernel with a cost per
+    call, which rises by half or more once a trip has about ten. In measurements, loops over small vectors ran 2 to 3 times as
+    fast as one function. A loop over convolutions, or over arrays of more than about ten thousand elements, may become slower,
+    since one function runs in one thread: measure.
 
     The setting holds for the whole process, for JAX's own programs too, therefore importing gradtape never changes it: call
-    this before the first op. Returns whether XLA does so now: False if it had started before, or on another device.
+    The setting applies to the whole process, including JAX's own programs, so importing gradtape never changes it. Call this
+    before the first op. Returns whether XLA uses the setting: False if it had started before, or on another device.
 
     >>> in_force = tf.config.tune_loops()  # at the top of a program: True on a CPU
     """
@@ -36,7 +37,7 @@ def tune_loops(largest: int = 1 << 20) -> bool:
     os.environ["XLA_FLAGS"] = f"{others} {FLAG}{extra}".strip()
     try:
         return _in_force(int(largest))
-    finally:  # XLA has read it; the processes that this one starts shall not
+    finally:  # XLA has read it; child processes must not inherit it
         if before:
             os.environ["XLA_FLAGS"] = before
         else:
@@ -44,7 +45,7 @@ def tune_loops(largest: int = 1 << 20) -> bool:
 
 
 def _in_force(largest: int) -> bool:
-    """Return whether a loop over a vector of about a third of `largest` bytes is one function."""
+    """Return whether XLA compiles a loop over a vector of about a third of `largest` bytes as one function."""
 
     def loop(x: jax.Array) -> jax.Array:
         return jax.lax.fori_loop(0, 3, lambda _, value: value * value, x)

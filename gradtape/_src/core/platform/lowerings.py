@@ -1,4 +1,4 @@
-"""The table of lowerings: by which rule something is computed on which device, and which options XLA's compiler gets for it.
+"""The table of lowerings: the rules by which a computation is done on each device, and the options for XLA's compiler.
 
     @lowered("a sum along an axis")
     def total(x, *, axis):
@@ -6,7 +6,7 @@
 
     lowering(total, platform="cpu", when=lambda x, *, axis: x.ndim > 8, rule=by_reshaping, because="XLA's compiler is slow there")
 
-Whoever calls `total` gets the first rule that holds; `gradtape info --lowerings` lists them.
+A call of `total` uses the first rule that applies; `gradtape info --lowerings` lists them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gradtape._src.core.programs.program import Program
     from gradtape._src.core.programs.traits import Trait
 
-HOST = "host"  # the platform of kernels that compute with NumPy; without a rule of its own it has that of "cpu"
+HOST = "host"  # the platform of kernels on NumPy; its fallback is "cpu"
 ELSEWHERE = "other than cpu"  # the platform of compiler options for GPUs and TPUs
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -30,9 +30,9 @@ ELSEWHERE = "other than cpu"  # the platform of compiler options for GPUs and TP
 
 
 class Rule(NamedTuple):
-    """A way to compute something on a platform, where `when` holds: a function of arrays, as the plain one is.
+    """One implementation of a computation, for a platform and inputs for which `when` holds.
 
-    `platform` is one of `jax.lax.platform_dependent` ("cpu", "cuda", "rocm", "tpu"), `HOST`, or None for each.
+    `platform` is one of `jax.lax.platform_dependent` ("cpu", "cuda", "rocm", "tpu"), `HOST`, or None for all.
     """
 
     platform: str | None
@@ -42,7 +42,7 @@ class Rule(NamedTuple):
 
 
 class Lowered:
-    """A function of arrays that has several rules. Attributes are keyword-only; by them and by the shapes a rule is chosen."""
+    """A function of arrays with several rules, chosen by platform, shapes and keyword-only attributes."""
 
     def __init__(self, what: str, plain: Callable[..., Any]) -> None:
         functools.update_wrapper(self, plain)
@@ -51,16 +51,16 @@ class Lowered:
         self._of: dict[str | None, list[Rule]] = {None: [], HOST: []}
 
     def add(self, row: Rule) -> None:
-        """Enter a rule behind those that are there."""
+        """Append a rule."""
         self.rules.append(row)
         for platform in {None, HOST, *[rule.platform for rule in self.rules]}:
             self._of[platform] = [rule for rule in self.rules if rule.platform in (platform, None)]
         self._of[HOST] += [rule for rule in self.rules if rule.platform == "cpu"]
 
     def chosen(self, platform: str | None, *arrays: Any, **attributes: Any) -> Callable[..., Any]:
-        """Return the rule for a platform: the first that holds for arrays of these shapes, or else the plain function.
+        """Return the first rule for a platform that applies to arrays of these shapes, or else the plain function.
 
-        Where extents are symbols, as in an exported program, a rule holds only if it does for all that they may be.
+        For symbolic extents, as in an exported program, a rule applies only if it does for all their values.
         """
         for row in self._of.get(platform, self._of[None]):
             if row.when is None or xla.surely(row.when, *arrays, **attributes):
@@ -78,11 +78,11 @@ class Lowered:
         return lax.platform_dependent(*arrays, default=plain, **others) if others else plain(*arrays)
 
 
-table: list[Lowered] = []  # all that have rules, in the order of their declaration
+table: list[Lowered] = []  # all functions with rules, in the order of declaration
 
 
 def lowered(what: str) -> Callable[[Callable[..., Any]], Lowered]:
-    """Decorate the plain rule of something that has others; `what` names it for the list."""
+    """Decorate the plain implementation of a computation with several rules; `what` names it in the list."""
 
     def decorate(plain: Callable[..., Any]) -> Lowered:
         table.append(Lowered(what, plain))
@@ -99,7 +99,7 @@ def lowering(
     platform: str | None = None,
     when: Callable[..., bool] | None = None,
 ) -> None:
-    """Enter a rule into the table, behind those that are there: on `platform`, where `when(*arrays, **attributes)` holds."""
+    """Append a rule to `of` for `platform`, used if `when(*arrays, **attributes)` holds."""
     of.add(Rule(platform, when, rule, because))
 
 
@@ -108,10 +108,10 @@ def lowering(
 
 
 class Options(NamedTuple):
-    """Options for what is compiled for a platform where `when(program, quick)` holds; the Program of a kernel is None.
+    """Compiler options for a platform, used if `when(program, quick)` holds; the Program of a single kernel is None.
 
-    `when` may be a trait: a Program that has an op with it. `quick`: it shall be compiled in a short time. A jaxlib may lack
-    options unless they are `sure`: then they are left out.
+    `when` may be a trait, for Programs that have an op with it. `quick` asks for a short compilation. Options unknown to the
+    installed jaxlib are left out, unless they are `sure`.
     """
 
     platform: str
@@ -121,7 +121,7 @@ class Options(NamedTuple):
     sure: bool
 
 
-compiling: dict[str, Options] = {}  # by name; `tiers` joins them
+compiling: dict[str, Options] = {}  # by name; `tiers` combines them
 
 
 def compiled_with(
@@ -133,7 +133,7 @@ def compiled_with(
     sure: bool = False,
     **flags: Any,
 ) -> None:
-    """Enter options into the table."""
+    """Add compiler options to the table."""
     compiling[name] = Options(platform, flags, when, because, sure)
 
 
@@ -142,7 +142,7 @@ def compiled_with(
 
 
 def listed() -> Iterator[tuple[str, str, str, str]]:
-    """Yield for each rule, and for each set of options: the platform, what it is for, by what, and where and why."""
+    """Yield for each rule and each set of options: the platform, what is computed, how, and when and why."""
     for of in table:
         for row in of.rules:
             yield row.platform or "each", of.what, _named(row.rule), row.because

@@ -1,4 +1,4 @@
-"""The check that a program fits into memory: made before it runs, since afterwards the system may end the process."""
+"""The check that a program fits into memory before it runs, since the system may kill the process afterwards."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import numpy as np
 from gradtape._src.core.base.errors import ResourceExhaustedError
 from gradtape._src.core.platform import xla
 
-CHECKED = 1 << 28  # bytes of values from which on a program is checked before it runs, and waited for
+CHECKED = 1 << 28  # programs with at least this many bytes of values are checked, and waited for
 PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
-# Where a container's limit stands, what it uses, and which part of that is a cache of files that the system gives back.
+# The files with a container's limit, its usage, and the part of that which is reclaimable file cache.
 FILES = {
     "v1": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
     "v2": ("memory.max", "memory.current", "inactive_file"),
@@ -25,7 +25,7 @@ FILES = {
 
 
 def limit() -> int:
-    """Return the memory of the default device in bytes; on the host no more than a container's limit."""
+    """Return the memory of the default device in bytes; for the host, a container's limit counts."""
     return _of_device().get("bytes_limit") or _of_host()
 
 
@@ -36,7 +36,7 @@ def available() -> int:
 
 
 def _of_device() -> dict[str, int]:
-    """Return the statistics of the default device's memory; empty for the host, which keeps none."""
+    """Return the default device's memory statistics; empty for the host, which has none."""
     device = jax.config.jax_default_device or jax.local_devices()[0]  # type: ignore[attr-defined]
     stats: dict[str, int] = getattr(device, "memory_stats", dict)() or {}
     return stats if "bytes_limit" in stats else {}
@@ -53,20 +53,20 @@ def _free_on_host() -> int:
 
 
 def needed(compiled: Any) -> int:
-    """Return the bytes that a program needs besides its arguments, by XLA's analysis."""
+    """Return the bytes that a program needs in addition to its arguments, by XLA's analysis."""
     needs = compiled.memory_analysis()
     return 0 if needs is None else needs.temp_size_in_bytes + needs.output_size_in_bytes
 
 
 def check(needs: int) -> bool:
-    """Raise ResourceExhaustedError if so many bytes are not available on the default device.
+    """Raise ResourceExhaustedError unless this many bytes are available on the default device.
 
-    Return whether what needs them is to be waited for. A GPU runs one program after the other, so the next one may be recorded
-    meanwhile, as long as both find room. A CPU runs them side by side, and each takes its memory when it starts.
+    Return whether to wait for the program. A GPU runs programs one after the other, so the next one can be recorded meanwhile if
+    both fit. A CPU runs them concurrently, and each allocates its memory when it starts.
     """
     free = available()
     if needs > free / 2 and _of_device():
-        xla.put(np.zeros((), np.float32)).block_until_ready()  # after what is still running, which holds memory
+        xla.put(np.zeros((), np.float32)).block_until_ready()  # wait for running programs, which hold memory
         free = available()
     if needs > free:
         raise _lacking(needs, free, limit(), "device")
@@ -74,7 +74,7 @@ def check(needs: int) -> bool:
 
 
 def check_array(count: float, dtype: Any) -> None:
-    """Raise ResourceExhaustedError if the host has no room for an array of so many elements, before it is made."""
+    """Raise ResourceExhaustedError if the host has no room for an array of this many elements, before it is allocated."""
     needs = count * np.dtype(dtype).itemsize
     if CHECKED < needs < math.inf and needs > (free := _free_on_host()):
         raise _lacking(int(needs), free, _of_host(), "host")
@@ -90,14 +90,14 @@ def _lacking(needs: int, free: int, total: int, where: str) -> Exception:
     )
 
 
-# What CUDA's libraries say that find no memory left when they start.
+# Errors of CUDA's libraries that find no memory left when they start.
 NOT_STARTED = re.compile(
     "DNN library initialization failed|CUBLAS_STATUS_(NOT_INITIALIZED|ALLOC_FAILED)|CUDNN_STATUS_NOT_INITIALIZED"
 )
 
 
 def translated(error: Exception) -> Exception:
-    """Translate an error of XLA's runtime into the user's."""
+    """Convert an error of XLA's runtime to the user's."""
     text = str(error)
     if "RESOURCE_EXHAUSTED" not in text and "ut of memory" not in text and not NOT_STARTED.search(text):
         return error
@@ -117,7 +117,7 @@ def _of_machine() -> int:
 
 
 def _containers() -> Iterator[tuple[int, int]]:
-    """Yield `(limit, bytes in use)` of each control group around the process that has a limit."""
+    """Yield `(limit, bytes in use)` of each control group of the process that has a limit."""
     for line in _text(PROC / "self" / "cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if not controllers:
@@ -134,12 +134,11 @@ def _containers() -> Iterator[tuple[int, int]]:
 
 def _limit_of(folder: Path, most: str, usage: str, cache: str) -> Iterator[tuple[int, int]]:
     total, used = _text(folder / most).strip(), _text(folder / usage).strip()
-    if total.isdigit() and used.isdigit():  # "max" where there is no limit
+    if total.isdigit() and used.isdigit():  # "max" means no limit
         yield int(total), int(used) - _entries(folder / "memory.stat").get(cache, 0)
 
 
 def _entries(path: Path) -> dict[str, int]:
-    """Return the entries of a file whose lines are a name and a number."""
     lines = [line.split() for line in _text(path).splitlines()]
     return {line[0]: int(line[1]) for line in lines if len(line) > 1 and line[1].isdigit()}
 
@@ -147,5 +146,5 @@ def _entries(path: Path) -> dict[str, int]:
 def _text(path: Path) -> str:
     try:
         return path.read_text()
-    except OSError:  # another system, or another version of control groups
+    except OSError:  # another operating system, or another version of control groups
         return ""

@@ -1,4 +1,4 @@
-"""A line of the user's in words: its file and number, or its cell of a notebook."""
+"""The text of a source line for users: file and number, or a notebook's cell."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 
 def place(file: str | None, number: int | None, *, short: bool = False) -> str:
-    """Return `file:number`, and for a notebook's cell `In [3], line 2`; `short` leaves the folder out."""
+    """Return `file:number`, or `In [3], line 2` for a notebook's cell; `short` omits the folder."""
     cell = _cell(file) if file else None
     if cell:
         return f"{cell}, line {number}"
@@ -16,7 +16,7 @@ def place(file: str | None, number: int | None, *, short: bool = False) -> str:
 
 
 def nearest(file: str | None, number: int | None, known: str | None) -> str:
-    """Return a line by the path from here to its file, if that is below; of the file that is `known` by its number alone."""
+    """Return a line with a relative path if its file is below the current folder; by its number alone if the file is `known`."""
     if file is None or _cell(file):
         return place(file, number)
     if file == known:
@@ -25,7 +25,7 @@ def nearest(file: str | None, number: int | None, known: str | None) -> str:
 
 
 def _cell(file: str) -> str | None:
-    """Return `In [3]` for the file that IPython made for its third input. None outside of IPython, and for other files."""
+    """Return `In [3]` for the file that IPython made for its third input; None for any other file."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     known = getattr(getattr(shell, "compile", None), "format_code_name", None)
     named = known(file) if known else None

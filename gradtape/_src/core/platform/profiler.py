@@ -1,4 +1,4 @@
-"""`tf.profiler.experimental`: traces of what the host and the devices do, recorded by JAX's profiler for TensorBoard's pages."""
+"""`tf.profiler.experimental`: traces of host and devices, recorded by JAX's profiler for TensorBoard."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gradtape._src.core.base.signatures import known_as
 
 
 class ProfilerOptions(NamedTuple):
-    """Options of a trace: on the host (1 to 3), of Python calls (0 or 1), on devices (0 or 1). `delay_ms` has no effect.
+    """The levels of tracing: on the host (1 to 3), of Python calls (0 or 1), on devices (0 or 1). `delay_ms` has no effect.
 
     >>> with tf.profiler.experimental.Profile("host", tf.profiler.experimental.ProfilerOptions(device_tracer_level=0)):
     ...     x = tf.square(2.0)
@@ -29,14 +29,14 @@ class ProfilerOptions(NamedTuple):
 
 
 class RunningProfile(NamedTuple):
-    """A trace that is being recorded: where it is to be saved, and the folder that it is written to first."""
+    """A trace in progress: its final folder, and the one it is written to first."""
 
     logdir: str
     folder: str
 
 
 class Session:
-    """The trace that the process records, if any. JAX has one at a time."""
+    """The trace in progress, if any. JAX has one at a time."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -48,9 +48,9 @@ session = Session()
 
 @public
 def start(logdir: Any, options: ProfilerOptions | None = None) -> None:
-    """Begin to trace what the host and the devices do; `stop` saves it under the folder `logdir`, where TensorBoard finds it.
+    """Start tracing host and devices; `stop` saves the trace in the folder `logdir`, for TensorBoard.
 
-    AlreadyExistsError if a trace is being recorded.
+    AlreadyExistsError if a trace is in progress.
 
     >>> tf.profiler.experimental.start("traced")
     >>> print(tf.square(3.0).numpy())
@@ -72,7 +72,7 @@ def start(logdir: Any, options: ProfilerOptions | None = None) -> None:
         folder = tempfile.mkdtemp(prefix="gradtape-profile-")
         try:
             jax.profiler.start_trace(folder, profiler_options=settings)
-        except RuntimeError:  # a trace that jax.profiler was told to record
+        except RuntimeError:  # a trace started by jax.profiler itself
             shutil.rmtree(folder)
             raise AlreadyExistsError(
                 None, None, "Another profiler is running: end it with jax.profiler.stop_trace() first."
@@ -82,7 +82,7 @@ def start(logdir: Any, options: ProfilerOptions | None = None) -> None:
 
 @public
 def stop(save: bool = True) -> None:
-    """End the trace, and save it unless `save` is False. UnavailableError if none is being recorded.
+    """End the trace, and save it unless `save` is False. UnavailableError if none is in progress.
 
     >>> tf.profiler.experimental.start("discarded")
     >>> tf.profiler.experimental.stop(save=False)
@@ -107,7 +107,7 @@ def stop(save: bool = True) -> None:
 
 
 class Profile:
-    """Context in which a trace is recorded, and saved under `logdir` when it ends: `start` and `stop`.
+    """A context that records a trace, like `start` and `stop`, and saves it in `logdir`.
 
     >>> with tf.profiler.experimental.Profile("logs"):
     ...     print(tf.square(3.0).numpy())
@@ -127,7 +127,7 @@ class Profile:
 
 
 class Trace:
-    """Context that shows under `name` in the timeline of a trace, with keywords as its details: `step_num=3` marks a step.
+    """A context that appears as `name` in a trace's timeline, with keywords as its details: `step_num=3` marks a step.
 
     >>> with tf.profiler.experimental.Trace("train", step_num=1):
     ...     x = tf.square(2.0)
@@ -153,7 +153,7 @@ class Trace:
 @public
 @known_as("start")
 def start_server(port: int) -> None:
-    """Listen at `port` for TensorBoard, whose page can then ask for a trace. ValueError if a server runs already.
+    """Start a server at `port`, from which TensorBoard can request a trace. ValueError if one is running.
 
     >>> tf.profiler.experimental.server.start(0)  # 0: any free port
     """

@@ -1,4 +1,4 @@
-"""The process: forks, the end of Python, and the way of a Ctrl-C to the user."""
+"""The process: forks, the end of Python, and the delivery of Ctrl-C to the user."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ def check_not_forked() -> None:
 
 
 def _after_fork() -> None:
-    """Make JAX raise in a forked process, where its threads do not exist and a call would wait for ever."""
+    """Mark a forked process, in which JAX's threads do not exist and a call would hang."""
     global forked
     forked = True
 
 
 os.register_at_fork(after_in_child=_after_fork)
 
-ending = False  # whether Python is ending
-PAUSE = 0.1  # seconds for what other threads compute just then
+ending = False  # whether Python is shutting down
+PAUSE = 0.1  # seconds to let running computations finish
 
 
 def check_running() -> None:
-    """Raise RuntimeError in a fork. While Python ends, hold any thread but the main one, for good.
+    """Raise RuntimeError in a forked process. While Python shuts down, block any thread but the main one for good.
 
-    Python ends daemon threads as they come back from XLA, by an exception that XLA's frames do not let pass: the process would
-    abort.
+    Python ends a daemon thread that returns from XLA by an exception. XLA's frames do not let it pass, and would abort the
+    process.
     """
     if forked or ending:
         check_not_forked()
@@ -57,13 +57,13 @@ def _end() -> None:
 
 atexit.register(_end)
 
-# Programs that may never end run in a thread of their own, and an interrupt that Python drops is raised again.
+# A program that may never end runs in a worker thread. An interrupt dropped by Python is raised again.
 
 
 class Worker:
-    """A thread that runs one call after the other. A call that is given up keeps its thread until it ends, if it does.
+    """A thread that runs calls one after the other. A call given up by its caller keeps the thread until it ends.
 
-    Queues of C carry the calls and answers: an interrupt in the midst of Python's own locks would leave one locked.
+    Calls and answers pass through queues implemented in C, since an interrupt could leave one of Python's own locks locked.
     """
 
     def __init__(self, name: str = "gradtape loops") -> None:
@@ -72,7 +72,7 @@ class Worker:
         self._thread.start()
 
     def end(self) -> None:
-        """End the thread behind the calls that it has, and wait for it."""
+        """Finish the pending calls, end the thread and wait for it."""
         self.calls.put(None)
         self._thread.join()
 
@@ -91,7 +91,7 @@ _worker: Worker | None = None
 
 
 def call(function: Callable[..., Any], arguments: Any) -> Any:
-    """Call `function(*arguments)`; in the main thread, where signals arrive, it can be interrupted."""
+    """Call `function(*arguments)`; in the main thread, which receives signals, the call can be interrupted."""
     global _worker
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments)
@@ -110,7 +110,7 @@ def call(function: Callable[..., Any], arguments: Any) -> Any:
 
 
 def to_its_end(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call `function` where no interrupt arrives; one that comes meanwhile is raised when the call has ended.
+    """Call `function` shielded from interrupts; one that arrives meanwhile is raised when the call has ended.
 
     JAX drops an exception that a signal raises while it traces. A second interrupt gives the call up.
     """
@@ -140,7 +140,7 @@ def to_its_end(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 class Pending:
-    """The result of a call that `Background` runs, as `concurrent.futures.Future` has it."""
+    """The result of a call in `Background`, like a `concurrent.futures.Future`."""
 
     def __init__(self) -> None:
         self.answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -160,28 +160,28 @@ class Pending:
 
 
 class Background:
-    """Runs calls one after the other beside the main thread, as `concurrent.futures.ThreadPoolExecutor` would.
+    """Runs calls one after the other in a thread, like a `concurrent.futures.ThreadPoolExecutor`.
 
-    An interrupt of the main thread leaves it whole, and Python ends without waiting for it.
+    It survives an interrupt of the main thread, and Python can exit without waiting for it.
     """
 
     def __init__(self) -> None:
         self._worker = Worker("gradtape callbacks")
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Pending:
-        """Have the call run after those before it."""
+        """Run a call in the thread, after the earlier ones."""
         pending = Pending()
         self._worker.calls.put((function, arguments, pending.answers))
         return pending
 
     def shutdown(self) -> None:
-        """Wait for the calls that were submitted, and end the thread."""
+        """Wait for all submitted calls, and end the thread."""
         last = self.submit(int)
         self._worker.calls.put(None)
         last.result()
 
     def __del__(self) -> None:
-        if (worker := getattr(self, "_worker", None)) is not None:  # there is none if an interrupt came first
+        if (worker := getattr(self, "_worker", None)) is not None:  # an interrupt may come before it exists
             worker.calls.put(None)
 
 
@@ -189,17 +189,17 @@ _show = sys.unraisablehook
 
 
 def watch() -> None:
-    """Watch for interrupts that Python drops, from now on; when the first program is compiled, not at import."""
+    """Start watching for interrupts that Python drops: at the first compilation, not at import."""
     global _show
     if sys.unraisablehook is not _unraisable:
         _show, sys.unraisablehook = sys.unraisablehook, _unraisable
 
 
 def _unraisable(unraisable: Any) -> None:
-    """Raise an interrupt again that came in a callback of the garbage collector or in a finalizer, where Python drops it.
+    """Raise an interrupt again that Python dropped in a garbage collector's callback or a finalizer.
 
-    JAX has such a callback, which is the first code to run after a collection: so a Ctrl-C during a collection lands in it.
-    It is raised where Python would handle the next one: where a function begins, or one of C's has ended.
+    JAX's callback is the first code after a collection, so that a Ctrl-C during a collection arrives in it. The interrupt is
+    raised where Python would handle the next one: at the start of a function, or after a C function.
     """
     dropped = unraisable.exc_type is KeyboardInterrupt and threading.current_thread() is threading.main_thread()
     if not dropped or sys.is_finalizing() or sys.getprofile() is not None:

@@ -1,7 +1,7 @@
-"""JAX as the library calls it: with 64 bits inside of its own calls, whatever the process has set.
+"""Calls of JAX, with 64 bits enabled in them, whatever the process has set.
 
-JAX's switch for 64 bits is the process's affair: other JAX code keeps the dtypes and random numbers that it has alone. So
-whatever traces, compiles or copies arrays for the library goes through this module.
+JAX's 64-bit switch belongs to the process: other JAX code must keep its dtypes and random numbers. So all tracing, compiling and
+copying of arrays for the library goes through this module.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from gradtape._src.core.platform import compile_cache
 
 
 def wide() -> Any:
-    """Return a context in which this thread's JAX has 64 bits."""
+    """Return a context in which JAX has 64 bits enabled in this thread."""
     return jax.enable_x64(True)
 
 
 @contextlib.contextmanager
 def outside() -> Iterator[None]:
-    """Have JAX compute at once, with 64 bits, even where user code runs inside of `jax.jit`."""
+    """Open a context in which JAX computes at once, with 64 bits, even if user code runs inside of `jax.jit`."""
     with jax.enable_x64(True), jax.ensure_compile_time_eval():
         yield
 
 
 def is_wide(value: Any) -> bool:
-    """Return whether an array, an Aval or a sequence of them has numbers of 64 bits, which JAX narrows outside of `wide`."""
+    """Return whether an array, an Aval or a sequence of them has 64-bit numbers, which JAX narrows outside of `wide`."""
     if isinstance(value, (tuple, list)):
         return any(map(is_wide, value))
     return value.dtype.itemsize > 4 and value.dtype.kind in "iufc"
 
 
 def surely(question: Callable[..., Any], *arguments: Any, **attributes: Any) -> bool:
-    """Return whether a question about extents has the answer yes; no where symbols of an exported program leave it open."""
+    """Return whether a condition on extents is true; False if an exported program's symbols leave it open."""
     try:
         return bool(question(*arguments, **attributes))
     except jax.errors.InconclusiveDimensionOperation:
@@ -44,7 +44,7 @@ def surely(question: Callable[..., Any], *arguments: Any, **attributes: Any) -> 
 
 
 def larger(one: Any, other: Any) -> Any:
-    """Return the larger one of two extents, which may be symbols of an exported program."""
+    """Return the larger of two extents, which may be symbols of an exported program."""
     try:
         return max(one, other)
     except jax.errors.InconclusiveDimensionOperation:
@@ -72,7 +72,7 @@ def compiled(function: Callable[..., Any], arguments: Sequence[Any], options: di
 
 
 def call(code: Callable[..., Any], wide_arguments: bool, arguments: Sequence[Any]) -> Any:
-    """Call compiled code. JAX takes `wide_arguments`, NumPy arrays of 64 bits, only while it has 64 bits itself."""
+    """Call compiled code. For `wide_arguments`, NumPy arrays of 64 bits, JAX must have 64 bits enabled."""
     if wide_arguments:
         with wide():
             return code(*arguments)
@@ -80,7 +80,7 @@ def call(code: Callable[..., Any], wide_arguments: bool, arguments: Sequence[Any
 
 
 class ByPlacement:
-    """Code of a function that JAX compiles for each placement of its arguments on devices."""
+    """A function compiled by JAX for each placement of its arguments on devices."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any] | None = None) -> None:
         self._run = jit(function, compiler_options=options)
@@ -96,7 +96,7 @@ class ByPlacement:
 
 
 def shapes(function: Callable[..., Any], *specs: Any) -> Any:
-    """Return the shapes and dtypes of the results of a function of arrays, which is traced and not run."""
+    """Return the shapes and dtypes of a function's results by tracing it."""
     with wide():
         return jax.eval_shape(function, *specs)
 
@@ -108,7 +108,7 @@ def jaxpr(function: Callable[..., Any], *specs: Any) -> Any:
 
 
 def put(value: Any, where: Any = None) -> jax.Array:
-    """Copy an array to a device, or lay it out by a sharding; None: to JAX's default device."""
+    """Copy an array to a device, or to JAX's default device if `where` is None, or shard it by a sharding."""
     with wide():
         copied = jax.device_put(value, where)
     if isinstance(copied, jax.core.Tracer):

@@ -1,1 +1,1 @@
-"""Switches that users set."""
+"""Switches for users."""

@@ -1,4 +1,4 @@
-"""gradtape's own switches and counters, of the public `gradtape.config`, and its logger."""
+"""gradtape's own switches and counters, the public `gradtape.config`, and its logger."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gradtape._src.core.programs.program import caches
 
 
 def get_logger() -> logging.Logger:
-    """Return the logger of gradtape's messages, which is called "gradtape".
+    """Return the logger of gradtape's messages, named "gradtape".
 
     >>> tf.get_logger().setLevel("ERROR")
     """
@@ -31,7 +31,7 @@ get_logger().addFilter(Folding())
 
 @public
 def run_eagerly(run: bool = True) -> None:
-    """Run each op at once, by itself, instead of recording it; for debugging. Results agree to rounding, not to the bit.
+    """Run each op at once instead of recording it; for debugging. Results agree up to rounding.
 
     >>> tf.config.run_eagerly()
     >>> print((tf.constant(2.0) * 3.0).numpy())
@@ -45,9 +45,9 @@ def run_eagerly(run: bool = True) -> None:
 
 @public
 def compile_early(early: bool = True) -> None:
-    """Compile each program when it is first seen, instead of running its ops on the host until it was seen for some time.
+    """Compile each program when it is first run, instead of running its ops on the host for some time.
 
-    Results agree to rounding, not to the bit. See docs/performance.md for when a program is compiled otherwise.
+    Results agree up to rounding. See docs/performance.md for when a program is compiled by default.
 
     >>> tf.config.compile_early()
     >>> tf.config.compile_early(False)
@@ -58,9 +58,9 @@ def compile_early(early: bool = True) -> None:
 
 @public
 def log_compiles(log: bool = True) -> None:
-    """Have the log tell of each compilation: the user's line, the shapes, the seconds, how often it was seen before; or end that.
+    """Log each compilation: the user's line, shapes, seconds, and how often the program was seen; or stop doing so.
 
-    Those that take more than two seconds are told of in any case. See docs/performance.md for when a program is compiled.
+    Compilations of more than two seconds are always logged. See docs/performance.md for when a program is compiled.
 
     >>> tf.config.log_compiles()
     >>> tf.config.log_compiles(False)
@@ -72,12 +72,12 @@ def log_compiles(log: bool = True) -> None:
 def cache_info() -> dict[str, int]:
     """Return the engine's counters in this process as a dict.
 
-    `runs` programs were run, of which `hits` were found as recorded; `programs` and `kernels` were compiled (whole
-    programs, single ops); `node_by_node` runs went op by op, of which `went_over` to a compiled program as a loop in them
-    went on; `not_on_host` ops failed on NumPy and were compiled; `plans` gradients were planned; `most_pending` nodes were
-    pending at the most; `programs_held` programs are known, of at most `programs_bound`; their compiled code takes about
-    `bytes_held`. Beyond `bytes_bound` code is dropped that ran only once, or was not run for long. `in_c` is 1 if ops are
-    recorded in C, 0 if in Python.
+    `runs` counts runs of programs, `hits` those found as recorded; `programs` and `kernels` count compilations of whole programs
+    and of single ops. `node_by_node` runs executed op by op; `went_over` of them changed to a compiled program in the middle of a
+    loop. `not_on_host` ops failed on NumPy and were compiled. `plans` gradients were planned. `most_pending` is the maximum
+    number of pending nodes. `programs_held` of at most `programs_bound` programs are kept, with about `bytes_held` of compiled
+    code. Beyond `bytes_bound`, code that ran only once or not recently is dropped. `in_c` is 1 if ops are recorded in C, 0 if in
+    Python.
 
     >>> before = tf.config.cache_info()["runs"]
     >>> total = (tf.constant([1.0, 2.0]) * 2.0 + 1.0).numpy()  # two ops, in one run
@@ -93,9 +93,9 @@ def cache_info() -> dict[str, int]:
 
 @public
 def clear_cache() -> None:
-    """Forget all compiled programs and gradient plans of this process, and set the counters back to 0.
+    """Drop all compiled programs and gradient plans of this process, and reset the counters to 0.
 
-    JAX forgets what it traced and compiled, too. The memory goes back to the system where the C library is glibc.
+    JAX's caches are cleared, too. With glibc the memory is returned to the system.
 
     >>> tf.config.clear_cache()
     >>> tf.config.cache_info()["programs_held"]

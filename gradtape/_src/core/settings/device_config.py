@@ -1,4 +1,4 @@
-"""The devices of `tf.config`: all that there are, the visible ones, and their details. They are JAX's."""
+"""The devices of `tf.config`, which are JAX's: the list of all, the visible ones, and their details."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAME = re.compile(r"(?:.*/)?(?:device:)?([A-Z_]+):(\d+)", re.IGNORECASE)
 
 
 class PhysicalDevice(NamedTuple):
-    """A device that JAX found: `name` and `device_type`.
+    """A device found by JAX: `name` and `device_type`.
 
     >>> tf.config.list_physical_devices("CPU")[0].device_type
     'CPU'
@@ -29,7 +29,7 @@ class PhysicalDevice(NamedTuple):
 
 
 class LogicalDevice(NamedTuple):
-    """A device as computations are placed on it: `name`, which `tf.device` takes, and `device_type`.
+    """A device for computations: `name`, as for `tf.device`, and `device_type`.
 
     >>> tf.config.list_logical_devices("CPU")[0].name
     '/device:CPU:0'
@@ -40,7 +40,7 @@ class LogicalDevice(NamedTuple):
 
 
 class LogicalDeviceConfiguration(NamedTuple):
-    """A logical device to be made of a physical one. Its settings are accepted and have no effect, as JAX has none of them.
+    """The settings of a logical device. They are accepted without effect, as JAX has none.
 
     >>> tf.config.LogicalDeviceConfiguration(memory_limit=1024).memory_limit
     1024
@@ -52,9 +52,9 @@ class LogicalDeviceConfiguration(NamedTuple):
 
 
 class _Chosen:
-    """The user's choices: the visible devices of a kind, the logical devices of a physical one, and whether its memory grows.
+    """The user's choices: visible devices of each type, logical devices and memory growth of each physical one.
 
-    `soft_placement` lets another device stand for one that is not there.
+    With `soft_placement`, the default device stands for one that does not exist.
     """
 
     soft_placement = True
@@ -73,16 +73,15 @@ def _physical_of(device: Any) -> PhysicalDevice:
 
 
 def _found() -> list[jax.Device]:
-    """Return all devices of JAX, the CPU's first."""
     devices = jax.devices()
     return devices if any(d.platform == "cpu" for d in devices) else [*jax.devices("cpu"), *devices]
 
 
 @public
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """Return the devices that computations can run on, as a list of PhysicalDevice; of one type ("CPU", "GPU") if given.
+    """Return the devices for computations, as a list of PhysicalDevice; only of one type ("CPU", "GPU") if given.
 
-    The host is one CPU, on however many logical devices.
+    The host is one CPU, whatever its number of logical devices.
 
     >>> tf.config.list_physical_devices("CPU")
     [PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]
@@ -93,7 +92,7 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 @public
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
-    """Return the visible devices by the names that `tf.device` takes, as a list of LogicalDevice; of one type if given.
+    """Return the visible devices with names for `tf.device`, as a list of LogicalDevice; only of one type if given.
 
     >>> tf.config.list_logical_devices("CPU")
     [LogicalDevice(name='/device:CPU:0', device_type='CPU')]
@@ -108,7 +107,7 @@ def _is_visible(device: jax.Device) -> bool:
 
 
 def get_soft_device_placement() -> bool:
-    """Return the last argument of `set_soft_device_placement`; True before.
+    """Return the value set by `set_soft_device_placement`; True by default.
 
     >>> print(tf.config.get_soft_device_placement())
     True
@@ -118,7 +117,7 @@ def get_soft_device_placement() -> bool:
 
 @public
 def set_soft_device_placement(enabled: bool) -> None:
-    """Take the default device for one that is not there, as is done before this is called; or let `tf.device` raise an error.
+    """Use the default device in place of one that does not exist (the default), or have `tf.device` raise an error.
 
     >>> tf.config.set_soft_device_placement(False)
     >>> print(tf.config.get_soft_device_placement())
@@ -129,7 +128,7 @@ def set_soft_device_placement(enabled: bool) -> None:
 
 
 def check_device(name: str) -> None:
-    """Raise ValueError for what is no name of a device, InvalidArgumentError for one that is not there and must be."""
+    """Raise ValueError for an invalid device name, InvalidArgumentError for a missing device that must exist."""
     spec = DeviceSpec.from_string(name)
     if _Chosen.soft_placement:
         return
@@ -146,7 +145,7 @@ def check_device(name: str) -> None:
 
 @public
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """Return the devices that are in use, as a list of PhysicalDevice; of one type ("CPU", "GPU") if given.
+    """Return the visible devices, as a list of PhysicalDevice; only of one type ("CPU", "GPU") if given.
 
     >>> print(tf.config.experimental.get_visible_devices("CPU")[0].device_type)
     CPU
@@ -156,11 +155,11 @@ def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
 
 @public
 def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
-    """Use these devices only, a PhysicalDevice or a list of them; with `device_type` all devices of other types stay as they are.
+    """Use these devices only, a PhysicalDevice or a list; with `device_type`, the visible devices of other types stay.
 
-    Computations then run on the first of them that is no CPU, and strategies span them: `set_visible_devices([], "GPU")` leaves
-    the CPU. JAX still starts on all devices; `CUDA_VISIBLE_DEVICES` in the environment keeps it away from a GPU. ValueError for
-    any that is no device of that type.
+    Computations then run on the first visible device that is not a CPU, and strategies span them. So `set_visible_devices([],
+    "GPU")` leaves the CPU. JAX still starts on all devices; the environment variable `CUDA_VISIBLE_DEVICES` keeps it from using a
+    GPU. ValueError for a device of another type.
 
     >>> tf.config.set_visible_devices([], "GPU")
     >>> tf.config.get_visible_devices("GPU")
@@ -181,7 +180,7 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
 
 
 def local_devices() -> list[jax.Device]:
-    """Return the visible devices of this process that compute: JAX's preferred ones, or the CPU's if none of them is visible."""
+    """Return this process's visible devices for computing: JAX's preferred ones, or CPUs if none of these is visible."""
     visible = [d for d in jax.local_devices() if _is_visible(d)]
     return visible or [d for d in _found() if _is_visible(d)]
 
@@ -195,7 +194,7 @@ def _physical(device: Any) -> PhysicalDevice:
 
 @public
 def get_logical_device_configuration(device: Any) -> list[LogicalDeviceConfiguration] | None:
-    """Return the last argument of `set_logical_device_configuration` for a PhysicalDevice; None if there is none.
+    """Return the value set by `set_logical_device_configuration` for a PhysicalDevice; None by default.
 
     >>> cpu = tf.config.list_physical_devices("CPU")[0]
     >>> tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()])
@@ -207,11 +206,11 @@ def get_logical_device_configuration(device: Any) -> list[LogicalDeviceConfigura
 
 @public
 def set_logical_device_configuration(device: Any, logical_devices: Sequence[LogicalDeviceConfiguration]) -> None:
-    """Divide a PhysicalDevice into as many logical ones as the list is long.
+    """Split a PhysicalDevice into logical ones, one for each item of the list.
 
-    The CPU becomes as many devices of JAX, on which a strategy can be tried out. It must be done before anything is computed:
-    later it is a RuntimeError. Another device is one logical device in JAX: a list of one is accepted, and its `memory_limit` has
-    no effect; `XLA_PYTHON_CLIENT_MEM_FRACTION` in the environment limits JAX's memory.
+    The CPU becomes that many devices of JAX, on which a strategy can be tried. RuntimeError after the first computation. Any
+    other device remains one logical device, so that its list must have one item. Its `memory_limit` has no effect; the
+    environment variable `XLA_PYTHON_CLIENT_MEM_FRACTION` limits JAX's memory.
 
     >>> cpu = tf.config.list_physical_devices("CPU")[0]
     >>> tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()])
@@ -240,7 +239,7 @@ def set_logical_device_configuration(device: Any, logical_devices: Sequence[Logi
 
 @public
 def get_memory_growth(device: Any) -> bool | None:
-    """Return the last argument of `set_memory_growth` for a PhysicalDevice, None before. ValueError for a CPU.
+    """Return the value set by `set_memory_growth` for a PhysicalDevice; None by default. ValueError for a CPU.
 
     >>> for gpu in tf.config.list_physical_devices("GPU"):
     ...     tf.config.experimental.set_memory_growth(gpu, True)
@@ -255,7 +254,7 @@ def get_memory_growth(device: Any) -> bool | None:
 def set_memory_growth(device: Any, enable: bool) -> None:
     """Accept the option for a GPU without effect, because JAX chooses its allocator when it starts.
 
-    `XLA_PYTHON_CLIENT_PREALLOCATE=false` in the environment makes its memory grow. ValueError for a CPU.
+    The environment variable `XLA_PYTHON_CLIENT_PREALLOCATE=false` makes its memory grow. ValueError for a CPU.
 
     >>> for gpu in tf.config.list_physical_devices("GPU"):
     ...     tf.config.experimental.set_memory_growth(gpu, True)
@@ -280,7 +279,7 @@ def _named(device: str) -> Any:
 
 @public
 def get_memory_info(device: str) -> dict[str, int]:
-    """Return the bytes in use on a device, now ("current") and at the most ("peak"): a dict. 0 for a CPU, as in TensorFlow.
+    """Return a dict of the bytes in use on a device, "current" and "peak". They are 0 for a CPU, as in TensorFlow.
 
     >>> tf.config.experimental.get_memory_info("CPU:0")
     {'current': 0, 'peak': 0}
@@ -313,9 +312,9 @@ def reset_memory_stats(device: str) -> None:
 
 @public
 def get_device_details(device: Any) -> dict[str, Any]:
-    """Describe a PhysicalDevice, as a dict: a GPU's `device_name` and `compute_capability`, nothing for a CPU.
+    """Return a dict of a PhysicalDevice's details: a GPU's `device_name` and `compute_capability`, none for a CPU.
 
-    ValueError for what is no PhysicalDevice.
+    ValueError for any other object.
 
     >>> tf.config.experimental.get_device_details(tf.config.list_physical_devices("CPU")[0])
     {}

@@ -1,4 +1,4 @@
-"""Switches of `tf.config` and `tf.debugging`: those with an effect, and those that are accepted because scripts set them."""
+"""Switches of `tf.config` and `tf.debugging`; some have no effect, and are accepted because scripts set them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POLICIES = ("silent", "silent_for_int32", "warn", "explicit")
 
 
 class _Set:
-    """The values of the switches; TensorFlow's defaults."""
+    """The values of the switches, with TensorFlow's defaults."""
 
     second_version = True
     log_placement = False
@@ -35,12 +35,12 @@ def behaves_as_tensorflow_2() -> bool:
 
 
 def behave_as_tensorflow_2(enabled: bool) -> None:
-    """Note whether TensorFlow 2 is what code gets."""
+    """Set whether code gets the behaviour of TensorFlow 2."""
     _Set.second_version = enabled
 
 
 def get_log_device_placement() -> bool:
-    """Return the last argument of `set_log_device_placement`; False before.
+    """Return the value set by `set_log_device_placement`; False by default.
 
     >>> print(tf.debugging.get_log_device_placement())
     False
@@ -50,7 +50,7 @@ def get_log_device_placement() -> bool:
 
 @public
 def set_log_device_placement(enabled: bool) -> None:
-    """Accept the switch without effect: a program runs as a whole where its arguments lie, as `tensor.device` says.
+    """Accept the switch without effect: a program runs on the device of its arguments, which `tensor.device` tells.
 
     >>> tf.debugging.set_log_device_placement(True)
     >>> print(tf.debugging.get_log_device_placement())
@@ -61,7 +61,7 @@ def set_log_device_placement(enabled: bool) -> None:
 
 
 def tensor_float_32_execution_enabled() -> bool:
-    """Return whether matrix products and convolutions of float32 may use TensorFloat-32 on a GPU; True before it is set.
+    """Return whether products and convolutions of float32 may use TensorFloat-32 on a GPU; True by default.
 
     >>> print(tf.config.experimental.tensor_float_32_execution_enabled())
     True
@@ -71,9 +71,9 @@ def tensor_float_32_execution_enabled() -> bool:
 
 @public
 def enable_tensor_float_32_execution(enabled: bool) -> None:
-    """Allow TensorFloat-32 in products and convolutions of float32 on a GPU, as JAX does by default, or compute in float32.
+    """Allow TensorFloat-32 in products and convolutions of float32 on a GPU (JAX's default), or compute them in float32.
 
-    It counts for what runs from now on; programs of either kind stay compiled. On a CPU products are of float32 in any case.
+    It applies to later runs; compiled programs of both kinds are kept. On a CPU products are always computed in float32.
 
     >>> tf.config.experimental.enable_tensor_float_32_execution(False)
     >>> print(tf.config.experimental.tensor_float_32_execution_enabled())
@@ -87,10 +87,9 @@ def enable_tensor_float_32_execution(enabled: bool) -> None:
 
 @public
 def enable_op_determinism() -> None:
-    """Let a program give the same bits each time: a random op without a seed is a RuntimeError from now on, as in TensorFlow.
+    """Make results reproducible bit by bit: from now on a random op without a seed is a RuntimeError, as in TensorFlow.
 
-    Programs for a GPU are compiled with XLA's deterministic ops, those that were compiled before again. On a CPU programs are
-    deterministic in any case.
+    Programs for a GPU are compiled again, with XLA's deterministic ops. On a CPU programs are always deterministic.
 
     >>> tf.config.experimental.enable_op_determinism()  # doctest: +SKIP
     >>> tf.random.uniform([2])  # doctest: +SKIP
@@ -103,7 +102,7 @@ def enable_op_determinism() -> None:
 
 
 def disable_op_determinism() -> None:
-    """Take `enable_op_determinism` back: random ops need no seed any more. Programs stay as they are compiled."""
+    """Undo `enable_op_determinism`: random ops need no seed any more. Compiled programs are kept."""
     engine.flush_if_outermost()
     tiers.compute_deterministically(False)
 
@@ -114,7 +113,7 @@ def is_op_determinism_enabled() -> bool:
 
 
 def get_synchronous_execution() -> bool:
-    """Return the last argument of `set_synchronous_execution`; True before.
+    """Return the value set by `set_synchronous_execution`; True by default.
 
     >>> tf.config.experimental.get_synchronous_execution()
     True
@@ -124,7 +123,7 @@ def get_synchronous_execution() -> bool:
 
 @public
 def set_synchronous_execution(enable: bool | None) -> None:
-    """Accept the switch without effect: ops are recorded and run when a value is needed. None is the default, True.
+    """Accept the switch without effect: ops are recorded, and run when a value is needed. None is the default, True.
 
     >>> tf.config.experimental.set_synchronous_execution(False)
     >>> tf.config.experimental.get_synchronous_execution()
@@ -135,7 +134,7 @@ def set_synchronous_execution(enable: bool | None) -> None:
 
 
 def get_device_policy() -> str:
-    """Return the last argument of `set_device_policy`; "silent" before.
+    """Return the value set by `set_device_policy`; "silent" by default.
 
     >>> tf.config.experimental.get_device_policy()
     'silent'
@@ -145,7 +144,7 @@ def get_device_policy() -> str:
 
 @public
 def set_device_policy(device_policy: str | None) -> None:
-    """Accept the policy without effect: arguments on different devices are brought together silently.
+    """Accept the policy without effect: arguments on different devices are copied to one device silently.
 
     Policies are "silent", "silent_for_int32", "warn" and "explicit"; None is "silent". ValueError for another.
 
@@ -174,7 +173,7 @@ def disable_mlir_bridge() -> None:
 
 
 def get_intra_op_parallelism_threads() -> int:
-    """Return the last argument of `set_intra_op_parallelism_threads`; 0, the system's choice, before.
+    """Return the value set by `set_intra_op_parallelism_threads`; 0, the system's choice, by default.
 
     >>> print(tf.config.threading.get_intra_op_parallelism_threads())
     0
@@ -184,7 +183,7 @@ def get_intra_op_parallelism_threads() -> int:
 
 @public
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
-    """Accept the number without effect: XLA takes a thread for each core of the process, which `taskset` restricts.
+    """Accept the number without effect: XLA uses a thread for each core of the process, which `taskset` restricts.
 
     >>> tf.config.threading.set_intra_op_parallelism_threads(4)
     >>> tf.config.threading.get_intra_op_parallelism_threads()
@@ -195,7 +194,7 @@ def set_intra_op_parallelism_threads(num_threads: int) -> None:
 
 
 def get_inter_op_parallelism_threads() -> int:
-    """Return the last argument of `set_inter_op_parallelism_threads`; 0, the system's choice, before.
+    """Return the value set by `set_inter_op_parallelism_threads`; 0, the system's choice, by default.
 
     >>> print(tf.config.threading.get_inter_op_parallelism_threads())
     0
@@ -205,7 +204,7 @@ def get_inter_op_parallelism_threads() -> int:
 
 @public
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
-    """Accept the number without effect: XLA takes a thread for each core of the process, which `taskset` restricts.
+    """Accept the number without effect: XLA uses a thread for each core of the process, which `taskset` restricts.
 
     >>> tf.config.threading.set_inter_op_parallelism_threads(2)
     >>> tf.config.threading.get_inter_op_parallelism_threads()
@@ -216,7 +215,7 @@ def set_inter_op_parallelism_threads(num_threads: int) -> None:
 
 
 def get_jit() -> str:
-    """Return the last argument of `set_jit`: "autoclustering", or "" for nothing.
+    """Return the value set by `set_jit`: "autoclustering", or "" if it is off.
 
     >>> tf.config.optimizer.get_jit()
     ''
@@ -237,7 +236,7 @@ def set_jit(enabled: bool | str) -> None:
 
 
 def get_experimental_options() -> dict[str, Any]:
-    """Return the options that `set_experimental_options` was given, with TensorFlow's defaults: a dict.
+    """Return a dict of the options set by `set_experimental_options`, with TensorFlow's defaults.
 
     >>> tf.config.optimizer.get_experimental_options()
     {'disable_model_pruning': False, 'disable_meta_optimizer': False}
@@ -247,7 +246,7 @@ def get_experimental_options() -> dict[str, Any]:
 
 @public
 def set_experimental_options(options: dict[str, Any]) -> None:
-    """Accept the options without effect: XLA optimizes graphs. The options are added to those that were set before.
+    """Accept the options without effect, as XLA optimizes programs. They are merged with earlier ones.
 
     >>> tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     >>> tf.config.optimizer.get_experimental_options()["disable_meta_optimizer"]
@@ -280,7 +279,7 @@ def disable_dump_debug_info() -> None:
 
 
 def enable_traceback_filtering() -> None:
-    """Cut the library's own frames out of tracebacks, as is done from the start (but for GRADTAPE_FULL_TRACEBACK=1).
+    """Remove the library's own frames from tracebacks, which is the default unless GRADTAPE_FULL_TRACEBACK=1 is set.
 
     >>> tf.debugging.enable_traceback_filtering()
     """
@@ -288,7 +287,7 @@ def enable_traceback_filtering() -> None:
 
 
 def disable_traceback_filtering() -> None:
-    """Leave the library's own frames in tracebacks.
+    """Keep the library's own frames in tracebacks.
 
     >>> tf.debugging.disable_traceback_filtering()
     >>> print(tf.debugging.is_traceback_filtering_enabled())
@@ -299,7 +298,7 @@ def disable_traceback_filtering() -> None:
 
 
 def is_traceback_filtering_enabled() -> bool:
-    """Return whether the library's own frames are cut out of tracebacks.
+    """Return whether tracebacks omit the library's own frames.
 
     >>> print(tf.debugging.is_traceback_filtering_enabled())
     True

@@ -1,7 +1,7 @@
-"""Conversion of Python and NumPy values: an array in the dtype by TensorFlow's rules, or the error for a value of another kind.
+"""Conversion of Python and NumPy values to arrays, with TensorFlow's choice of dtype and TensorFlow's errors.
 
-In eager code the first value decides. In a function or graph TensorFlow makes a constant by NumPy's rules, which look at all
-values.
+In eager code the type of the first value determines the dtype. In a function or graph TensorFlow uses NumPy's rules, which
+consider all values.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NUMBERS = (int, float, bool, complex)
 PLAIN = frozenset(NUMBERS)
 LARGEST = float(np.finfo(np.float32).max)
 
-# The dtypes in which TensorFlow takes a bool for a number.
+# The dtypes to which TensorFlow converts a bool.
 _TAKE_BOOLS = frozenset(map(np.dtype, ("bool", "int32", "int64", "uint64", "float16", "float32", "float64", "complex128")))
 _WIDTHS = {"i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
 
@@ -33,15 +33,15 @@ def _takers(kind: str) -> frozenset[np.dtype]:
     return frozenset([dtype for dtype in dtypes.BY_NUMPY if _WIDTHS.get(dtype.kind, 0) >= _WIDTHS[kind]])
 
 
-# By a Python type, or the kind of a NumPy dtype, what takes such values without loss: 1 may become 1.0, but 1.5 not 1.
+# For a Python type, or the kind of a NumPy dtype: the dtypes that can represent its values. 1 may become 1.0, but not 1.5 1.
 TAKERS: dict[Any, frozenset[np.dtype]] = {kind: _takers(kind) for kind in ("b", *_WIDTHS)}
 TAKERS |= {bool: TAKERS["b"], int: TAKERS["i"], float: TAKERS["f"], complex: TAKERS["c"]}
 
 
 def to_array(value: Any, dtype: np.dtype | None = None) -> Any:
-    """Return `value` as an array that nobody else can change: a JAX array as it is, else the library's own NumPy copy.
+    """Return `value` as an array that nobody else can modify: a JAX array as it is, else a NumPy copy.
 
-    `dtype` (NumPy's) is what it takes: NumPy arrays are cast, Python values must be able to take it.
+    NumPy arrays are cast to `dtype` (NumPy's). Python values must be representable in it.
     """
     kind = type(value)
     if kind is not list and kind is not tuple:
@@ -55,7 +55,8 @@ def to_array(value: Any, dtype: np.dtype | None = None) -> Any:
                 return value
             with xla.outside():
                 return value.astype(dtype)
-        if hasattr(value, "detach") and hasattr(value, "requires_grad"):  # PyTorch's arrays refuse otherwise
+        # PyTorch refuses to convert a tensor that requires a gradient.
+        if hasattr(value, "detach") and hasattr(value, "requires_grad"):
             value = value.detach()
         if not isinstance(value, (list, tuple)) and hasattr(value, "__array__"):
             array = np.array(value)
@@ -64,14 +65,14 @@ def to_array(value: Any, dtype: np.dtype | None = None) -> Any:
 
 
 def of_values(value: Any, kinds: dict[type, None], dtype: np.dtype | None) -> np.ndarray:
-    """Return a Python value, or a nest of lists of such, as an array; `kinds` are the types of its leaves."""
+    """Return a Python value, or a nest of lists of values, as an array; `kinds` are the types of its leaves."""
     try:
         array = np.array(value)
     except ValueError:
         raise _no_tensor(value, kinds) from None
     if array.dtype == object or array.dtype.kind in "USMm":
         if kinds and all(issubclass(k, (str, bytes)) for k in kinds):
-            return _strings(np.array(value, object), dtype)  # NumPy's own strings lose the NULs at their end
+            return _strings(np.array(value, object), dtype)  # NumPy's string dtypes drop trailing NULs
         if array.dtype != object or dtype is None or not all(issubclass(k, int) for k in kinds):
             raise _no_tensor(value, kinds)
     if dtype is not None:
@@ -80,7 +81,7 @@ def of_values(value: Any, kinds: dict[type, None], dtype: np.dtype | None) -> np
 
 
 def _own(array: np.ndarray, dtype: np.dtype | None) -> np.ndarray:
-    """Return a copied NumPy array in native byte order, in `dtype` if one is given."""
+    """Return a copied NumPy array in native byte order, cast to `dtype` if given."""
     kind = array.dtype.kind
     if kind in "US" or (kind == "O" and all(isinstance(item, (str, bytes)) for item in array.ravel())):
         return _strings(array, dtype)
@@ -109,7 +110,7 @@ def _strings(array: np.ndarray, dtype: np.dtype | None) -> np.ndarray:
 
 
 def kinds_in(value: Any) -> dict[type, None]:
-    """Return the types of the leaves of a nest of lists, in order of first appearance: a dict used as a set."""
+    """Return the types of the leaves of a nest of lists, in order of first appearance: a dict used as an ordered set."""
     kinds: dict[type, None] = {}
     stack = [value]
     while stack:
@@ -123,7 +124,7 @@ def kinds_in(value: Any) -> dict[type, None]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The dtype that Python values take
+# The dtype of Python values
 
 
 _INT64, _UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
@@ -149,8 +150,9 @@ def number(value: Any, kind: type) -> np.dtype:
 
 
 def _default(array: np.ndarray, kinds: dict[type, None]) -> np.ndarray:
-    """Convert Python values for eager code: to float32, int32, or int64 where int32 overflows. A NumPy float that comes first
-    stays.
+    """Convert Python values for eager code: to float32, int32, or int64 if int32 overflows.
+
+    A NumPy float as the first value keeps its dtype.
     """
     if len(kinds) > 1:
         _check_mixture(kinds)
@@ -171,8 +173,9 @@ def _default(array: np.ndarray, kinds: dict[type, None]) -> np.ndarray:
 
 
 def _check_mixture(kinds: dict[type, None]) -> None:
-    """Raise unless Python values may be mixed, by TensorFlow's rule that the first one decides. No numbers among bools, a
-    complex number only among complex ones.
+    """Raise ValueError unless Python values may be mixed.
+
+    As in TensorFlow the first one decides: bools do not mix with numbers, and complex numbers must come first.
     """
     letters = [np.dtype(k).kind for k in kinds if issubclass(k, (*NUMBERS, np.generic))]
     if letters and len(set(letters)) > 1 and (letters[0] == "b" or ("c" in letters and letters[0] != "c")):
@@ -180,9 +183,7 @@ def _check_mixture(kinds: dict[type, None]) -> None:
 
 
 def _traced(array: np.ndarray) -> np.ndarray:
-    """Convert Python values for a function or graph: to float32 and int32 where NumPy gives 64 bits, to int64 where it is
-    needed.
-    """
+    """Convert Python values for a function or graph: NumPy's 64 bits become float32 and int32, or int64 if int32 overflows."""
     if array.dtype == np.float64:
         with np.errstate(over="ignore"):
             return array.astype(np.float32)
@@ -193,7 +194,7 @@ def _traced(array: np.ndarray) -> np.ndarray:
 
 
 def _fitted(array: np.ndarray, dtype: np.dtype, value: Any) -> np.ndarray:
-    """Convert Python values to a given dtype; raise if anything is lost."""
+    """Convert Python values to a given dtype; raise if the conversion loses information."""
     if array.size and array.dtype != object and dtype not in TAKERS[array.dtype.kind]:
         raise TypeError(
             f"Cannot convert {str(value)[:80]} to EagerTensor of dtype {spoken_name(dtype)}. Use tf.cast, or give values of "
@@ -209,12 +210,12 @@ def _fitted(array: np.ndarray, dtype: np.dtype, value: Any) -> np.ndarray:
     try:
         with np.errstate(all="ignore"):
             return array.astype(dtype, copy=False)
-    except OverflowError:  # Python's integers
+    except OverflowError:  # Python integers may be too large
         raise ValueError(f"Can't convert Python sequence with out-of-range integer to Tensor: {str(value)[:80]}.") from None
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What is no tensor
+# Values that are not tensors
 
 
 def _no_tensor(value: Any, kinds: dict[type, None]) -> Exception:
@@ -269,7 +270,7 @@ def no_constant(value: Any) -> TypeError:
 
 
 def refuse_tensors(value: Any) -> None:
-    """Raise TypeError if `tf.constant` is given a symbolic tensor, or a nest that holds one. One from outside has a value."""
+    """Raise TypeError if `tf.constant` is given a symbolic tensor, or a nest with one. Eager tensors have values."""
     if engine.tracing() and any(map(_of_function, value if isinstance(value, (list, tuple)) else [value])):
         raise TypeError(
             f"Expected any non-tensor type, but got a tensor instead: {str(value)[:80]}. A constant is made of numbers: use "

@@ -1,4 +1,4 @@
-"""The conversion functions that users register: how objects of their own classes become tensors."""
+"""User-registered functions that convert objects of their own classes to tensors."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from gradtape._src.core.tensors.tensor import Stored, Tensor
 from gradtape._src.core.values import dtypes
 
 NUMBERS = (int, float, complex, bool, np.generic, np.ndarray)
-LISTS = (list, tuple, str, bytes)  # whose own conversion has the priority STANDARD, and came first
+LISTS = (list, tuple, str, bytes)  # built-in conversions, which come before others of priority STANDARD
 STANDARD = 100
 
 
 class Conversion(NamedTuple):
-    """A registered conversion function; of two, the one of lower `priority` is asked first."""
+    """A registered conversion function; those of lower `priority` are tried first."""
 
     base_type: Any
     function: Callable[..., Any]
     priority: int
 
 
-registered: list[Conversion] = []  # by priority, then in the order in which they were registered
+registered: list[Conversion] = []  # sorted by priority, then by time of registration
 _by_type: dict[type, tuple[Conversion, ...]] = {}
 
 
@@ -33,9 +33,9 @@ _by_type: dict[type, tuple[Conversion, ...]] = {}
 def register_tensor_conversion_function(base_type: Any, conversion_func: Callable[..., Any], priority: int = STANDARD) -> None:
     """Register a function that converts objects of `base_type`, a class or a tuple of classes, to tensors.
 
-    `conversion_func(value, dtype=None, name=None, as_ref=False)` returns a Tensor of `dtype` if that is given, or NotImplemented;
-    functions of a lower `priority` are asked first. It serves explicit calls (`tf.convert_to_tensor`) and operands
-    (`tensor + value`, `tf.add(tensor, value)`), but not `tf.constant`. Numbers and NumPy arrays are a TypeError.
+    `conversion_func(value, dtype=None, name=None, as_ref=False)` returns a Tensor (of `dtype`, if given) or NotImplemented.
+    Functions of lower `priority` are tried first. It applies to explicit calls (`tf.convert_to_tensor`) and to operands (`tensor
+    + value`, `tf.add(tensor, value)`), but not to `tf.constant`. Numbers and NumPy arrays are a TypeError.
 
     >>> class Length:
     ...     def __init__(self, metres):
@@ -59,7 +59,7 @@ def register_tensor_conversion_function(base_type: Any, conversion_func: Callabl
 
 
 def converted(value: Any, dtype: np.dtype | None) -> Any:
-    """Convert `value` by the conversion functions of its class: to a Tensor or Variable, or NotImplemented where none applies."""
+    """Convert `value` to a Tensor or Variable by the conversion functions of its class; NotImplemented if none applies."""
     if not registered or isinstance(value, NUMBERS):
         return NotImplemented
     kind = type(value)

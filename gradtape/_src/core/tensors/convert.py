@@ -1,18 +1,18 @@
-"""Conversion of operands: one visit by `node_of`. Around it the shapes of a call, and the public functions.
+"""Conversion of operands to nodes by `node_of`; static arguments; the public functions `convert_to_tensor` and `constant`.
 
 | value | becomes |
 |---|---|
 | Tensor | its node; it keeps its dtype |
-| Variable, Keras variable | the node that it holds now, which is a read; it keeps its dtype |
-| Python number | a leaf that all uses of the number share, in the dtype asked for if that can take it |
-| NumPy array, array of another library | a leaf that holds a copy, cast to the dtype asked for |
-| list, string, TensorShape | a leaf in the dtype asked for if that can take it, by the rules of `constants` |
+| Variable, Keras variable | the node of its present value, which is a read; it keeps its dtype |
+| Python number | a leaf shared by all uses of the number, in the requested dtype if that can represent it |
+| NumPy array, array of another library | a leaf with a copy, cast to the requested dtype |
+| list, string, TensorShape | a leaf in the requested dtype if that can represent it, by the rules of `constants` |
 | list that holds tensors | one op that stacks them |
 | IndexedSlices | the node of the dense tensor |
-| object with `__tf_tensor__` or a conversion function | the node of what that gives |
+| object with `__tf_tensor__` or a conversion function | the node of the converted object |
 | None, anything else | an error, of TensorFlow's class |
 
-In a function or graph all this is the same, but for the dtypes of Python values (`constants`) and for what is read (the scope's).
+In a function or graph Python values get other dtypes (`constants`), and variables are read from the scope.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _EXTENTS = frozenset(map(np.dtype, ("int32", "int64")))
 
 
 def node_of(value: Any, dtype: np.dtype | None = None) -> Node:
-    """Return the node of anything that can be a tensor; `dtype` (NumPy's) is what a value takes that has none of its own."""
+    """Return the node of any value that can be a tensor; `dtype` (NumPy's) applies to values without a dtype of their own."""
     kind = type(value)
     if kind is EagerTensor:
         node: Node = value.node
@@ -81,7 +81,7 @@ def node_of(value: Any, dtype: np.dtype | None = None) -> Node:
 
 
 def number(value: Any, dtype: np.dtype | None) -> Node:
-    """Return the leaf of a Python number, which all its uses share; TypeError or ValueError if `dtype` cannot take it."""
+    """Return the leaf of a Python number, shared by all its uses; TypeError or ValueError if `dtype` cannot represent it."""
     kind = type(value)
     if dtype is None:
         dtype = constants.number(value, kind)
@@ -108,8 +108,8 @@ def _by_class(value: Any, dtype: np.dtype | None) -> Node | None:
         except ValueError:
             if not hasattr(value, "__array__"):
                 raise
-            made = convert()  # TensorFlow's own tensors and variables refuse a dtype of ours, and are arrays
-        if made is not value:  # TensorFlow's own tensors give themselves
+            made = convert()  # TensorFlow's own tensors reject our dtypes; they convert as arrays
+        if made is not value:  # TensorFlow's own tensors return themselves
             return node_of(made, dtype)
     if type(value) is Dim:
         return engine.record(EXTENT, (), (value, dtype or np.dtype(np.int32)))
@@ -129,7 +129,7 @@ def _by_class(value: Any, dtype: np.dtype | None) -> Node | None:
 
 
 def _made(array: Any) -> Node:
-    """Return a leaf for the user's array, with the user's line."""
+    """Return a leaf for a user's array, with the user's line."""
     node = engine.constant(array)
     if node.trace is None:
         journal.made(node)
@@ -137,7 +137,7 @@ def _made(array: Any) -> Node:
 
 
 def holds_tensor(values: Iterable[Any]) -> bool:
-    """Return whether a list, or one inside of it, holds a tensor."""
+    """Return whether a nest of lists holds a tensor."""
     stack = list(values)
     while stack:
         item = stack.pop()
@@ -154,18 +154,18 @@ def is_tensor(x: object) -> bool:
 
 
 def is_composed(value: object) -> bool:
-    """Return whether a value is made of tensors and is none itself: ragged or sparse, a dataset, an iterator, an optional."""
+    """Return whether a value is made of tensors: a ragged or sparse tensor, a dataset, an iterator, an optional."""
     kind = type(value)
     return (hasattr(kind, "_type_spec") or hasattr(kind, "element_spec")) and not is_tensor(value)
 
 
 def variable_of(value: Any) -> Any:
-    """Return the Variable that `value` is or stands for, as one of Keras's or what `assign` returns; any other value as it is."""
+    """Return the Variable behind a Keras variable or the result of `assign`; any other value unchanged."""
     return value.variable if isinstance(value, Stored) else value
 
 
 def dtype_of(value: Any) -> np.dtype:
-    """Return NumPy's dtype of a tensor or variable; Keras's variables state theirs as a string."""
+    """Return the NumPy dtype of a tensor or variable; Keras's variables state theirs as a string."""
     dtype = value.dtype
     return (dtypes.as_dtype(dtype) if isinstance(dtype, str) else dtype).numpy
 
@@ -175,12 +175,12 @@ def dtype_of(value: Any) -> np.dtype:
 
 
 def operands(op: Op, values: Sequence[Any], position: int = 0, one_by_one: bool = False) -> tuple[Node, ...]:
-    """Return the nodes of operands that must have one dtype: the first tensor's, or what the op prefers. Others take it.
+    """Return the nodes of operands that must have one dtype: that of the first tensor, or that which the op prefers.
 
-    With `one_by_one` it is the first value's own dtype, tensor or not, as where TensorFlow converts the next with a hint.
-    `position` is the place of the first among the op's inputs, for errors.
+    With `one_by_one` it is the dtype of the first value, tensor or not; TensorFlow converts the others with it as a hint.
+    `position` is the first operand's index among the op's inputs, for errors.
     """
-    if len(values) == 2:  # what most calls are, without detours
+    if len(values) == 2:  # the fast path for most calls
         x, y = values
         kind = type(y)
         of_tensor = type(x) is EagerTensor
@@ -214,7 +214,7 @@ def operands(op: Op, values: Sequence[Any], position: int = 0, one_by_one: bool 
 
 
 def _common(values: Sequence[Any]) -> np.dtype | None:
-    """Return the dtype of the first tensor among operands, if there is one."""
+    """Return the dtype of the first tensor among operands, or None."""
     for value in values:
         if type(value) is EagerTensor:
             dtype: np.dtype = value.node.aval.dtype
@@ -225,7 +225,7 @@ def _common(values: Sequence[Any]) -> np.dtype | None:
 
 
 def _operand(op: Op, value: Any, dtype: np.dtype, index: int, one_by_one: bool) -> Node:
-    """Return the node of an operand beside one of `dtype`."""
+    """Return the node of an operand in a given dtype."""
     if not one_by_one:
         return node_of(value, dtype)
     try:
@@ -235,7 +235,7 @@ def _operand(op: Op, value: Any, dtype: np.dtype, index: int, one_by_one: bool) 
 
 
 def _preferring(value: Any, dtype: np.dtype) -> Node:
-    """Return the node of a value in `dtype` if that can hold it."""
+    """Return the node of a value in `dtype`, if that can represent it, else in its own dtype."""
     try:
         return node_of(value, dtype)
     except TypeError:
@@ -243,7 +243,7 @@ def _preferring(value: Any, dtype: np.dtype) -> Node:
 
 
 def mismatch(op: Op, index: int, expected: Any, received: Any, kind: type[OpError] | None = None) -> OpError:
-    """Return the error for two tensors of different dtypes; of class `kind` if given, else InvalidArgumentError."""
+    """Return the error for two tensors of different dtypes: InvalidArgumentError, unless another `kind` is given."""
     expected, received = spoken_name(expected), spoken_name(received)
     _, behind = hooks.door.kernel(op.type)
     mend = (
@@ -283,17 +283,17 @@ def tensor(value: Any, dtype: Any = None, hint: Any = None) -> Tensor:
         except (TypeError, ValueError):
             pass
     node = node_of(value, wanted)
-    if node.index == NUMBER:  # shared by all tensors of this number: a Tensor gets a leaf of its own
+    if node.index == NUMBER:  # number leaves are shared, but a Tensor needs its own
         node = _made(node.value)
     return handle(node)
 
 
 @public
 def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Tensor:
-    """Convert `value` (number, list, array, variable, tensor) to a Tensor of `dtype`, or of the dtype that it suggests.
+    """Convert `value` (number, list, array, variable, tensor) to a Tensor of `dtype`, or of the dtype that its values imply.
 
-    A tensor of another dtype is a ValueError; a list that is not rectangular too. A tensor is returned as it is; in a function
-    one from eager code becomes the function's own, always the same.
+    ValueError for a tensor of another dtype, and for a list that is not rectangular. A tensor is returned as it is. In a function
+    an eager tensor becomes a tensor of the function, always the same one.
 
     >>> tf.convert_to_tensor([1, 2], tf.float32)
     <tf.Tensor: shape=(2,), dtype=float32, numpy=array([1., 2.], dtype=float32)>
@@ -303,10 +303,10 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
 
 
 def captured(value: Tensor) -> Tensor:
-    """Return the Tensor that stands for a value from eager code in the function or graph under trace, as in TensorFlow.
+    """Return the Tensor that represents an eager value in the function or graph under trace, as in TensorFlow.
 
-    It is another handle of the same node. So a library that remembers results by tensor does not give the function what it
-    computed outside, through which no gradient passes.
+    It is another handle of the same node. So a library that caches results by tensor does not return in the function a result
+    from outside, through which no gradient passes.
     """
     node, trace = value.node, engine.local.trace
     if node.trace is not None:
@@ -315,18 +315,18 @@ def captured(value: Tensor) -> Tensor:
         eager = node.value is not None and node.index != INSIDE
     if not eager:
         return value
-    while trace.parent is not None and trace.parent.scope is trace.scope:  # a gradient in the function
+    while trace.parent is not None and trace.parent.scope is trace.scope:  # a gradient in the function has a trace of its own
         trace = trace.parent
     own = trace.captured.get(node)
     if own is None:
-        own = trace.captured[node] = EagerTensor.__new__(EagerTensor)  # the node's handle stays the user's
+        own = trace.captured[node] = EagerTensor.__new__(EagerTensor)  # the node's first handle stays the user's
         own.node = node
     return own
 
 
 @public
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Tensor:
-    """Create a constant Tensor: `value` copied, in `dtype` if given (else NumPy's own, float32 and int32 for Python numbers).
+    """Create a constant Tensor, a copy of `value`, in `dtype` if given (else NumPy's; float32 and int32 for Python numbers).
 
     `shape` reshapes the values; a single value fills it. TypeError if the values do not fit the shape.
 
@@ -383,13 +383,13 @@ hooks.attach(Tensor, __reduce__=_reduce)
 # Static arguments
 
 
-AXES = ("axis", "perm")  # which are numbers before anything is recorded
-# Attributes of ops in TensorFlow, where whole floats become integers.
+AXES = ("axis", "perm")  # numbers that are needed before anything is recorded
+# Attributes of ops in TensorFlow, where floats with integral values become integers.
 ATTRIBUTES = frozenset("block_size dilations ksize ksizes rates strides".split())
 
 
 def static(value: Any, what: str, kinds: Any = (builtins.int, np.integer)) -> Any:
-    """Return the Python value of a static argument (an axis, a size): a number, or the value of a tensor."""
+    """Return the Python value of a static argument (an axis, a size), given as a number or as a tensor with a known value."""
     if type(value) is builtins.int:
         return value
     if type(value) is Dim:
@@ -411,7 +411,7 @@ def static(value: Any, what: str, kinds: Any = (builtins.int, np.integer)) -> An
 
 
 def settled(value: Any, what: str) -> int:
-    """Return a static argument like `static`; raise NeedsValues where a graph does not know its value yet."""
+    """Return a static argument like `static`; raise NeedsValues if a graph does not know its value yet."""
     return _settled(static(value, what), what)
 
 
@@ -422,14 +422,14 @@ def _settled(number: Any, what: str) -> int:
 
 
 def no_value() -> str:
-    """Return the message for None where a tensor is wanted, which TensorFlow words otherwise in graphs and functions."""
+    """Return the message for None in place of a tensor, which TensorFlow words differently in graphs and functions."""
     if engine.tracing():
         return "None values not supported. A tensor is wanted here."
     return "Attempt to convert a value (None) with an unsupported type (<class 'NoneType'>) to a Tensor."
 
 
 def not_an_integer(value: Any, what: str) -> Exception:
-    """Return the error for a static argument (shape, axis) that is not an integer: ValueError for an object such as None."""
+    """Return the error for a static argument (shape, axis) that is not an integer."""
     if value is None and engine.tracing():
         return ValueError(f"{no_value()[:-1]}: {what} must be an integer.")
     if value is None or not isinstance(value, (Tensor, Stored, np.ndarray, np.generic, list, tuple, str, bytes, *NUMBERS)):
@@ -444,7 +444,7 @@ def not_an_integer(value: Any, what: str) -> Exception:
 
 
 def _structural(node: Node) -> tuple[Any, ...] | None:
-    """Return the ints of an integer tensor that says what a shape or an axis is, where extents are not known; else None."""
+    """Return the elements of an integer tensor that holds a shape or axis, with Dims for unknown extents; None if not known."""
     if node.value is not None or node.aval.dtype.kind not in "iu":
         return None
     graph = engine.graph_around()
@@ -456,7 +456,7 @@ def _structural(node: Node) -> tuple[Any, ...] | None:
 
 
 def static_list(value: Any, what: str) -> tuple[int, ...]:
-    """Return a tuple of ints from a list, a shape, an array or the value of a tensor; an int gives a tuple of one."""
+    """Return a tuple of ints from a list, a shape, an array or a tensor's value; an int gives a tuple of one."""
     kind = type(value)
     if kind is int:
         return (value,)
@@ -473,7 +473,7 @@ def static_list(value: Any, what: str) -> tuple[int, ...]:
         return tuple([int(v) for v in value.ravel()])
     if isinstance(value, (int, np.integer)):
         return (int(value),)
-    if isinstance(value, dict):  # whose keys would pass
+    if isinstance(value, dict):  # iterating would take its keys
         raise not_an_integer(value, what)
     try:
         items = list(value)
@@ -490,7 +490,7 @@ def static_list(value: Any, what: str) -> tuple[int, ...]:
 
 
 def _truncated(item: Any) -> Any:
-    """Truncate a scalar tensor of real numbers in a list of sizes, as in TensorFlow; return any other `item` as it is."""
+    """Truncate a scalar tensor of real numbers in a list of sizes, as in TensorFlow; return any other `item` unchanged."""
     if not isinstance(item, (Tensor, Stored)):
         return item
     array = index_of(node_of(item))

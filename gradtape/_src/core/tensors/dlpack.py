@@ -1,4 +1,4 @@
-"""Tensors to and from other libraries on the same memory, by the DLPack protocol."""
+"""Exchange of tensors with other libraries by the DLPack protocol, without copying memory."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from gradtape._src.core.programs import journal
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import Tensor, handle
 
-# The numbers of DLPack's DLDeviceType.
+# The values of DLPack's DLDeviceType.
 _DEVICE_TYPES = {"cpu": 1, "gpu": 2, "cuda": 2, "rocm": 10}
 
 
 class _Capsule:
-    """A bare capsule as an object of the protocol. It does not say its device: it is taken to be JAX's default."""
+    """A bare capsule as an object of the protocol. A capsule does not name its device, which is taken to be JAX's default."""
 
     def __init__(self, capsule: Any) -> None:
         self._capsule = capsule
@@ -33,12 +33,12 @@ class _Capsule:
 
 
 def _elsewhere(array: Any) -> str | None:
-    """Return advice about an array on a device that JAX does not have; None for any other array."""
+    """Return advice for an array on a device that JAX does not have; None for any other array."""
     try:
         kind, number = array.__dlpack_device__()
         mine = {1, *[_DEVICE_TYPES[d.platform] for d in jax.devices() if d.platform in _DEVICE_TYPES]}
         known = [name for name, of in _DEVICE_TYPES.items() if of == kind and name != "gpu"]
-    except Exception:  # a device that is not stated as the protocol says: JAX's own message is the better one
+    except Exception:  # JAX's own message is better for an invalid device
         return None
     if kind in mine:
         return None
@@ -51,11 +51,11 @@ def _elsewhere(array: Any) -> str | None:
 
 @public
 def to_dlpack(tf_tensor: Any) -> Any:
-    """Return a DLPack capsule of a tensor's memory, for the `from_dlpack` of another library; nothing is copied.
+    """Return a DLPack capsule of a tensor's memory, for another library's `from_dlpack`; nothing is copied.
 
-    A capsule can be taken once. Libraries that take objects want the tensor itself: `numpy.from_dlpack(tensor)`,
-    `torch.from_dlpack(tensor)`, `jax.dlpack.from_dlpack(tensor)`. A tensor never changes, so what is made of it must only
-    be read.
+    A capsule can be used once. Libraries that accept objects take the tensor itself: `numpy.from_dlpack(tensor)`,
+    `torch.from_dlpack(tensor)`, `jax.dlpack.from_dlpack(tensor)`. A tensor is immutable, so the resulting array must only be
+    read.
 
     >>> import jax
     >>> jax.dlpack.from_dlpack(tf.constant([1.0, 2.0])).sum().item()
@@ -66,11 +66,11 @@ def to_dlpack(tf_tensor: Any) -> Any:
 
 @public
 def from_dlpack(dlcapsule: Any) -> Tensor:
-    """Create a tensor on the memory of another library's array: an object with `__dlpack__`, or a capsule.
+    """Create a tensor on the memory of another library's array, given as an object with `__dlpack__` or as a capsule.
 
-    Nothing is copied where the compiler can use the memory as it lies (dense, in row-major order, aligned to 16 bytes or more);
-    else it is. Later writes into the array may be seen in the tensor: write before, or copy. An object that is neither is an
-    InvalidArgumentError, and so is a dtype that JAX does not have.
+    Nothing is copied if XLA can use the memory as it is (dense, in row-major order, aligned to 16 bytes or more). The tensor may
+    then show later writes into the array: write before, or copy. InvalidArgumentError for any other object, and for a dtype that
+    JAX does not have.
 
     >>> import numpy as np
     >>> tf.experimental.dlpack.from_dlpack(np.arange(3)).numpy()
@@ -84,7 +84,7 @@ def from_dlpack(dlcapsule: Any) -> Tensor:
             f"{type(dlcapsule).__name__}. tf.convert_to_tensor takes lists and numbers."
         )
     elif hasattr(dlcapsule, "detach") and getattr(dlcapsule, "requires_grad", False):
-        dlcapsule = dlcapsule.detach()  # PyTorch's arrays refuse otherwise
+        dlcapsule = dlcapsule.detach()  # PyTorch refuses to export a tensor that requires a gradient
     try:
         with xla.wide():
             array = jax.dlpack.from_dlpack(dlcapsule)

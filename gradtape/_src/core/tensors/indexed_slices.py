@@ -1,4 +1,4 @@
-"""`IndexedSlices`: some rows of a larger tensor, as gradients of `gather` are."""
+"""`IndexedSlices`: some rows of a larger tensor, such as the gradient of `gather`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class IndexedSlices:
-    """`values[i]` is row `indices[i]` of a tensor of shape `dense_shape`; a row that is named twice is the sum.
+    """`values[i]` is row `indices[i]` of a tensor of shape `dense_shape`; rows with the same index are added.
 
     `tf.convert_to_tensor(slices)` gives the dense tensor.
 
@@ -38,17 +38,17 @@ class IndexedSlices:
 
     @property
     def indices(self) -> Any:
-        """The places of the rows, an integer Tensor of shape [rows]."""
+        """The row numbers, an integer Tensor of shape [rows]."""
         return self._indices
 
     @property
     def dense_shape(self) -> Any:
-        """The shape of the whole, an integer Tensor, or None."""
+        """The shape of the dense tensor, an integer Tensor, or None."""
         return self._dense_shape
 
     @property
     def shape(self) -> TensorShape:
-        """The static shape of the whole, a TensorShape."""
+        """The static shape of the dense tensor, a TensorShape."""
         if self._dense_shape is None:
             return TensorShape(None)
         node = self._dense_shape.node
@@ -57,7 +57,7 @@ class IndexedSlices:
 
     @property
     def dtype(self) -> DType:
-        """The type of the elements."""
+        """The dtype of the elements."""
         return self._values.dtype
 
     @property
@@ -74,21 +74,21 @@ class IndexedSlices:
 
     @property
     def op(self) -> Any:
-        """In a graph the Operation that gives the values; AttributeError in eager code."""
+        """In a graph the Operation that produces the values; AttributeError in eager code."""
         return self._values.op
 
     @property
     def graph(self) -> Any:
-        """In a graph that graph; AttributeError in eager code."""
+        """In a graph the graph itself; AttributeError in eager code."""
         return self._values.graph
 
     def consumers(self) -> list[Any]:
-        """Return the Operations of a graph that take the values; AttributeError in eager code."""
+        """Return the Operations of a graph that consume the values; AttributeError in eager code."""
         consumers: list[Any] = self._values.consumers()
         return consumers
 
     def to_dense(self) -> Any:
-        """Return the whole tensor; set by the ops that scatter."""
+        """Return the dense tensor; implemented by the scatter ops."""
         raise NotImplementedError
 
     def __neg__(self) -> IndexedSlices:
@@ -99,7 +99,7 @@ class IndexedSlices:
 
 
 def dense(x: Any) -> Any:
-    """Convert IndexedSlices to the whole tensor; return any other gradient as it is."""
+    """Convert IndexedSlices to a dense tensor; return any other gradient unchanged."""
     return x.to_dense() if isinstance(x, IndexedSlices) else x
 
 

@@ -1,4 +1,4 @@
-"""Nested structures (lists, tuples, dicts, namedtuples, dataclasses, attrs) as TensorFlow's `nest` sees them, on optree."""
+"""Nested structures (lists, tuples, dicts, namedtuples, dataclasses, attrs), as in TensorFlow's `nest`, based on optree."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.values.composite import CompositeTensor
 
 NAMESPACE = "gradtape"
-EXPANDED = "gradtape, composites expanded"  # here IndexedSlices are structures, not leaves
+EXPANDED = "gradtape, composites expanded"  # the namespace in which composite tensors are structures, not leaves
 MOST_KNOWN = 1024
-_unordered: set[optree.PyTreeSpec] = set()  # some that were seen to have no OrderedDict in them
-_known: set[type] = {list, tuple, dict}  # types that were seen as leaves, or are registered
+_unordered: set[optree.PyTreeSpec] = set()  # specs that were found to have no OrderedDict
+_known: set[type] = {list, tuple, dict}  # types that were found to be leaves, or are registered
 
 
 class _Metadata:
-    """The metadata of `__tf_flatten__`: compared, and never asked for a hash of its own."""
+    """The metadata of `__tf_flatten__`: it supports `==`, but needs no hash."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -34,7 +34,7 @@ class _Metadata:
 
 
 def _register_flattened(kind: Any) -> None:
-    """Teach optree a class that says by `__tf_flatten__` and `__tf_unflatten__` what it is made of."""
+    """Register a class with optree that defines `__tf_flatten__` and `__tf_unflatten__`."""
 
     def flat(value: Any) -> tuple[list[Any], _Metadata]:
         metadata, components = value.__tf_flatten__()
@@ -48,7 +48,7 @@ def _register_flattened(kind: Any) -> None:
 
 
 def _register_composite(kind: Any) -> None:
-    """Teach optree a class of composite tensors, whose spec takes a value apart and puts it together."""
+    """Register a class of composite tensors with optree; its spec flattens and packs a value."""
 
     def flat(value: Any) -> tuple[list[Any], _Metadata]:
         spec = value._type_spec
@@ -62,7 +62,7 @@ def _register_composite(kind: Any) -> None:
 
 
 def _register(kind: type) -> None:
-    """Teach optree a dataclass the first time that one is seen."""
+    """Register a dataclass with optree when it is first seen."""
     names = [field.name for field in dataclasses.fields(kind)]
 
     def make(_: Any, children: Iterable[Any]) -> Any:
@@ -78,7 +78,7 @@ def _register(kind: type) -> None:
 
 
 def _register_attrs(kind: Any) -> None:
-    """Teach optree a class of the package attrs, whose constructor takes the values of its attributes in order."""
+    """Register a class of the package attrs with optree; its constructor takes the attributes' values in order."""
     names = [attribute.name for attribute in kind.__attrs_attrs__]
     for namespace in (NAMESPACE, EXPANDED):
         optree.register_pytree_node(
@@ -90,7 +90,7 @@ def _register_attrs(kind: Any) -> None:
 
 
 def _register_container(kind: Any) -> None:
-    """Teach optree a class of sequences or mappings, such as one derived from list, or the views of a dict."""
+    """Register a class of sequences or mappings with optree, such as a class derived from list, or a dict's views."""
 
     def flat_mapping(value: Any) -> tuple[list[Any], Any, Any]:
         names = tuple(sorted(value))
@@ -116,9 +116,9 @@ def _by_sorted_key(value: Any) -> Any:
 
 
 class _Sorted:
-    """Stands for an OrderedDict in a structure, of which optree knows a fixed order: TensorFlow sorts its keys as a dict's.
+    """Stands for an OrderedDict in a structure. optree keeps an OrderedDict's order; TensorFlow sorts its keys as for a dict.
 
-    `keys` are sorted, `children` what they hold.
+    `keys` are sorted, `children` are their values.
     """
 
     def __init__(self, value: OrderedDict[Any, Any]) -> None:
@@ -128,7 +128,7 @@ class _Sorted:
 
 
 class _Order:
-    """The keys of an OrderedDict in its own order, which does not make it another structure."""
+    """The keys of an OrderedDict in their own order, which is ignored when structures are compared."""
 
     def __init__(self, keys: Iterable[Any]) -> None:
         self.keys = tuple(keys)
@@ -155,7 +155,6 @@ def _is_ordered(value: Any) -> bool:
 
 
 def _sorted(structure: Any) -> Any:
-    """Return `structure` with a `_Sorted` for each OrderedDict."""
     return optree.tree_map(
         lambda x: _Sorted(x) if _is_ordered(x) else x, structure, is_leaf=_is_ordered, none_is_leaf=True, namespace=NAMESPACE
     )
@@ -174,14 +173,14 @@ def _assembled(_: Any, parts: Iterable[Any]) -> Any:
     return IndexedSlices(*parts)
 
 
-# optree's signature asks for a Collection, its documentation for any class.
+# optree's type stub asks for a Collection, though any class is allowed.
 optree.register_pytree_node(IndexedSlices, _components, _assembled, namespace=EXPANDED)  # type: ignore[arg-type]
 
 
 def flatten_with_spec(
     structure: Any, namespace: str = NAMESPACE, is_leaf: Callable[[Any], bool] | None = None
 ) -> tuple[list[Any], optree.PyTreeSpec]:
-    """Return `(leaves, spec)`; `None` is a leaf, and so is what `is_leaf` selects; dicts go by sorted key, an OrderedDict too."""
+    """Return `(leaves, spec)`. None and objects that `is_leaf` selects are leaves. Dicts, also OrderedDicts, go by sorted key."""
     leaves, spec = optree.tree_flatten(structure, is_leaf, none_is_leaf=True, namespace=namespace)
     if spec not in _unordered:
         if "OrderedDict(" in repr(spec):
@@ -211,9 +210,7 @@ def flatten_with_spec(
 
 
 def flatten_up_to(spec: optree.PyTreeSpec, value: Any) -> list[Any]:
-    """Return the parts of `value` at the leaves of `spec`; ValueError or TypeError if it is nested otherwise. ValueError,
-    TypeError if it is nested otherwise.
-    """
+    """Return the parts of `value` at the leaves of `spec`; ValueError or TypeError if its structure differs."""
     if spec.is_leaf():
         return [value]
     if spec in _unordered:
@@ -235,12 +232,12 @@ def up_to_level(spec: optree.PyTreeSpec, value: Any) -> list[Any]:
 
 
 def unflatten(spec: optree.PyTreeSpec, leaves: Iterable[Any]) -> Any:
-    """Return the structure of `spec` with other leaves."""
+    """Return the structure of `spec` with these leaves."""
     return optree.tree_unflatten(spec, leaves)
 
 
 def namespace_of(expand_composites: bool) -> str:
-    """Return the name by which optree knows whether composite tensors are structures."""
+    """Return the optree namespace in which composite tensors are structures, or leaves."""
     return EXPANDED if expand_composites else NAMESPACE
 
 
@@ -319,15 +316,15 @@ def map_structure(func: Callable[..., Any], *structure: Any, check_types: bool =
 
 
 def map_up_to(func: Callable[[Any, Any], Any], shallow: Any, deep: Any) -> Any:
-    """Apply `func` to each leaf of `shallow` and the part of `deep` at its place, in the structure of `shallow`."""
+    """Apply `func` to each leaf of `shallow` and the part of `deep` at its place; return the structure of `shallow`."""
     leaves, spec = flatten_with_spec(shallow, EXPANDED)
     return unflatten(spec, map(func, leaves, _matching_leaves(shallow, deep, True, EXPANDED, up_to=True)))
 
 
 def _matching_leaves(first: Any, other: Any, check_types: bool, namespace: str, up_to: bool = False) -> list[Any]:
-    """Return the leaves of `other` in the order of `first`'s; raise unless they are nested in the same way.
+    """Return the leaves of `other` in the order of those of `first`; raise unless their structures are equal.
 
-    `up_to`: what stands in `other` where `first` has a leaf may be nested further.
+    With `up_to`, `other` may have a structure in the place of a leaf of `first`.
     """
     _, wanted = flatten_with_spec(first, namespace)
     leaves, spec = flatten_with_spec(other, namespace)
@@ -343,7 +340,7 @@ def _matching_leaves(first: Any, other: Any, check_types: bool, namespace: str, 
         mappings = isinstance(a, Mapping) and isinstance(b, Mapping)
         if children is None or others is None:
             raise _different(ValueError, first, other, f"{a!r} and {b!r} are not both sequences")
-        alike = mappings or same_namedtuples(a, b) or getattr(a, "value_type", None) is type(b)  # a spec, and what it is of
+        alike = mappings or same_namedtuples(a, b) or getattr(a, "value_type", None) is type(b)  # a spec and its value
         if check_types and type(a) is not type(b) and not alike:
             raise _different(TypeError, first, other, f"{a!r} has type {type(a).__name__}, {b!r} {type(b).__name__}")
         if mappings and a.keys() != b.keys():
@@ -356,13 +353,13 @@ def _matching_leaves(first: Any, other: Any, check_types: bool, namespace: str, 
 
 
 def same_namedtuples(a: Any, b: Any) -> bool:
-    """Return whether both are namedtuples of one name with the same fields, made twice perhaps."""
+    """Return whether both are namedtuples with the same name and fields, even if defined twice."""
     fields = getattr(a, "_fields", None)
     return fields is not None and fields == getattr(b, "_fields", None) and type(a).__name__ == type(b).__name__
 
 
 def children_of(structure: Any, namespace: str) -> dict[Any, Any] | None:
-    """Name (key, index, field) → child of one level, or None for a leaf."""
+    """Return the children of one level by key, index or field; None for a leaf."""
     if optree.tree_is_leaf(structure, none_is_leaf=True, namespace=namespace):
         return None
     if _is_ordered(structure):
@@ -375,7 +372,7 @@ def children_of(structure: Any, namespace: str) -> dict[Any, Any] | None:
 
 
 def one_level_of(structure: Any, children: list[Any]) -> Any:
-    """Return a container of the kind of `structure`, and with its keys, that holds other children."""
+    """Return a container of the type of `structure`, with the same keys and other children."""
     plain: Any = dict(structure) if _is_ordered(structure) else structure
     level = optree.tree_flatten_one_level(plain, none_is_leaf=True, namespace=NAMESPACE)
     if not _is_ordered(structure):

@@ -1,4 +1,4 @@
-"""Scopes that eager code enters: of names, of devices, of control dependencies."""
+"""Scopes that eager code enters: name scopes, devices, control dependencies."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from gradtape._src.core.settings.device_config import check_device
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import Stored, Tensor, unvalued
 
-MOST = 1 << 15  # entered scopes that are remembered
+MOST = 1 << 15  # the number of scope entries kept
 
 
 class _Fields:
-    """The prefix of names in a thread; `marks` tell its history: the serial of a trace, how many nodes it had, the prefix."""
+    """The name prefix of a thread, and its history as `marks`: (serial of the trace, number of its nodes, new prefix)."""
 
     prefix: str = field("", per_replica=True)
     marks: deque[tuple[int, int, str]] = field(lambda: deque(maxlen=MOST), per_replica=False)
@@ -42,7 +42,7 @@ def prefix() -> str:
 
 
 def enter_scope(to: str, again: bool = False) -> str:
-    """Let names begin with `to` from here on; return the prefix before. `again`: it is a scope that was entered before."""
+    """Set the name prefix; return the previous one. `again`: the prefix is that of a scope entered before."""
     before = prefix()
     _local.prefix = to
     trace = engine.local.trace
@@ -53,12 +53,12 @@ def enter_scope(to: str, again: bool = False) -> str:
 
 
 def marks() -> deque[tuple[int, int, str]]:
-    """Return where this thread entered scopes: the serial of a trace, how many nodes it had, the prefix."""
+    """Return the history of this thread's prefix: (serial of the trace, number of its nodes, new prefix)."""
     return _local.marks
 
 
 def prefixes_in(serial: int) -> Callable[[int], str]:
-    """Return a function from a node's index in the trace of that number to the prefix that this thread had there."""
+    """Return a function from a node's index, in the trace with this serial, to the name prefix at that time."""
     marks = [(position, to) for of, position, to in _local.marks if of == serial]
     before = next((to for of, _, to in reversed(_local.marks) if of < serial), "")
     positions, prefixes = [position for position, _ in marks], [before, *[to for _, to in marks]]
@@ -66,9 +66,9 @@ def prefixes_in(serial: int) -> Callable[[int], str]:
 
 
 class name_scope:
-    """Open a context that puts `name/` before the names of variables made in it; return the whole prefix.
+    """Open a context that prefixes the names of variables created in it by `name/`; yields the full prefix.
 
-    A name that ends in "/" is taken as it is, whichever scopes are open.
+    A name that ends in "/" replaces all open scopes.
 
     >>> with tf.name_scope("layer"):
     ...     v = tf.Variable(1.0, name="weight")
@@ -81,11 +81,11 @@ class name_scope:
         if not isinstance(name, str):
             raise ValueError("name for name_scope must be a string.")
         self._name = name
-        self._outer: list[str] = []  # as one scope may be entered in itself
+        self._outer: list[str] = []  # a stack, since a scope may be entered within itself
 
     @property
     def name(self) -> str:
-        """The name that was given."""
+        """The given name."""
         return self._name
 
     def __enter__(self) -> str:
@@ -103,7 +103,7 @@ class name_scope:
 
 
 def get_current_name_scope() -> str:
-    """Return the name scopes that are open, as "outer/inner"; "" outside of all.
+    """Return the open name scopes as "outer/inner", or "" outside of all scopes.
 
     >>> with tf.name_scope("outer"), tf.name_scope("inner"):
     ...     print(tf.get_current_name_scope())
@@ -113,7 +113,7 @@ def get_current_name_scope() -> str:
 
 
 class OnDevice(contextlib.nullcontext[None]):
-    """The context of `tf.device`. Programs read its name off it, to make a strategy for that device."""
+    """The context of `tf.device`. User code may read its device name, to make a strategy for it."""
 
     def __init__(self, device_name: str | None) -> None:
         super().__init__()
@@ -122,9 +122,9 @@ class OnDevice(contextlib.nullcontext[None]):
 
 @public
 def device(device_name: str | None) -> AbstractContextManager[None]:
-    """Open a context for code that names a device; ValueError for a name that is none. Values stay on JAX's default device.
+    """Open a context that names a device; ValueError for an invalid name. Values stay on JAX's default device.
 
-    None and "" stand for any device. After `tf.config.set_soft_device_placement(False)` a device that is not there is an
+    None and "" stand for any device. After `tf.config.set_soft_device_placement(False)` a missing device is an
     InvalidArgumentError.
 
     >>> with tf.device("/CPU:0"):
@@ -142,10 +142,9 @@ def device(device_name: str | None) -> AbstractContextManager[None]:
 
 @public
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
-    """Open a context that orders side effects; without effect in eager code, whose effects run in order. Eager code runs them
-    in the order in which they stand.
+    """Open a context that orders side effects. Without effect in eager code, which runs them in the order of the program.
 
-    In a graph the ops that are made in it run after `control_inputs`; None lifts what is made out of such contexts.
+    In a graph, ops created in the context run after `control_inputs`; None removes all such dependencies.
 
     >>> v = tf.Variable(1.0)
     >>> with tf.control_dependencies([v.assign_add(1.0)]):
@@ -167,9 +166,9 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
 @public
 @contextlib.contextmanager
 def init_scope() -> Iterator[None]:
-    """Open a context that lifts its ops out of functions under trace, into eager code or their graph.
+    """Open a context that lifts its ops out of functions under trace, into eager code or the surrounding graph.
 
-    There it waits for no control dependencies.
+    Ops in it have no control dependencies.
 
     >>> with tf.init_scope():
     ...     print(tf.executing_eagerly())
@@ -180,7 +179,7 @@ def init_scope() -> Iterator[None]:
 
 
 def executing_eagerly() -> bool:
-    """Return whether ops give values at once: True outside of functions and graphs, also of those that run as eager code.
+    """Return whether ops give values at once. False in functions and graphs, also in functions that run as eager code.
 
     >>> tf.executing_eagerly()
     True
@@ -189,7 +188,7 @@ def executing_eagerly() -> bool:
 
 
 def inside_function() -> bool:
-    """Return whether a `tf.function`, or a branch or loop of a graph, is being traced: False in eager code and at a graph's top.
+    """Return whether a `tf.function`, or a graph's branch or loop, is traced. False in eager code and at a graph's top level.
 
     >>> tf.inside_function(), tf.function(lambda: tf.constant(tf.inside_function()))().numpy()
     (False, np.True_)
@@ -200,7 +199,7 @@ def inside_function() -> bool:
 
 @public
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
-    """Return the value of a tensor as a NumPy array; None in a function where it is unknown. Anything else is given back.
+    """Return the value of a tensor as a NumPy array, None if it is unknown; return any other object unchanged.
 
     >>> tf.get_static_value(tf.constant([1, 2]))
     array([1, 2], dtype=int32)
@@ -208,9 +207,9 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     if not isinstance(tensor, (Tensor, Stored)):
         of_tensors = hasattr(type(tensor), "_type_spec") and not hasattr(type(tensor), "element_spec")
         return None if of_tensors or isinstance(tensor, IndexedSlices) else tensor
-    if not isinstance(tensor, Tensor):  # a variable's value may change
+    if not isinstance(tensor, Tensor):  # the value of a variable may change
         return None
     if engine.local.trace.scope is None:
         return None if unvalued(tensor.node) else tensor.numpy()
     value = constant_folding.folded(tensor.node)
-    return None if value is None else np.array(value)  # a copy: what is given away may be written to
+    return None if value is None else np.array(value)  # a copy, since users may write to it

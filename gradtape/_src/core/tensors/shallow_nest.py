@@ -1,4 +1,4 @@
-"""Structures that are walked only as far as another one, or with the path of each leaf: the rest of TensorFlow's `nest`."""
+"""The rest of TensorFlow's `nest`: walks as far as another structure goes, and walks with the path of each leaf."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Path = tuple[Any, ...]
 
 
 def is_namedtuple(value: Any, strict: bool = False) -> bool:
-    """Return whether a value is a namedtuple; with `strict`, one of a class that derives from nothing else."""
+    """Return whether a value is a namedtuple; with `strict`, whether its class derives from tuple alone."""
     fields = getattr(value, "_fields", None)
     return isinstance(value, tuple) and isinstance(fields, tuple) and (not strict or type(value).__base__ is tuple)
 
@@ -23,13 +23,13 @@ def is_mapping(value: Any) -> bool:
 
 
 def is_nested_or_composite(value: Any) -> bool:
-    """Return whether a value is nested, or made of tensors as a SparseTensor is."""
+    """Return whether a value is nested, or a composite tensor such as a SparseTensor."""
     return _named_children(value, True) is not None
 
 
 def _named_children(structure: Any, expand_composites: bool) -> dict[Any, Any] | None:
     """Return the children of one level by key, field or index; None for a leaf."""
-    nest.flatten_with_spec(structure, nest.namespace_of(expand_composites))  # which teaches optree a class at first sight
+    nest.flatten_with_spec(structure, nest.namespace_of(expand_composites))  # registers a new class with optree
     children = nest.children_of(structure, nest.namespace_of(expand_composites))
     if children is not None and is_namedtuple(structure):
         return dict(zip(structure._fields, children.values(), strict=True))
@@ -61,7 +61,7 @@ def _check_level(shallow: Any, deep: Any, expected: dict[Any, Any], found: dict[
 def _leaves_up_to(
     shallow: Any, deep: Any, check_types: bool = True, expand_composites: bool = False
 ) -> Iterator[tuple[Path, Any]]:
-    """Yield, for each leaf of `shallow`, its path and what stands there in `deep`."""
+    """Yield, for each leaf of `shallow`, its path and the part of `deep` there."""
     pending: list[tuple[Path, Any, Any]] = [((), shallow, deep)]
     while pending:
         path, above, below = pending.pop()
@@ -84,25 +84,25 @@ def _leaves_up_to(
 def assert_shallow_structure(
     shallow_tree: Any, input_tree: Any, check_types: bool = True, expand_composites: bool = False
 ) -> None:
-    """Raise TypeError or ValueError unless `input_tree` is nested as `shallow_tree` is, as far as that goes."""
+    """Raise TypeError or ValueError unless `input_tree` has the structure of `shallow_tree` down to its leaves."""
     for _ in _leaves_up_to(shallow_tree, input_tree, check_types, expand_composites):
         pass
 
 
 @public
 def flatten_up_to(shallow_tree: Any, input_tree: Any, check_types: bool = True, expand_composites: bool = False) -> list[Any]:
-    """Return what stands in `input_tree` at the leaves of `shallow_tree`."""
+    """Return the parts of `input_tree` at the leaves of `shallow_tree`."""
     _, spec = nest.flatten_with_spec(shallow_tree, nest.namespace_of(expand_composites))
     return _parts(spec, shallow_tree, input_tree, check_types, expand_composites)
 
 
 def _parts(spec: Any, shallow: Any, deep: Any, check_types: bool, expand_composites: bool) -> list[Any]:
-    """Return what stands in `deep` at the leaves of `shallow`, of structure `spec`: fast where the containers are the same."""
+    """Return the parts of `deep` at the leaves of `shallow`, whose spec is `spec`; fast for containers of the same types."""
     if spec.is_leaf():
         return [deep]
     try:
         return nest.flatten_up_to(spec, deep)
-    except (TypeError, ValueError):  # other containers, which may go together all the same
+    except (TypeError, ValueError):  # other container types, which may be compatible nevertheless
         return [part for _, part in _leaves_up_to(shallow, deep, check_types, expand_composites)]
 
 
@@ -110,13 +110,13 @@ def _parts(spec: Any, shallow: Any, deep: Any, check_types: bool, expand_composi
 def flatten_with_tuple_paths_up_to(
     shallow_tree: Any, input_tree: Any, check_types: bool = True, expand_composites: bool = False
 ) -> list[tuple[Path, Any]]:
-    """Return what stands in `input_tree` at the leaves of `shallow_tree`, each with its path."""
+    """Return the parts of `input_tree` at the leaves of `shallow_tree`, each with its path."""
     return list(_leaves_up_to(shallow_tree, input_tree, check_types, expand_composites))
 
 
 @public
 def map_structure_up_to(shallow_tree: Any, func: Callable[..., Any], *inputs: Any, **kwargs: Any) -> Any:
-    """Apply `func` to what stands in the inputs at the leaves of `shallow_tree`, whose structure the results have."""
+    """Apply `func` to the parts of the inputs at the leaves of `shallow_tree`; return the structure of `shallow_tree`."""
     if not inputs:
         raise ValueError("Argument `inputs` is empty. Cannot map over no sequences.")
     expand, check_types = kwargs.pop("expand_composites", False), kwargs.pop("check_types", True)
@@ -127,7 +127,7 @@ def map_structure_up_to(shallow_tree: Any, func: Callable[..., Any], *inputs: An
 
 @public
 def map_structure_with_tuple_paths_up_to(shallow_tree: Any, func: Callable[..., Any], *inputs: Any, **kwargs: Any) -> Any:
-    """Apply `func` to each path and to what stands in the inputs at the leaves of `shallow_tree`."""
+    """Apply `func` to each path and the parts of the inputs at the leaves of `shallow_tree`."""
     if not inputs:
         raise ValueError("Argument `inputs` is empty. Cannot map over no sequences.")
     expand = kwargs.pop("expand_composites", False)
@@ -139,19 +139,19 @@ def map_structure_with_tuple_paths_up_to(shallow_tree: Any, func: Callable[..., 
 
 @public
 def map_structure_with_tuple_paths(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
-    """Apply `func` to each path and to the leaves of the structures at it."""
+    """Apply `func` to each path and the structures' leaves at it."""
     return map_structure_with_tuple_paths_up_to(structure[0], func, *structure, **kwargs)
 
 
 @public
 def map_structure_with_paths(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
-    """Apply `func` to each path, joined by slashes, and to the leaves of the structures at it."""
+    """Apply `func` to each path, joined by slashes, and the structures' leaves at it."""
     return map_structure_with_tuple_paths(lambda path, *leaves: func("/".join(map(str, path)), *leaves), *structure, **kwargs)
 
 
 @public
 def flatten_with_tuple_paths(structure: Any, expand_composites: bool = False) -> list[tuple[Path, Any]]:
-    """Return the leaves of a structure, each with its path: a tuple of keys, fields and indices."""
+    """Return the leaves of a structure, each with its path, a tuple of keys, fields and indices."""
     return list(_leaves_up_to(structure, structure, expand_composites=expand_composites))
 
 
@@ -172,7 +172,7 @@ def yield_flat_paths(nest: Any, expand_composites: bool = False) -> Iterator[Pat
 
 @public
 def get_traverse_shallow_structure(traverse_fn: Callable[[Any], Any], structure: Any, expand_composites: bool = False) -> Any:
-    """Return a structure of bools: False where `traverse_fn` stops, or says so by a structure of its own; True at leaves."""
+    """Return a structure of bools: True at leaves, False where `traverse_fn` stops. It may return a structure of its own."""
     wanted = traverse_fn(structure)
     children = _named_children(structure, expand_composites)
     if children is None:
@@ -196,7 +196,7 @@ def get_traverse_shallow_structure(traverse_fn: Callable[[Any], Any], structure:
 
 
 def sequence_like(instance: Any, args: Any) -> Any:
-    """Return a container of the kind of `instance`, with other children, in the order of `tf.nest.flatten`."""
+    """Return a container of the type of `instance` with other children, in the order of `tf.nest.flatten`."""
     nest.flatten_with_spec(instance)
     return nest.one_level_of(instance, list(args))
 
@@ -212,7 +212,7 @@ def yield_sorted_items(iterable: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def list_to_tuple(structure: Any) -> Any:
-    """Return a structure with a tuple in the place of each list."""
+    """Return a structure with lists replaced by tuples."""
     if isinstance(structure, list):
         return tuple(map(list_to_tuple, structure))
     children = _named_children(structure, False)

@@ -1,4 +1,4 @@
-"""`Tensor`: the handle that a user holds. It points at a node, which may not have run yet."""
+"""`Tensor`: the user's handle of a node, which may not have run yet."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gradtape._src.core.values.dtypes import DType
 
     class Operators(NoArray):
-        """The methods that `ops/operators.py` and `ops/indexing.py` attach to tensors and variables."""
+        """Methods that `ops/operators.py` and `ops/indexing.py` attach to tensors and variables."""
 
         def __add__(self, other: Any) -> Tensor: ...
         def __radd__(self, other: Any) -> Tensor: ...
@@ -78,10 +78,10 @@ else:
 
 @hides("node")
 class Tensor(Operators):
-    """An immutable array of one dtype. `isinstance(x, tf.Tensor)` is how to ask for one.
+    """An immutable array of one dtype. Use `isinstance(x, tf.Tensor)` to test for it.
 
-    Arithmetic and indexing operators are NumPy's, with TensorFlow's rules for dtypes: two tensors must have the same
-    dtype; a Python number or NumPy array takes the tensor's.
+    Arithmetic and indexing operators are NumPy's, with TensorFlow's rules for dtypes: two tensors must have the same dtype; a
+    Python number or NumPy array is converted to that of the tensor.
 
     >>> x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
     >>> x.shape, x.dtype
@@ -108,7 +108,7 @@ class Tensor(Operators):
 
     @property
     def dtype(self) -> DType:
-        """The type of the elements, a `DType`."""
+        """The dtype of the elements, a `DType`."""
         return self.node.aval.type
 
     @property
@@ -118,7 +118,7 @@ class Tensor(Operators):
 
     @property
     def device(self) -> str:
-        """The name of the device that holds the values, in TensorFlow's form; empty where there are none yet."""
+        """The name of the device that holds the values, in TensorFlow's form; empty if there are none yet."""
         place = "" if unvalued(self.node) else devices.first_of(self.node.value)
         return place and f"/job:localhost/replica:0/task:0/device:{place}"
 
@@ -129,7 +129,7 @@ class Tensor(Operators):
 
     @public
     def cpu(self) -> Tensor:
-        """Return this tensor: computation does not depend on the place of its value."""
+        """Return this tensor, as gradtape computes independently of where a value lies."""
         if unvalued(self.node):
             raise AttributeError("'SymbolicTensor' object has no attribute 'cpu': it has no value yet.")
         return self
@@ -149,7 +149,7 @@ class Tensor(Operators):
 
     @public
     def set_shape(self, shape: Any) -> None:
-        """Check that the shape is compatible with `shape`; ValueError if not. In a graph it makes unknown extents known."""
+        """Check that the shape is compatible with `shape`; ValueError if not. In a graph this sets unknown extents."""
         graph = graph_of(self.node)
         if graph is not None:
             graph.set_shape(self.node, TensorShape(shape))
@@ -157,12 +157,12 @@ class Tensor(Operators):
         stated = TensorShape(shape)
         if not self.node.aval.tensor_shape.is_compatible_with(stated):
             raise ValueError(f"Tensor's shape {self.shape} is not compatible with supplied shape {stated}.")
-        if self.node.aval.open and stated.rank is not None:  # users see what is stated from here on
+        if self.node.aval.open and stated.rank is not None:  # users see the stated extents from now on
             self.node = hooks.core.stated(self.node, self.node.aval.stated(stated))
 
     @public
     def numpy(self) -> Any:
-        """Return the value as a NumPy array, or a NumPy scalar for rank 0. Runs what is pending."""
+        """Return the value as a NumPy array, or a NumPy scalar for rank 0. Runs pending ops."""
         if unvalued(self.node):
             raise AttributeError(
                 "'SymbolicTensor' object has no attribute 'numpy'\nIn a function or graph a tensor has no value yet. Return it "
@@ -172,7 +172,7 @@ class Tensor(Operators):
         journal.left("numpy", self.node, engine.local.trace)
         return array.copy() if array.ndim else array[()]
 
-    _numpy = numpy  # libraries call TensorFlow's private name of it
+    _numpy = numpy  # libraries use this private name of TensorFlow's
 
     @public
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -188,7 +188,7 @@ class Tensor(Operators):
             return array.astype(dtype)
         if copy:
             return array.copy()
-        view = array.view()  # as in TensorFlow: of the tensor's own memory, which nobody may write to
+        view = array.view()  # a read-only view of the tensor's memory, as in TensorFlow
         if view.flags.writeable:
             view.flags.writeable = False
         return view
@@ -266,14 +266,14 @@ class Tensor(Operators):
         return iter([self[i] for i in range(self.node.aval.shape[0])])
 
     @public
-    def __hash__(self) -> int:  # `==` compares elements, but in a graph it asks whether both are one tensor
+    def __hash__(self) -> int:  # `==` compares elements in eager code, identities in a graph
         if of_plain_graph(self.node):
             return id(self.node)
         raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
 
     @public
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        """Evaluate the tensor in a graph's session, the default one. NotImplementedError for an eager tensor: take `numpy`."""
+        """Evaluate the tensor in a graph's default session. NotImplementedError for an eager tensor: use `numpy`."""
         graph = graph_of(self.node)
         if graph is not None:
             return graph.evaluate(self, feed_dict, session)
@@ -316,7 +316,7 @@ class Tensor(Operators):
 
     @public
     def ref(self) -> Reference:
-        """Return a hashable reference to this tensor, for use as a key; `.deref()` gives the tensor."""
+        """Return a hashable reference to this tensor, for use as a key; `.deref()` returns the tensor."""
         return Reference(self)
 
     def experimental_ref(self) -> Reference:
@@ -339,7 +339,7 @@ class Tensor(Operators):
 
 
 GRAPH_ATTRIBUTES = frozenset(["name", "op", "graph", "consumers", "value_index", "read_value", "_operation"])
-# What the Tensor that assigns a variable in a graph has of the variable: further assignments, which come after it.
+# In a graph, `v.assign(x)` returns a tensor that also offers the variable's assignment methods; they run after it.
 UPDATES = frozenset(
     ["assign", "assign_add", "assign_sub", "scatter_add", "scatter_sub", "scatter_update", "scatter_mul", "scatter_div",
      "scatter_max", "scatter_min", "scatter_nd_add", "scatter_nd_sub", "scatter_nd_update", "batch_scatter_update"]
@@ -347,7 +347,7 @@ UPDATES = frozenset(
 
 
 def graph_of(node: Node) -> Any:
-    """Return the graph around a node, also from inside its branches and loops; None in eager code, and in a function of it."""
+    """Return the graph of a node, also inside of its branches and loops; None in eager code."""
     trace = node.trace
     if trace is None:
         return None
@@ -360,25 +360,25 @@ def graph_of(node: Node) -> Any:
 
 
 def of_plain_graph(node: Node) -> bool:
-    """Return whether a node belongs to a graph of TensorFlow 1's, and not to that of a function."""
+    """Return whether a node belongs to a graph of TensorFlow 1, and not to the graph of a function."""
     graph = graph_of(node)
     return graph is not None and not graph.building_function
 
 
 def _counted_later(node: Node) -> bool:
-    """Return whether the number of a tensor's rows is asked in a graph that does not tell."""
+    """Return whether the number of a tensor's rows is unknown until a graph runs."""
     graph = graph_of(node)
     return graph is not None and (not graph.building_function or node.aval.open or graph.open_rank(node))
 
 
 def unvalued(node: Node) -> bool:
-    """Return whether a tensor has no value to look at: it belongs to a graph, or to a function under or after its trace."""
+    """Return whether a tensor has no value to read: it belongs to a graph, or to a function during or after its trace."""
     return engine.symbolic(node) or graph_of(node) is not None
 
 
 @public
 def is_symbolic_tensor(tensor: Any) -> bool:
-    """Return whether a tensor has no value because it belongs to a function or graph. False of variables, and of all else.
+    """Return whether a tensor has no value because it belongs to a function or graph. False for variables and other objects.
 
     >>> print(tf.is_symbolic_tensor(tf.constant(1.0)))
     False
@@ -387,12 +387,12 @@ def is_symbolic_tensor(tensor: Any) -> bool:
 
 
 def name_of(tensor: Tensor) -> str:
-    """Return the name of a tensor of a graph or function; inside a branch or loop, that of its op's type."""
+    """Return the name of a tensor in a graph or function; inside of a branch or loop, that of its op's type."""
     return str(getattr(tensor, "name", None) or name_in_function(tensor.node))
 
 
 def stated_shape(node: Node) -> TensorShape:
-    """Return the shape for the user: in a graph with None for an unknown extent or rank."""
+    """Return the shape for the user, with None for an unknown extent or rank in a graph."""
     graph = graph_of(node)
     if graph is not None and graph.open_rank(node):
         return TensorShape(None)
@@ -401,8 +401,10 @@ def stated_shape(node: Node) -> TensorShape:
 
 
 class GraphOnlyAttribute:
-    """An attribute that `find(object, name)` gives or refuses. With `__getattr__` instead, CPython would look up every other
-    attribute the slow way, and NumPy ask it for two protocols in each conversion.
+    """An attribute that `find(object, name)` returns or refuses.
+
+    With `__getattr__` instead, CPython would look up every other attribute the slow way. NumPy would ask it for two protocols in
+    each conversion.
     """
 
     def __init__(self, name: str, find: Callable[[Any, str], Any]) -> None:
@@ -416,7 +418,7 @@ class GraphOnlyAttribute:
 
 @public
 def _attribute(of: Any, name: str) -> Any:
-    """Return an attribute that tensors have only in a graph or function, or only another library's arrays have."""
+    """Return an attribute of tensors in a graph or function; else AttributeError, with advice for names of other libraries."""
     if name not in METHODS:
         if (graph := graph_of(of.node)) is not None:
             return graph.attribute(of, name)
@@ -433,16 +435,16 @@ for _name in (*GRAPH_ATTRIBUTES, *UPDATES):
 
 
 class EagerTensor(Tensor):
-    """A tensor that has, or can be given, a value."""
+    """A tensor with a value, computed or pending."""
 
     __slots__ = ()
 
 
 @hides("aval held read variable")
 class Stored(Operators):
-    """A holder of a tensor, which is read for it: a Variable, or an object that has one.
+    """An object that is read as a tensor: a Variable, or a wrapper of one.
 
-    `read()` gives the node, `variable` the Variable.
+    `read()` returns the node, `variable` the Variable.
     """
 
     __slots__ = ()
@@ -467,7 +469,7 @@ for _kind in (Tensor, Stored):
 
 
 class Reference:
-    """A hashable reference to a tensor or variable, equal to references to the same object."""
+    """A hashable reference to a tensor or variable; references to the same object are equal."""
 
     __slots__ = ("__weakref__", "_object")
 
@@ -489,9 +491,9 @@ class Reference:
 
 
 def handle(node: Node) -> Tensor:
-    """Return the Tensor of a node: the user's own if there is one, so that it stays the node's only one."""
+    """Return the Tensor of a node: the existing handle if there is one, so that a node has one handle only."""
     held = node.handle
-    if held is engine.wanted:  # another thread computes its value, and has its handle for so long
+    if held is engine.wanted:  # another thread computes its value and holds its handle meanwhile
         unregistered = EagerTensor.__new__(EagerTensor)
         unregistered.node = node
         return unregistered
@@ -513,13 +515,13 @@ def tensors(nodes: list[Node]) -> list[EagerTensor]:
 
 @twins.in_c
 def emit(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Any:
-    """Record one op on nodes and return its Tensor, or a tuple of Tensors."""
+    """Record an op on nodes; return its Tensor, or a tuple of Tensors."""
     result: Any
     node = engine.record(op, inputs, attrs)
     if type(node.aval) is tuple:
         result = tuple(tensors(engine.elements(node)))
     else:
-        result = new(EagerTensor)  # written out: calling the class would cost a tenth of the whole
+        result = new(EagerTensor)  # inlined: calling the class would take a tenth of the time
         result.node = node
         node.handle = ref(result)
     if execution.eager:
@@ -528,20 +530,20 @@ def emit(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Any:
 
 
 def to_numpy(node: Node) -> np.ndarray:
-    """Return the value of a node as a NumPy array, without a copy where possible."""
+    """Return the value of a node as a NumPy array, if possible without a copy."""
     value = node.value
     if value is None:
         value = engine.value(node)
     try:
         if hooks.clients.together is not None and not isinstance(value, (np.ndarray, np.generic)):
             return devices.whole(value)
-        return np.asarray(value)  # which waits for it
+        return np.asarray(value)  # waits for the value
     except jax.errors.JaxRuntimeError as error:
         raise memory.translated(error) from None
 
 
 def index_of(node: Node) -> np.ndarray:
-    """Return a value by which a shape, an index or a bound is chosen, as an array; what follows does not depend on it else."""
+    """Return a value used as a shape, an index or a bound, as an array. Gradients do not pass through it."""
     array = to_numpy(node)
     journal.left("index", node, engine.local.trace)
     return array
@@ -556,7 +558,7 @@ def jax_value(node: Node) -> Any:
 
 
 def _formatted(node: Node, how: Callable[[Any], str]) -> str:
-    """Format a node's value for printing."""
+    """Format a node's value by `how`, with an explanation if it has none."""
     if node.trace is not None and node.trace.parent is not None:
         return "<not run yet>"
     try:
@@ -571,7 +573,7 @@ def _formatted(node: Node, how: Callable[[Any], str]) -> str:
 
 
 def text(node: Node) -> str:
-    """Format a node's value for a `repr`: "numpy=…", or with its layout if it lies on a mesh of DTensor's."""
+    """Format a node's value for `repr`: "numpy=…", or with the layout of a DTensor."""
     laid_out = _laid_out(node)
     return f"numpy={_formatted(node, repr)}" if laid_out is None else f'value={laid_out[0]}, layout="{laid_out[1]}"'
 
@@ -581,11 +583,11 @@ def _laid_out(node: Node) -> tuple[str, str] | None:
         return None
     try:
         return hooks.clients.laid_out(engine.value(node))
-    except Exception:  # `_formatted` says which
+    except Exception:  # `_formatted` gives the reason
         return None
 
 
 def extents_of(value: Any) -> tuple[int, ...]:
-    """Return the extents of a Tensor, Variable or array, as a tuple. One that is not known is a Dim; users see None."""
+    """Return the extents of a Tensor, Variable or array as a tuple, with a Dim for an unknown one, where users see None."""
     node = getattr(value, "node", None)
     return node.aval.shape if node is not None else np.shape(value)

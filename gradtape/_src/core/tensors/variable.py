@@ -1,4 +1,4 @@
-"""`Variable`: a name, a `trainable` flag and the Tensor that it holds now."""
+"""`Variable`: a name, a `trainable` flag, and the Tensor that is its present value."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _uid = itertools.count()
 
 
 def hold_all(variables: Sequence[Variable], nodes: Sequence[Node], noted: bool = False) -> None:
-    """Swap in the new values of the variables that a function assigns; `noted`: the tapes know of it."""
+    """Assign the new values of a function's variables in one step; `noted`: the tapes have them already."""
     state = engine.local
     trace = state.trace
     if trace.scope is not None:
@@ -64,15 +64,15 @@ def hold_all(variables: Sequence[Variable], nodes: Sequence[Node], noted: bool =
 
 @twins.in_c
 def still_hold(variables: Sequence[Variable], tensors: Sequence[EagerTensor], positions: Sequence[int]) -> bool:
-    """Return whether the variables at these positions hold the very tensors at the same ones."""
+    """Return whether the variables at these positions still hold the given tensors."""
     return all(variables[i]._tensor is tensors[i] for i in positions)
 
 
 @twins.in_c
 def put_all(variables: Sequence[Variable], nodes: Sequence[Node]) -> None:
-    """Swap in values that were computed already, where nothing records it."""
+    """Assign computed values in one step, without recording."""
     made = []
-    for node in nodes:  # written out, as a training step does it for each variable
+    for node in nodes:  # inlined, since a training step does it for each variable
         held = new(EagerTensor)
         held.node = node
         made.append(held)
@@ -80,7 +80,7 @@ def put_all(variables: Sequence[Variable], nodes: Sequence[Node]) -> None:
 
 
 def _swap(variables: Sequence[Variable], tensors: Sequence[EagerTensor]) -> None:
-    """Change all at once: no Python code runs in between, so that an interrupt finds all of them changed, or none."""
+    """Assign in one C call without Python code, so that an interrupt finds all variables changed, or none."""
     deque(map(setattr, variables, itertools.repeat("_tensor"), tensors), maxlen=0)
 
 
@@ -94,10 +94,10 @@ def _check_arguments(initial_value: Any, name: Any, constraint: Any) -> None:
 
 
 class Variable(Stored, metaclass=creators.Created):
-    """A tensor that can change: `assign`, `assign_add`, `assign_sub`. Read anew each time it is used.
+    """A mutable tensor: `assign`, `assign_add`, `assign_sub`. Each use reads its present value.
 
-    `initial_value` is a tensor, array, number, or a function that makes one; it is evaluated at once. `trainable`
-    variables are watched by a GradientTape when they are read. An assignment does not change what was read before.
+    `initial_value` is a tensor, an array, a number, or a function that returns one; it is evaluated at once. A GradientTape
+    watches `trainable` variables when they are read. An assignment does not change values read before.
 
     >>> v = tf.Variable([1.0, 2.0])
     >>> v.assign_add([1.0, 1.0]).numpy()
@@ -116,11 +116,11 @@ class Variable(Stored, metaclass=creators.Created):
     _aggregation: creators.VariableAggregation
     _uid: int
     _assigned_in: int | None
-    _made: journal.Line = (None, 0)  # at which line of the user's
+    _made: journal.Line = (None, 0)  # the user's line that created it
     _born: journal.Moment = (0, 0)
-    _path: str | None = None  # to a variable of Keras's
+    _path: str | None = None  # the path of a Keras variable
 
-    # What `ops/scatter.py` and `ops/operators.py` attach.
+    # Attached by `ops/scatter.py` and `ops/operators.py`.
     scatter_update: Callable[..., Any]
     scatter_add: Callable[..., Any]
     scatter_sub: Callable[..., Any]
@@ -181,7 +181,7 @@ class Variable(Stored, metaclass=creators.Created):
                 f"In this `tf.Variable` creation, the initial value's shape ({node.aval.tensor_shape}) is not compatible "
                 f"with the explicitly supplied `shape` argument ({declared})."
             )
-        # A shape with unknown extents takes values of any that fit it.
+        # A declared shape with unknown extents accepts values of different extents.
         self._declared = None if declared is None or declared.is_fully_defined() else declared
         self._constraint = constraint
         self._synchronization, self._aggregation, self._trainable = creators.checked(synchronization, aggregation, trainable)
@@ -193,7 +193,7 @@ class Variable(Stored, metaclass=creators.Created):
         if scope is not None:
             scope.made(self)
         value = engine.value(node) if scope is None or node.value is not None else scope.initial(node)
-        if scope is not None:  # it is of the graph that the function is called in
+        if scope is not None:  # the variable belongs to the graph that calls the function
             with tracing.outside(graph=True):
                 if self._declared_in_graph(leaf(node.aval, value), name):
                     return
@@ -209,12 +209,12 @@ class Variable(Stored, metaclass=creators.Created):
         graph = engine.current_graph()
         if graph is None or graph.building_function:
             return False
-        with graph.control_dependencies(None):  # a variable begins before all else
+        with graph.control_dependencies(None):  # the initial value must not wait for other ops
             self._tensor, self._name = graph.declare(self, node, name)
         journal.variables[self._uid] = self
         return True
 
-    # -- what it is
+    # -- properties
 
     @property
     def name(self) -> str:
@@ -223,17 +223,17 @@ class Variable(Stored, metaclass=creators.Created):
 
     @property
     def trainable(self) -> bool:
-        """Whether a tape watches it by itself."""
+        """Whether tapes watch it automatically."""
         return self._trainable
 
     @property
     def synchronization(self) -> creators.VariableSynchronization:
-        """The time when copies on several devices are joined, as given when the variable was made."""
+        """The time to synchronize copies on several devices, as given at creation."""
         return self._synchronization
 
     @property
     def aggregation(self) -> creators.VariableAggregation:
-        """The way in which copies on several devices are joined, as given when the variable was made."""
+        """The way to aggregate copies on several devices, as given at creation."""
         return self._aggregation
 
     @property
@@ -243,17 +243,17 @@ class Variable(Stored, metaclass=creators.Created):
 
     @property
     def aval(self) -> Aval:
-        """Shape and dtype, in a function as it has assigned them."""
+        """Its shape and dtype; in a function, after the assignments so far."""
         return self._tensor.node.aval if self._declared is None else self.held().aval
 
     @property
     def shape(self) -> TensorShape:
-        """The shape, a `TensorShape`; the one given when the variable was made, if extents were left open there."""
+        """The shape, a `TensorShape`; if it was declared with unknown extents, the declared shape."""
         return self._tensor.node.aval.tensor_shape if self._declared is None else self._declared
 
     @property
     def dtype(self) -> DType:
-        """The type of the elements, a `DType`."""
+        """The dtype of the elements, a `DType`."""
         return self._tensor.node.aval.type
 
     @property
@@ -278,18 +278,18 @@ class Variable(Stored, metaclass=creators.Created):
 
     @public
     def is_initialized(self, name: str | None = None) -> Tensor:
-        """Return True: a variable has a value from the start."""
+        """Return True, as a variable has a value from the start."""
         return tensor(True)
 
     @property
     def variable(self) -> Variable:
-        """Itself: what a tape differentiates with respect to."""
+        """The variable itself."""
         return self
 
     # -- reading
 
     def read(self) -> Node:
-        """Read the variable: return the node that it holds now, noted for the open tapes."""
+        """Read the variable: return the node of its present value, and note the read on open tapes."""
         state = engine.local
         trace = state.trace
         node = self._tensor.node if trace.scope is None else trace.scope.read(self)
@@ -298,20 +298,20 @@ class Variable(Stored, metaclass=creators.Created):
         return node
 
     def held(self) -> Node:
-        """Return the node that the variable holds now, without a read."""
+        """Return the node of the present value, without a read."""
         trace = engine.local.trace
         node = self._tensor.node
         return node if trace.scope is None or node.trace is trace else trace.scope.read(self)
 
     @public
     def read_value(self) -> Tensor:
-        """Return the value now, a Tensor of its own."""
+        """Return the present value as a new Tensor."""
         graph = graph_of(self._tensor.node)
         node = self.read() if graph is not None else engine.record(READ, (self.read(),))
         return EagerTensor(node)
 
     def value(self) -> Tensor:
-        """Return the value now, a Tensor."""
+        """Return the present value, a Tensor."""
         return self.read_value()
 
     @public
@@ -359,7 +359,7 @@ class Variable(Stored, metaclass=creators.Created):
         return iter(self.read_value())
 
     @public
-    def __hash__(self) -> int:  # `==` compares elements, but in a graph it asks whether both are one variable
+    def __hash__(self) -> int:  # `==` compares elements in eager code, identities in a graph
         if graph_of(self._tensor.node) is not None:
             return id(self)
         raise TypeError(f"Variable is unhashable. Instead, use variable.ref() as the key. (Variable: {self!r})")
@@ -378,14 +378,14 @@ class Variable(Stored, metaclass=creators.Created):
 
     @public
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
-        """Give the variable a new value of the same shape and dtype. Returns the variable, if `read_value`, by another name."""
+        """Assign a new value of the same shape and dtype. Returns the variable if `read_value`."""
         node = self._checked(value, "assign")
-        if node.index == NUMBER:  # shared by all uses of this number: a variable holds a leaf of its own
+        if node.index == NUMBER:  # number leaves are shared, but a variable needs its own
             node = engine.constant(node.value)
         recorded = engine.current_graph() is not None or node.trace is not None or isinstance(value, (EagerTensor, Stored))
         if node.value is None or node.handle is not None or recorded:
             node = engine.record(ASSIGN, (node,))
-        # what `assign_add` and `assign_sub` change is an input of their ops; what this one replaces would be forgotten
+        # The old value is an input of the ops of `assign_add` and `assign_sub`; here it would be lost.
         journal.assigned.append((self._uid, engine.local.trace.serial, journal.origin_of(self._tensor.node)))
         updated = self._hold(node)
         return updated if read_value else getattr(updated, "_operation", None)
@@ -448,7 +448,7 @@ class Variable(Stored, metaclass=creators.Created):
         raise invalid_shapes(self._name, how, mine, node.aval)
 
     def _hold(self, node: Node) -> Any:
-        """Swap in the tensor of `node`. Returns what the assignment does; in a graph, where nothing happens yet, its tensor."""
+        """Assign the tensor of `node`. Returns the result of an assignment; in a graph, which assigns later, its tensor."""
         state = engine.local
         trace = state.trace
         if state.tapes:
@@ -458,7 +458,7 @@ class Variable(Stored, metaclass=creators.Created):
             held = scope.hold(self, node)
             return unread(self) if held is None else held
         self._keep_for_undo(trace)
-        latest = new(EagerTensor)  # written out, as a training step does it for each variable
+        latest = new(EagerTensor)  # inlined, since a training step does it for each variable
         latest.node = node
         node.handle = ref(latest)
         self._tensor = latest
@@ -472,7 +472,6 @@ class Variable(Stored, metaclass=creators.Created):
             trace.assigned.append((self, self._tensor))
 
     def _restore(self, tensor: EagerTensor) -> None:
-        """Go back to the values before a run that failed."""
         self._tensor = tensor
         self._assigned_in = None
 
@@ -491,7 +490,7 @@ class Variable(Stored, metaclass=creators.Created):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling, without the line of creation, which belongs to this process."""
+        """Return the state for pickling, without the creation line and identity, which are valid in this process only."""
         return {name: value for name, value in vars(self).items() if name not in ("_made", "_born", "_uid")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -516,13 +515,13 @@ class Variable(Stored, metaclass=creators.Created):
         return copy
 
 
-# What is of use in a graph only.
+# Attributes for graphs only.
 VARIABLE_ATTRIBUTES = frozenset(["eval", "graph", "handle", "initial_value", "initialized_value", "initializer", "load", "op"])
 
 
 @public
 def _attribute(variable: Variable, name: str) -> Any:
-    """Return one of VARIABLE_ATTRIBUTES; in eager code mostly an error that says why there is none."""
+    """Return one of VARIABLE_ATTRIBUTES; in eager code most raise an error with the reason."""
     variable = variable.variable
     tensor = variable.__dict__.get("_tensor")
     if tensor is None:
@@ -554,7 +553,7 @@ def _not_eager(what: str, instead: str) -> NoReturn:
 
 @contextlib.contextmanager
 def initial_scope(name: str | None) -> Iterator[None]:
-    """Open a context for a variable's initial value: in a graph its ops get the variable's name and depend on no others."""
+    """Open a context for computing an initial value: in a graph its ops get the variable's name, and no control dependencies."""
     if (graph := engine.current_graph()) is None or graph.building_function:
         yield
         return
@@ -563,23 +562,23 @@ def initial_scope(name: str | None) -> Iterator[None]:
 
 
 class ResourceVariable(Variable):
-    """The class of `tf.Variable(…)`."""
+    """The class of `tf.Variable(…)`, under TensorFlow's name."""
 
 
 class UnreadVariable(Variable):
-    """A variable as its assignments return it: another object for the same state, called "UnreadVariable" as in TensorFlow."""
+    """The result of an assignment: another object for the same variable, named "UnreadVariable" as in TensorFlow."""
 
     __slots__ = ("_of",)
     _of: Variable
 
     @property
     def name(self) -> str:
-        """Return the name that TensorFlow gives the result of an assignment."""
+        """TensorFlow's name for the result of an assignment."""
         return "UnreadVariable"
 
     @property
     def variable(self) -> Variable:
-        """Return the variable itself."""
+        """The variable itself."""
         return self._of
 
     def __getattr__(self, name: str) -> Any:
@@ -593,7 +592,7 @@ class UnreadVariable(Variable):
         return self._of.read()
 
     def held(self) -> Node:
-        """Return the node that the variable holds now, without a read."""
+        """Return the node of the present value, without a read."""
         return self._of.held()
 
     def _hold(self, node: Node) -> Any:
@@ -607,7 +606,7 @@ set_of: Callable[[UnreadVariable, Variable], None] = UnreadVariable.__dict__["_o
 
 
 def unread(variable: Variable) -> UnreadVariable:
-    """Return what an assignment to `variable` returns."""
+    """Return the result of an assignment to `variable`."""
     made = object.__new__(UnreadVariable)
     set_of(made, variable)
     return made

@@ -1,4 +1,4 @@
-"""The ops that read and assign variables, and the error for an update of another shape."""
+"""The ops that read and assign variables, and the error for an update of the wrong shape."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _whole(value: Any) -> Any:
 ASSIGN = _assigning("AssignVariableOp", _whole, traits="renames")
 ASSIGN_ADD = _assigning("AssignAddVariableOp", lambda value, delta: value + delta, flops=1)
 ASSIGN_SUB = _assigning("AssignSubVariableOp", lambda value, delta: value - delta, flops=1)
-# Reading in so many words (read_value, identity) gives a tensor of its own, apart from the variable.
+# An explicit read (read_value, identity) gives a new tensor, distinct from the variable.
 READ = define(
     Op(
         "ReadVariableOp", _whole, infer=_whole, cheap=True, strings=_whole, gradient=lambda op, dy: dy, takes_slices=True,
@@ -35,7 +35,7 @@ READ = define(
 
 
 def invalid_shapes(name: str, how: str, mine: Aval, other: Aval) -> InvalidArgumentError:
-    """Return the error for an update whose shape is not the variable's."""
+    """Return the error for an update whose shape differs from the variable's."""
     return invalid(
         f"Cannot update variable with shape {_plain(mine)} using a Tensor with shape {_plain(other)}, shapes must be "
         f"equal. This was {how} on '{name}'. Broadcast the value with tf.broadcast_to."

@@ -1,1 +1,1 @@
-"""Dtypes, shapes, extents that are not known: all that is said of a value without the value."""
+"""Dtypes, shapes and unknown extents: the abstract description of values."""

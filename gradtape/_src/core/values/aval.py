@@ -1,4 +1,4 @@
-"""Abstract values: shape and dtype of a value that has not been computed."""
+"""Abstract values: the shape and dtype of a value, without the value."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ SHAPED_BY_RUNS = "a Python function whose results have shapes that no TensorSpec
 
 
 class Aval:
-    """Shape and dtype. Interned: equal avals are the same object, so a table of them hashes by identity.
+    """Shape and dtype. Interned: equal Avals are the same object, so that tables hash them by identity.
 
-    `shape` is a tuple of ints, and of a Dim for an extent that is not known, `dtype` NumPy's dtype, `type` gradtape's `DType`.
-    `inexact` tells whether a gradient can flow, `open` whether an extent is not known (in a graph).
+    `shape` is a tuple of ints, with a Dim for an unknown extent; `dtype` is NumPy's, `type` gradtape's `DType`. `inexact` tells
+    whether a gradient can flow, `open` whether an extent is unknown.
     """
 
     __slots__ = ("__weakref__", "dtype", "inexact", "ndim", "open", "shape", "size", "tensor_shape", "type")
@@ -36,16 +36,16 @@ class Aval:
 
     @property
     def open_shape(self) -> TensorShape:
-        """The shape as a graph shows it: None for an extent that is not known."""
+        """The shape for a graph's user, with None for an unknown extent."""
         return TensorShape.of(tuple([None if type(extent) is Dim else extent for extent in self.shape]))
 
     def stated(self, shape: TensorShape) -> Aval:
-        """Return it with the extents that a shape of its rank states."""
+        """Return it with the extents of a shape of the same rank, except where that has None."""
         extents = [own if extent is None else extent for own, extent in zip(self.shape, shape.as_list(), strict=True)]
         return aval(extents, self.dtype)
 
     def may_be(self, other: Aval) -> bool:
-        """Return whether a value can have both Avals: they are one, or differ in extents that are not known."""
+        """Return whether a value can have both Avals: they are equal, or unknown extents may make them equal."""
         if self is other:
             return True
         return (self.open or other.open) and self.dtype is other.dtype and self.open_shape.is_compatible_with(other.open_shape)
@@ -59,9 +59,7 @@ _open: WeakValueDictionary[tuple[Any, Any], Aval] = WeakValueDictionary()
 
 
 def aval(shape: Iterable[Any], dtype: np.dtype) -> Aval:
-    """Return the Aval of `shape` (any sequence of ints) and `dtype` (a NumPy dtype); InvalidArgumentError if its size
-    overflows.
-    """
+    """Return the Aval of `shape` (ints or Dims) and `dtype` (NumPy's); InvalidArgumentError if the size in bytes overflows."""
     key = (shape, dtype)
     try:
         return _interned[key]
@@ -72,7 +70,7 @@ def aval(shape: Iterable[Any], dtype: np.dtype) -> Aval:
         return _of_open_shape(shape, dtype)
     new = Aval()
     new.shape, new.ndim, new.size = shape, len(shape), math.prod(shape)
-    if new.size * np.dtype(dtype).itemsize >= 1 << 63:  # XLA would end the process
+    if new.size * np.dtype(dtype).itemsize >= 1 << 63:  # XLA would abort the process
         raise invalid(f"Shape [{','.join(map(str, shape))}] would have more than 2**63 - 1 elements or bytes")
     new.type = BY_NUMPY.get(dtype) or as_dtype(dtype)
     new.dtype = new.type.numpy
@@ -84,7 +82,7 @@ def aval(shape: Iterable[Any], dtype: np.dtype) -> Aval:
 
 
 def _of_open_shape(shape: tuple[Any, ...], dtype: np.dtype) -> Aval:
-    """Return the Aval of a shape with unknown extents, which is kept as long as something has it."""
+    """Return the Aval of a shape with unknown extents; it is interned while it is in use."""
     key = shape, np.dtype(dtype)
     known = _open.get(key)
     if known is None:
@@ -98,9 +96,10 @@ def _of_open_shape(shape: tuple[Any, ...], dtype: np.dtype) -> Aval:
 
 
 class Unshaped(Aval):
-    """The dtype of a value in a function whose shape is known when the function runs. To ask for the shape is a NeedsValues.
+    """The dtype of a value whose shape is known only when a function runs. Its shape raises NeedsValues.
 
-    So what computes with such a value runs as eager code; a function may return it, or give it to another Python function.
+    So a function that computes with such a value runs as eager code. It may return the value, or pass it to another Python
+    function.
     """
 
     __slots__ = ()
@@ -118,7 +117,7 @@ _unshaped: dict[DType, Unshaped] = {}
 
 
 def unshaped(type: DType) -> Aval:
-    """Return the interned Aval of a dtype whose shape is known only when a function runs."""
+    """Return the interned Unshaped of a dtype."""
     found = _unshaped.get(type)
     if found is None:
         new = Unshaped()
@@ -128,7 +127,9 @@ def unshaped(type: DType) -> Aval:
 
 
 def common(avals: Sequence[Aval]) -> Aval | np.dtype:
-    """Return the common part of the Avals that a value may have: an extent that is not the same in all is a new symbol.
+    """Return an Aval for any of these: extents that differ become new symbols.
+
+    If the ranks differ, only the dtype is returned.
 
     Of Avals of several ranks the dtype only.
     """
@@ -144,17 +145,17 @@ def _common_extent(extents: Sequence[Any]) -> Any:
 
 
 def has_no_shape(aval_or_avals: Any) -> bool:
-    """Return whether the shape of a value, or of one of several, is known when it is computed only."""
+    """Return whether the shape of a value, or of one of several, is known only when it is computed."""
     return any(map(has_no_shape, aval_or_avals)) if type(aval_or_avals) is tuple else type(aval_or_avals) is Unshaped
 
 
 def is_open(avals: Any) -> bool:
-    """Return whether an extent of a value, or of one in a nest of tuples of values, is not known."""
+    """Return whether a value, or any in a nest of tuples, has an unknown extent."""
     return any(map(is_open, avals)) if type(avals) is tuple else type(avals) is not Unshaped and avals.open
 
 
 def bytes_of(avals: Any) -> int:
-    """Return the size in bytes of a value, or of a nest of tuples of values; 0 for a shape that is not known yet."""
+    """Return the size in bytes of a value, or of a nest of tuples of values; 0 for an unknown shape."""
     if type(avals) is Unshaped:
         return 0
     size: int = sum(map(bytes_of, avals)) if type(avals) is tuple else avals.size * avals.dtype.itemsize

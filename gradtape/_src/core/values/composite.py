@@ -1,4 +1,4 @@
-"""`CompositeTensor`: an object that is made of tensors, and that functions, loops and nests may take apart."""
+"""`CompositeTensor`: an object made of tensors, which functions, loops and nests can take apart."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 class CompositeTensor(abc.ABC):
-    """Base of objects that are made of tensors. Their `_type_spec` has `_to_components(value)` and `_from_components(parts)`.
+    """Base of objects made of tensors. Their `_type_spec` has `_to_components(value)` and `_from_components(parts)`.
 
-    A function takes and returns such an object, a loop carries it, and `tf.nest` looks into it with `expand_composites`.
+    Functions take and return such objects, loops carry them, and `tf.nest` flattens them with `expand_composites`.
     """
 
     @property
@@ -21,7 +21,7 @@ class CompositeTensor(abc.ABC):
         raise NotImplementedError(f"{type(self).__name__} has no shape that a loop could keep.")
 
     def _convert_variables_to_tensors(self) -> Any:
-        """Return the same object, with the values of its variables in their place. One without variables is itself."""
+        """Return the object with its variables replaced by their values; itself if it has none."""
         return self
 
     @property
@@ -29,5 +29,5 @@ class CompositeTensor(abc.ABC):
         return False
 
     def consumers(self) -> list[Any]:
-        """Return the operations of a graph that read the object: none are known."""
+        """Return the operations of a graph that use the object: an empty list."""
         return []

@@ -1,4 +1,4 @@
-"""The creation of variables: `variable_creator_scope`, and policies for copies on several devices."""
+"""Hooks into variable creation: `variable_creator_scope`, and the policies for copies on several devices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradtape._src.core.base.tracebacks import cut
 
 
 class VariableSynchronization(enum.Enum):
-    """The times to join the copies of a variable on several devices. Kept, and without effect on one device.
+    """The time to synchronize a variable's copies on several devices. Kept, but without effect on one device.
 
     >>> v = tf.Variable(1.0, synchronization=tf.VariableSynchronization.ON_READ, aggregation=tf.VariableAggregation.SUM)
     >>> print(v.synchronization, v.trainable)
@@ -28,7 +28,7 @@ class VariableSynchronization(enum.Enum):
 
 
 class VariableAggregation(enum.Enum):
-    """The way in which the copies of a variable on several devices are joined. Kept, and without effect on one device.
+    """The way to aggregate a variable's copies on several devices. Kept, but without effect on one device.
 
     >>> print(tf.Variable(1.0, aggregation=tf.VariableAggregation.MEAN).aggregation.name)
     MEAN
@@ -42,7 +42,7 @@ class VariableAggregation(enum.Enum):
 
 
 def checked(synchronization: Any, aggregation: Any, trainable: bool | None) -> tuple[Any, Any, bool]:
-    """Validate a variable's three policies and return them with their defaults."""
+    """Validate a variable's three policies; return them with defaults filled in."""
     synchronization = VariableSynchronization.AUTO if synchronization is None else synchronization
     aggregation = VariableAggregation.NONE if aggregation is None else aggregation
     for value, kind, name in [
@@ -57,7 +57,7 @@ def checked(synchronization: Any, aggregation: Any, trainable: bool | None) -> t
 
 
 class _Fields:
-    """The creators that are open in this thread, the innermost last."""
+    """The open creator scopes of this thread, the innermost last."""
 
     creators: list[Callable[..., Any]] = field(list, per_replica=True)
 
@@ -67,10 +67,10 @@ _local = declare(_Fields)
 
 @contextlib.contextmanager
 def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[None]:
-    """Open a context in which `variable_creator(next_creator, **kwargs)` makes the variables.
+    """Open a context in which `variable_creator(next_creator, **kwargs)` creates all variables.
 
-    `kwargs` are the arguments of `tf.Variable`, by name. It may change them, and calls `next_creator(**kwargs)`; what it returns
-    is the variable.
+    `kwargs` are the arguments of `tf.Variable` by name. The creator may change them and calls `next_creator(**kwargs)`. The value
+    it returns is the variable.
 
     >>> def frozen(next_creator, **kwargs):
     ...     return next_creator(**(kwargs | {"trainable": False}))
@@ -100,22 +100,22 @@ def _next(creator: Callable[..., Any], make: Callable[..., Any]) -> Callable[...
 
 
 class Created(abc.ABCMeta):
-    """A class whose instances are made by way of the creators that are open; those of classes derived from it are not.
+    """The metaclass of classes whose instances are created through the open creator scopes; derived classes are excepted.
 
-    A derived class may have an abstract one beside it.
+    A derived class may also have an abstract base.
     """
 
-    # Of an abstract class they ask a registry, too: each op asks them for each of its arguments.
+    # ABCMeta's isinstance consults a registry, which is too slow for each argument of each op.
     __instancecheck__ = type.__instancecheck__
     __subclasscheck__ = type.__subclasscheck__
 
     @property
     def __signature__(cls) -> inspect.Signature:
-        """The signature of the constructor, without `self`: `inspect`'s answer for the class."""
+        """The signature of the constructor without `self`, for `inspect`."""
         parameters = list(inspect.signature(cls.__init__).parameters.values())  # type: ignore[misc]
         return inspect.Signature(parameters[1:])
 
-    if not TYPE_CHECKING:  # for a type checker a call is that of the constructor
+    if not TYPE_CHECKING:  # type checkers take a call for the constructor
 
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
             make = super().__call__

@@ -1,4 +1,4 @@
-"""`DeviceSpec`: the parts of a device's name."""
+"""`DeviceSpec`: a device name in parts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DEVICE = re.compile(r"(?:device:([^:]+)(?=:)|(cpu|gpu|tpu))(?::([^:]*))?", re.I
 
 
 class DeviceSpec:
-    """The name of a device in parts, of which each may be open (None): job, replica, task, type and index.
+    """A device name in parts, each of which may be None: job, replica, task, type and index.
 
     >>> tf.DeviceSpec.from_string("/job:worker/gpu:1").to_string()
     '/job:worker/device:GPU:1'
@@ -69,7 +69,7 @@ class DeviceSpec:
     @classmethod
     @public
     def from_string(cls, spec: str) -> DeviceSpec:
-        """Return the DeviceSpec of a name such as "/job:worker/replica:0/task:1/device:GPU:0"; ValueError for any other text."""
+        """Return the DeviceSpec of a name such as "/job:worker/replica:0/task:1/device:GPU:0"; ValueError for an invalid name."""
         parts: dict[str, Any] = {}
         for given in filter(None, spec.split("/")):
             if (place := _PLACE.fullmatch(given)) is not None:
@@ -87,12 +87,12 @@ class DeviceSpec:
 
     @public
     def parse_from_string(self, spec: str) -> DeviceSpec:
-        """Return the DeviceSpec of another name, as `from_string` does."""
+        """Return the DeviceSpec of another name, like `from_string`."""
         return self.from_string(spec)
 
     @public
     def to_string(self) -> str:
-        """Return the name, without the parts that are open."""
+        """Return the name, without parts that are None."""
         text = "".join([f"/{part}:{value}" for part in _PARTS[:3] if (value := getattr(self, part)) is not None])
         if self._device_type is None:
             return text
@@ -100,12 +100,12 @@ class DeviceSpec:
 
     @public
     def make_merged_spec(self, dev: DeviceSpec) -> DeviceSpec:
-        """Return a DeviceSpec with the parts of `dev`, and these where its are open."""
+        """Return a DeviceSpec with the parts of `dev`; where they are None, with these."""
         return self.replace(**{part: value for part in _PARTS if (value := getattr(dev, part)) is not None})
 
     @public
     def replace(self, **kwargs: Any) -> DeviceSpec:
-        """Return a DeviceSpec with other parts."""
+        """Return a DeviceSpec with some parts replaced."""
         return DeviceSpec(**{part: getattr(self, part) for part in _PARTS} | kwargs)
 
     def __eq__(self, other: object) -> bool:

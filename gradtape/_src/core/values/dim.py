@@ -1,9 +1,9 @@
-"""`Dim`: an extent that is not known, a polynomial of symbols with integer coefficients; and what holds for all of its values.
+"""`Dim`: an unknown extent as a polynomial of symbols with integer coefficients, and comparisons for all values of the symbols.
 
-Sums, differences and products are exact. A quotient is a symbol of its own where it is not exact. Equal Dims are one object.
+Sums, differences and products are exact. An inexact quotient is a new symbol. Equal Dims are the same object.
 
-A question that has not the same answer for all extents is answered by the way that the thread follows (`core/values/ways`).
-Where it follows none, extents count as large, and as equal to each other.
+If the answer to a comparison depends on the extents, the path that the thread follows decides (`core/values/ways`). Without a
+path, extents count as large, and as equal to each other.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from gradtape._src.core.values.ways import Path
 
 T = TypeVar("T")
-# The value of a symbol where a question is asked outside of `explored`: a prime, so that no number divides it.
+# The value of a symbol in comparisons outside of `explored`: a prime, so that no number divides it.
 GENERIC = (1 << 30) + 3
 Monomial = tuple["Atom", ...]
 Terms = tuple[tuple[Monomial, int], ...]
 
 
 class UnknownExtent(InvalidArgumentError):
-    """An extent that is not known has to be a number."""
+    """An unknown extent is used as a number."""
 
 
 class Atom:
-    """A symbol: an extent of at least 0, or any number if not `counts`; or the quotient of two Dims, rounded down."""
+    """A symbol: an extent of at least 0 (any integer unless `counts`), or the quotient of two Dims, rounded down."""
 
     __slots__ = ("__weakref__", "counts", "number", "quotient")
     made = 0
@@ -47,11 +47,11 @@ class Atom:
         return self.number < other.number
 
 
-NUMBERS = (float, np.inexact, np.ndarray)  # other operands, beside which a Dim is a number
+NUMBERS = (float, np.inexact, np.ndarray)  # with such an operand, a Dim is converted to a number
 
 
 def _of_integers(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Let a Dim be a number where the other operand is no integer."""
+    """Wrap an arithmetic method so that it converts a Dim to a number if the other operand is not an integer."""
     name = method.__name__
 
     def of_integers(self: Dim, other: Any) -> Any:
@@ -63,29 +63,29 @@ def _of_integers(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
 
 
 class Dim:
-    """An extent that is not known; see the file."""
+    """An unknown extent; see the module's docstring."""
 
     __slots__ = ("__weakref__", "_hash", "terms")
     _hash: int
-    __array_ufunc__ = None  # NumPy's numbers leave arithmetic to it
+    __array_ufunc__ = None  # NumPy numbers leave arithmetic to Dim
     terms: Terms
 
     def substituted(self, values: Mapping[Atom, Any]) -> Any:
-        """Return it with these values, ints or Dims, for some of its atoms."""
+        """Return it with these values, ints or Dims, in the place of atoms."""
         if not any(_occurs(atom, values) for monomial, _ in self.terms for atom in monomial):
             return self
         return sum([c * math.prod([_value(atom, values) for atom in monomial]) for monomial, c in self.terms])
 
     @property
     def symbols(self) -> set[Atom]:
-        """The symbols in it, those of quotients as well."""
+        """The symbols in it, including those in quotients."""
         atoms = {atom for monomial, _ in self.terms for atom in monomial}
         parts = [part.symbols for atom in atoms if atom.quotient for part in atom.quotient if type(part) is Dim]
         return {atom for atom in atoms if atom.quotient is None}.union(*parts)
 
     @property
     def symbol(self) -> Any:
-        """The symbol that it is, or None."""
+        """The symbol if it is one, else None."""
         (monomial, coefficient), *others = self.terms
         return None if others or coefficient != 1 or len(monomial) != 1 or monomial[0].quotient else monomial[0]
 
@@ -208,18 +208,18 @@ _quotients: WeakValueDictionary[tuple[Any, Any], Atom] = WeakValueDictionary()
 
 
 def unknown(counts: bool = True) -> Dim:
-    """Return an extent of which nothing is known: a new symbol; an integer that may be negative if not `counts`."""
+    """Return a new unknown extent; a new unknown integer, possibly negative, unless `counts`."""
     made: Dim = of_terms({(Atom(counts),): 1})
     return made
 
 
 def is_unknown(extent: Any) -> bool:
-    """Return whether an extent, or a number of elements, is not known; in a trace that a call guides, all are."""
+    """Return whether an extent, or a number of elements, is unknown. In a trace guided by a call all are known."""
     return type(extent) is Dim and not guided()
 
 
 def dims(value: Any) -> list[Dim]:
-    """Return the extents that are not known in a value: a Dim, or a nest of tuples."""
+    """Return the Dims in a value: a Dim, or a nest of tuples."""
     if type(value) is tuple:
         return [dim for item in value for dim in dims(item)]
     return [value] if type(value) is Dim else []
@@ -250,7 +250,7 @@ def _terms(value: Any) -> Terms:
 
 
 def _quotient(x: Any, y: Any) -> Any:
-    """Return x // y; the part of x that y divides is divided."""
+    """Return x // y, dividing those terms of x exactly that y divides."""
     if type(y) is not Dim:
         if y == 0:
             raise ZeroDivisionError("integer modulo by zero")
@@ -306,7 +306,7 @@ def _value(atom: Atom, values: Mapping[Atom, Any]) -> Any:
 
 
 def as_number(extent: Any, extents: Mapping[Atom, int]) -> int:
-    """Return an extent as a number; UnknownExtent if it has symbols besides these."""
+    """Return an extent as a number; UnknownExtent if a symbol is not among `extents`."""
     found = extent.substituted(extents) if type(extent) is Dim else extent
     if type(found) is Dim:
         raise UnknownExtent(None, None, "A shape depends on values that are not known.")
@@ -314,11 +314,11 @@ def as_number(extent: Any, extents: Mapping[Atom, int]) -> int:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Questions, which the way answers that the thread follows: see `core/values/ways`
+# Comparisons, which the thread's path decides: see `core/values/ways`
 
 
 class _Fields:
-    """The path of the exploration that the thread is in."""
+    """The path of the exploration in this thread."""
 
     exploration: Path | None = field(None, per_replica=True)
 
@@ -327,7 +327,7 @@ local = declare(_Fields)
 
 
 def holds(relation: str, d: Any) -> bool:
-    """Return whether `d`, an int or a Dim, is 0 ("=="), or less ("<")."""
+    """Return whether `d`, an int or a Dim, is 0 ("==") or negative ("<")."""
     if type(d) is not Dim:
         return bool(d == 0 if relation == "==" else d < 0)
     path = local.exploration
@@ -335,7 +335,7 @@ def holds(relation: str, d: Any) -> bool:
 
 
 def generic(relation: str, d: Dim) -> bool:
-    """Return whether `d` is 0, or less, for extents that are large and all the same, and other integers that are 1."""
+    """Return whether `d` is 0, or negative, if extents are large and equal, and other integers are 1."""
     try:
         value = d.substituted({symbol: GENERIC if symbol.counts else 1 for symbol in d.symbols})
     except ZeroDivisionError:  # a quotient that is 0 for large extents
@@ -344,38 +344,38 @@ def generic(relation: str, d: Dim) -> bool:
 
 
 def guided() -> bool:
-    """Return whether all questions about extents are answered here, and the answers kept."""
+    """Return whether the thread's path answers all comparisons, and keeps the answers as conditions."""
     return local.exploration is not None and local.exploration.guides
 
 
 def shown() -> bool:
-    """Return whether users see extents that are not known as Dims."""
+    """Return whether users see unknown extents as Dims, not as None."""
     return local.exploration is not None and local.exploration.shows
 
 
 def exploring() -> bool:
-    """Return whether the thread runs a function for several answers."""
+    """Return whether the thread follows a path."""
     return local.exploration is not None
 
 
 def follow(path: Path) -> None:
-    """Let the thread follow this way from here on, up to the end of the context that it is in."""
+    """Let the thread follow this path until the end of its context."""
     local.exploration = path
 
 
 def now(extent: Any) -> Any:
-    """Return an extent with what the answers so far say of it."""
+    """Return an extent, simplified by the answers so far."""
     path = local.exploration
     return extent if path is None or type(extent) is not Dim else extent.substituted(path.values)
 
 
 def chosen(options: Sequence[T]) -> T:
-    """Return one of the options; each is taken in one way at least."""
+    """Return one of the options; each is chosen on at least one path."""
     path = local.exploration
     return options[0] if path is None else options[path.chosen(range(len(options)))]
 
 
 def in_numbers(array: np.ndarray) -> np.ndarray:
-    """Return an array of numbers for one of objects, which NumPy makes of Dims; another one as it is."""
+    """Convert an array of objects, as NumPy makes it of Dims, to one of numbers; return any other array unchanged."""
     made_of = array.dtype.hasobject and array.size and isinstance(array.flat[0], (int, Dim))
     return array.astype(np.int64) if made_of else array

@@ -1,4 +1,4 @@
-"""`Dimension`: an extent of a shape as TensorFlow 1 has it, an object with a `value`."""
+"""`Dimension`: TensorFlow 1's class for an extent, with the attribute `value`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradtape._src.core.base.public import public
 
 
 def extent(value: Any) -> int | None:
-    """Return an extent as an int, None for an unknown one. TypeError or ValueError for anything else."""
+    """Return an extent as an int, or None if it is unknown. TypeError or ValueError for any other value."""
     if value is None or isinstance(value, Unknown):
         return None
     try:
@@ -40,9 +40,9 @@ def _arithmetic(function: Callable[[Any, Any], Any], reflected: bool = False) ->
 
 
 class Dimension:
-    """An extent: `value` is an int, or None if it is not known. A known one is an int, too; sums and products are Dimensions.
+    """An extent; `value` is an int, or None if unknown. A known one is also an int. Sums and products are Dimensions.
 
-    Results that depend on an unknown extent are unknown: an arithmetic result is `Dimension(None)`, a comparison None.
+    Results that depend on an unknown extent are unknown: `Dimension(None)` for arithmetic, None for comparisons.
     """
 
     __slots__ = ()
@@ -58,19 +58,19 @@ class Dimension:
         raise NotImplementedError
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Return whether both can be the same extent."""
+        """Return whether both extents may be equal."""
         other = extent(other)
         return self.value is None or other is None or bool(self.value == other)
 
     @public
     def assert_is_compatible_with(self, other: Any) -> None:
-        """Raise ValueError unless both can be the same extent."""
+        """Raise ValueError unless both extents may be equal."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
 
     @public
     def merge_with(self, other: Any) -> Dimension:
-        """Return the known one of two extents; ValueError if they contradict each other."""
+        """Return the known one of two extents; ValueError if they differ."""
         self.assert_is_compatible_with(other)
         made: Dimension = Dimension(extent(other) if self.value is None else self.value)
         return made
@@ -89,7 +89,7 @@ class Dimension:
 
 
 class KnownDimension(Dimension, int):
-    """A Dimension whose extent is known."""
+    """A Dimension of a known extent."""
 
     __slots__ = ()
 
@@ -111,7 +111,7 @@ def _undecided(self: Unknown, other: Any) -> Any:
 
 
 class Unknown(Dimension):
-    """A Dimension whose extent is not known."""
+    """A Dimension of unknown extent."""
 
     __slots__ = ()
 
@@ -131,13 +131,13 @@ class Unknown(Dimension):
 
 
 def dimension_value(dimension: Any) -> Any:
-    """Return an extent as an int or None, given as a Dimension or not."""
+    """Return an extent, given as a Dimension or not, as an int or None."""
     return dimension.value if isinstance(dimension, Dimension) else dimension
 
 
 @public
 def dimension_at_index(shape: Any, index: int) -> Dimension:
-    """Return one extent of a TensorShape as a Dimension."""
+    """Return an extent of a TensorShape as a Dimension."""
     made: Dimension = Dimension(None) if shape.rank is None else shape.dims[index]
     return made
 

@@ -14,7 +14,7 @@ from gradtape._src.core.base.public import public
 
 @hides("enum inexact numpy")
 class DType:
-    """The type of a tensor's elements. Compares equal to its name and to the NumPy dtype that it stands for.
+    """The type of a tensor's elements. Equal to its name and to the NumPy dtype it represents.
 
     >>> tf.float32.size, tf.float32.is_floating, tf.int8.max
     (4, True, 127)
@@ -24,12 +24,12 @@ class DType:
     name: str
     numpy: np.dtype
     enum: builtins.int
-    inexact: builtins.bool  # whether it is floating or complex, and so can carry a gradient
+    inexact: builtins.bool  # whether it is floating or complex, and can have a gradient
 
     @public
     def __init__(self, name: str, numpy_dtype: Any, enum: builtins.int) -> None:
         self.name, self.numpy, self.enum = name, np.dtype(numpy_dtype), enum
-        self.inexact = self.numpy.kind in "fcV"  # V: bfloat16, and 8 bits
+        self.inexact = self.numpy.kind in "fcV"  # V: bfloat16 and the 8-bit floats
 
     @property
     def as_numpy_dtype(self) -> type[Any]:
@@ -38,7 +38,7 @@ class DType:
 
     @property
     def as_datatype_enum(self) -> builtins.int:
-        """TensorFlow's number for the type."""
+        """TensorFlow's enum value of the type."""
         return self.enum
 
     @property
@@ -78,7 +78,7 @@ class DType:
 
     @property
     def is_numpy_compatible(self) -> builtins.bool:
-        """Whether NumPy can hold it."""
+        """Whether NumPy has an equivalent type."""
         return True
 
     @property
@@ -88,7 +88,7 @@ class DType:
 
     @property
     def min(self) -> Any:
-        """The least finite value."""
+        """The smallest finite value."""
         return self._limit("min")
 
     @property
@@ -105,12 +105,12 @@ class DType:
 
     @property
     def limits(self) -> tuple[Any, Any]:
-        """`(0, max)`, the range of image values, which for floating types is `(0, 1)`."""
+        """`(0, max)`, the range of image values; `(0, 1)` for floating types."""
         return (0, 1) if self.is_floating else (0, True if self.is_bool else self.max)
 
     @property
     def base_dtype(self) -> DType:
-        """The type itself: gradtape has no reference types."""
+        """The type itself, as gradtape has no reference types."""
         return self
 
     @property
@@ -119,7 +119,7 @@ class DType:
         return {"complex64": float32, "complex128": float64}.get(self.name, self)
 
     def is_compatible_with(self, other: Any) -> builtins.bool:
-        """Return whether a tensor of type `other` can stand where this type is expected."""
+        """Return whether a tensor of type `other` is accepted where this type is expected."""
         return self == other
 
     def __eq__(self, other: object) -> builtins.bool:
@@ -152,7 +152,7 @@ class DType:
 
 
 class NamedDType(DType):
-    """A type of TensorFlow without tensors in gradtape: it can be named and compared, and is a TypeError where it is used."""
+    """A type of TensorFlow that gradtape does not support. It can be named and compared, but any use is a TypeError."""
 
     __slots__ = ()
 
@@ -161,7 +161,7 @@ class NamedDType(DType):
 
     @property
     def numpy(self) -> np.dtype:  # type: ignore[override]  # not there, and DType's is a slot
-        """TypeError: no array is of this type."""
+        """Raise TypeError, as no array has this type."""
         raise TypeError(
             f"tf.{self.name} is a name only: gradtape has no tensors of it. Take a type such as tf.float32 or tf.int8."
         )
@@ -173,7 +173,7 @@ class NamedDType(DType):
 
     @property
     def is_numpy_compatible(self) -> builtins.bool:
-        """Whether NumPy can hold it: not handles and variants."""
+        """Whether NumPy has an equivalent type: not for handles and variants."""
         return self.name not in ("resource", "variant")
 
     @property
@@ -253,12 +253,13 @@ _by_python: dict[Any, DType] = {
     builtins.bool: bool,
     object: string,
 }
-_ambiguous = frozenset((builtins.int, builtins.complex, str))  # to TensorFlow, which knows how wide a Python float is to be
+_ambiguous = frozenset((builtins.int, builtins.complex, str))  # TensorFlow does not know the width of a Python number
 
 
 def as_dtype(type_value: Any) -> DType:
-    """Convert `type_value` to a `DType`: from a DType, a name, NumPy's dtype, type, scalar or array, a Python type or
-    TensorFlow's number.
+    """Convert `type_value` to a `DType`.
+
+    It may be a DType, a name, a NumPy dtype, type, scalar or array, a Python type or TensorFlow's enum value.
 
     >>> tf.as_dtype("float32")
     tf.float32
@@ -279,7 +280,7 @@ def as_dtype(type_value: Any) -> DType:
         found = getattr(type_value, "dtype", None)
         if isinstance(found, DType) and not hasattr(type_value, "shape"):
             return found
-        if type_value is not None:  # which NumPy takes for float64
+        if type_value is not None:  # NumPy takes None for float64
             return BY_NUMPY[np.dtype(type_value).newbyteorder("=")]
     except (KeyError, TypeError, ValueError):
         pass
@@ -290,23 +291,23 @@ def as_dtype(type_value: Any) -> DType:
 
 
 def stated(signature: Any) -> DType:
-    """Return the dtype that a spec states, or that a dtype is."""
-    # NumPy's classes of numbers have an attribute `dtype` that is none.
+    """Return the dtype of a spec or a dtype."""
+    # The `dtype` of a NumPy scalar class is an attribute of the class, not a dtype.
     return as_dtype(signature if isinstance(signature, type) else getattr(signature, "dtype", signature))
 
 
-public_as_dtype = public(as_dtype)  # with the user's line at the end of a traceback, which inner calls need not pay for
+public_as_dtype = public(as_dtype)  # raises errors at the user's line, for which inner calls need not pay
 
 
 SPOKEN = {"float32": "float", "float64": "double", "float16": "half"}
 
 
 def spoken_name(dtype: Any) -> str:
-    """Return the name of a dtype in TensorFlow's messages."""
+    """Return the name of a dtype as in TensorFlow's messages."""
     name = as_dtype(dtype).name
     return SPOKEN.get(name, name)
 
 
 def is_floating(numpy_dtype: np.dtype) -> builtins.bool:
-    """Return whether a NumPy dtype is real floating point, bfloat16 and the 8-bit types included."""
+    """Return whether a NumPy dtype is real floating point, including bfloat16 and the 8-bit types."""
     return numpy_dtype.kind == "f" or (numpy_dtype.kind == "V" and numpy_dtype in BY_NUMPY)

@@ -1,4 +1,4 @@
-"""`TensorShape`: the shape of a tensor, possibly only partly known."""
+"""`TensorShape`: the shape of a tensor, which may be unknown in part."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.values.dim import Dim, is_unknown
 from gradtape._src.core.values.dimension import Dimension, extent
 
-Dims = tuple[Any, ...]  # ints, and None for an extent that is not known
+Dims = tuple[Any, ...]  # ints, or None for an unknown extent
 
-_as_dimensions = False  # whether the items of shapes are, as in TensorFlow 1, Dimensions
+_as_dimensions = False  # whether items of shapes are Dimensions, as in TensorFlow 1
 
 
 def give_dimensions(given: bool) -> None:
-    """Let the items of shapes be `Dimension`s, as in TensorFlow 1, or ints and None. The library asks `as_list`."""
+    """Make the items of shapes `Dimension`s, as in TensorFlow 1, or else ints and None. The library itself uses `as_list`."""
     global _as_dimensions
     _as_dimensions = given
 
@@ -25,7 +25,7 @@ def give_dimensions(given: bool) -> None:
 class TensorShape:
     """The shape of a tensor: a sequence of extents, `None` for an unknown one; `TensorShape(None)` has unknown rank.
 
-    Behaves as a sequence of ints and compares equal to lists and tuples.
+    It behaves as a sequence of ints, and equals lists and tuples.
 
     >>> shape = tf.TensorShape([None, 3])
     >>> shape.rank, shape.is_compatible_with([5, 3])
@@ -43,14 +43,14 @@ class TensorShape:
             self._dims = None
         elif isinstance(dims, TensorShape):
             self._dims = dims._dims
-        elif isinstance(dims, int) or getattr(dims, "shape", None) == ():  # also of NumPy
+        elif isinstance(dims, int) or getattr(dims, "shape", None) == ():  # also NumPy integers
             self._dims = (extent(dims),)
         else:
             self._dims = tuple([dim if type(dim) is Dim or (type(dim) is int and dim >= 0) else extent(dim) for dim in dims])
 
     @classmethod
     def of(cls, dims: Dims) -> TensorShape:
-        """Return the shape of these extents, which are ints and Nones."""
+        """Return the shape of a tuple of ints and Nones, without validation."""
         made = object.__new__(cls)
         made._dims = dims
         return made
@@ -82,7 +82,7 @@ class TensorShape:
 
     @public
     def num_elements(self) -> int | None:
-        """Return the number of elements, or None when it is not known."""
+        """Return the number of elements, or None if it is unknown."""
         if self._dims is None or not self.is_fully_defined():
             return None
         count = 1
@@ -101,7 +101,7 @@ class TensorShape:
             raise ValueError(f"Shape {self} is not fully defined.")
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Return whether a tensor could have both shapes: unknown extents fit everything."""
+        """Return whether a tensor can have both shapes; an unknown extent matches any other."""
         other = TensorShape(other)
         if self._dims is None or other._dims is None:
             return True
@@ -150,7 +150,7 @@ class TensorShape:
             raise ValueError(f"Shapes {self} and {other} must have the same rank")
 
     def most_specific_compatible_shape(self, other: Any) -> TensorShape:
-        """Return the most specific shape that both are compatible with, unknown only where they differ."""
+        """Return the most specific shape compatible with both: None where they differ."""
         other = TensorShape(other)
         if self._dims is None or other._dims is None or len(self._dims) != len(other._dims):
             return TensorShape(None)
@@ -165,7 +165,7 @@ class TensorShape:
         return all(b is None or a == b for a, b in zip(self._dims, other._dims, strict=True))
 
     def most_specific_common_supertype(self, others: Sequence[TensorShape]) -> TensorShape | None:
-        """Return the most specific shape that this one and all `others` are subtypes of; None if one of them is no shape."""
+        """Return the most specific shape of which this and all `others` are subtypes; None if one of `others` is not a shape."""
         common = self
         for other in others:
             if not isinstance(other, TensorShape):
@@ -175,7 +175,7 @@ class TensorShape:
 
     @public
     def merge_with(self, other: Any) -> TensorShape:
-        """Return the shape that both know together; ValueError if they contradict each other."""
+        """Return the shape with the known extents of both; ValueError if they conflict."""
         other = TensorShape(other)
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {other} are not compatible")
@@ -205,7 +205,7 @@ class TensorShape:
         return Dimension(item) if _as_dimensions else item
 
     def _unknown_part(self, index: slice) -> TensorShape:
-        """Return a slice of a shape of unknown rank: its extents are unknown, its rank follows from the bounds if possible."""
+        """Return a slice of a shape of unknown rank, with unknown extents, and a rank from the bounds if possible."""
         start, stop = index.start or 0, index.stop
         if index.step is not None or stop is None or start < 0 or stop < 0:
             return TensorShape(None)

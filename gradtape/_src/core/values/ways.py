@@ -1,4 +1,4 @@
-"""Ways to answer what is asked of extents that are not known: a function is run for each, or for the one that a call goes."""
+"""Paths: ways to answer comparisons of unknown extents. A function is run once for each path, or for the path of a call."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.values.dim import Atom, Dim, UnknownExtent, as_number, generic, holds, of_terms
 
 T = TypeVar("T")
-SAMPLES = (2, 3, 1, 4, 5, 0), (1, 0, 2, 3, -1, 5)  # values of an extent, or another integer, that has to be a number
-FEW = 16  # values that are all gone through
-FAR = 1 << 12  # numbers above are not tried
-MOST = 100  # runs of one exploration
-TRIALS = 12  # runs in the search of one way
+# The numbers tried for an extent, and for another integer, that must be a number.
+SAMPLES = (2, 3, 1, 4, 5, 0), (1, 0, 2, 3, -1, 5)
+FEW = 16  # a range of at most this many values is tried in full
+FAR = 1 << 12  # larger numbers are not tried
+MOST = 100  # the number of runs of one exploration
+TRIALS = 12  # the number of runs to find the first path
 
 
 def _line(d: Dim) -> tuple[Atom, int, int] | None:
-    """Return (atom, slope, offset) of a Dim of one atom, to the first power; None of another."""
+    """Return (atom, slope, offset) of a Dim that is linear in one atom; None for any other."""
     (monomial, slope), *others = reversed(d.terms)
     if len(monomial) != 1 or len(others) > 1 or (others and others[0][0]):
         return None
@@ -27,17 +28,17 @@ def _line(d: Dim) -> tuple[Atom, int, int] | None:
 
 
 def fixed_by(relation: str, d: Dim) -> list[tuple[Atom, int]]:
-    """Return the symbol, with its value, that is told by this: `d` is 0. None or one of them."""
+    """Return the symbol's value implied by `d == 0`, as a list of at most one (symbol, value)."""
     line = _line(d) if relation == "==" else None
     return [] if line is None or line[2] % line[1] or line[0].quotient else [(line[0], -line[2] // line[1])]
 
 
 class Path:
-    """One way to answer the questions of a function: `script` says how the first of them are answered.
+    """One way to answer a function's questions about extents: `script` has the first answers.
 
-    `values` are the extents that follow, `forks` the scripts that answer one question otherwise. If it `guides`, nothing that it
-    can answer counts as unknown; if it `shows` extents, users see Dims as the items of a shape, and not None. Unless
-    it `supposes` numbers, an extent that has to be one is an error.
+    `values` are extents implied by the answers; `forks` are scripts with another answer to one question. If it `guides`, every
+    question is answered, so that no extent counts as unknown. If it `shows` extents, users see Dims, not None, as items of
+    shapes. Unless it `supposes` numbers, using an unknown extent as a number is an error.
     """
 
     guides = shows = False
@@ -51,10 +52,10 @@ class Path:
         self._high: dict[Atom, int] = {}
         self._answers: dict[tuple[str, Dim], bool] = {}
         self._numbers: dict[Dim, int] = {}
-        self._supposed: dict[Atom, int] = {}  # which are numbers where one is needed, and stay symbols in shapes
+        self._supposed: dict[Atom, int] = {}  # numbers used where one is needed; shapes keep the symbols
 
     def holds(self, relation: str, d: Any) -> bool:
-        """Return whether `d` is 0, or less."""
+        """Return whether `d` is 0 ("==") or negative ("<")."""
         d = self._now(d)
         d = d.substituted(self._supposed) if type(d) is Dim else d
         if (known := self._known(relation, d)) is not None:
@@ -69,7 +70,7 @@ class Path:
         return known
 
     def _known(self, relation: str, d: Any) -> bool | None:
-        """Return the answer that is the same for all extents that there may be; None if there is none."""
+        """Return the answer if it is the same for all possible extents, else None."""
         if type(d) is not Dim:
             return bool(d == 0 if relation == "==" else d < 0)
         low, high = self._bounds(d)
@@ -79,18 +80,18 @@ class Path:
 
     @property
     def asked(self) -> list[Dim]:
-        """The Dims of which it was asked whether they are 0, or less, or which numbers they are."""
+        """The Dims that were compared, or used as numbers."""
         return [*[d for _, d in self._answers], *self._numbers]
 
     @property
     def conditions(self) -> list[tuple[str, Dim, bool]]:
-        """The answers: whether a Dim is 0 ("=="), or less ("<")."""
+        """The answers so far: whether a Dim is 0 ("==") or negative ("<")."""
         numbers = [("==", d - number, True) for d, number in self._numbers.items()]
         return [*[(relation, d, answer) for (relation, d), answer in self._answers.items()], *numbers]
 
     @classmethod
     def of(cls, conditions: Iterable[tuple[str, Dim, bool]]) -> Path:
-        """Return the way on which these answers are given."""
+        """Return the path with these answers."""
         made = cls(())
         made.guides, made.supposes = True, False
         for relation, d, answer in conditions:
@@ -100,18 +101,18 @@ class Path:
         return made
 
     def fits(self, extents: Mapping[Atom, Any]) -> bool:
-        """Return whether all its answers are right for these extents: ints, or Dims of which it is asked in turn."""
+        """Return whether all answers hold for these extents, ints or Dims."""
         try:
             return all(holds(relation, d.substituted(extents)) is answer for relation, d, answer in self.conditions)
         except ZeroDivisionError:
             return False
 
     def follow(self, extents: Mapping[Atom, int]) -> dict[Atom, int]:
-        """Return these extents, but for those that follow from others on this way."""
+        """Return these extents; those that the answers determine are computed from the others."""
         return {s: as_number(self.values[s], extents) if s in self.values else n for s, n in extents.items()}
 
     def number(self, d: Any) -> int:
-        """Return a number for `d`: every one that there is if they are few, else some."""
+        """Return a number for `d`: each possible one on some path if they are few, else a few samples."""
         d = self._now(d)
         if type(d) is not Dim:
             return int(d)
@@ -134,7 +135,7 @@ class Path:
         return d.substituted(self.values) if type(d) is Dim else d
 
     def chosen(self, options: Sequence[Any]) -> Any:
-        """Return the option that the script has here, or else the first: the others are forks."""
+        """Return the script's option at this point, or else the first one; the other options become forks."""
         place = len(self.taken)
         if place < len(self.script):
             choice = self.script[place]
@@ -151,13 +152,13 @@ class Path:
             return
         if (line := _line(d)) is None:
             return
-        atom, slope, offset = line  # slope · atom + offset
+        atom, slope, offset = line  # the Dim is slope · atom + offset
         low, high = self._of_atom(atom)
         if relation == "==":
             if offset % slope == 0 and -offset // slope in (low, high):
                 at_low = -offset // slope == low
                 (self._low if at_low else self._high)[atom] = int(low + 1 if at_low else high - 1)
-        elif (slope > 0) == holds:  # at most
+        elif (slope > 0) == holds:  # an upper bound
             limit = (-offset - 1) // slope if holds else offset // -slope
             self._high[atom] = int(min(high, limit))
         else:
@@ -168,7 +169,7 @@ class Path:
             self._solve(of_terms({(atom,): 1, (): -int(low)}))
 
     def _solve(self, d: Dim) -> None:
-        """Let one of the symbols of `d`, which is 0, be what the others say."""
+        """Solve `d == 0` for one of its symbols."""
         for monomial, c in reversed(d.terms):
             if len(monomial) == 1 and not monomial[0].quotient and (abs(c) == 1 or _line(d)):
                 rest = d - of_terms({monomial: c})
@@ -193,7 +194,7 @@ class Path:
         return self._low.get(atom, least_of_all), self._high.get(atom, math.inf)
 
     def _bounds(self, d: Any) -> tuple[float, float]:
-        """Return the least and the greatest value that `d` may have."""
+        """Return the smallest and largest possible value of `d`."""
         if type(d) is not Dim:
             return d, d
         low = high = 0.0
@@ -208,13 +209,13 @@ class Path:
 
     @staticmethod
     def _never_zero(d: Dim) -> bool:
-        """Return whether the coefficients have a common divisor that does not divide the constant."""
+        """Return whether the coefficients have a common divisor that does not divide the constant, so that it is never 0."""
         constant = sum([c for monomial, c in d.terms if not monomial])
         return constant % math.gcd(*[c for monomial, c in d.terms if monomial]) != 0
 
 
 class Guide(Path):
-    """The one way on which extents are what they are `at` a call."""
+    """The path for the extents `at` a call."""
 
     guides = True
 
@@ -223,16 +224,16 @@ class Guide(Path):
         self.at, self.shows = at, shows
 
     def holds(self, relation: str, d: Any) -> bool:
-        """Return whether `d` is 0, or less, here."""
+        """Return whether `d` is 0, or negative, at the call."""
         if (known := self._known(relation, d)) is not None:
             return known
-        if not d.symbols <= self.at.keys():  # of another trace, with whose shapes those of this one are compared
+        if not d.symbols <= self.at.keys():  # symbols of another trace, with whose shapes this trace's are compared
             return relation != "==" and generic(relation, d)
         answer = self._answers[relation, d] = holds(relation, as_number(d, self.at))
         return answer
 
     def number(self, d: Any) -> int:
-        """Return what `d` is here, and nowhere else."""
+        """Return the value of `d` at the call, and make it a condition."""
         if type(d) is not Dim:
             return int(d)
         found = self._numbers[d] = as_number(d, self.at)
@@ -244,7 +245,7 @@ def _times(a: float, b: float) -> float:
 
 
 def following(path: Path | None) -> setting:
-    """Open a context in which the path answers what is asked of extents that are not known."""
+    """Open a context in which the thread follows a path; None for none."""
     return setting(exploration=path)
 
 
@@ -258,17 +259,17 @@ def explored(
     supposes: bool = True,
     certain: tuple[type[Exception], ...] = (),
 ) -> tuple[list[tuple[T, Path]], list[Exception]]:
-    """Return what `function` gives for each way to answer its questions, and the errors of the ways that it refuses.
+    """Return the results of `function` with their paths, and the errors of paths that raised a refusal.
 
-    Those that are `certain` are raised: another way has them, too.
+    Errors of the classes `certain` are raised at once, since other paths would raise them, too.
 
-    Ways that differ from the usual one in few answers are gone first: no more than `most`, and none once `enough` gave something.
-    `guides`, `shows`, `supposes`: see `Path`.
+    Paths with few unusual answers come first. At most `most` paths are run, and no more once `enough` have given a result. For
+    `guides`, `shows` and `supposes` see `Path`.
     """
     found: list[tuple[T, Path]] = []
     refused: list[Exception] = []
     waiting: deque[tuple[Any, ...]] = deque([()])
-    doubted: list[tuple[Any, ...]] = []  # in which the last answer of a way that failed is another
+    doubted: list[tuple[Any, ...]] = []  # scripts that change the last answer of a failed path
     left = most
     while (waiting or doubted) and left and len(found) < enough:
         path, left = Path(doubted.pop() if doubted and (left % 2 or not waiting) else waiting.popleft()), left - 1
@@ -287,9 +288,9 @@ def explored(
 
 
 def first_way(function: Callable[[], T], certain: tuple[type[Exception], ...] = ()) -> tuple[T, Path]:
-    """Return what `function` gives on the first way that it can go, and that way; see `explored`.
+    """Return the result of `function` on the first path that succeeds, and that path; see `explored`.
 
-    Code that takes extents for numbers cannot go on with None: at last it sees Dims.
+    Code that uses extents as numbers fails on None. So if all paths fail, it is run again with Dims.
     """
     refused: list[Exception] = []
     for shows in (False, True):
@@ -304,7 +305,7 @@ def first_way(function: Callable[[], T], certain: tuple[type[Exception], ...] = 
 
 
 def agreed(extents: Sequence[tuple[Any, Path]]) -> Any:
-    """Return the extent that all of several are, each on its path; None if there is none."""
+    """Return the extent on which all paths agree; None if there is none."""
     numbers = {_on(extent, path) for extent, path in extents}
     if len(numbers) == 1 and type(number := numbers.pop()) is int:
         return number
@@ -319,7 +320,7 @@ def _alike(one: Any, other: Any) -> bool:
 
 
 def _on(extent: Any, path: Path) -> Any:
-    """Return an extent as the path has it; None for a quotient by what is 0 there."""
+    """Return an extent with a path's values; None for a division by 0."""
     try:
         return extent.substituted(path.values) if type(extent) is Dim else int(extent)
     except ZeroDivisionError:
