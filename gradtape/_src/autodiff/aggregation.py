@@ -1,8 +1,8 @@
-"""The aggregation of gradients that meet."""
+"""The values of `aggregation_method`."""
 
 
 class AggregationMethod:
-    """The values that `aggregation_method` arguments take. They make no difference: XLA plans the sums.
+    """The values of `aggregation_method` arguments. They have no effect, as XLA schedules the sums.
 
     >>> with tf.Graph().as_default():
     ...     x = tf.constant(3.0)

@@ -1,4 +1,4 @@
-"""The one reverse pass. It serves tapes, calls of Programs, Jacobians: whatever is differentiated is walked here."""
+"""The one reverse pass, for tapes, calls of Programs, Jacobians and graphs."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from gradtape._src.ops.gradients import concatenate_slices, unbroadcast
 from gradtape._src.ops.math.arithmetic import add_n
 
 Cotangent = Tensor | IndexedSlices
-OF_TENSORFLOW = {"keep_dims": "keepdims", "squeeze_dims": "axis"}  # names of attributes in TensorFlow's ops
+OF_TENSORFLOW = {"keep_dims": "keepdims", "squeeze_dims": "axis"}  # attribute names of TensorFlow's ops → gradtape's
 
 
 class Entry:
-    """One recorded op: the node, its input nodes, and a gradient function of its own where it has one."""
+    """One recorded op: the node, its input nodes, and a gradient function of its own, if any."""
 
     __slots__ = ("inputs", "node", "rule")
     node: Node
@@ -40,12 +40,12 @@ class Entry:
 
     @property
     def lacks_gradient(self) -> bool:
-        """Whether neither the entry nor the registry says anything of its gradient, not even that there is none."""
+        """Whether neither the entry nor the registry has a gradient, nor a reason for having none."""
         return self.rule is None and not self.node.op.in_registry
 
 
 class Operation:
-    """The op as a gradient function sees it: `type`, `inputs`, `outputs`, `get_attr(name)`."""
+    """The op that a gradient function receives: `type`, `inputs`, `outputs`, `get_attr(name)`."""
 
     __slots__ = ("_elements", "entry", "needed")
     entry: Entry
@@ -62,7 +62,7 @@ class Operation:
 
     @property
     def name(self) -> str:
-        """The op's name: its type, in eager code."""
+        """The op's name; in eager code the same as its type."""
         return self.entry.node.op.type
 
     @property
@@ -82,7 +82,7 @@ class Operation:
         )
 
     def get_attr(self, name: str) -> Any:
-        """Return the value of an attribute, by its name."""
+        """Return the value of an attribute."""
         node = self.entry.node
         try:
             return node.attrs[node.op.attributes.index(OF_TENSORFLOW.get(name, name))]
@@ -96,16 +96,14 @@ class Operation:
 
 
 def shown_attribute(value: Any) -> Any:
-    """Convert the value of an attribute to the form that TensorFlow shows: lists, bytes and DTypes."""
+    """Convert the value of an attribute to TensorFlow's form: lists, bytes and DTypes."""
     if isinstance(value, np.dtype):
         return as_dtype(value)
     return list(value) if isinstance(value, tuple) else value.encode() if isinstance(value, str) else value
 
 
 def implied_attribute(name: str, inputs: Sequence[Node], node: Node) -> Any:
-    """Return an attribute of TensorFlow's op that follows from its inputs here, a dtype or a count; None if there is no such.
-    None: no such.
-    """
+    """Infer an attribute of TensorFlow's op (a dtype or a count) from the inputs; None if the op has none by that name."""
     if name == "N":
         return len(inputs)
     if name == "SrcT" or (name == "T" and inputs):
@@ -114,14 +112,14 @@ def implied_attribute(name: str, inputs: Sequence[Node], node: Node) -> Any:
 
 
 def differentiable(node: Node) -> bool:
-    """Return whether a gradient can flow into a node: it is floating or complex (for a tuple: one of its elements is)."""
+    """Return whether a gradient can flow into a node: it is floating or complex, or a tuple with such an element."""
     if type(node.aval) is tuple:
         return any(a.inexact for a in node.aval)
     return node.aval.inexact
 
 
 def blocks(entry: Entry) -> bool:
-    """Return whether an entry stops gradients by design, so that its inputs get none."""
+    """Return whether an entry stops gradients by design."""
     op = entry.node.op
     return entry.rule is None and op.gradient is None and op.in_registry
 
@@ -129,10 +127,10 @@ def blocks(entry: Entry) -> bool:
 def leading_back(
     entries: Sequence[Entry], on_tape: Mapping[Node, int], wanted: Iterable[Sequence[Node]], variables: Sequence[bool]
 ) -> dict[Node, int]:
-    """Return the nodes `on_tape` that depend on `wanted` ones, like `active_nodes`.
+    """Return those nodes `on_tape` that depend on `wanted` nodes, like `active_nodes`.
 
-    Nodes that are on a tape for another's sake lead to a tensor that was watched after them, too, as in TensorFlow; not to one of
-    `variables`, whose earlier reads are not on the tape.
+    As in TensorFlow, uses of a tensor before it was watched count, too, if another watched tensor put them on the tape.
+    For `variables` they do not, since earlier reads are not on the tape.
     """
     computed = {entry.node: position for position, entry in enumerate(entries)}
     starts: dict[Node, int] = {}
@@ -146,9 +144,9 @@ def leading_back(
 def active_nodes(
     entries: Sequence[Entry], starts: Mapping[Node, int], among: Mapping[Node, int] | None = None
 ) -> dict[Node, int]:
-    """Return the nodes that depend on `starts`, each with the position from which its use counts; of those in `among` only.
+    """Return the nodes that depend on `starts` (and are in `among`, if given), each with the position from which its use counts.
 
-    `starts` is a dict from node to such a position; for a node that an entry computes it is the entry's position.
+    `starts` maps nodes to such positions. The position of a node computed by an entry is that of the entry.
     """
     active = dict(starts)
     for position, entry in enumerate(entries):
@@ -164,16 +162,16 @@ def active_nodes(
 
 
 class Cotangents:
-    """The cotangents on their way back: `add` sends one to an input of an entry, `take` sums what a node has received."""
+    """The cotangents of a reverse pass: `add` contributes to a node's cotangent, `take` returns the sum of its contributions."""
 
     def __init__(self, entries: Sequence[Entry], active: Mapping[Node, int], targets: Mapping[Node, Cotangent]) -> None:
         self._entries, self._active, self._targets = entries, active, targets
         self._received: dict[Node, list[Any]] = {node: [cotangent] for node, cotangent in targets.items()}
-        self._sliced: dict[Node, list[int]] = {}  # the positions of the entries that sent IndexedSlices
+        self._sliced: dict[Node, list[int]] = {}  # the positions of entries that contributed IndexedSlices
         self._total: dict[Node, Any] = {}
 
     def add(self, node: Node, value: Any, position: int) -> None:
-        """Send `value` to `node`, an input of the entry at `position`."""
+        """Add a contribution of the entry at `position` to the cotangent of its input `node`."""
         sender = self._entries[position].node
         if sender.op is ELEMENT:
             self._received.setdefault(node, [Parts()])[0].setdefault(sender.attrs[0], []).append(value)
@@ -185,12 +183,12 @@ class Cotangents:
         self._received.setdefault(node, []).append(value)
 
     def take(self, node: Node) -> Any:
-        """Return the cotangent of a node, to which nothing more is sent; None if nothing was."""
+        """Return the sum of a node's contributions, which must be complete; None without any."""
         contributions = self._received.pop(node, None)
         if contributions is None:
             return None
         senders = self._sliced.get(node, ())
-        if 1 < len(senders) == len(contributions):  # nothing but rows: they stand in TensorFlow's order
+        if 1 < len(senders) == len(contributions):  # only IndexedSlices: concatenate them in TensorFlow's order
             order = visiting_order(self._entries, self._active, self._targets)
             pairs = sorted(zip(senders, contributions, strict=True), key=lambda pair: order[pair[0]])
             contributions = [contribution for _, contribution in pairs]
@@ -198,17 +196,17 @@ class Cotangents:
         return self._total[node]
 
     def total(self) -> dict[Node, Any]:
-        """Return the cotangents of all nodes that have received some."""
+        """Return the cotangents of all nodes with contributions."""
         for node in list(self._received):
             self.take(node)
         return self._total
 
 
 def reverse(entries: Sequence[Entry], active: Mapping[Node, int], cotangents: Mapping[Node, Cotangent]) -> dict[Node, Any]:
-    """Send cotangents (a dict from node to Tensor or IndexedSlices) back through `entries`.
+    """Propagate cotangents (a dict from node to Tensor or IndexedSlices) back through `entries`.
 
-    Only nodes in `active` (from `active_nodes`) take part. Returns the dict with the cotangent of every active node
-    that the targets depend on; entries are visited once, last to first, without recursion.
+    Only nodes in `active` (from `active_nodes`) take part. Returns a dict with the cotangent of each active node on which the
+    targets depend. Entries are visited once, last to first, without recursion.
     """
     flowing, elements = Cotangents(entries, active, cotangents), dict[Node, dict[int, Node]]()
     for position in range(len(entries) - 1, -1, -1):
@@ -231,7 +229,7 @@ def reverse(entries: Sequence[Entry], active: Mapping[Node, int], cotangents: Ma
 
 @contextlib.contextmanager
 def _on_the_line_of(node: Node) -> Iterator[None]:
-    """Open a context for ops that belong to the user's line of `node`, if the gradient becomes a Program."""
+    """Open a context in which a gradient's ops get the user's line of `node`, if the gradient becomes a Program."""
     trace = engine.local.trace
     first = len(trace.nodes)
     yield
@@ -240,11 +238,11 @@ def _on_the_line_of(node: Node) -> Iterator[None]:
 
 
 class Parts(dict[int, list[Any]]):
-    """The cotangent of a node with several outputs: output index → contributions so far."""
+    """The cotangent of a node with several outputs: output index → its contributions."""
 
 
 def apply_rule(entry: Entry, needed: tuple[bool, ...], cotangent: Any, elements: dict[Node, dict[int, Node]]) -> Sequence[Any]:
-    """Return the cotangents of an entry's inputs, as a list with one result (or None) for each."""
+    """Return the cotangents of an entry's inputs, a list with one result or None for each."""
     node = entry.node
     if node.op is ELEMENT:
         return [cotangent]
@@ -276,7 +274,7 @@ def apply_rule(entry: Entry, needed: tuple[bool, ...], cotangent: Any, elements:
 
 
 def _checked(op: Op, source: Node, result: Any, index: int) -> Any:
-    """Convert a gradient of a user's function to a Tensor of the input's dtype and shape; else raise an error that names it."""
+    """Convert the result of a user's gradient function to a Tensor; ValueError unless it has the dtype and shape of the input."""
     if result is None or isinstance(result, IndexedSlices):
         return result
     if not isinstance(result, Tensor):
@@ -287,7 +285,7 @@ def _checked(op: Op, source: Node, result: Any, index: int) -> Any:
             f"{source.aval.type.name}. Cast the gradient to the input's dtype."
         )
     if not result.node.aval.shape and type(source.aval) is not tuple and source.aval.shape:
-        result = broadcast_to(result, source.aval.shape)  # one number for all elements
+        result = broadcast_to(result, source.aval.shape)  # a scalar stands for all elements
     if result.node.aval.shape != source.aval.shape and not op.broadcasting:
         raise ValueError(
             f"The gradient function of {op.type} returned shape {result.shape} for input {index}, which has shape "
@@ -297,7 +295,7 @@ def _checked(op: Op, source: Node, result: Any, index: int) -> Any:
 
 
 def summed(contributions: Sequence[Any]) -> Any:
-    """Sum the cotangents of one node. All IndexedSlices stay IndexedSlices, a mixture becomes dense."""
+    """Return the sum of a node's contributions. IndexedSlices alone are concatenated; with dense ones they become dense."""
     if len(contributions) == 1:
         return contributions[0]
     if isinstance(contributions[0], Parts):
@@ -313,9 +311,9 @@ def summed(contributions: Sequence[Any]) -> Any:
 
 
 class _Fields:
-    """Whether reverse passes are transposed, to give forward mode.
+    """Whether reverse passes are transposed to give forward mode.
 
-    A custom gradient that is not linear has no transpose: the function's own ops are differentiated in its place.
+    A custom gradient that is not linear has no transpose. Then the function's own ops are differentiated instead.
     """
 
     transposing: bool = field(False, per_replica=True)
@@ -325,7 +323,7 @@ local = declare(_Fields)
 
 
 def transposes(program: Program) -> bool:
-    """Return whether the gradient of a Program is another one now, as it is for forward mode and has custom gradients."""
+    """Return whether the gradient of a Program differs in forward mode, which is active, because of custom gradients."""
     if not local.transposing:
         return False
     known: bool | None = program.derived.get("custom gradients")
@@ -337,8 +335,9 @@ def transposes(program: Program) -> bool:
 
 
 def vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ...]) -> tuple[Program, tuple[int | None, ...]]:
-    """Return the Program from `(parameters…, cotangents of the outputs in `given`)` to the cotangents of parameters in
-    `needed`.
+    """Return the Program `(parameters…, cotangents of the outputs in `given`)` → cotangents of the parameters in `needed`.
+
+    The second result says for each of `needed` which output has its cotangent, or None if there is none.
 
     Returns it with a tuple that says for each needed parameter which output holds its cotangent (None: nothing flows).
     """
@@ -348,7 +347,7 @@ def vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ...
 def vjp_with_slices(
     program: Program, given: tuple[int, ...], needed: tuple[int, ...]
 ) -> tuple[Program, tuple[int | tuple[int, int] | None, ...]]:
-    """Return the Program like `vjp_program`; a cotangent that is IndexedSlices has two outputs, its values and its indices."""
+    """Return the Program like `vjp_program`, but with two outputs, values and indices, for a cotangent that is IndexedSlices."""
     return _vjp_program(program, given, needed, slices=True)
 
 
@@ -361,7 +360,7 @@ def _vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ..
     parameters = [leaf(a, None) for a in program.parameters[:count]]
     seeds = [leaf(program.aval_of(program.outputs[i]), None) for i in given]
     with tracing.inner() as trace:
-        trace.overrides = None  # what is in force now says nothing about ops that were recorded before
+        trace.overrides = None  # overrides apply to ops recorded in their context, not to these
         outputs = tracing.inline(program, parameters)
         entries = [Entry(node, node.inputs) for node in trace.nodes]
         forward = {n: 0 for n in (*parameters, *trace.leaves, *trace.nodes) if differentiable(n)}
@@ -396,13 +395,13 @@ def _vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ..
 
 
 def _leading_to(forward: Mapping[Node, int], node: Node) -> tuple[Node, ...]:
-    """Return the inputs of a gradient's node through which its derivative may lead to values of the `forward` pass.
+    """Return the inputs of a gradient's node through which its derivative may depend on values of the `forward` pass.
 
-    A loop is given all that its forward pass kept, whether its derivative needs it or not: its Program says so.
+    A loop's inputs include all its residuals, whether its derivative needs them or not. There its Program decides.
     """
     inputs = node.inputs or ()
     if any(tracing.FORWARD in program.derived for program in programs_of(node.op, node.attrs)):
-        return (*inputs, *list(forward)[:1])  # what it leads to may be a constant inside of the loop
+        return (*inputs, *list(forward)[:1])  # the value may be a constant inside of the loop
     if node.op.kept is not None:
         return tuple([n for n in inputs if n not in forward and not (n.op is ELEMENT and n.inputs and n.inputs[0] in forward)])
     return used_inputs(node)

@@ -1,4 +1,4 @@
-"""Numeric gradient checks for users: do the derivatives agree with differences of the function's values?"""
+"""Numeric gradient checks for users: comparison of derivatives with finite differences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MODES = ("reverse", "forward")
 
 
 class GradientMismatch(AssertionError):
-    """The gradient and the differences of function values do not agree.
+    """The error for a gradient that disagrees with finite differences.
 
     >>> @tf.custom_gradient
     ... def square(x):
@@ -49,12 +49,12 @@ def check_gradients(
 ) -> list[str]:
     """Check the derivatives of `f(*args)` against central differences, in float64, along random directions.
 
-    `args`: arrays, tensors, or nests of them; the floating and complex ones are differentiated (in 64 bits, whatever they
-    were), the others passed as they are. Returns the names of those, which were not checked. `f` returns a tensor or a nest
-    of them. `order`: 1, or 2 to check the gradient's gradient too. `modes`: "reverse" checks every element of the gradient
-    by one random direction, "forward" the product with that direction. `tolerance` is relative to the size of the
-    derivative. Raises GradientMismatch (an AssertionError) that names the argument, the index of the worst element, and
-    both numbers; ValueError where there is nothing to check, or `f` gives other values when it is called again.
+    `args`: arrays, tensors, or nests of them. Floating and complex ones are differentiated in 64 bits, others are passed
+    unchanged. Returns the names of the others, which were not checked. `f` returns a tensor or a nest of tensors. `order`: 1, or
+    2 to check the gradient's gradient, too. `modes`: "reverse" checks each element of the gradient with one random direction,
+    "forward" checks the product with that direction. `tolerance` is relative to the size of the derivative. Raises
+    GradientMismatch (an AssertionError) with the argument, the index of the worst element, and both numbers. ValueError if there
+    is nothing to check, or if repeated calls of `f` return different values.
 
     >>> tf.autodiff.check_gradients(lambda x: tf.sin(x) * x, [np.array([0.5, 1.5])])
     []
@@ -77,7 +77,7 @@ def check_gradients(
 
 
 class _Check:
-    """A function of arrays as one number of what is differentiated, and random directions."""
+    """A scalar function of the differentiated arrays, with random directions."""
 
     def __init__(self, f: Callable[..., Any], args: Sequence[Any], tolerance: float, random: np.random.Generator) -> None:
         self.f, self.tolerance, self.random = f, tolerance, random
@@ -118,11 +118,11 @@ class _Check:
         self.weights = [constant(self._drawn(first, 0.5, 1.5)) for first in once]
 
     def value(self, inputs: Sequence[Tensor]) -> Tensor:
-        """Return f as one number: the sum of its outputs times fixed random weights."""
+        """Return the sum of f's outputs with fixed random weights."""
         return _total([_inner(w, o) for w, o in zip(self.weights, self._results(inputs), strict=True)])
 
     def slope(self, inputs: Sequence[Tensor]) -> Tensor:
-        """Return the derivative of f along a fixed direction, whose derivative is the second order."""
+        """Return f's derivative along a fixed direction; its derivative is of second order."""
         grads = self._gradient(self.value, inputs)
         return _total([_inner(d, g) for d, g in zip(self.along, grads, strict=True) if g is not None])
 
@@ -139,7 +139,7 @@ class _Check:
         return found
 
     def derivatives(self, scalar: Callable[..., Tensor], order: int, modes: Sequence[str]) -> None:
-        """Compare the derivatives of `scalar` with central differences, along one direction, and then where it went wrong."""
+        """Compare the derivatives of `scalar` with central differences along one direction; if they differ, for each element."""
         inputs = [constant(a) for a in self.arrays]
         directions = {
             i: self.random.choice([-1.0, 1.0], self.arrays[i].shape) * self._drawn(self.arrays[i], 0.5, 1.0) for i in self.active
@@ -200,7 +200,7 @@ def _name(path: tuple[Any, ...]) -> str:
 
 
 def _inner(weight: Tensor, output: Any) -> Tensor:
-    """Return the real part of the sum of conj(weight) · output, in float64."""
+    """Return the real part of sum(conj(weight) · output), in float64."""
     if output.dtype.is_complex:
         return real(reduce_sum(conj(weight) * cast(output, weight.dtype)))
     result: Tensor = reduce_sum(cast(output, weight.dtype) * weight)
@@ -220,5 +220,5 @@ def _as_array(value: Any) -> np.ndarray:
 
 
 def _dense(x: Any) -> np.ndarray:
-    """Convert a result to a 64-bit array; IndexedSlices become dense."""
+    """Convert a result to a 64-bit array, also IndexedSlices."""
     return _as_array(x.to_dense() if hasattr(x, "to_dense") else x)

@@ -1,4 +1,4 @@
-"""Gradients of the user's own: `custom_gradient`, and what is built on it."""
+"""User-defined gradients: `custom_gradient`, and functions based on it."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.array.shape import broadcast_to
 
 
-# The results of a function with a gradient of its own: (results…, arguments…) → results. The gradient function is the
-# trace's, by node, so that the fingerprint of a step does not change with each new closure. `transparent`: the gradient is
-# that of the function's own ops, which explanations look at in its place.
+# The op of a function with a custom gradient: (results…, arguments…) → results. The trace stores the gradient function by node,
+# so that a new closure does not change the fingerprint of a step. `transparent`: the gradient is that of the function's own ops,
+# which explanations show instead.
 def _results(*values: Any, count: int, **attributes: Any) -> tuple[Any, ...]:
     return values[:count]
 
@@ -48,9 +48,9 @@ CUSTOM = define(
 
 
 class Closed(NamedTuple):
-    """The attributes of a custom gradient in a function: `program` gives the gradients, which stand at `where`.
+    """The attributes of a custom gradient in a function: `program` computes gradients; `where` has their positions.
 
-    A function that its own gradient function uses has an `Again` in place of the Program.
+    If the gradient function calls its own function, there is an `Again` in place of the Program.
     """
 
     results: int
@@ -60,7 +60,7 @@ class Closed(NamedTuple):
     transparent: bool
 
     def bodies(self) -> tuple[HeldProgram, ...]:
-        """Return its one body, which takes the results' cotangents and the residuals of the gradient."""
+        """Return the body, which takes the results' cotangents and the residuals of the gradient."""
         if isinstance(self.program, Again):
             return ()
         taken = arity(self.program) - self.results
@@ -68,9 +68,9 @@ class Closed(NamedTuple):
         return (HeldProgram(self.program, takes, {}),)
 
     def traced(self, residuals: Sequence[Any]) -> tuple[Program, tuple[int | None, ...], Exception | None, list[Any]]:
-        """Return the Program, the places of the gradients, the error to raise, and what the Program takes after cotangents.
+        """Return the Program, the positions of gradients, the error to raise, and the Program's inputs after the cotangents.
 
-        `residuals` are the inputs of the op. A leaf stands for a constant that the gradient function made.
+        `residuals` are the inputs of the op. A leaf among the result is a constant of the gradient function.
         """
         if not isinstance(self.program, Again):
             return self.program, self.where, self.raising, list(residuals[len(self.where) :])
@@ -90,7 +90,7 @@ def _closed_kernel(
     return values[:results]
 
 
-# The same in a function that is traced: (results…, arguments…, what the gradient uses besides) → results.
+# The op of a custom gradient in a function under trace: (results…, arguments…, captures of the gradient function…) → results.
 CLOSED = define(
     StructuredOp(
         "CustomGradientProgram", _closed_kernel, Closed, kind=GRADIENT, bodies=Closed.bodies,
@@ -101,7 +101,7 @@ CLOSED = define(
 
 
 class Watcher:
-    """Notes the variables that are read while it is open."""
+    """Notes the variables read in its context."""
 
     def __enter__(self) -> Watcher:
         self._tape = InnerTape(watch_accessed_variables=True)
@@ -115,10 +115,10 @@ class Watcher:
 
 @public
 def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
-    """Decorate a function that returns its result and its gradient: `f(*args) → (result, grad_fn)`.
+    """Decorate a function that returns its result and its gradient function: `f(*args) → (result, grad_fn)`.
 
-    `grad_fn(*dy)` gets one gradient for each result and returns one for each argument. If `f` uses variables, `grad_fn`
-    needs a keyword `variables`, and returns `(gradients of the arguments, gradients of the variables)`.
+    `grad_fn(*dy)` receives a gradient for each result and returns one for each argument. If `f` uses variables, `grad_fn` needs a
+    keyword argument `variables`, and returns `(gradients of the arguments, gradients of the variables)`.
 
     >>> @tf.custom_gradient
     ... def clip_gradient(x):
@@ -128,20 +128,20 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
 
 
 class CustomGradient:
-    """A function with a gradient of its own, that `custom_gradient` made; as a method it binds like one.
+    """A function with a custom gradient, the result of `custom_gradient`. In a class it binds like a method.
 
-    `transparent`: the gradient is that of the function's own ops. `traced`: within a function the gradient function is traced at
-    once, for all tapes; otherwise it is called by tapes in that function only, where they take the gradient.
+    `transparent`: the gradient is that of the function's own ops. `traced`: in a function under trace, the gradient function is
+    traced at once, for use by all tapes. Otherwise only tapes in that function can call it.
     """
 
     def __init__(self, f: Callable[..., Any], transparent: bool = False, traced: bool = True) -> None:
         functools.update_wrapper(self, f)
         self._function, self._transparent, self._traced = f, transparent, traced
-        self.__original_wrapped__ = f  # by TensorFlow's name, whose decorators all have it
+        self.__original_wrapped__ = f  # TensorFlow's decorators use this name
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """The signature of the function, for `inspect.getfullargspec`, which does not look at what is wrapped."""
+        """The signature of the function, for `inspect.getfullargspec`, which does not follow `__wrapped__`."""
         return inspect.signature(self._function)
 
     def __get__(self, instance: Any, owner: type | None = None) -> CustomGradient:
@@ -151,7 +151,7 @@ class CustomGradient:
 
     @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if engine.local.trace.scope is not None:  # where TensorFlow, too, hands tensors over and no variables
+        if engine.local.trace.scope is not None:  # in a function, TensorFlow passes tensors in place of variables, too
             args = nest.map_structure(lambda a: a.read_value() if isinstance(a, Stored) else a, args)
         with Watcher() as watcher:
             given = self._function(*args, **kwargs)
@@ -177,7 +177,7 @@ class CustomGradient:
 
 
 def _checked(given: Any) -> tuple[Any, Callable[..., Any]]:
-    """Return the result and the gradient function that a decorated function returned; or raise TensorFlow's class of error."""
+    """Return the result and the gradient function that a decorated function returned; else raise TensorFlow's error."""
     if isinstance(given, (tuple, list)) and len(given) == 2 and callable(given[1]):
         return given[0], given[1]
     try:
@@ -191,7 +191,7 @@ def _checked(given: Any) -> tuple[Any, Callable[..., Any]]:
 
 
 class _Fields:
-    """The functions whose gradient functions are being traced, one in another, and the variables that those read."""
+    """The functions whose gradient functions are being traced, the innermost last, and the variables read by these."""
 
     custom_gradients: tuple[Any, ...] = field((), per_replica=True)
     custom_reads: list[tuple[Variable, Node]] | None = field(None, per_replica=True)
@@ -202,7 +202,7 @@ _local = declare(_Fields)
 
 @contextlib.contextmanager
 def _reads_noted() -> Iterator[list[tuple[Variable, Node]]]:
-    """Open a context that notes the variables which gradient functions read, with what they hold."""
+    """Open a context that notes the variables read by gradient functions, with their values."""
     around, noted = _local.custom_reads, list[tuple[Variable, Node]]()
     try:
         with setting(custom_reads=noted):
@@ -213,10 +213,10 @@ def _reads_noted() -> Iterator[list[tuple[Variable, Node]]]:
 
 
 class Again:
-    """A gradient function that uses its own function: it runs each time that one more order is asked for.
+    """A gradient function that calls its own function. It is run again for each order of derivative.
 
-    It runs in the trace where it was made, which may be closed by then. The nodes that it uses there are `known`: the inputs of
-    the op, in their order.
+    It runs in the trace in which it was made, even if that is closed by then. The nodes that it uses there are `known`: the
+    inputs of the op, in their order.
     """
 
     def __init__(self, function: Any, rule: Rule, results: Sequence[Node], inputs: Sequence[Node]) -> None:
@@ -226,7 +226,7 @@ class Again:
         self._found: tuple[Closed, list[int | Node]] | None = None
 
     def explored(self, transparent: bool) -> tuple[Closed, list[Node]]:
-        """Run it once, for the nodes that it uses besides the results and arguments; return the attributes and those."""
+        """Run it once to find its captures; return the attributes and the captures."""
         with _reads_noted() as reads:
             closed, captured = _closed(self._function, self._rule, self._results, self._inputs, transparent)
         self._known += captured
@@ -234,7 +234,7 @@ class Again:
         return closed._replace(program=self), captured
 
     def traced(self) -> tuple[Closed, list[int | Node]]:
-        """Run it, and return the attributes with the inputs of the op that its Program takes; a leaf is a constant."""
+        """Run it; return the attributes, and the positions of the Program's inputs among the op's. A leaf is a constant."""
         if self._found is None:
             with setting(custom_gradients=(), transposing=False), engine.recording_in(self._trace), _reads_noted() as reads:
                 closed, captured = _closed(self._function, self._rule, self._results, self._inputs, transparent=False)
@@ -243,7 +243,7 @@ class Again:
         return self._found
 
     def _place(self, node: Node, variable: Variable | None) -> int | Node:
-        """Return the place of a node among the inputs of the op. A variable has the value that it had there."""
+        """Return the position of a node among the inputs of the op. A variable stands for its value at that time."""
         if variable is not None:
             node = self._variables.get(id(variable), node)
         if node in self._known:
@@ -258,9 +258,9 @@ class Again:
 
 
 def _record_closed(function: Any, rule: Rule, results: list[Node], inputs: list[Node], transparent: bool) -> Node:
-    """Record a custom gradient where a function is traced.
+    """Record a custom gradient in a function under trace.
 
-    The values of the function that its gradient uses are inputs too, so it can be called wherever the function is.
+    The captures of the gradient function are inputs of the op, so that it can be called wherever the function is.
     """
     attrs: Closed
     captured: list[Node] = []
@@ -278,7 +278,7 @@ def _record_closed(function: Any, rule: Rule, results: list[Node], inputs: list[
 def _closed(
     function: Any, rule: Rule, results: Sequence[Node], inputs: Sequence[Node], transparent: bool
 ) -> tuple[Closed, list[Node]]:
-    """Run a gradient function once, into a Program of its own; return it with the nodes from outside that it uses."""
+    """Trace a gradient function to a Program of its own; return the attributes and the captures."""
     seeds = [leaf(r.aval, None) for r in results]
     try:
         with setting(custom_gradients=(*_local.custom_gradients, _likeness(function))), tracing.inner() as inner:
@@ -295,13 +295,13 @@ def _closed(
 def _traced_gradients(
     rule: Rule, seeds: Sequence[Node], to: Sequence[Node]
 ) -> tuple[list[Node], tuple[int | None, ...], Exception | None]:
-    """Run a gradient function; return the gradients, their places for the nodes `to`, and the error that it raised."""
+    """Run a gradient function; return the gradients, their positions for the nodes `to`, and the error that it raised."""
     try:
-        with Watcher():  # notes the reads of variables on the trace
+        with Watcher():  # the trace then notes reads of variables
             grads = rule(None, *map(EagerTensor, seeds))
     except RecursionError:
         raise
-    except Exception as error:  # raised where a gradient is asked for, if ever
+    except Exception as error:  # raised when the gradient is requested
         return [], (None,) * len(to), error
     raising: Exception | None = None
     flat: list[Node] = []
@@ -324,9 +324,9 @@ def _traced_gradients(
 
 
 def _in_either_mode(function: Any, rule: Rule, inputs: Sequence[Node]) -> Rule:
-    """Return the gradient function of a recorded node, which for forward mode is run once, on symbols, to see that it is linear.
+    """Return the gradient function of a recorded node. For forward mode it is first run on symbols, to check that it is linear.
 
-    One that looks at values is taken to be linear.
+    A gradient function that depends on values is taken to be linear.
     """
 
     def either(op: Operation, *grads: Any) -> Sequence[Any]:
@@ -342,12 +342,12 @@ def _in_either_mode(function: Any, rule: Rule, inputs: Sequence[Node]) -> Rule:
 
 
 def _likeness(function: Any) -> tuple[Any, ...]:
-    """Return the code of a function and the identities of the functions around it: each call of the user's may make it anew."""
+    """Return the code of a function and the identities of functions in its closure, since each call may define it anew."""
     if isinstance(function, functools.partial):  # a bound method
         return (*_likeness(function.func), *map(id, function.args))
     around: list[Any] = []
     for cell in getattr(function, "__closure__", None) or ():
-        with contextlib.suppress(ValueError):  # of a name that is not bound yet
+        with contextlib.suppress(ValueError):  # the name is not bound yet
             around.append(cell.cell_contents)
     return getattr(function, "__code__", function), *[id(value) for value in around if callable(value)]
 
@@ -359,15 +359,15 @@ def _closed_gradient(op: Operation, *grads: Any) -> list[Any]:
 
 
 def _cotangents(closed: Closed, inputs: Sequence[Node], needed: Sequence[bool], grads: Sequence[Any]) -> list[Any]:
-    """Return the cotangents of the results and arguments of a function with a gradient of its own.
+    """Return the cotangents of the results and arguments of a function with a custom gradient.
 
-    A gradient that is not linear has no transpose. For forward mode the function's own ops are differentiated in its place,
-    as TensorFlow does.
+    A gradient that is not linear has no transpose. For forward mode the function's own ops are differentiated instead, as in
+    TensorFlow.
     """
     results = closed.results
     program, where, raising, captured = closed.traced(inputs)
     if isinstance(raising, engine.NeedsValues) and engine.local.trace.scope is None:
-        raise NotImplementedError(str(raising)) from None  # no function is under trace that could run as eager code
+        raise NotImplementedError(str(raising)) from None  # no function under trace could run as eager code instead
     if raising is not None:
         raise raising
     if backward.local.transposing and not closed.transparent and not _linear(program, results):
@@ -385,8 +385,8 @@ def _cotangents(closed: Closed, inputs: Sequence[Node], needed: Sequence[bool], 
 def _linear(program: Program, seeds: int) -> bool:
     """Return whether a gradient Program (cotangents…, residuals…) is linear in its cotangents: its own gradient reads none.
 
-    One that reads them and has no gradient of its own, such as a sign, is not. Loops and branches are taken to be linear, as
-    their gradients are given all that may be read.
+    A Program that reads them without having a gradient, such as a sign, is not linear. Loops and branches are taken to be linear,
+    as their gradients have all possible residuals as inputs.
     """
     known: bool | None = program.derived.get("linear")
     if known is None:
@@ -399,9 +399,9 @@ def _linear(program: Program, seeds: int) -> bool:
 
 
 def _depending(program: Program, parameters: Collection[int]) -> set[int]:
-    """Return the outputs of a Program that depend on some of its parameters by other ops than branches and loops."""
+    """Return the outputs of a Program that depend on these parameters through ops other than branches and loops."""
     depends: set[int] = {-1 - p for p in parameters}
-    parts: dict[int, set[int]] = {}  # of a call, the outputs that depend
+    parts: dict[int, set[int]] = {}  # for each call, the outputs that depend
     for index, (op, attrs, *references) in enumerate(program.keys):
         given = {i for i, r in enumerate(references) if r in depends}
         if op is ELEMENT:
@@ -420,7 +420,7 @@ def _depending(program: Program, parameters: Collection[int]) -> set[int]:
 
 
 def _node_or_none(value: Any) -> Node | None:
-    """Return the node of an argument; None for an argument that is no tensor (a string, an object)."""
+    """Return the node of an argument; None for one that is not a tensor (a string, an object)."""
     try:
         node = convert.node_of(value)
     except (TypeError, ValueError):
@@ -434,9 +434,9 @@ def _accepts_variables(grad_fn: Callable[..., Any]) -> bool:
 
 
 def _rule(grad_fn: Callable[..., Any], results: list[Any], arguments: list[bool], variables: list[Variable]) -> Rule:
-    """Return the gradient function of the recorded node: None for the results, the user's gradients for the rest.
+    """Return the gradient function of the recorded node: None for the results, then the user's gradients.
 
-    `arguments` says for each argument whether it is a tensor, and so an input of the node.
+    `arguments` says for each argument whether it is a tensor, and thus an input of the node.
     """
     count, rows = len(results), {i: r for i, r in enumerate(results) if isinstance(r, RaggedTensor)}
 
@@ -465,7 +465,7 @@ def _rule(grad_fn: Callable[..., Any], results: list[Any], arguments: list[bool]
 
 @public
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Replace the gradient of `f` by the identity: a straight-through estimator. Result and argument have one shape.
+    """Replace the gradient of `f` by the identity: a straight-through estimator. Result and argument must have the same shape.
 
     >>> x = tf.Variable(1.7)
     >>> with tf.GradientTape() as tape:
@@ -494,9 +494,9 @@ def _unchanged(*values: Any) -> tuple[Any, ...]:
 
 
 def _chosen(*values: Any) -> tuple[Any, ...]:
-    """Return the values behind a choice on the last one, which XLA cannot foresee.
+    """Return the values through a conditional on the last one, whose outcome XLA cannot predict.
 
-    The other choice, NaN, is for one pattern of bits among the NaNs, which no arithmetic gives.
+    The other outcome, NaN, is taken for a single NaN bit pattern, which arithmetic never produces.
     """
     last = values[-1]
     if last.size == 0 or not jnp.issubdtype(last.dtype, jnp.inexact):
@@ -525,7 +525,7 @@ BARRIER = define(
 
 @public
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `f` so that its intermediate values are computed again in the backward pass and not kept (checkpointing).
+    """Wrap `f` so that the backward pass computes its intermediate values again instead of storing them (checkpointing).
 
     Trades time for memory: Chen et al., "Training Deep Nets with Sublinear Memory Cost" (2016), section 3.
 
@@ -542,7 +542,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         def grad(*dy: Any, variables: Sequence[Variable] | None = None) -> Any:
             arguments, spec = nest.flatten_with_spec(args)
             nodes = [convert.node_of(values_of(a)) for a in arguments]
-            # the barrier keeps XLA from finding the forward pass again and keeping its values after all
+            # Without the barrier, XLA would merge this with the forward pass, and store its values after all.
             held = engine.elements(engine.record(BARRIER, (*nodes, *[values_of(d).node for d in dy])))
             tensors = [EagerTensor(n) for n in held]
             again, seeds = tensors[: len(nodes)], tensors[len(nodes) :]

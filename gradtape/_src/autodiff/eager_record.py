@@ -1,4 +1,4 @@
-"""The record of a function that runs as eager code, for `tf.gradients`, which differentiates it without a tape."""
+"""The record of a function that runs as eager code, which `tf.gradients` differentiates in place of a tape."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ASKING = frozenset(("gradients", "hessians", "compute_gradients", "minimize"))
 
 
 class _Fields:
-    """The record of the outermost function that this thread runs as eager code."""
+    """The record of the outermost function running as eager code in this thread."""
 
     record: Recording | None = field(None, per_replica=True)
 
@@ -29,9 +29,9 @@ _local = declare(_Fields)
 
 
 def asks_for_gradients(python: Any) -> bool:
-    """Return whether the code of a function, or of one that it names, calls a function that differentiates without a tape.
+    """Return whether a function, or one that it names, calls a function that differentiates without a tape.
 
-    Only such a function is recorded as a whole, because a record keeps what was computed until the function returns.
+    Only such a function is recorded, since a record keeps all values alive until the function returns.
     """
     waiting, seen = [python], set()
     while waiting:
@@ -48,14 +48,14 @@ def asks_for_gradients(python: Any) -> bool:
             return True
         waiting += [found.__globals__[name] for name in names if name in found.__globals__]
         for cell in found.__closure__ or ():
-            with contextlib.suppress(ValueError):  # a name that is bound later
+            with contextlib.suppress(ValueError):  # the name is not bound yet
                 waiting.append(cell.cell_contents)
         waiting += [getattr(of, name, None) for name in names if hasattr(type(of), name)]
     return False
 
 
 def _names(code: CodeType) -> set[str]:
-    """Return the names in the code of a function and of the functions inside of it."""
+    """Return the names in the code of a function and its inner functions."""
     found = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -65,7 +65,7 @@ def _names(code: CodeType) -> set[str]:
 
 @contextlib.contextmanager
 def recorded(wanted: bool) -> Iterator[None]:
-    """Open a context for a function that runs as eager code: record it if `wanted` and no record is open."""
+    """Open a context for a function that runs as eager code. It is recorded if `wanted`, unless a record is open already."""
     with as_function(), _record() if wanted and _local.record is None else contextlib.nullcontext():
         yield
 
@@ -82,7 +82,7 @@ def _record() -> Iterator[None]:
 
 
 def recording() -> bool:
-    """Return whether `gradients` has a record: a graph or function under trace, or a record of eager code."""
+    """Return whether `gradients` has something to differentiate: a graph, a function under trace, or a record of eager code."""
     return engine.local.trace.scope is not None or _local.record is not None
 
 

@@ -1,8 +1,8 @@
-"""Forward mode: a Jacobian times a vector, as the transpose of the transpose, so that an op needs one rule only.
+"""Forward mode: a Jacobian-vector product as the transpose of the transpose, so that an op needs only one rule.
 
 The vjp of y = f(x) is linear in its cotangent u; the vjp of that map, with respect to u, is the jvp (Christianson, "Automatic
-Hessians by reverse accumulation" (1992), section 3; spelled out by Townsend, "A new trick for calculating Jacobian vector
-products" (2017)). XLA removes the backward pass whose values nobody wants.
+Hessians by reverse accumulation" (1992), section 3; explained by Townsend, "A new trick for calculating Jacobian vector products"
+(2017)). XLA removes the unused values of the backward pass.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from gradtape._src.ops.array.shape import ones, zeros
 
 
 class ForwardAccumulator:
-    """Computes Jacobian-vector products: how what is computed in its context changes as `primals` move along `tangents`.
+    """Computes Jacobian-vector products: the derivatives, along `tangents` of `primals`, of values computed in its context.
 
-    `primals` and `tangents` have one structure; a tangent has the dtype and shape of its primal. Accumulators and tapes nest.
+    `primals` and `tangents` have the same structure; a tangent has the dtype and shape of its primal. Accumulators and tapes
+    nest.
 
     >>> x = tf.constant(3.0)
     >>> with tf.autodiff.ForwardAccumulator(x, tf.constant(1.0)) as accumulator:
@@ -78,9 +79,9 @@ class ForwardAccumulator:
 
     @public
     def jvp(self, primals: Any, unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
-        """Return the tangents of `primals`, tensors, variables or IndexedSlices of this context, in their structure.
+        """Return the tangents of `primals`, which are tensors, variables or IndexedSlices of this context, in their structure.
 
-        None (or zeros, with `unconnected_gradients="zero"`) for what does not depend on the accumulator's primals.
+        None (zeros with `unconnected_gradients="zero"`) for values that do not depend on the accumulator's primals.
         """
         zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
         leaves, spec = nest.flatten_with_spec(primals)
@@ -106,7 +107,7 @@ class ForwardAccumulator:
             return None
         paused = self._tape.stop_recording() if self._recording else contextlib.nullcontext()
         with paused, GradientTape(watch_accessed_variables=False) as transposed:
-            cotangent = ones(extents_of(target), target.dtype)  # any value: the map is linear in it
+            cotangent = ones(extents_of(target), target.dtype)  # any value will do, as the map is linear in it
             transposed.watch(cotangent)
             with setting(transposing=True):
                 pulled = self._tape.gradient(target, self._primals, output_gradients=cotangent)
@@ -121,7 +122,7 @@ class ForwardAccumulator:
 
 @contextlib.contextmanager
 def _open_again(references: Sequence[weakref.ref[Recording]]) -> Iterator[None]:
-    """Open those of these tapes that were closed: what an accumulator gives counts as computed where it recorded."""
+    """Open tapes that were closed, as an accumulator's results count as computed in its context."""
     with contextlib.ExitStack() as stack:
         for reference in references:
             tape = reference()

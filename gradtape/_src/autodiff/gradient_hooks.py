@@ -1,4 +1,4 @@
-"""Hooks on tensors: a function that sees the gradient as it passes, and may put another in its place."""
+"""Gradient hooks of tensors: functions that see a gradient in the backward pass, and may replace it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradtape._src.ops.array.shape import identity
 
 
 class GradientHook:
-    """The handle of a registered gradient hook: `remove()` ends it.
+    """The handle of a registered gradient hook; `remove()` removes it.
 
     >>> x = tf.Variable(3.0)
     >>> with tf.GradientTape() as tape:
@@ -30,7 +30,7 @@ class GradientHook:
         self._function: Callable[[Tensor], Any] | None = function
 
     def remove(self) -> None:
-        """Let gradients pass as they are from now on. A `tf.function` that was traced with the hook keeps it."""
+        """Remove the hook. A `tf.function` traced with the hook keeps it."""
         self._function = None
 
     def _passed(self, dy: Tensor) -> Any:
@@ -43,19 +43,18 @@ class GradientHook:
         return dy if replaced is None else replaced
 
     def attached(self, x: Tensor) -> Tensor:
-        """Return `x` behind this hook."""
+        """Return `x` with this hook attached."""
         result: Tensor = custom_gradient(lambda x: (identity(x), self._passed))(x)
         return result
 
 
 @public
 def register_gradient_hook(self: Tensor, function: Callable[[Tensor], Any]) -> GradientHook:
-    """Call `function(dy)` when a gradient with respect to this tensor has been computed; return a hook with `remove()`.
+    """Call `function(dy)` when the gradient of this tensor has been computed; return a hook with `remove()`.
 
-    The result of `function` takes its place, for the gradient of this tensor and of all that it was computed from; None leaves it
-    as it is. Uses of the tensor from here on count. Hooks of one tensor run in the order of the gradient: the last registered
-    first. In a `tf.function` the hook is traced once, like everything there. TypeError where `function` is no function;
-    ValueError where the tensor has no gradient, or the hook returns another shape or dtype.
+    A result other than None replaces the gradient, of this tensor and of all that it was computed from. Only uses of the tensor
+    from now on count. The hook registered last runs first. In a `tf.function` the hook is traced once. TypeError if `function` is
+    not callable; ValueError if the tensor has no gradient, or if the hook returns another shape or dtype.
 
     >>> x = tf.Variable([3.0, 4.0])
     >>> with tf.GradientTape() as tape:

@@ -1,4 +1,4 @@
-"""Jacobians by rows or by columns: one vectorised call of a gradient Program, or of its transpose."""
+"""Jacobians by rows or columns: one vectorised call of a gradient Program, or of its transpose."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from gradtape._src.ops.array.shape import ones, reshape, transpose
 from gradtape._src.ops.math.complex import conj
 
 MODES = ("reverse", "forward", None)
-ROOM = 0.5  # the share of the memory that a proposed chunk takes
+ROOM = 0.5  # the share of free memory for a proposed chunk
 
 
 class JacobianRows:
-    """The plan of a Jacobian: `mode` "reverse" (a row for each element of the target), "forward" (a column for each
-    element of a source) or None, which takes the fewer; `chunk` rows or columns at once (None: all)."""
+    """The plan of a Jacobian: rows for elements of the target (`mode` "reverse"), or columns for those of a source ("forward").
+
+    None takes the smaller number. `chunk` is the number of rows or columns at once; None: all.
+    """
 
     __slots__ = ("chunk", "mode")
     mode: str | None
@@ -36,12 +38,12 @@ class JacobianRows:
         self.mode, self.chunk = mode, chunk
 
     def apply(self, plan: Plan, traces: Sequence[Trace], seeds: Sequence[Tensor]) -> list[Tensor | None]:
-        """Return the gradients for stacked output gradients, stacked, by reverse mode."""
+        """Return the stacked gradients for stacked output gradients, by reverse mode."""
         self._check(plan.program, seeds[0].node.aval.shape[0], "row")
         return plan.apply(traces, seeds, vectorized=True, chunk=self.chunk)
 
     def jacobians(self, plan: Plan, traces: Sequence[Trace], target: Aval) -> list[Tensor | None]:
-        """Return the Jacobians of a `target` for each source of a `plan` with one seed, of shape target.shape + source.shape."""
+        """Return the Jacobians of `target` for each source of a plan with one seed; shape target.shape + source.shape."""
         results: list[Tensor | None] = [None] * len(plan.layout)
         if not plan.program.outputs:
             return results
@@ -60,11 +62,11 @@ class JacobianRows:
         return results
 
     def _columns(self, program: Program, sources: int, target: int) -> list[Program] | None:
-        """Return the transposes of a gradient Program, one for each of its outputs; None where rows are cheaper."""
+        """Return the transposes of a gradient Program, one for each output; None if rows are cheaper."""
         if self.mode == "reverse" or (self.mode is None and sources >= target):
             return None
         if self.mode is None and any(program.aval_of(r).dtype.kind == "c" for r in (-1, *program.outputs)):
-            return None  # where a function is not holomorphic, rows and columns say different things
+            return None  # rows and columns differ for functions that are not holomorphic
         found = [transposed(program, place) for place in range(len(program.outputs))]
         if self.mode is None and not all(linear(p) for p in found):
             return None
@@ -80,12 +82,13 @@ class JacobianRows:
         rank = len(source.shape)
         axes = (*range(rank, rank + len(target.shape)), *range(rank))
         result: Tensor = transpose(stacked, axes)
-        return conj(result) if source.dtype.kind == "c" else result  # as rows are: gradients are conjugate derivatives
+        # Gradients are conjugate derivatives, so that rows are conjugate, too.
+        return conj(result) if source.dtype.kind == "c" else result
 
     def _check(self, program: Program, count: int, what: str) -> None:
-        """Raise ResourceExhaustedError, before anything is allocated, where all rows at once would not fit into memory.
+        """Raise ResourceExhaustedError, before allocation, if all rows at once would not fit into memory.
 
-        A chunk size that the user gave is taken as it is: the estimate knows nothing of what XLA fuses.
+        A user's chunk size is not checked, as the estimate ignores XLA's fusions.
         """
         if self.chunk is not None:
             return
@@ -109,8 +112,8 @@ class JacobianRows:
 def transposed(program: Program, place: int) -> Program:
     """Return the transpose of a gradient Program (seed, residuals…) → cotangents, for one of its outputs.
 
-    It takes (seed, residuals…, a tangent of that source) and gives the target's tangent; the seed's value plays no part
-    where the Program is linear in it.
+    It maps (seed, residuals…, tangent of that source) to the target's tangent. The seed's value is not used if the Program is
+    linear in it.
     """
     derived, where = vjp_program(program, (place,), (0,))
     if where[0] is None:
@@ -119,14 +122,14 @@ def transposed(program: Program, place: int) -> Program:
 
 
 def linear(program: Program) -> bool:
-    """Return whether a transposed Program does not use the value of its seed, so that the original is linear."""
+    """Return whether a transposed Program does not read its seed, so that the original is linear."""
     return all(-1 not in key[2:] for key in program.keys) and -1 not in program.outputs
 
 
 def peak_bytes(program: Program) -> int:
-    """Estimate the peak memory of a Program's values in bytes, its parameters not counted.
+    """Estimate the peak memory of a Program's values in bytes, without its parameters.
 
-    A value of an element-wise op that is used once counts nothing: XLA computes it where it is used.
+    An element-wise op's value counts nothing if it is used once, since XLA fuses it with its use.
     """
     last: dict[int, int] = {}
     uses: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Tensors of a tape by the name under which they were recorded."""
+"""Look-up of tensors on a tape by name."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 if TYPE_CHECKING:
     from gradtape._src.autodiff.recording import Recording
 
-MOST = 8  # names, or lines, that an error shows
+MOST = 8  # the most names, or lines, in an error
 
 
 def find(tape: Recording, name: str, index: int | None) -> Tensor:
-    """Find the tensor that `tape` recorded under `name`; `index` chooses among several."""
+    """Return the tensor recorded under `name`; `index` selects one of several."""
     if not isinstance(name, str):
         raise TypeError(f"A name is a string, received {name!r}.")
     if tape._used or not tape._entered:
@@ -69,7 +69,7 @@ def _parts(name: str) -> tuple[str, int | None]:
 
 
 def _given(tape: Recording) -> Iterator[tuple[str, list[Node]]]:
-    """Yield the names on the tape in the order of recording, each with its nodes."""
+    """Yield the names on the tape and their nodes, in the order of recording."""
     seen = set()
     for segment in tape._segments:
         for position, name, nodes in segment.trace.names:

@@ -1,4 +1,4 @@
-"""The order in which IndexedSlices that meet are put one behind the other: TensorFlow's."""
+"""TensorFlow's order of concatenating the IndexedSlices of one node."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from gradtape._src.core.programs.program import ELEMENT, Node
 
 
 def visiting_order(entries: Sequence[Any], active: Mapping[Node, int], targets: Collection[Node]) -> dict[int, int]:
-    """Return the order in which TensorFlow's pass visits the entries that the targets depend on: a dict from position to rank.
+    """Return the order in which TensorFlow's reverse pass visits the entries on which the targets depend: position → rank.
 
-    An entry is ready once all that use its results were visited, and those that are ready stand in a queue, the last target
-    first. Sums do not depend on that, so the pass here goes back through the record; the rows of IndexedSlices show it.
+    An entry is ready when all users of its results were visited. Ready entries wait in a queue, the last target first. Sums do
+    not depend on this order, so that gradtape simply goes backwards; only the rows of IndexedSlices show it.
     """
     uses: Counter[Node] = Counter()
     reached: dict[Node, int] = {}
@@ -33,7 +33,7 @@ def visiting_order(entries: Sequence[Any], active: Mapping[Node, int], targets: 
             if node.op is not ELEMENT:
                 ready.append(reached[node])
                 break
-            node = entries[reached[node]].inputs[0]  # an output is no visit of its own
+            node = entries[reached[node]].inputs[0]  # an output of an op is not visited by itself
             uses[node] -= 1
 
     for node in [n for n in reversed(list(targets)) if not uses[n]]:

@@ -1,4 +1,4 @@
-"""Overrides of registered gradients: ops of some types have other gradients in a context."""
+"""Overrides of registered gradients: in a context, ops of some types have other gradients."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from gradtape._src.core.programs.program import Node
 class gradient_override_map:
     """Context in which ops of some types get other gradients: `{"Floor": "MyFloor"}`; the forward pass is unchanged.
 
-    The names are those given to `RegisterGradient`, or built-in op types. It holds for ops that are run in the context,
-    in this thread, whichever tape differentiates them. Contexts nest; the innermost wins.
+    The names are those of `RegisterGradient`, or op types. It applies to ops that run in the context, in this thread, whichever
+    tape differentiates them. Contexts nest; the innermost wins.
 
     >>> x = tf.Variable(2.6)
     >>> with tf.GradientTape() as tape, tf.gradient_override_map({"Floor": "Identity"}):
@@ -46,7 +46,7 @@ class gradient_override_map:
 
 
 class Overrides:
-    """Op → the op with the gradient that is in force."""
+    """Op → the op with the gradient that replaces its own."""
 
     __slots__ = ("names",)
 
@@ -54,7 +54,7 @@ class Overrides:
         self.names = names
 
     def extended(self, names: dict[str, str]) -> Overrides:
-        """Return these overrides and `names`, which win."""
+        """Return these overrides updated by `names`."""
         return Overrides(self.names | names)
 
     def __call__(self, op: Op) -> Op:
@@ -62,5 +62,5 @@ class Overrides:
         return op if name is None else op.with_gradient(name)
 
     def recorded(self, op: Op, inputs: tuple[Node, ...], attrs: tuple[Any, ...]) -> Node | None:
-        """Record an op by the current graph's own rule, and return its node; None without such a rule."""
+        """Record an op by the current graph's rule, and return its node; None without such a rule."""
         return None

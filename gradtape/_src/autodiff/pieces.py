@@ -1,7 +1,7 @@
-"""The gradient of a record piece by piece: each segment of it has a Plan of its own, so that segments that are equal share one.
+"""The gradient of a record in pieces: each segment has its own Plan, so that equal segments share one.
 
-One Program of a whole record of a million ops could not be compiled. That of a loop with a new number of trips would be derived
-anew. The pieces run one after the other, last to first, and hand their cotangents on.
+One Program could not be compiled for a record of a million ops. For a loop with another number of trips, it would be derived
+anew. The pieces run one after the other, last to first, and pass their cotangents on.
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ from gradtape._src.core.tensors.tensor import EagerTensor
 if TYPE_CHECKING:
     from gradtape._src.autodiff.recording import Segment
 
-LONG = 4096  # nodes of a record from which on it is differentiated piece by piece
+LONG = 4096  # records with more nodes are differentiated in pieces
 plans = Cache(512, of="plans")
-_seen = Cache(1024)  # the structures of segments, and the keys of gradients that were taken piece by piece
+_seen = Cache(1024)  # the structures of segments, and the keys of gradients taken in pieces
 
 
 def recurs(key: Any, structure: Sequence[tuple[Any, ...]]) -> bool:
-    """Return whether a record is taken piece by piece as most of it stands in segments that were seen before: its loop goes round
-    more often than it did, or less. `structure` is that of its Places.
+    """Return whether most of a record, with this `structure` of its Places, is in known segments: it is differentiated in pieces.
+
+    That is so if a loop makes more or fewer trips than before. The second request for a gradient, by its `key`, gets a plan of
+    its own. So does a record in which the order of IndexedSlices counts.
 
     Not so when a gradient is asked for again, by its `key`, and where the order of IndexedSlices counts.
     """
@@ -48,7 +50,7 @@ def recurs(key: Any, structure: Sequence[tuple[Any, ...]]) -> bool:
 
 
 def separable(segments: Sequence[Segment], entries: Sequence[Entry]) -> bool:
-    """Return whether a record has several segments, and nothing in it needs the user's code to run each time."""
+    """Return whether a record has several segments, and contains no user code that must run each time."""
     if len(segments) == 1 or engine.local.trace.overrides is not None:
         return False
     leaves = [node for segment in segments for node in segment.trace.leaves]
@@ -56,18 +58,18 @@ def separable(segments: Sequence[Segment], entries: Sequence[Entry]) -> bool:
 
 
 def long(segments: Sequence[Segment]) -> bool:
-    """Return whether a record is differentiated piece by piece."""
+    """Return whether a record is so long that it is differentiated in pieces."""
     if engine.local.trace.parent is not None:
         return False
     return sum([len(s.trace.nodes) if s.stop is None else s.stop - s.start for s in segments]) > LONG
 
 
 class Pieces:
-    """The segments of a record, to send cotangents back through: `bases` says where the entries of each begin."""
+    """The segments of a record, for a reverse pass in pieces; `bases` has the index of each segment's first entry."""
 
     def __init__(self, segments: Sequence[Segment], bases: Sequence[int], wanted: Sequence[Sequence[Node]]) -> None:
         self._segments, self._bases = list(segments), [*bases, sys.maxsize]
-        self._parts: dict[int, list[int]] = {}  # serial number of a trace → the segments that are parts of it
+        self._parts: dict[int, list[int]] = {}  # serial number of a trace → its segments
         for number, segment in enumerate(self._segments):
             self._parts.setdefault(segment.trace.serial, []).append(number)
         self._wanted: dict[int | None, list[Node]] = {}
@@ -75,7 +77,7 @@ class Pieces:
             self._wanted.setdefault(self._home(node), []).append(node)
 
     def _home(self, node: Node) -> int | None:
-        """Return the segment that computes a node, or None."""
+        """Return the number of the segment that computes a node, or None."""
         serial, index = node.origin or (0 if node.trace is None else node.trace.serial, node.index)
         for number in self._parts.get(serial, ()):
             segment = self._segments[number]
@@ -86,8 +88,9 @@ class Pieces:
         return None
 
     def reverse(self, entries: Sequence[Entry], active: Mapping[Node, int], cotangents: Mapping[Node, Any]) -> dict[Node, Any]:
-        """Differentiate by segments, like `backward.reverse`, for the nodes that are wanted; leave parts of cotangents to that
-        one.
+        """Differentiate segment by segment, like `backward.reverse`, for the wanted nodes.
+
+        Cotangents of type Parts are left to `backward.reverse`.
         """
         if any(isinstance(cotangent, Parts) for cotangent in cotangents.values()):
             return reverse(entries, active, cotangents)
@@ -116,7 +119,7 @@ class Pieces:
     def _through(
         self, number: int, entries: Sequence[Entry], active: Mapping[Node, int], seeds: Mapping[Node, Any]
     ) -> list[tuple[Node, Any]]:
-        """Send cotangents through one segment; return those of its inputs, and of the sources in it."""
+        """Propagate cotangents through one segment; return those of its inputs, and of the sources in it."""
         segment, base = self._segments[number], self._bases[number]
         trace = segment.trace
         places = Places([segment])
@@ -140,7 +143,7 @@ class Pieces:
 def _plan(
     entries: Sequence[Entry], places: Places, active: Mapping[Node, int], seeded: Sequence[Node], inside: set[Node]
 ) -> tuple[Plan, list[int]]:
-    """Return the Plan of one segment, and the references of the nodes whose cotangents it gives: all but those `inside`."""
+    """Return the Plan of one segment, and the references of nodes whose cotangents it gives: all but those `inside`."""
     numbers = stand_ins(entries, places)
     seeds = [EagerTensor(leaf(node.aval, None)) for node in seeded]
     with tracing.inner() as inner:

@@ -1,4 +1,4 @@
-"""The plan of a gradient call, for the next one like it (rule 8), and the residuals of the forward pass (rule 6)."""
+"""Gradient plans, reused by equal gradient calls (rule 8), and the residuals of the forward pass (rule 6)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ NOWHERE = None, None
 
 
 class Places:
-    """The places of the nodes of a tape's record: `(segment number, reference in its trace)`.
+    """The positions of nodes in a tape's record: `(segment number, reference in its trace)`.
 
-    `structure` is what the record computes: for each segment its Structure, where it begins, and which of its leaves stand in
-    an earlier segment.
+    `structure` identifies the recorded computation: for each segment its Structure, its start, and the leaves that come from
+    earlier segments.
     """
 
     def __init__(self, segments: Sequence[Segment]) -> None:
@@ -61,7 +61,7 @@ class Places:
         return None
 
     def find(self, node: Node) -> Place | None:
-        """Return the place of a node, or None."""
+        """Return the Place of a node, or None."""
         if len(self._traces) == 1:
             reference = self._traces[0].reference(node)
             return None if reference is None else (0, reference)
@@ -70,10 +70,10 @@ class Places:
 
 @twins.in_c
 def sought(places: Places, reads: Sequence[tuple[int, int, Variable | None, Node]], sources: Sequence[Source]) -> tuple[Any, ...]:
-    """Return where what is watched and the sources are, as one tuple of numbers, which is fast to hash and to compare.
+    """Return the places of watched nodes and sources as one tuple of numbers, which is fast to hash and compare.
 
-    It has, for each of the `reads` (those of variables, and the calls of `watch`), since when it counts and its place; for each
-    source its place, or of a variable which of the reads are of it.
+    For each of the `reads` (of variables, and calls of `watch`) it has the position from which it counts, and its place. For each
+    source it has the place of a tensor, or the numbers of a variable's reads.
     """
     find = places.find
     found: list[int | None] = [len(reads)]
@@ -96,22 +96,22 @@ def picked(traces: Sequence[Trace], places: list[Place]) -> list[Node]:
 
 
 class Plan:
-    """A gradient Program, the places of the forward nodes that it takes, and how its outputs make the results."""
+    """A gradient Program, the places of its forward nodes, and the layout of its results."""
 
     __slots__ = ("in_order", "layout", "places", "program")
     program: Program
     places: list[Place]
-    layout: list[Any]  # for each source: None, an output, or (values, indices, dense shape) of IndexedSlices
-    in_order: bool  # whether the outputs are the results as they stand
+    layout: list[Any]  # per source: None, an output, or IndexedSlices as (values, indices, dense shape)
+    in_order: bool  # whether the outputs are the results in order
 
     def __init__(self, program: Program, places: list[Place], layout: list[Any]) -> None:
         self.program, self.places, self.layout = program, places, layout
         self.in_order = layout == [*range(len(program.outputs))]
 
     def inputs(self, traces: Sequence[Trace]) -> list[Node]:
-        """Return the nodes of the forward pass that the gradient Program takes.
+        """Return the forward nodes that are inputs of the gradient Program.
 
-        A node that stands a second time in a trace is known to outer tapes as the first one.
+        A node recorded again is replaced by the original, which outer tapes know.
         """
         nodes = picked(traces, self.places)
         recomputed = [pair for trace in traces for pair in trace.recomputed]
@@ -123,7 +123,7 @@ class Plan:
     def apply(
         self, traces: Sequence[Trace], given: Sequence[Any], vectorized: bool = False, chunk: int | None = None
     ) -> list[Any]:
-        """Append one call node; return the gradients. `vectorized`: for output gradients that are stacked, `chunk` at once."""
+        """Record the call of the Program; return the gradients. `vectorized`: for stacked output gradients, `chunk` at once."""
         if not self.program.outputs:
             return [None] * len(self.layout)
         inputs = [*[d.node for d in given if d is not None], *self.inputs(traces)]
@@ -142,15 +142,15 @@ class Plan:
             else:
                 results.append(None if place is None else made[place])
         if self.program.effects:
-            engine.flush_if_outermost()  # a check that fails raises where the gradient is asked for
+            engine.flush_if_outermost()  # a failed check must raise where the gradient is requested
         return results
 
 
 def stand_ins(entries: Sequence[Entry], places: Places) -> dict[Node, Place]:
-    """Put a leaf of its own in the place of each Python number that an entry takes; return the places of those numbers.
+    """Replace each Python number that an entry uses by a leaf of its own; return the places of these leaves.
 
-    One number's leaf serves wherever that number stands, in gradient functions too; in a plan the program's numbers are
-    parameters, and the gradient functions' own are constants.
+    All uses of a number share a leaf, in gradient functions too. In a plan the forward pass's numbers are parameters, and those
+    of gradient functions are constants.
     """
     numbers: dict[Node, Place] = {}
     for entry in entries:
@@ -171,7 +171,7 @@ def stand_ins(entries: Sequence[Entry], places: Places) -> dict[Node, Place]:
 def close_plan(
     trace: Trace, results: Sequence[Any], seeds: Sequence[Node], numbers: Mapping[Node, Place], places: Places
 ) -> Plan:
-    """Return the Plan from `seeds` and forward values to `results`, which were recorded in the inner `trace`."""
+    """Return the Plan from `seeds` and forward values to `results`, recorded in the inner `trace`."""
     flat: list[Node] = []
     layout: list[Any] = []
     for result in results:
@@ -197,10 +197,10 @@ def close_plan(
 
 
 def residual_set(trace: Trace, entries: Sequence[Entry], starts: Mapping[Node, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return `(indices of the active nodes, indices of those to keep)` of one segment; `starts` as for `active_nodes`.
+    """Return `(indices of active nodes, indices of nodes to keep)` of one segment; `starts` as for `active_nodes`.
 
-    Kept is exactly what the gradients read, less what has a value or is cheap to compute again; nothing if the whole
-    segment is small.
+    Nodes to keep are those that gradients read, except those with values and those that are cheap to recompute. A small segment
+    keeps none.
     """
     nodes = trace.nodes
     active = active_nodes(entries, starts)
@@ -229,7 +229,7 @@ def residual_set(trace: Trace, entries: Sequence[Entry], starts: Mapping[Node, i
 
 
 def inside_of_custom(entries: Sequence[Entry]) -> set[Node]:
-    """Return the nodes that lead to results of a `custom_gradient` function only: no gradient passes through them."""
+    """Return the nodes used only for the results of `custom_gradient` functions: no gradient passes through them."""
     if not any(Trait.GRADIENT_GIVEN in entry.node.op.traits for entry in entries):
         return set()
     found: set[Node] = set()

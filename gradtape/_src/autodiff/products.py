@@ -1,4 +1,4 @@
-"""Gradients that are sums of products over trips or rows: done as one product, which is cheaper than their sum."""
+"""Gradients that are sums of products over trips or rows, computed by one matrix product."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from gradtape._src.ops.math.arithmetic import add_n
 from gradtape._src.ops.nn.convolution import DENSE
 
 EINSUM, TO_FILTER = _einsum.op, DENSE[2].to_filter.op
-Product = tuple[Node, Node, Node]  # two factors of one trip, and what is made of them
+Product = tuple[Node, Node, Node]  # two factors in one trip, and their product
 
 
 def products_of(node: Node, fixed: Sequence[Node]) -> list[Product]:
-    """Return the products whose sum is the gradient of one trip. There are none if it is no such sum. The same holds if a
-    factor is the same in all trips (one of `fixed`). So it does if all factors take more room than the sum.
+    """Return the products whose sum is the gradient of one trip.
+
+    Empty if it is no such sum. Empty, too, if a factor is the same in all trips (one of `fixed`), or if the factors take more
+    memory than the sum.
     """
     terms: list[Product] = []
     stack = [node]
@@ -51,21 +53,21 @@ def _is_product(node: Node) -> bool:
 
 
 def summed_products(terms: Sequence[Product], stacked: Mapping[Node, Node]) -> Tensor:
-    """Sum the products over all trips; `stacked` gives each factor's values in all of them."""
+    """Sum the products over all trips; `stacked` has each factor's values in all trips."""
     parts = [_summed(node, EagerTensor(stacked[a]), EagerTensor(stacked[b])) for a, b, node in terms]
     total: Tensor = parts[0] if len(parts) == 1 else add_n(parts)
     return total
 
 
 def _summed(node: Node, a: Tensor, b: Tensor) -> Tensor:
-    """Compute `node` from factors with one more axis in front, summed over that axis."""
+    """Compute `node` from factors with an additional leading axis, summed over that axis."""
     op, attrs = node.op.plain, node.attrs
     if op is MAT_MUL:
         equation = f"t{'km' if attrs[0] else 'mk'},t{'nk' if attrs[1] else 'kn'}->mn"
     elif op is EINSUM:
         (trip, *_) = [letter for letter in string.ascii_letters if letter not in attrs[0]]
         equation = trip + attrs[0].replace(" ", "").replace(",", f",{trip}", 1)
-    else:  # a sum over places already: those of all trips are more of them
+    else:  # it sums over an axis already, which is extended by the trips
         if op is TO_FILTER:
             a, b = [reshape(x, (-1, *x.shape[2:])) for x in (a, b)]
         result: Tensor = emit(node.op, (a.node, b.node), attrs)

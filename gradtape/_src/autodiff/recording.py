@@ -1,4 +1,4 @@
-"""The record of a tape: its parts of traces, watched nodes and residuals, and its notes in the journal."""
+"""The record of a tape: its segments, watched nodes and residuals, and its entries in the journal."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from gradtape._src.core.values.dtypes import DType, variant
 logger = logging.getLogger("gradtape")
 residual_sets = Cache(512)
 Source = Tensor | Variable
-Read = tuple[int, int, Variable, Node]  # (segment number, position, variable, the node that it held)
+Read = tuple[int, int, Variable, Node]  # (segment number, position, variable, node of its value)
 
 
 class Segment:
-    """A part of a trace that a tape recorded: nodes `start` to `stop` (None: still recording), and its leaves by then."""
+    """A part of a trace on a tape: nodes `start` to `stop` (None: still recording), and the numbers of leaves and reads then."""
 
     __slots__ = ("first_read", "leaves", "reads", "start", "stop", "trace")
     trace: Trace
@@ -45,29 +45,29 @@ class Segment:
         self.leaves = self.reads = None
 
     def end(self) -> None:
-        """Stop here."""
+        """End the segment at the present node."""
         if self.stop is None:
             self.stop, self.leaves, self.reads = len(self.trace.nodes), len(self.trace.leaves), len(self.trace.reads)
 
     def holds(self, node: Node) -> bool:
-        """Return whether a node was recorded in this part."""
+        """Return whether a node was recorded in this segment."""
         return node.trace is self.trace and node.index >= self.start and (self.stop is None or node.index < self.stop)
 
 
 def _leads_back(node: Node, variable: Variable, segments: Sequence[Segment], reads: Sequence[Read]) -> bool:
-    """Return whether the tape records how `node` follows from an earlier read of `variable`, which then counts alone."""
+    """Return whether `node` was computed on this tape from an earlier read of `variable`; then only that read is a source."""
     inside = any(segment.holds(node) for segment in segments) and node.op.gradient is not None
     return inside and any(read is variable and before in node.inputs for _, _, read, before in reads)
 
 
 class HookedTensor(EagerTensor):
-    """A tensor with gradient hooks: `node` lies behind them, `origin` before, so that its gradient is what they leave of it."""
+    """A tensor with gradient hooks: `origin` is before them, `node` after them. `origin`'s gradient has passed through them."""
 
     origin: Tensor
     hooks: list[Callable[[Tensor], Tensor]]
 
     def hook_again(self) -> None:
-        """Put the hooks behind what is recorded now."""
+        """Record the hooks again, at the present end of the trace."""
         x: Tensor = EagerTensor(self.origin.node)
         for attach in self.hooks:
             x = attach(x)
@@ -80,9 +80,9 @@ class HookedTensor(EagerTensor):
 
 
 class Recording:
-    """The record of a tape: its segments of traces, and what it watches in them."""
+    """The record of a tape: its segments, and the nodes that it watches."""
 
-    _inner = False  # one that the library opened for a purpose of its own: the journal keeps nothing of it
+    _inner = False  # opened by the library itself, and not noted in the journal
 
     @public
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True, strict: bool = False) -> None:
@@ -90,7 +90,7 @@ class Recording:
         self._segments: list[Segment] = []
         self._watches: list[tuple[int, int, Node, Variable | None]] = []
         self._variables: list[Variable] = []
-        self._active: set[Node] = set()  # nodes of traces that ran, which depend on what is watched
+        self._active: set[Node] = set()  # nodes of executed traces that depend on watched ones
         self._recording = self._used = self._paused = False
         self._entered = False
         self._record = journal.Taped(ref(self), self._persistent, self._watch_accessed)
@@ -104,16 +104,16 @@ class Recording:
             )
         state = engine.local
         if state.trace.parent is None and not any(t() is not None for t in state.tapes):
-            engine.flush()  # rule 2: the step before this one is a program of its own
+            engine.flush()  # rule 2: the previous step is a separate program
             state.anchor = None
             state.trace.limit = engine.LIMIT
         elif naming.open_graphs and (graph := engine.graph_around()) is not None and graph.building_function:
-            graph.differentiated(())  # which says at once that it keeps no gradients
+            graph.differentiated(())  # raises if the graph keeps no gradients
         self.open_quietly()
         return self
 
     def open_quietly(self) -> None:
-        """Open the tape without running what is pending."""
+        """Open the tape without running pending ops."""
         state = engine.local
         self._recording = self._entered = True
         self._used = False
@@ -127,7 +127,7 @@ class Recording:
                 hooks.watch.taped(self._record, True)
 
     def go_on(self) -> bool:
-        """Open a tape again that was closed and is not used up; says whether it was one."""
+        """Open a closed tape again, unless it is used up; return whether it was opened."""
         if self._recording or self._paused or self._used or not self._segments:
             return False
         self.open_quietly()
@@ -135,7 +135,7 @@ class Recording:
 
     @contextlib.contextmanager
     def going_on(self) -> Iterator[None]:
-        """Open a context whose computations count as computed on the tape, if it is closed and not used up."""
+        """Open a context whose ops count as recorded by the tape, if that is closed and not used up."""
         opened = self.go_on()
         try:
             yield
@@ -158,7 +158,7 @@ class Recording:
             hooks.watch.taped(self._record, False)
 
     def _note(self) -> None:
-        """Tell the journal what this tape holds now."""
+        """Update the journal's entry of this tape."""
         record, segments = self._record, self._segments
         record.segments = [(s.trace.serial, s.start, len(s.trace.nodes) if s.stop is None else s.stop) for s in segments]
         if not self._watches:
@@ -173,14 +173,14 @@ class Recording:
         trace.tapes.append(ref(self))
 
     def moved(self, before: Trace, after: Trace) -> None:
-        """Continue in the trace that replaced `before`, if this tape records that one."""
+        """Continue in the trace that replaced `before`, if this tape was recording that one."""
         if not self._paused and self._segments and self._segments[-1].stop is None and self._segments[-1].trace is before:
             self._segments[-1].end()
             self._begin(after)
 
     @public
     def watch(self, tensor: Any) -> None:
-        """Record what is done with `tensor` (a tensor, a variable, a sparse tensor, or a nest of them) from here on."""
+        """Record the uses of `tensor` (a tensor, a variable, a sparse tensor, or a nest of them) from now on."""
         for item in map(variable_of, nest.flatten(tensor, expand_composites=True)):
             if not isinstance(item, (Tensor, Variable)) and not is_composed(item):
                 raise ValueError(
@@ -193,7 +193,7 @@ class Recording:
                 self.watch(item.origin)
                 item.hook_again()
                 continue
-            dtype = getattr(item, "dtype", variant)  # such as a Dataset, which has tensors that nobody can watch
+            dtype = getattr(item, "dtype", variant)  # such as a Dataset, whose tensors cannot be watched
             if not inexact(dtype):
                 logger.warning(
                     "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r. "
@@ -211,12 +211,12 @@ class Recording:
 
     @public
     def get_tensor_by_name(self, name: str, index: int | None = None) -> Tensor:
-        """Return the tensor that was recorded under `name`: `name=` of an op with its name scopes, or a Keras layer's.
+        """Return the tensor recorded under `name`: the `name=` of an op with its name scopes, or the name of a Keras layer.
 
-        The last parts of a name are enough ("conv" for "model/conv"), and `name:k` is output k of an op with several. In a
-        loop, or a function that is called again, one name is given several times: `index` says which, in the order of
-        recording, -1 the last. ValueError if there is no such tensor, or several and no `index`. `gradient` and `jacobian`
-        take a name for a source or target, too.
+        The last parts of a name are enough ("conv" for "model/conv"), and `name:k` is output k of an op with several. A loop, or
+        a function that is called several times, repeats a name. Then `index` selects one in the order of recording, -1 being the
+        last. ValueError if there is no such tensor, or several and no `index`. `gradient` and `jacobian` also accept names as
+        targets and sources.
 
         >>> w = tf.Variable([1.0, 2.0])
         >>> with tf.GradientTape(persistent=True) as tape:
@@ -231,12 +231,12 @@ class Recording:
 
     @public
     def stop_recording(self) -> _Paused:
-        """Open a context in which this tape records nothing, so that the results are constants to it."""
+        """Open a context in which this tape does not record, so that results are constants for it."""
         return _Paused(self)
 
     @public
     def reset(self) -> None:
-        """Forget what was recorded, and go on as after `with`; ValueError if the tape is not recording."""
+        """Drop the record and continue recording; ValueError if the tape is not recording."""
         if not self._recording:
             raise ValueError("The tape is not recording: reset() goes on recording, so call it inside of the tape's context.")
         self._note()
@@ -248,7 +248,7 @@ class Recording:
 
     @public
     def watched_variables(self) -> tuple[Variable, ...]:
-        """Return the variables that the tape watches, in order of their creation: a tuple."""
+        """Return a tuple of the variables that the tape watches, in order of their creation."""
         found = {}
         for _, _, variable, _ in self._reads():
             found[variable._uid] = variable
@@ -257,15 +257,11 @@ class Recording:
         return tuple([found[uid] for uid in sorted(found)])
 
     def _watched_nodes(self) -> list[tuple[int, int, Node, Variable | None]]:
-        """Return the calls of `watch`, without those on variables of a graph, whose reads are ops. The node of a graph's
-        variable is left out: reads of it are ops of their own.
-        """
+        """Return the `watch` calls, except those on graph variables: their reads are recorded as ops."""
         return [entry for entry in self._watches if entry[3] is None or graph_of(entry[2]) is None]
 
     def _reads(self, only: int | None = None) -> list[Read]:
-        """Return the reads of variables while the tape watched: `(segment number, position, variable, node)`; `only` of one
-        segment.
-        """
+        """Return the watched reads of variables: `(segment number, position, variable, node)`; `only` those of one segment."""
         result: list[Read] = []
         watched = {id(variable): (number, at) for number, at, _, variable in reversed(self._watches) if variable is not None}
         automatic = self._watch_accessed
@@ -273,7 +269,7 @@ class Recording:
         for number in numbers:
             segment = self._segments[number]
             reads = segment.trace.reads[segment.first_read : segment.reads]
-            if automatic and not watched and segment.trace.scope is None:  # as nearly always
+            if automatic and not watched and segment.trace.scope is None:  # the usual case
                 result += trainable_reads(number, reads)
                 continue
             for position, variable, node in reads:
@@ -286,7 +282,7 @@ class Recording:
         return result
 
     def _ask(self, target: Any = None, sources: Any = None) -> None:
-        """Begin a gradient call: stop the recording of a tape that is not persistent, or refuse its second call."""
+        """Begin a gradient call: stop recording unless the tape is persistent; RuntimeError for a second call."""
         if not self._segments and (self._used or not self._entered):
             stored = [
                 [x for x in map(variable_of, nest.flatten(given)) if isinstance(x, (Tensor, Variable))]
@@ -304,7 +300,7 @@ class Recording:
                 logger.debug("gradient of a persistent tape asked inside its context: the gradient's ops are recorded too")
 
     def _differentiated(self, targets: Sequence[Source]) -> list[Node]:
-        """Return the nodes of targets, and announce these to the function under trace."""
+        """Return the nodes of targets, and note them in the function under trace."""
         nodes = [t.node if isinstance(t, Tensor) else t.held() for t in targets]
         scope = engine.local.trace.scope
         if scope is not None:
@@ -312,7 +308,7 @@ class Recording:
         return nodes
 
     def _asked(self, targets: Sequence[Source], sources: Sequence[Source]) -> journal.Asked:
-        """Tell the journal that gradients are asked for."""
+        """Note a gradient call in the journal."""
         nodes = self._differentiated(targets)
         if self._recording:
             self._note()
@@ -329,30 +325,30 @@ class Recording:
     def _told(
         self, asked: journal.Asked, targets: Sequence[Source], sources: Sequence[Source], results: Sequence[Any] | None
     ) -> None:
-        """Show a gradient call to whoever watches them; without results it raises, as an op on the way has no gradient."""
+        """Report a gradient call to listeners; `results` is None if the call raises, as an op has no gradient."""
         if hooks.watch.asked is not None and not self._inner:
             hooks.watch.asked(asked, self, targets, sources, results)
 
     def _answered(self, line: journal.Line | None = None) -> None:
-        """End a gradient call: release the record of a tape that is not persistent."""
+        """End a gradient call: release the record unless the tape is persistent."""
         if not self._persistent:
             self._used = True
             self._record.consumed = line or journal.user_line()
             if kept_step.wanted and engine.local.trace.parent is None:  # in a function there are no values
                 kept_step.tape = self._copy()
-            if self._watch_accessed:  # watched_variables() is still answered
+            if self._watch_accessed:  # for later calls of `watched_variables()`
                 for segment in self._segments:
                     reads = segment.trace.reads[segment.first_read : segment.reads]
                     self._variables += [variable for _, variable, _ in reads if variable._trainable]
             for trace in [segment.trace for segment in self._segments]:
                 trace.tapes = [t for t in trace.tapes if t() is not self]
-                if trace.inputs is not None and not trace.tapes:  # it has run
+                if trace.inputs is not None and not trace.tapes:  # the trace has run
                     trace.forget()
             self._segments, self._watches = [], []
             self._active = set()
 
     def _copy(self) -> Self:
-        """Return a persistent tape with the same record."""
+        """Return a persistent copy of the tape with the same record."""
         copy = type(self)(True, self._watch_accessed)
         copy._segments, copy._watches, copy._record = self._segments, self._watches, self._record
         copy._entered, copy._active = True, self._active
@@ -361,7 +357,7 @@ class Recording:
         return copy
 
     def _entries(self) -> tuple[list[Entry], list[int]]:
-        """Return the record as a list of `Entry`, and the index at which each segment begins."""
+        """Return the record as a list of `Entry`, and the index of each segment's first entry."""
         entries: list[Any] = []
         offsets: list[int] = []
         for segment in self._segments:
@@ -379,7 +375,7 @@ class Recording:
         ]
 
     def _starts(self, offsets: list[int], reads: list[Read]) -> dict[Node, int]:
-        """Return the watched nodes, each with the position in the entries from which its use counts."""
+        """Return the watched nodes, each with the entry position from which its use counts."""
         starts: dict[Node, int] = {}
         for number, position, _, node in reads:
             at = position + offsets[number]
@@ -390,7 +386,7 @@ class Recording:
         return starts
 
     def residual_indices(self, trace: Trace, structure: tuple[Any, ...]) -> tuple[int, ...]:
-        """Return the indices of the residuals in `trace`; called once for each trace that runs."""
+        """Return the indices of the residuals in `trace`; called once when a trace runs."""
         if self._used or not self._segments:
             return ()
         number = len(self._segments) - 1
@@ -420,13 +416,13 @@ class Recording:
 
 
 class KeptStep:
-    """The record of the last used-up tape, if that is `wanted` (`gradtape.config.keep_last_step`)."""
+    """The record of the last used-up tape, kept if `wanted` (`gradtape.config.keep_last_step`)."""
 
     wanted = False
-    tape: Any = None  # a GradientTape
+    tape: Any = None  # the GradientTape
 
     def keep(self, wanted: bool) -> None:
-        """Keep the tapes that are used up from here on; or none, and let go of the last one."""
+        """Set whether to keep the next used-up tapes; drop the last one if not."""
         self.wanted = wanted
         if not wanted:
             self.tape = None
@@ -438,14 +434,14 @@ kept_step = KeptStep()
 class _Paused:
     """The context of `stop_recording`.
 
-    In a function, branch or loop that is traced inside of the tape's context it does nothing: the tape sees the call as one op.
+    It has no effect in a function, branch or loop that is traced in it, since the tape records the call as one op.
     """
 
     __slots__ = ("_elsewhere", "_since", "_tape")
 
     def __init__(self, tape: Recording) -> None:
         if not tape._recording:
-            if tape._entered:  # the two of TensorFlow
+            if tape._entered:  # TensorFlow raises these two errors
                 raise ValueError("Tape is not recording. Call stop_recording() inside its context.")
             raise RuntimeError("Trying to stop recording a tape which is not recording. Call it inside its context.")
         self._tape = tape
@@ -481,10 +477,10 @@ _SIMPLE = {EagerTensor, ResourceVariable}
 
 @twins.in_c
 def are_plain(sources: Sequence[Any]) -> bool:
-    """Return whether all are tensors and variables, of dtypes that can have a derivative, and nothing that stands for one."""
+    """Return whether all sources are plain tensors and variables of floating or complex dtype."""
     return all(type(s) in _SIMPLE and (s if isinstance(s, Tensor) else s._tensor).node.aval.inexact for s in sources)
 
 
 def inexact(dtype: DType) -> bool:
-    """Return whether a dtype can have a derivative."""
+    """Return whether values of a dtype can have a derivative."""
     return dtype.is_floating or dtype.is_complex

@@ -1,4 +1,4 @@
-"""Words for what is no source or target of a gradient, and gradients of ragged sources."""
+"""Errors for invalid sources and targets of a gradient, and the gradients of ragged sources."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ VALUES = (*_NUMBERS, str, bytes)
 
 
 def values_of(value: Any) -> Any:
-    """Return what gradients flow to of an argument or result: the flat values of a RaggedTensor, and anything else as it is."""
+    """Return the part of a value that has gradients: the flat values of a RaggedTensor, or the value itself."""
     return value.flat_values if isinstance(value, RaggedTensor) else value
 
 
 def like(value: Any, values: Any) -> Any:
-    """Return `values` in the rows of a RaggedTensor `value`, and as they are for anything else."""
+    """Return `values` as the flat values of a RaggedTensor like `value`, or unchanged."""
     return value.with_flat_values(values) if isinstance(value, RaggedTensor) and values is not None else values
 
 
 def in_rows(sources: Sequence[Any], pack: Callable[[Sequence[Any]], Any], results: Sequence[Any]) -> Any:
-    """Pack results, those of RaggedTensors as rows of theirs."""
+    """Pack results into the structure of the sources, with ragged results for RaggedTensors."""
     return pack(list(map(like, sources, results)))
 
 
 def no_tensor(role: str, value: Any) -> Exception:
-    """Return the error for a target or source that no tape can record: an AttributeError for numbers, as in TensorFlow."""
+    """Return the error for a target or source that cannot be on a tape: an AttributeError for numbers, as in TensorFlow."""
     if is_composed(value):
         return ValueError(
             f"Type {type(value).__name__} is not supported as a gradient source or gradient target: give the tensors that it "

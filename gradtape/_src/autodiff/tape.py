@@ -1,4 +1,4 @@
-"""`GradientTape`: which part of the record is differentiated, with respect to what."""
+"""`GradientTape`: the public interface of recording and differentiation."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ plans = Cache(512, of="plans")
 Gradient = Tensor | Any  # or IndexedSlices, or None
 K = TypeVar("K")
 S = TypeVar("S", bound=Tensor | Stored)
-UNPLANNED = object()  # a gradient that has user code in it, which runs each time
-PIECES: Any = object()  # one that is taken piece by piece
+UNPLANNED = object()  # the gradient contains user code, which runs in each call
+PIECES: Any = object()  # the gradient is taken in pieces
 
 
 @hides("go_on going_on moved open_quietly residual_indices stacked_gradients")
 class GradientTape(Recording):
-    """Records operations for automatic differentiation.
+    """Records ops for automatic differentiation.
 
-    `with GradientTape() as tape:` records; `tape.gradient(target, sources)` differentiates. Trainable variables are
-    watched when they are read (unless `watch_accessed_variables=False`), other tensors by `tape.watch(x)`. A tape that is
-    not `persistent` gives one set of gradients. Tapes nest, to any order. With `strict` a gradient that is None is a
-    ValueError that shows the line at which the connection broke, unless `unconnected_gradients="zero"`.
+    `with GradientTape() as tape:` records; `tape.gradient(target, sources)` differentiates. Trainable variables are watched when
+    they are read (unless `watch_accessed_variables=False`), other tensors by `tape.watch(x)`. A tape that is not `persistent`
+    allows one gradient call. Tapes nest, to any order. With `strict`, a gradient of None is a ValueError with the line at which
+    the connection broke, unless `unconnected_gradients="zero"`.
 
     >>> x = tf.constant(3.0)
     >>> with tf.GradientTape() as tape:
@@ -62,7 +62,7 @@ class GradientTape(Recording):
     6.0
     """
 
-    if TYPE_CHECKING:  # an editor that does not run the program knows the tape by it
+    if TYPE_CHECKING:  # for editors, which analyse the code without running it
 
         def __enter__(self) -> GradientTape: ...
 
@@ -89,9 +89,9 @@ class GradientTape(Recording):
     ) -> Any:
         """Return the gradient of (the sum of) `target` with respect to each of `sources`, in the structure of `sources`.
 
-        `target`: a tensor, variable, or nest of them; a string is the name of one (`get_tensor_by_name`), for a source too.
-        `output_gradients`: what flows into each target (None: ones).
-        A source that the target does not depend on gives None, or with `unconnected_gradients="zero"` zeros.
+        `target`: a tensor, variable, or nest of them; strings are names of tensors (`get_tensor_by_name`), also for `sources`.
+        `output_gradients`: the cotangent of each target (None: ones). A source on which the target does not depend gets None, or
+        zeros with `unconnected_gradients="zero"`.
         """
         try:
             zero = unconnected_gradients is not NONE and UnconnectedGradients(unconnected_gradients) is not NONE
@@ -101,7 +101,7 @@ class GradientTape(Recording):
             asked = self._asked(flat_targets, flat_sources)
             try:
                 results = self._differentiate(flat_targets, flat_sources, grads_given)
-            except LookupError:  # no gradient is registered for an op on the way
+            except LookupError:  # an op has no registered gradient
                 self._told(asked, flat_targets, flat_sources, None)
                 raise
             given = [r is not None for r in results]
@@ -151,7 +151,8 @@ class GradientTape(Recording):
                 )
             flat.append(t)
         given = [None] * len(flat) if output_gradients is None else nest.flatten(output_gradients)
-        given = [*given[: len(flat)], *[None] * (len(flat) - len(given))]  # TensorFlow takes as many as there are targets
+        # As in TensorFlow, extra ones are ignored and missing ones are None.
+        given = [*given[: len(flat)], *[None] * (len(flat) - len(given))]
         checked = []
         for t, d in zip(flat, given, strict=True):
             if d is not None:
@@ -180,7 +181,7 @@ class GradientTape(Recording):
     def _kept(
         self, graph: Any, targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None]
     ) -> list[Any] | None:
-        """Return gradients that a graph takes when it runs, as shapes are not known before; None if they are."""
+        """Return gradients that a graph computes when it runs, because shapes are unknown; None if they are known."""
         entries, offsets = self._entries()
         reads = self._reads()
         on_tape = active_nodes(entries, self._starts(offsets, reads))
@@ -202,7 +203,7 @@ class GradientTape(Recording):
     # -- walking
 
     def _sources(self, sources: Sequence[Source], reads: list[Read]) -> list[tuple[Node, ...]]:
-        """Return the nodes of each source: of a variable, all that were read."""
+        """Return the nodes of each source; for a variable, all its reads."""
         variable: Variable | None
         read: dict[int, dict[Node, None]] = {}
         for _, _, variable, node in reads:
@@ -220,8 +221,9 @@ class GradientTape(Recording):
         entries: list[Entry] | None = None,
         pieces: bool = False,
     ) -> list[Any]:
-        """Differentiate by walking the record; the gradient's ops are recorded where the thread records.
-        With `pieces` piece by piece, as a long record in any case, if that may be.
+        """Differentiate by walking the record, and record the gradient's ops.
+
+        With `pieces`, or for a long record, it is taken in pieces if that is possible.
         """
         recorded, offsets = self._entries()
         entries = recorded if entries is None else entries
@@ -233,14 +235,14 @@ class GradientTape(Recording):
         for target, d in zip(targets, given, strict=True):
             node = self._target_node(target)
             if node in active:
-                d = _ones_for(target, node.aval) if d is None else identity(d)  # a rule may look behind a broadcast
+                d = _ones_for(target, node.aval) if d is None else identity(d)  # a rule may treat a broadcast specially
                 cotangents[node] = cotangents[node] + d if node in cotangents else d
             elif not node.aval.inexact:
                 entry = next((e for e in entries if e.node is node), None)
                 if entry is not None and entry.node.op is ELEMENT:
                     several = entry.inputs[0]
                     if several in active and (several.op is FUNCTION or not several.op.takes_none):
-                        cotangents[several] = Parts()  # nothing flows, but what it was computed from gets zeros
+                        cotangents[several] = Parts()  # inputs of the op get zeros
                 elif entry is not None and entry.lacks_gradient and any(source in on_tape for source in entry.inputs):
                     raise no_gradient(node.op.type)
         if not cotangents:
@@ -261,13 +263,13 @@ class GradientTape(Recording):
     def _plan(
         self, targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None], dense: bool = False
     ) -> Plan | None:
-        """Return the Plan for these gradients, made at first sight; None where user code has to run each time.
+        """Return the Plan for these gradients, created if it is new; None if user code has to run in each call.
 
-        It is PIECES at the first sight of a record that is made of known segments, but for `dense` results.
+        PIECES if it is new, but its segments are known, and the results need not be `dense`.
         """
         if not self._segments or any(segment.trace.gradients for segment in self._segments):
             return None
-        if engine.local.trace.overrides is not None:  # the gradient's own ops may be overridden, for an outer tape
+        if engine.local.trace.overrides is not None:  # an outer tape may need overrides of the gradient's own ops
             return None
         if replaced:
             return None
@@ -297,7 +299,7 @@ class GradientTape(Recording):
     def _make_plan(
         self, places: Places, targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None], dense: bool
     ) -> Any:
-        """Differentiate once, into a Program of its own; `dense`: no IndexedSlices in the results."""
+        """Differentiate once, to a Program of its own; `dense`: without IndexedSlices among the results."""
         entries, _ = self._entries()
         if any(e.node.op.impure for e in entries):
             return UNPLANNED
@@ -313,14 +315,14 @@ class GradientTape(Recording):
         kind = "persistent" if self._persistent else "for one gradient"
         return f"<tf.GradientTape, {kind}, {'recording' if self._recording else 'not recording'}>"
 
-    # -- pictures, which a floor above draws
+    # -- pictures, drawn by a higher floor
 
     @public
     def summary(self) -> Any:
-        """Return a table of the record: op, layer, the user's line, shape and dtype, bytes kept for the backward pass.
+        """Return a table of the record: op, layer, user's line, shape, dtype, bytes kept for the backward pass.
 
-        `str()` and the prompt show it as text, `rich.print` in colour. It runs nothing. Of a tape that was used up it shows
-        what is remembered, and nothing is kept.
+        `str()` and the prompt show it as text, `rich.print` in colour. It runs no ops. A used-up tape has only partial
+        information, and keeps no values.
 
         >>> w = tf.Variable([1.0, 2.0])
         >>> with tf.GradientTape() as tape:
@@ -334,10 +336,10 @@ class GradientTape(Recording):
     def residuals(self) -> Any:
         """Return the residuals of the backward pass: a list of records, whose `str()` is a table.
 
-        Each has `value` (the op, or the name of a value from outside), `file` and `line`, `shape`, `dtype` and `bytes`.
-        `needed_by` lists the ops whose gradients read it, with their lines. `state` is one of these: "held", "pending" (it will
-        be, when the program runs), "recomputed" or "input". The list's `bytes` adds up what is held and pending. It runs
-        nothing. Empty once the tape is used up.
+        Each has `value` (the op, or the name of an outside value), `file`, `line`, `shape`, `dtype` and `bytes`. `needed_by`
+        lists the ops whose gradients read it, with their lines. `state` is "held", "pending" (it will be held when the program
+        runs), "recomputed" or "input". The list's `bytes` is the total of held and pending ones. It runs no ops. The list is
+        empty for a used-up tape.
 
         >>> w = tf.Variable([1.0, 2.0])
         >>> with tf.GradientTape() as tape:
@@ -349,10 +351,10 @@ class GradientTape(Recording):
 
     @public
     def draw(self, fold: bool = True) -> Any:
-        """Draw the tape as a graph: an SVG that a notebook shows, with `save(path)`.
+        """Draw the tape as a graph: an SVG for notebooks, with `save(path)`.
 
-        Ops that one line recorded in a row are one box, unless `fold` is False. Ops that depend on nothing watched are dashed. At
-        most 300 boxes are drawn. It runs nothing.
+        Consecutive ops of one line are one box, unless `fold` is False. Ops that depend on no watched value are dashed. At most
+        300 boxes are drawn. It runs no ops.
 
         >>> w = tf.Variable([1.0, 2.0])
         >>> with tf.GradientTape() as tape:
@@ -377,11 +379,11 @@ class GradientTape(Recording):
     ) -> Any:
         """Return the Jacobian of `target` with respect to each of `sources`: shape target.shape + source.shape.
 
-        `target`: a tensor, or a nest of them, which gives a nest of such results. All rows are one vectorised call, or all
-        columns where the sources have fewer elements than the target; `mode` "reverse" or "forward" decides that.
-        `chunk_size`: so many rows (columns) at a time, which takes less memory. ResourceExhaustedError with a chunk size
-        that fits, before anything is allocated, where all at once would not. A source that a target does not depend on
-        gives None, or zeros with "zero".
+        `target`: a tensor, or a nest of tensors, for which a nest of results is returned. One vectorised call computes all rows,
+        or all columns if the sources have fewer elements than the target; `mode` "reverse" or "forward" decides explicitly.
+        `chunk_size`: the number of rows (columns) at a time, to save memory. ResourceExhaustedError, with a chunk size that fits,
+        if all at once would not; nothing is allocated. A source on which a target does not depend gets None, or zeros with
+        "zero".
 
         >>> x = tf.constant([1.0, 2.0])
         >>> with tf.GradientTape() as tape:
@@ -444,8 +446,8 @@ class GradientTape(Recording):
     ) -> Tensor:
         """Return the Jacobian of each row of `target` with respect to the same row of `source`: [batch, …target, …source].
 
-        Row i of `target` must depend on row i of `source` only. An unconnected target gives zeros. `chunk_size`: so many
-        elements of a row at a time, which takes less memory.
+        Row i of `target` must depend only on row i of `source`. An unconnected target gives zeros. `chunk_size`: the number of
+        elements of a row at a time, to save memory.
         """
         UnconnectedGradients(unconnected_gradients)
         self._check_row_by_row("batch_jacobian", experimental_use_pfor)
@@ -488,9 +490,7 @@ class GradientTape(Recording):
     def stacked_gradients(
         self, targets: Sequence[Source], sources: Sequence[Source], seeds: Sequence[Tensor], rows: JacobianRows
     ) -> list[Any]:
-        """Return the gradients for several stacked output gradients, `seeds`, like `gradient`; the results are stacked and
-        dense.
-        """
+        """Return the gradients for stacked output gradients `seeds`, like `gradient`; the results are stacked and dense."""
         self._ask()
         self._differentiated(targets)
         results = self._stacked(targets, sources, seeds, rows)
@@ -507,14 +507,14 @@ class GradientTape(Recording):
         return self._row_by_row(targets, sources, seeds)
 
     def _row_by_row(self, targets: Sequence[Source], sources: Sequence[Source], seeds: Sequence[Tensor]) -> list[Any]:
-        """Return the gradients for each row of `seeds`, stacked, one call after the other as user code has to run for each."""
+        """Return the stacked gradients for the rows of `seeds`, one walk for each, because user code has to run each time."""
         each = zip(*[unstack(s) for s in seeds], strict=True)
         rows = [[dense(d) for d in self._walk(targets, sources, row)] for row in each]
         return [None if any(r is None for r in column) else stack(column) for column in zip(*rows, strict=True)]
 
 
 def _one_of(of: Aval) -> EagerTensor:
-    return EagerTensor(leaf(of, None))  # a symbol for one output gradient
+    return EagerTensor(leaf(of, None))  # a symbol for an output gradient
 
 
 def _ones_for(target: Source, of: Aval) -> Tensor:
@@ -530,7 +530,7 @@ def _sum_of(parts: Sequence[Any]) -> Any:
 
 
 def _sources(sources: Any, tape: GradientTape) -> tuple[Sequence[Source], Callable[[Sequence[Any]], Any]]:
-    """Return the sources as a list of tensors and variables, and the function that packs results in their structure."""
+    """Return the sources as a list of tensors and variables, and a function that packs results into their structure."""
     kind = type(sources)
     if (kind is list or kind is tuple) and are_plain(sources):
         return sources, kind
@@ -555,7 +555,7 @@ def _sources(sources: Any, tape: GradientTape) -> tuple[Sequence[Source], Callab
 def _with_identities(
     targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None], results: Sequence[Any]
 ) -> list[Any]:
-    """Add the derivative of each target with respect to itself where the tape recorded nothing of it."""
+    """Add the gradient of a target with respect to itself for unrecorded targets."""
     complete = list(results)
     for i, source in enumerate(sources):
         if complete[i] is None:
@@ -570,7 +570,7 @@ def _with_identities(
 
 
 def _as_source(source: Any, tape: GradientTape) -> Source:
-    """Return the tensor or variable that a source is, names or has values in."""
+    """Return the tensor or variable of a source: itself, by name, or the values of a ragged tensor."""
     if isinstance(source, str):
         source = tape.get_tensor_by_name(source)
     if isinstance(source, HookedTensor):
@@ -587,13 +587,13 @@ _first: Callable[[Sequence[Any]], Any] = operator.itemgetter(0)
 
 
 class InnerTape(GradientTape):
-    """A tape that the library opens for a purpose of its own: the journal and explanations do not speak of it."""
+    """A tape for internal purposes, which the journal and explanations ignore."""
 
     _inner = True
 
 
 def _spread(seed: Tensor, target: Source) -> Tensor:
-    """Broadcast an output gradient to its larger target."""
+    """Broadcast an output gradient to the shape of its target."""
     try:
         result: Tensor = broadcast_to(seed, extents_of(target))
     except InvalidArgumentError:

@@ -1,4 +1,4 @@
-"""Gradients of sources that the target does not depend on."""
+"""The gradient of a source on which the target does not depend."""
 
 from __future__ import annotations
 

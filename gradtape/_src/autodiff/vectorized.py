@@ -1,4 +1,4 @@
-"""A Program run for many sets of arguments at once: one call node, whose gradient is again a vectorised call."""
+"""Vectorised calls of a Program: one call node for many sets of arguments. The gradient is a vectorised call, too."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def _avals(*avals: Aval, program: Program, mapped: tuple[bool, ...], chunk: int 
 
 
 class Vectorized(NamedTuple):
-    """The attributes of a vectorized call: the inputs in `mapped` have one more axis in front, as have all results."""
+    """The attributes of a vectorised call: inputs in `mapped`, and all results, have an additional leading axis."""
 
     program: Program
     mapped: tuple[bool, ...]
     chunk: int | None
 
     def bodies(self) -> tuple[HeldProgram, ...]:
-        """Return its one body, which takes one row of each mapped input."""
+        """Return the body, which takes one row of each mapped input."""
         one = whole(self.program)
         return (one._replace(rows=[i for i, m in enumerate(self.mapped) if m]),)
 
@@ -85,9 +85,9 @@ def check_chunk(chunk_size: int | None) -> None:
 
 
 def call_vectorized(program: Program, inputs: Sequence[Node], mapped: Sequence[bool], chunk: int | None = None) -> list[Node]:
-    """Call `program` on nodes, of which those in `mapped` carry one more axis in front; so do all results.
+    """Call `program` on nodes; those in `mapped`, and all results, have an additional leading axis.
 
-    `chunk`: how many rows are computed at once, one such part after the other (None: all).
+    `chunk`: the number of rows computed at once, chunk after chunk (None: all).
     """
     count = next(node.aval.shape[0] for node, m in zip(inputs, mapped, strict=True) if m)
     if chunk is not None and chunk >= count:
@@ -123,7 +123,7 @@ def _gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
 def _with_factors(
     derived: Program, shared: tuple[int, ...], mapped: tuple[bool, ...]
 ) -> tuple[Program, dict[int, list[Product]], list[Node]]:
-    """Extend a gradient Program by the factors of the products whose sum over the rows is wanted (outputs `shared`)."""
+    """Add outputs to a gradient Program: the factors of products whose sum over the rows is wanted (outputs `shared`)."""
     key = ("factors", shared, mapped)
     if key not in derived.derived:
         count = len(derived.parameters) - len(derived.constants)
